@@ -1,0 +1,104 @@
+"""What the submodels propose for one note, pooled, and what became of it.
+
+    pool = pooled([crf_candidates, blstm_candidates])     one PooledCandidate for each distinct span and label
+    pool[0].votes                                         who proposed it, each with score and evidence
+    best = non_overlapping(pool, gains)                   the set with the largest total gain
+
+A `Decision` is a pooled candidate after the stacker has weighed it; `explain` shows decisions.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from features.documents import Span
+from submodels.base import Candidate
+
+__all__ = ["Decision", "PooledCandidate", "chosen_spans", "non_overlapping", "pooled"]
+
+
+class _HasSpan(Protocol):
+    @property
+    def span(self) -> Span: ...
+
+
+_Item = TypeVar("_Item", bound=_HasSpan)
+
+
+@dataclass(frozen=True, slots=True)
+class PooledCandidate:
+    """A span and label, and every submodel's candidate for exactly that.
+
+    :param span: where and what.
+    :param votes: one candidate a source, in the order of the submodels; never empty.
+    """
+
+    span: Span
+    votes: tuple[Candidate, ...]
+
+    def vote_of(self, source: str) -> Candidate | None:
+        """The candidate of one submodel, if it proposed this span and label."""
+        return next((vote for vote in self.votes if vote.source == source), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the stacker made of a pooled candidate.
+
+    :param span: where and what.
+    :param probability: how sure the stacker is that it is PHI of this label, in [0, 1].
+    :param accepted: whether it is in the result; accepted decisions of a note never overlap.
+    :param votes: who proposed it.
+    """
+
+    span: Span
+    probability: float
+    accepted: bool
+    votes: tuple[Candidate, ...]
+
+
+def pooled(proposals: Iterable[Sequence[Candidate]]) -> list[PooledCandidate]:
+    """Join the submodels' candidates for one note, sorted by span.
+
+    Where one submodel proposes the same span twice, its surer candidate counts.
+    """
+    votes: defaultdict[Span, dict[str, Candidate]] = defaultdict(dict)
+    for candidates in proposals:
+        for candidate in candidates:
+            known = votes[candidate.span].get(candidate.source)
+            if known is None or (candidate.chosen, candidate.score) > (known.chosen, known.score):
+                votes[candidate.span][candidate.source] = candidate
+    return [PooledCandidate(span, tuple(votes[span].values())) for span in sorted(votes)]
+
+
+def chosen_spans(candidates: Iterable[Candidate]) -> list[Span]:
+    """The spans that a submodel itself would mark."""
+    return sorted({candidate.span for candidate in candidates if candidate.chosen})
+
+
+def non_overlapping(items: Sequence[_Item], gains: Sequence[float]) -> list[int]:
+    """The indices of the items without overlap whose total gain is largest; items with a gain of 0 or less are left.
+
+    Weighted interval scheduling by dynamic programming, in O(n log n).
+    """
+    order = sorted((i for i in range(len(items)) if gains[i] > 0), key=lambda i: (items[i].span.end, items[i].span))
+    ends = [items[i].span.end for i in order]
+    best: list[tuple[float, int]] = [(0.0, -1)]
+    before: list[int] = []
+    for position, i in enumerate(order):
+        before.append(bisect_right(ends, items[i].span.start, hi=position))
+        total = best[before[position]][0] + gains[i]
+        best.append((total, position) if total > best[position][0] else (best[position][0], -1))
+    chosen: list[int] = []
+    position = len(order)
+    while position:
+        if best[position][1] >= 0:
+            chosen.append(order[position - 1])
+            position = before[position - 1]
+        else:
+            position -= 1
+    return sorted(chosen)

@@ -1,0 +1,252 @@
+"""The command `phistack`.
+
+Every command ends with status 0 only if it did all that it was asked. What goes wrong is one sentence on standard error,
+never a traceback and never a patient's text. Heavy imports happen inside the commands, so that `--help` is quick.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from features.errors import PhistackError, SettingsError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="phistack",
+    help="Find and remove protected health information (PHI) in clinical notes with a stacked ensemble.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+CorpusPath = Annotated[Path, typer.Argument(help="A folder or file of notes, in any known format.", show_default=False)]
+Model = Annotated[Path, typer.Option("--model", help="The trained engine: a bundle folder or .zip.", show_default=False)]
+Labels = Annotated[
+    str, typer.Option("--label-set", help="i2b2-2014, ngrid-2016, meddocan or nut; otherwise recognised.")
+]
+Unknown = Annotated[
+    bool, typer.Option("--accept-unknown-labels", help="Take labels that the label set does not have, as they are.")
+]
+Seed = Annotated[int, typer.Option("--seed", help="Of every random choice.")]
+Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Parallel processes; the result is the same.")]
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option("--out", help="The folder to write to.")] = Path("demo_output"),
+    documents: Annotated[int, typer.Option(help="How many synthetic notes.", min=20)] = 240,
+    seed: Seed = 0,
+    jobs: Jobs = 2,
+) -> None:
+    """Train, score, explain and redact on synthetic notes, end to end, and leave a page that shows it."""
+    from ensemble.demo import run_demo
+
+    run_demo(out, n_documents=documents, seed=seed, jobs=jobs)
+
+
+@app.command()
+def synthesize(
+    out: Annotated[Path, typer.Argument(help="The folder or file to write.", show_default=False)],
+    documents: Annotated[int, typer.Option(help="How many notes.", min=1)] = 100,
+    to: Annotated[str, typer.Option(help="i2b2, brat, conll, jsonl or text.")] = "i2b2",
+    seed: Seed = 0,
+) -> None:
+    """Write annotated synthetic English notes."""
+    from ensemble.synthesis import synthesize
+    from features.formats import write_corpus
+
+    corpus = synthesize(documents, seed=seed)
+    write_corpus(corpus, out, format=to)
+    _say(f"{len(corpus)} notes with {_n_spans(corpus.documents)} PHI are in {out}")
+
+
+@app.command()
+def convert(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="A corpus.", show_default=False)],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="What to write.", show_default=False)],
+    to: Annotated[str, typer.Option(help="i2b2, ngrid, meddocan, brat, conll, jsonl or text.", show_default=False)],
+    label_set: Labels = "",
+    map_labels: Annotated[str, typer.Option("--map-labels", help="Turn labels into those of this set.")] = "",
+    accept_unknown_labels: Unknown = False,
+) -> None:
+    """Turn a corpus into another format, and its labels into those of another set."""
+    from features.formats import read_corpus, write_corpus
+
+    corpus = read_corpus(source, label_set=label_set or None, accept_unknown_labels=accept_unknown_labels)
+    if map_labels:
+        corpus = corpus.mapped(map_labels)
+    write_corpus(corpus, out, format=to)
+    _warn(corpus.warnings)
+    _say(f"{len(corpus)} notes with {_n_spans(corpus.documents)} PHI are in {out}")
+
+
+@app.command()
+def train(
+    corpus_path: CorpusPath,
+    model: Model,
+    config: Annotated[Path | None, typer.Option("--config", help="A TOML file of settings.", show_default=False)] = None,
+    submodels: Annotated[str, typer.Option(help="Names joined by commas: regex,tbed,crf,blstm.")] = "",
+    language: Annotated[str, typer.Option(help="ISO 639-1 code; otherwise that of the label set.")] = "",
+    folds: Annotated[int | None, typer.Option(help="Parts for out-of-fold prediction.", show_default="5")] = None,
+    cache: Annotated[Path | None, typer.Option(help="Keep fold predictions in this folder.", show_default=False)] = None,
+    label_set: Labels = "",
+    accept_unknown_labels: Unknown = False,
+    jobs: Jobs = 2,
+    seed: Annotated[int | None, typer.Option("--seed", help="Of every random choice.", show_default="0")] = None,
+) -> None:
+    """Train all submodels and the stacker, and write a bundle."""
+    from dataclasses import replace
+
+    from ensemble.commands import train_bundle
+    from ensemble.figures import table_of
+    from ensemble.settings import EngineSettings
+    from features.formats import read_corpus
+
+    settings = EngineSettings.from_toml(config) if config else EngineSettings()
+    corpus = read_corpus(corpus_path, label_set=label_set or None, accept_unknown_labels=accept_unknown_labels)
+    if submodels:
+        settings = settings.only(tuple(name.strip() for name in submodels.split(",")))
+    if language or not config:
+        features = replace(settings.features, language=language or corpus.label_set.language)
+        settings = replace(settings, features=features)
+    settings = replace(
+        settings,
+        folds=settings.folds if folds is None else folds,
+        seed=settings.seed if seed is None else seed,
+    )
+    _warn(corpus.warnings)
+    training, figures = train_bundle(corpus, model, settings, jobs=jobs, cache=cache)
+    _warn(training.warnings)
+    _console().print(table_of("strict, out of fold by patient", figures))
+    _say(f"the engine is in {model}")
+
+
+@app.command()
+def annotate(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="Notes in any known format.", show_default=False)],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="What to write.", show_default=False)],
+    model: Model,
+    to: Annotated[str, typer.Option(help="Format of OUT; otherwise that of IN, and brat for plain text.")] = "",
+) -> None:
+    """Find the PHI of notes and write them in a shared-task format; any spans in IN are not looked at."""
+    from ensemble.commands import annotate_corpus
+
+    corpus = annotate_corpus(source, out, model, format=to or None)
+    _say(f"{len(corpus)} notes with {_n_spans(corpus.documents)} PHI are in {out}")
+
+
+@app.command()
+def evaluate(
+    gold: Annotated[Path, typer.Argument(help="The annotated notes.", show_default=False)],
+    system: Annotated[Path, typer.Argument(help="The same notes as a system annotated them.", show_default=False)],
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write all figures there.", show_default=False)] = None,
+    label_set: Labels = "",
+    accept_unknown_labels: Unknown = False,
+    allow_missing: Annotated[bool, typer.Option(help="Score the notes that both have, and name the others.")] = False,
+) -> None:
+    """Score annotated notes by all criteria of the shared tasks."""
+    import json
+
+    from ensemble.evaluation import evaluate, print_report
+    from features.formats import read_corpus
+
+    gold_corpus = read_corpus(gold, label_set=label_set or None, accept_unknown_labels=accept_unknown_labels)
+    system_corpus = read_corpus(
+        system, label_set=gold_corpus.label_set, accept_unknown_labels=accept_unknown_labels
+    )
+    report = evaluate(gold_corpus, system_corpus, allow_missing=allow_missing)
+    if json_file:
+        _write_new(json_file, json.dumps(report.to_dict(), indent=2) + "\n")
+    print_report(report, _console())
+
+
+@app.command()
+def explain(
+    source: Annotated[Path, typer.Argument(metavar="FILE", help="A note or corpus.", show_default=False)],
+    model: Model,
+    html: Annotated[Path | None, typer.Option(help="Write a page, which shows the notes' text.", show_default=False)] = None,
+    text: Annotated[bool, typer.Option("--text", help="Show the text of the spans.")] = False,
+) -> None:
+    """Show who proposed which span, and how it was decided."""
+    from ensemble.commands import explain_corpus
+
+    explain_corpus(source, model, _console(), html=html, show_text=text)
+
+
+@app.command()
+def rules(
+    model: Annotated[Path, typer.Argument(metavar="BUNDLE", help="A trained engine.", show_default=False)],
+) -> None:
+    """List the learned TBED rules in words."""
+    from ensemble.commands import print_rules
+
+    print_rules(model, _console())
+
+
+def main() -> None:
+    """Run the command line; the process ends with its status."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    logging.basicConfig(level=logging.WARNING, format="phistack: %(message)s", stream=sys.stderr)
+    try:
+        app()
+    except PhistackError as error:
+        _fail(str(error), 1)
+    except OSError as error:
+        _fail(f"{error.strerror or type(error).__name__}: {error.filename or 'no file is named'}", 1)
+    except MemoryError:
+        _fail("there is not enough memory; give fewer notes at once, or fewer processes with --jobs", 1)
+    except KeyboardInterrupt:
+        _fail("stopped", 130)
+    except Exception as error:  # noqa: BLE001 - the message may hold text of a note, so only the place is told
+        if os.environ.get("PHISTACK_DEBUG"):
+            raise
+        _fail(f"internal error, {_place(error)}; PHISTACK_DEBUG=1 shows more, which may include text of notes", 70)
+
+
+def _place(error: Exception) -> str:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = f"{Path(trace.tb_frame.f_code.co_filename).name} line {trace.tb_lineno}" if trace else "place unknown"
+    return f"{type(error).__name__} in {where}"
+
+
+def _fail(sentence: str, status: int) -> None:
+    print(f"phistack: {sentence}", file=sys.stderr)
+    sys.exit(status)
+
+
+def _say(sentence: str) -> None:
+    print(sentence)
+
+
+def _warn(counts: dict[str, int]) -> None:
+    for what, count in sorted(counts.items()):
+        print(f"phistack: warning: {what}: {count}", file=sys.stderr)
+
+
+def _console():  # type: ignore[no-untyped-def]
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else 120)
+
+
+def _n_spans(documents) -> int:  # type: ignore[no-untyped-def]
+    return sum(len(document.spans) for document in documents)
+
+
+def _write_new(path: Path, text: str) -> None:
+    if path.exists():
+        raise SettingsError(f"{path} is already there; remove it or give another name")
+    path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

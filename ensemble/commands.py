@@ -1,0 +1,115 @@
+"""What the commands train, annotate, explain and rules do, between files on disk and the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from ensemble.bundle import load_bundle, save_bundle
+from ensemble.candidates import Decision
+from ensemble.engine import Engine
+from ensemble.explanation import print_explanation
+from ensemble.figures import as_json, score_systems
+from ensemble.fold_cache import corpus_digest
+from ensemble.page import NoteView, write_page
+from ensemble.progress import progress
+from ensemble.redaction import redact
+from ensemble.settings import EngineSettings
+from ensemble.training import Training, out_of_fold_corpora, train
+from features.documents import Corpus, Document
+from features.errors import BundleError
+from features.formats import read_corpus, write_corpus
+from features.formats.recognise import recognise
+
+__all__ = ["annotate_corpus", "explain_corpus", "note_view", "print_rules", "train_bundle"]
+
+
+def train_bundle(
+    corpus: Corpus, path: Path, settings: EngineSettings, *, jobs: int = 1, cache: Path | None = None
+) -> tuple[Training, dict[str, Any]]:
+    """Train an engine and write its bundle.
+
+    :returns: the training, and the strict out-of-fold score of each submodel and the stack.
+    :raises BundleError: if the path is taken; that is seen before training begins.
+    """
+    if path.exists():
+        raise BundleError(f"{path} is already there; remove it or give another name for the bundle")
+    training = train(corpus, settings, jobs=jobs, cache=cache)
+    figures = as_json(score_systems(corpus, out_of_fold_corpora(training, corpus)))
+    protocol = (
+        f"Strict micro F1 on the training notes, out of fold by patient ({settings.folds} folds, seed {settings.seed}). "
+        f"The stack's kernel and threshold were chosen on the same notes, so its score is slightly too good."
+    )
+    save_bundle(
+        training.engine,
+        path,
+        trained_on={
+            "documents": len(corpus),
+            "patients": len({document.group for document in corpus.documents}),
+            "spans": sum(len(document.spans) for document in corpus.documents),
+            "corpus SHA-256": corpus_digest(corpus.documents),
+            "settings hash": settings.digest,
+            **{what: count for what, count in sorted(training.warnings.items())},
+        },
+        figures={"protocol": protocol, "strict": figures},
+    )
+    return training, figures
+
+
+def annotate_corpus(source: Path, out: Path, model: Path, *, format: str | None = None) -> Corpus:
+    """Annotate every note of `source` and write them all to `out`, or nothing.
+
+    :param format: of `out`; otherwise that of `source`, and brat where that is plain text.
+    """
+    engine = load_bundle(model)
+    found = recognise(source)[0].name
+    corpus = _read(source, engine)
+    with progress("annotating", total=len(corpus)) as advance:
+        annotated = []
+        for document in engine.annotate(corpus.documents):
+            annotated.append(document)
+            advance("")
+    result = replace(corpus, documents=tuple(annotated), label_set=engine.label_set)
+    write_corpus(result, out, format=format or ("brat" if found == "text" else found))
+    return result
+
+
+def explain_corpus(
+    source: Path, model: Path, console: Console, *, html: Path | None = None, show_text: bool = False
+) -> None:
+    """Print the decisions on every note, and write a page if asked for."""
+    engine = load_bundle(model)
+    corpus = _read(source, engine)
+    views = []
+    for document, decisions in zip(corpus.documents, engine.decide(corpus.documents), strict=True):
+        print_explanation(document, decisions, console, show_text=show_text)
+        views.append(note_view(document, decisions))
+    if html is not None:
+        write_page(html, title="Why phistack marked what it marked", scores=(), notes=views, facts={})
+
+
+def note_view(document: Document, decisions: Sequence[Decision], *, has_gold: bool = False) -> NoteView:
+    """A note with its decisions and its redacted text, as pages show it."""
+    found = document.with_spans(decision.span for decision in decisions if decision.accepted)
+    return NoteView(document=document, decisions=decisions, has_gold=has_gold, redacted=redact(found))
+
+
+def print_rules(model: Path, console: Console) -> None:
+    """List the learned rules of a bundle's TBED submodel."""
+    engine = load_bundle(model)
+    for submodel in engine.submodels:
+        if submodel.name == "tbed":
+            for line in submodel.rule_lines():  # type: ignore[attr-defined]
+                console.print(line, markup=False, highlight=False)
+            return
+    raise BundleError(f"the bundle {model} was trained without TBED, so it has no rules to list")
+
+
+def _read(source: Path, engine: Engine) -> Corpus:
+    """The notes, without any spans that they had."""
+    corpus = read_corpus(source, label_set=engine.label_set, accept_unknown_labels=True)
+    return replace(corpus, documents=tuple(document.with_spans(()) for document in corpus.documents))

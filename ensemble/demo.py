@@ -1,0 +1,127 @@
+"""The main job on synthetic notes, end to end: train, score, explain, redact, and a page that shows it all.
+
+    demo_output/
+        corpus/          the training notes, i2b2 XML
+        unseen/          notes that the engine never saw, i2b2 XML with gold
+        engine/          the bundle
+        annotated/       the unseen notes as the engine annotates them, i2b2 XML
+        redacted/        the same as text with labels in place of PHI
+        scores.json      all criteria on the held-out notes, each submodel and the stack
+        demo.html        the page
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ensemble.candidates import chosen_spans
+from ensemble.commands import note_view, train_bundle
+from ensemble.engine import Engine
+from ensemble.evaluation import Report
+from ensemble.figures import STRICT, as_json, score_systems, table_of
+from ensemble.folds import group_folds
+from ensemble.page import NoteView, ScoreRow, write_page
+from ensemble.redaction import redact
+from ensemble.settings import EngineSettings
+from ensemble.synthesis import synthesize
+from features.documents import Corpus, Document
+from features.errors import CorpusError
+from features.formats import write_corpus
+
+__all__ = ["run_demo", "score_on"]
+
+_FOLDS = 3
+_SHOWN = 6
+
+
+def run_demo(out: Path, *, n_documents: int, seed: int = 0, jobs: int = 2) -> None:
+    """Run the whole of it into a folder that is not there yet.
+
+    A quarter of the patients is held out for scoring; a few notes of theirs are shown on the page.
+
+    :raises CorpusError: if the folder is already there.
+    """
+    from rich.console import Console
+
+    if out.exists():
+        raise CorpusError(f"{out} is already there; remove it or choose another folder with --out")
+    console = Console(width=120)
+    begin = time.perf_counter()
+    training, held_out = _split(synthesize(n_documents, seed=seed), seed)
+    console.print(f"{len(training)} synthetic notes to train on, {len(held_out)} of other patients to score.")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as temporary:
+        folder = Path(temporary) / "demo"
+        folder.mkdir()
+        write_corpus(training, folder / "corpus", format="i2b2")
+        trained, _ = train_bundle(training, folder / "engine", EngineSettings(folds=_FOLDS, seed=seed), jobs=jobs)
+        reports = score_on(trained.engine, held_out)
+        console.print(table_of("strict, on held-out patients", as_json(reports)))
+        views = _annotate(trained.engine, held_out, folder)
+        scores = {name: report.to_dict() for name, report in reports.items()}
+        (folder / "scores.json").write_text(json.dumps(scores, indent=2) + "\n", encoding="utf-8")
+        seconds = time.perf_counter() - begin
+        facts = {
+            "training notes": str(len(training)),
+            "held-out notes": str(len(held_out)),
+            "folds": str(_FOLDS),
+            "seconds": f"{seconds:.0f}",
+        }
+        write_page(
+            folder / "demo.html", title="phistack demo", scores=score_rows(reports), notes=views, facts=facts
+        )
+        folder.rename(out)
+    console.print(f"Done in {seconds:.0f} s. Open {out / 'demo.html'} in a browser.", highlight=False)
+
+
+def score_on(engine: Engine, gold: Corpus) -> dict[str, Report]:
+    """All criteria on annotated notes, for each submodel alone and for the stack."""
+    tables = engine.space.tables(gold.documents)
+    proposals = engine.propose(tables)
+    systems = {name: [chosen_spans(note) for note in notes] for name, notes in proposals.items()}
+    decisions = engine.weigh(tables, proposals)
+    systems["stack"] = [[d.span for d in note if d.accepted] for note in decisions]
+    corpora = {
+        name: replace(gold, documents=tuple(d.with_spans(s) for d, s in zip(gold.documents, spans, strict=True)))
+        for name, spans in systems.items()
+    }
+    return score_systems(gold, corpora)
+
+
+def score_rows(reports: dict[str, Report]) -> list[ScoreRow]:
+    """Strict scores as rows of a page."""
+    rows = []
+    for name, report in reports.items():
+        score = report.score(STRICT)
+        low, high = score.f1_interval
+        rows.append(ScoreRow(name, score.precision, score.recall, score.f1, low, high, ""))
+    return rows
+
+
+def _split(corpus: Corpus, seed: int) -> tuple[Corpus, Corpus]:
+    """Three quarters of the patients to train on, and the rest."""
+    held_out = set(group_folds(corpus.documents, n_folds=4, seed=seed)[0])
+    parts: tuple[list[Document], list[Document]] = ([], [])
+    for i, document in enumerate(corpus.documents):
+        parts[i in held_out].append(document)
+    return replace(corpus, documents=tuple(parts[0])), replace(corpus, documents=tuple(parts[1]))
+
+
+def _annotate(engine: Engine, held_out: Corpus, folder: Path) -> Sequence[NoteView]:
+    """Annotate and redact a few unseen notes, and write them."""
+    unseen = replace(held_out, documents=held_out.documents[:_SHOWN])
+    decisions = list(engine.decide(unseen.documents))
+    annotated = [
+        document.with_spans(d.span for d in note if d.accepted)
+        for document, note in zip(unseen.documents, decisions, strict=True)
+    ]
+    write_corpus(unseen, folder / "unseen", format="i2b2")
+    write_corpus(replace(unseen, documents=tuple(annotated)), folder / "annotated", format="i2b2")
+    redacted = tuple(Document(document.id, redact(document)) for document in annotated)
+    write_corpus(replace(unseen, documents=redacted), folder / "redacted", format="text")
+    return [note_view(d, note, has_gold=True) for d, note in zip(unseen.documents, decisions, strict=True)]

@@ -1,0 +1,114 @@
+"""PHI as sets of comparable items: what one PHI turns into under each unit of comparison.
+
+    spans("strict")      the PHI itself:             (12, 24)
+    tokens               its ASCII words:            (12, 16), (17, 24)
+    token_grid           the tokens it touches:      tokens 3 to 4
+    merged               neighbours joined:          (12, 30)
+
+Items are tuples that start with two offsets. Two PHI of a document that turn into equal items count once.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+
+from ensemble.evaluation.notes import Phi
+from features.tokens import Tokeniser
+
+__all__ = ["UNITS", "EndWithin", "Item"]
+
+Item = tuple[int, int, str, str]
+
+_ASCII_WORD = re.compile("[a-zA-Z0-9]+")
+
+
+def spans(text: str, phi: Iterable[Phi]) -> Iterator[Item]:
+    """Each PHI whole."""
+    return ((p.start, p.end, p.category, p.label) for p in phi)
+
+
+def tokens(text: str, phi: Iterable[Phi]) -> Iterator[Item]:
+    """Each run of ASCII letters and digits of each PHI, as the i2b2 script cuts them.
+
+    A PHI without any gives one empty token at its end, as there, so that it still counts.
+    """
+    for p in phi:
+        words = [match.span() for match in _ASCII_WORD.finditer(text, p.start, p.end)] or [(p.end, p.end)]
+        for start, end in words:
+            yield start, end, p.category, p.label
+
+
+def token_grid(text: str, phi: Iterable[Phi]) -> Iterator[Item]:
+    """Each PHI as the range of tokens that it touches: first token, and the one after the last.
+
+    The tokens are Liu's: runs of letters, runs of digits, single other characters.
+    """
+    starts, ends = _grid(text)
+    return ((bisect_right(ends, p.start), bisect_left(starts, p.end), p.category, p.label) for p in phi)
+
+
+def merged(text: str, phi: Iterable[Phi]) -> Iterator[Item]:
+    """Neighbouring PHI joined into their hull where no letter or digit of any script stands between them."""
+    return _merge(text, phi, hull=True)
+
+
+def merged_script(text: str, phi: Iterable[Phi]) -> Iterator[Item]:
+    """As `merged`, but a joined span ends where its last PHI ends, as in the MEDDOCAN script.
+
+    The two differ only where one PHI lies inside another.
+    """
+    return _merge(text, phi, hull=False)
+
+
+def _merge(text: str, phi: Iterable[Phi], *, hull: bool) -> Iterator[Item]:
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted({(p.start, p.end) for p in phi}):
+        if joined and not any(map(str.isalnum, text[joined[-1][1] : start])):
+            first, last = joined.pop()
+            joined.append((first, max(last, end) if hull else end))
+        else:
+            joined.append((start, end))
+    return ((start, end, "", "") for start, end in joined)
+
+
+@lru_cache(maxsize=2)
+def _grid(text: str) -> tuple[list[int], list[int]]:
+    """Starts and ends of the tokens; both sides of a document ask for the same text, one after the other."""
+    starts, ends = Tokeniser("liu")(text)
+    return starts.tolist(), ends.tolist()
+
+
+UNITS: Mapping[str, Callable[[str, Iterable[Phi]], Iterator[Item]]] = {
+    "span": spans,
+    "token": tokens,
+    "token grid": token_grid,
+    "merged": merged,
+    "merged-script": merged_script,
+}
+
+
+class EndWithin:
+    """An item that equals another if all but the ends agree and the ends differ by at most `tolerance`.
+
+    Such an equality is not transitive, so what a set of these holds depends on how sets are built. The i2b2 script
+    builds Python sets of such tags; this class goes into Python sets in order of offset, for the same sums as there.
+    """
+
+    __slots__ = ("_item", "_tolerance")
+
+    def __init__(self, item: Item, tolerance: int) -> None:
+        self._item = item
+        self._tolerance = tolerance
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, EndWithin):
+            return NotImplemented
+        start, end, *rest = self._item
+        other_start, other_end, *other_rest = other._item
+        return start == other_start and abs(end - other_end) <= self._tolerance and rest == other_rest
+
+    def __hash__(self) -> int:
+        return hash(self._item[0])

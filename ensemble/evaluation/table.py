@@ -1,0 +1,104 @@
+"""A report on screen, as tables of percentages.
+
+    print_report(report, Console())
+
+Two tables are broken down by category and by type; below them stands what leaks, and what was not scored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ensemble.evaluation.intervals import Interval
+from ensemble.evaluation.measures import MeanAndDeviation
+from ensemble.evaluation.report import Report, Score
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+__all__ = ["print_report"]
+
+_SOURCES = {"reference": "sentences of the reference", "phistack": "sentences counted by phistack, without a reference"}
+
+
+def print_report(report: Report, console: Console) -> None:
+    """Print the criteria, micro and macro, then categories and types, then what leaks; 80 columns are enough.
+
+    :param console: of rich; a terminal gets a table, a file plain text.
+    """
+    console.print(_micro(report))
+    console.print(_macro(report))
+    console.print(_breakdown("Strict by category", report.categories))
+    console.print(_breakdown("Strict by type", report.types))
+    for line in _lines(report):
+        console.print(line, markup=False, highlight=False)
+
+
+def _micro(report: Report) -> Table:
+    title = f"{len(report.documents)} documents, label set {report.label_set}, percent, summed over documents"
+    table = _table(title, ("criterion", "P", "R", "F1", "F1 95 %", "F2"))
+    for score in report.criteria:
+        table.add_row(score.name, *_measures(score), _range(score.f1_interval), _percent(score.f2))
+    return table
+
+
+def _macro(report: Report) -> Table:
+    columns = ("criterion", "P (sd)", "R (sd)", "F1 of means")
+    table = _table("Averaged over documents, with standard deviations", columns)
+    for score in report.criteria:
+        spreads = (_spread(score.macro.precision), _spread(score.macro.recall))
+        table.add_row(score.name, *spreads, _percent(score.macro.f1_of_means))
+    return table
+
+
+def _breakdown(title: str, scores: Sequence[Score]) -> Table:
+    table = _table(title, ("name", "support", "P", "R", "F1", "F1 95 %", "R 95 %"))
+    for score in scores:
+        ranges = (_range(score.f1_interval), _range(score.recall_interval))
+        table.add_row(score.name, str(score.counts.support), *_measures(score), *ranges)
+    return table
+
+
+def _lines(report: Report) -> list[str]:
+    """Leaks and documents left out, a sentence each."""
+    seen = report.coverage
+    lines = [
+        f"leak {report.leak.rate:.4f}: {report.leak.false_negatives} missed PHI in {report.leak.sentences} "
+        f"{_SOURCES[report.leak.sentence_source]}",
+        f"{seen.leaking_documents} of {seen.documents} documents with at least one missed PHI "
+        f"({_percent(seen.document_leak)} %), {seen.uncovered_documents} with at least one character of PHI uncovered",
+        f"character recall {_percent(seen.character_recall)} %: {seen.covered_characters} of {seen.phi_characters}",
+    ]
+    for ids, where in ((report.missing, "missing from the system's output"), (report.extra, "not in gold")):
+        if ids:
+            lines.append(f"NOT SCORED: {len(ids)} documents {where}, the first is {ids[0]}")
+    return lines
+
+
+def _table(title: str, columns: Sequence[str]) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
+    table.add_column(columns[0], overflow="fold")
+    for column in columns[1:]:
+        table.add_column(column, justify="right", no_wrap=True)
+    return table
+
+
+def _measures(score: Score) -> tuple[str, str, str]:
+    return _percent(score.precision), _percent(score.recall), _percent(score.f1)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f}"
+
+
+def _range(interval: Interval) -> str:
+    return f"{100 * interval.low:.1f}-{100 * interval.high:.1f}"
+
+
+def _spread(value: MeanAndDeviation) -> str:
+    return f"{100 * value.mean:.2f} ({100 * value.sd:.2f})"

@@ -1,0 +1,79 @@
+"""Out-of-fold candidates on disk, so that a run that was stopped, or has another stacker, does not train again.
+
+A file is named by a hash of all that its content depends on: the training and held-out documents, the feature and
+submodel settings, the seed and the source code. It holds offsets, labels and scores as JSON, never text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from features.documents import Document, Span
+from submodels.base import Candidate
+
+__all__ = ["FoldCache", "corpus_digest"]
+
+
+class FoldCache:
+    """Candidates by key.
+
+    :param folder: where the files are; `None` keeps nothing.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+
+    def get(self, key: str) -> list[list[Candidate]] | None:
+        """What was kept under the key, or nothing; a damaged file counts as nothing."""
+        if self.folder is None:
+            return None
+        try:
+            notes = json.loads((self.folder / f"{key}.json").read_text(encoding="utf-8"))
+            return [[Candidate(Span(*span), *rest) for span, *rest in note] for note in notes]
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def put(self, key: str, proposals: Sequence[Sequence[Candidate]]) -> None:
+        """Keep candidates, in one atomic step."""
+        if self.folder is None:
+            return
+        partial = self.folder / f"{key}.{os.getpid()}.partial"
+        partial.write_text(json.dumps([[astuple(c) for c in note] for note in proposals]), encoding="utf-8")
+        partial.replace(self.folder / f"{key}.json")
+
+    @staticmethod
+    def key(training: Sequence[Document], held_out: Sequence[Document], *parts: Any) -> str:
+        """The key of candidates for `held_out` by a model of `training`; `parts` are JSON-ready settings."""
+        described = [corpus_digest(training), corpus_digest(held_out), _code_digest(), *parts]
+        return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
+
+
+def corpus_digest(documents: Iterable[Document]) -> str:
+    """SHA-256 over ids, groups, texts and spans, in order."""
+    digest = hashlib.sha256()
+    for document in documents:
+        spans = [astuple(span) for span in document.spans]
+        digest.update(json.dumps([document.id, document.group, document.text, spans]).encode())
+    return digest.hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _code_digest() -> str:
+    """SHA-256 over the sources that decide what a submodel predicts."""
+    digest = hashlib.sha256()
+    for package in ("features", "tbed", "submodels"):
+        root = Path(str(resources.files(package)))
+        for path in sorted(root.rglob("*")):
+            if path.suffix in (".py", ".toml", ".txt"):
+                digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()

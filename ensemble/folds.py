@@ -1,0 +1,55 @@
+"""Parts of a corpus such that no patient is in two of them.
+
+    for held_out in group_folds(documents, n_folds=5, seed=0):
+        ...                                     indices of the documents of one part
+
+Out-of-fold prediction: every document is predicted by models that never saw its patient (Wolpert 1992).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+from features.documents import Document
+from features.errors import TrainingError
+
+__all__ = ["group_folds", "labels_in_one_group"]
+
+
+def group_folds(documents: Sequence[Document], *, n_folds: int, seed: int = 0) -> list[list[int]]:
+    """Split documents by patient into parts with about the same number of PHI.
+
+    Groups are dealt in order of size, each to the part with the least PHI so far; the seed decides among equals.
+
+    :returns: the documents' indices, a sorted list a part.
+    :raises TrainingError: if there are fewer patients than parts.
+    """
+    members: defaultdict[str, list[int]] = defaultdict(list)
+    for i, document in enumerate(documents):
+        members[document.group].append(i)
+    if n_folds < 2 or len(members) < n_folds:
+        raise TrainingError(
+            f"the corpus has {len(members)} patients, which cannot be split into {n_folds} folds; "
+            f"give notes of more patients, or a number of folds from 2 to the number of patients"
+        )
+    names = np.random.default_rng(seed).permutation(sorted(members)).tolist()
+    sizes = {name: sum(1 + len(documents[i].spans) for i in members[name]) for name in names}
+    folds: list[list[int]] = [[] for _ in range(n_folds)]
+    loads = [0] * n_folds
+    for name in sorted(names, key=lambda name: -sizes[name]):
+        lightest = loads.index(min(loads))
+        folds[lightest].extend(members[name])
+        loads[lightest] += sizes[name]
+    return [sorted(fold) for fold in folds]
+
+
+def labels_in_one_group(documents: Sequence[Document]) -> list[str]:
+    """The labels that only one patient's notes carry; no fold that holds that patient out can learn them."""
+    groups: defaultdict[str, set[str]] = defaultdict(set)
+    for document in documents:
+        for span in document.spans:
+            groups[span.label].add(document.group)
+    return sorted(label for label, found in groups.items() if len(found) == 1)

@@ -1,0 +1,103 @@
+"""Everything that decides how an engine is trained, as one frozen value and as a TOML file.
+
+    folds = 5
+    seed = 0
+
+    [features]
+    language = "es"
+
+    [submodels.crf]
+    c2 = 0.1
+
+    [stacker]
+    features = "all"
+
+A file names only what differs from the defaults. `[submodels]` may leave some out: only those that it has a table for
+are trained; without `[submodels]` all four are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from ensemble.stacker import StackerSettings
+from features.errors import SettingsError
+from features.table import FeatureSettings
+
+__all__ = ["SUBMODELS", "EngineSettings"]
+
+SUBMODELS = ("regex", "tbed", "crf", "blstm")
+"""The submodels that are trained when nothing else is said."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """How an engine is trained.
+
+    :param features: tokens and columns.
+    :param submodels: name -> constructor arguments that differ from the defaults.
+    :param stacker: how the stacker is trained.
+    :param folds: parts into which patients are split for out-of-fold prediction.
+    :param seed: of every random choice.
+    """
+
+    features: FeatureSettings = FeatureSettings()
+    submodels: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: {name: {} for name in SUBMODELS})
+    stacker: StackerSettings = StackerSettings()
+    folds: int = 5
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        unknown = [name for name in self.submodels if name not in SUBMODELS]
+        if unknown:
+            raise SettingsError(f"no submodel is named {unknown[0]}; there are {', '.join(SUBMODELS)}")
+        if not self.submodels:
+            raise SettingsError("name at least one submodel to train")
+        ordered = {name: dict(self.submodels[name]) for name in SUBMODELS if name in self.submodels}
+        object.__setattr__(self, "submodels", ordered)
+
+    @classmethod
+    def from_toml(cls, path: Path) -> EngineSettings:
+        """Read a settings file; :raises SettingsError: naming the file and what is wrong in it."""
+        try:
+            return cls.from_dict(tomllib.loads(path.read_text(encoding="utf-8")))
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, SettingsError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise SettingsError(f"the settings file {path} cannot be used: {reason}") from None
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> EngineSettings:
+        """The settings of a parsed file; unknown names are errors."""
+        _refuse_unknown(table, cls, "the settings")
+        parts: dict[str, Any] = dict(table)
+        for name, part in (("features", FeatureSettings), ("stacker", StackerSettings)):
+            if name in parts:
+                _refuse_unknown(parts[name], part, f"[{name}]")
+                parts[name] = part(**parts[name])
+        return cls(**parts)
+
+    def only(self, names: tuple[str, ...]) -> EngineSettings:
+        """The same with just these submodels."""
+        return replace(self, submodels={name: self.submodels.get(name, {}) for name in names})
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready; `from_dict` reads it back."""
+        return asdict(self)
+
+    @property
+    def digest(self) -> str:
+        """A short hash of all settings, for result tables."""
+        return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _refuse_unknown(table: Mapping[str, Any], kind: type, where: str) -> None:
+    known = [f.name for f in fields(kind)]
+    unknown = [name for name in table if name not in known]
+    if unknown:
+        raise SettingsError(f"{where} have no entry named {unknown[0]}; there are {', '.join(known)}")

@@ -1,0 +1,225 @@
+"""The stacking SVM: which of the submodels' candidates are PHI.
+
+    stacker = Stacker(StackerSettings())
+    stacker.fit(tables, pools)              pools: candidates that every submodel proposed out of fold
+    stacker.decide(table, pool)             a Decision for each candidate; the accepted ones never overlap
+
+A binary RBF SVM judges each candidate from named features (Zhao 2020; Liu 2017; Kim and Riloff 2015). Its distance
+is turned into a probability by a logistic curve fitted on distances that were predicted out of fold (Platt 1999), and
+the accepted set is the one without overlap that has the largest sum of probabilities above the threshold. Kernel
+settings and threshold are chosen by the strict F1 of grouped cross-validation over the candidates.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ensemble.candidates import Decision, PooledCandidate, non_overlapping
+from ensemble.folds import group_folds
+from ensemble.kernel_machine import KernelMachine, KernelSettings
+from ensemble.meta_features import FEATURE_SETS, MetaFeatures
+from features.documents import Span
+from features.errors import BundleError, SettingsError, TrainingError
+from features.table import FeatureTable
+
+__all__ = ["KERNELS", "Stacker", "StackerSettings"]
+
+_LOG = logging.getLogger("phistack")
+Floats = NDArray[np.float64]
+
+ZHAO2020 = KernelSettings(gamma=0.009, c_right=5.2, c_wrong=12.48)
+KERNELS: dict[str, tuple[KernelSettings, ...]] = {
+    "zhao2020": (ZHAO2020,),
+    "search": (
+        KernelSettings(0.003, 1.0, 1.0),
+        KernelSettings(0.003, 5.0, 5.0),
+        ZHAO2020,
+        KernelSettings(0.009, 1.0, 1.0),
+    ),
+}
+"""Names of kernel settings: the paper's, and a small grid from which cross-validation chooses."""
+
+_THRESHOLDS = tuple(np.round(np.arange(0.30, 0.71, 0.02), 2).tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class StackerSettings:
+    """How the stacker is trained.
+
+    :param features: one of `ensemble.meta_features.FEATURE_SETS`.
+    :param kernel: a name in `KERNELS`.
+    :param folds: parts of its own cross-validation.
+    """
+
+    features: str = "all"
+    kernel: str = "search"
+    folds: int = 5
+
+    def __post_init__(self) -> None:
+        if self.features not in FEATURE_SETS:
+            raise SettingsError(f"no set of stacker features is named {self.features}; there are {', '.join(FEATURE_SETS)}")
+        if self.kernel not in KERNELS:
+            raise SettingsError(f"no kernel setting is named {self.kernel}; there are {', '.join(KERNELS)}")
+
+
+class Stacker:
+    """Weighs candidates and chooses among them.
+
+    Learned by `fit`: `features_`, `machine_`, `kernel_` (the chosen settings), `curve_` (slope and offset of the
+    probability), `threshold_`, `figures_` (strict F1 in its own cross-validation, for each setting tried) and
+    `out_of_fold_` (for each training note, the spans accepted there; not saved).
+
+    :param settings: how it is trained.
+    """
+
+    def __init__(self, settings: StackerSettings | None = None) -> None:
+        self.settings = settings or StackerSettings()
+
+    def fit(
+        self,
+        tables: Sequence[FeatureTable],
+        pools: Sequence[Sequence[PooledCandidate]],
+        *,
+        sources: tuple[str, ...],
+        seed: int = 0,
+    ) -> Stacker:
+        """Learn from candidates that were proposed out of fold.
+
+        :param tables: the annotated notes.
+        :param pools: for each note, the pooled candidates of submodels that never saw its patient.
+        :param sources: the names of all submodels.
+        :raises TrainingError: if no submodel proposed anything.
+        """
+        if not any(pools):
+            raise TrainingError("no submodel proposed any PHI out of fold, so the stacker has nothing to learn from")
+        labels = tuple(sorted({span.label for table in tables for span in table.document.spans}))
+        self.features_ = MetaFeatures(sources, labels, self.settings.features, tables[0].space.settings.language)
+        rows = [self.features_.matrix(table, pool) for table, pool in zip(tables, pools, strict=True)]
+        gold = [set(table.document.spans) for table in tables]
+        right = [np.array([c.span in g for c in pool], dtype=bool) for g, pool in zip(gold, pools, strict=True)]
+        folds = self._folds(tables, seed)
+        self.figures_: dict[str, float] = {}
+        best = -1.0
+        for kernel in KERNELS[self.settings.kernel]:
+            distances = _out_of_fold(rows, right, folds, kernel)
+            curve = _logistic_curve(np.concatenate(distances), np.concatenate(right))
+            chances = [_probability(d, curve) for d in distances]
+            threshold, f1 = _best_threshold(pools, chances, gold)
+            self.figures_[f"gamma {kernel.gamma}, C {kernel.c_right}/{kernel.c_wrong}"] = f1
+            _LOG.info("stacker: gamma %s, C %s/%s: out-of-fold F1 %.4f", kernel.gamma, kernel.c_right, kernel.c_wrong, f1)
+            if f1 > best:
+                best, self.kernel_, self.curve_, self.threshold_ = f1, kernel, curve, threshold
+                self.out_of_fold_ = [_accepted(pool, chance, threshold) for pool, chance in zip(pools, chances, strict=True)]
+        self.machine_ = KernelMachine.fit(np.concatenate(rows), np.concatenate(right), self.kernel_)
+        return self
+
+    def decide(self, table: FeatureTable, pool: Sequence[PooledCandidate]) -> list[Decision]:
+        """Weigh one note's candidates, in order of their spans."""
+        chances = _probability(self.machine_.decision(self.features_.matrix(table, pool)), self.curve_).tolist()
+        accepted = set(non_overlapping(pool, [chance - self.threshold_ for chance in chances]))
+        return [
+            Decision(candidate.span, chance, i in accepted, candidate.votes)
+            for i, (candidate, chance) in enumerate(zip(pool, chances, strict=True))
+        ]
+
+    def save(self, folder: Path) -> None:
+        """Write `stacker.json` and `stacker.npz`, without pickle."""
+        state = {
+            "settings": asdict(self.settings),
+            "sources": self.features_.sources,
+            "labels": self.features_.labels,
+            "language": self.features_.language,
+            "kernel": asdict(self.kernel_),
+            "curve": self.curve_,
+            "threshold": self.threshold_,
+            "figures": self.figures_,
+        }
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "stacker.json").write_text(json.dumps(state, indent=2, ensure_ascii=False), encoding="utf-8")
+        np.savez(folder / "stacker.npz", allow_pickle=False, **self.machine_.arrays())
+
+    @classmethod
+    def load(cls, folder: Path) -> Stacker:
+        """Read what `save` wrote; :raises BundleError: if it is not that."""
+        try:
+            state: dict[str, Any] = json.loads((folder / "stacker.json").read_text(encoding="utf-8"))
+            stacker = cls(StackerSettings(**state["settings"]))
+            stacker.features_ = MetaFeatures(
+                tuple(state["sources"]), tuple(state["labels"]), stacker.settings.features, state["language"]
+            )
+            stacker.kernel_ = KernelSettings(**state["kernel"])
+            stacker.curve_ = (float(state["curve"][0]), float(state["curve"][1]))
+            stacker.threshold_ = float(state["threshold"])
+            stacker.figures_ = dict(state["figures"])
+            with np.load(folder / "stacker.npz", allow_pickle=False) as arrays:
+                stacker.machine_ = KernelMachine.from_arrays(arrays)
+        except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+            raise BundleError(f"the stacker in {folder} cannot be read ({type(error).__name__})") from None
+        return stacker
+
+    def _folds(self, tables: Sequence[FeatureTable], seed: int) -> list[list[int]]:
+        documents = [table.document for table in tables]
+        n_groups = len({document.group for document in documents})
+        return group_folds(documents, n_folds=min(self.settings.folds, n_groups), seed=seed + 1)
+
+
+def _out_of_fold(
+    rows: Sequence[Floats], right: Sequence[NDArray[np.bool_]], folds: Sequence[Sequence[int]], kernel: KernelSettings
+) -> list[Floats]:
+    """Distances for each note from machines that never saw its patient."""
+    distances: list[Floats] = [np.zeros(0)] * len(rows)
+    for fold in folds:
+        held = set(fold)
+        rest = [i for i in range(len(rows)) if i not in held]
+        machine = KernelMachine.fit(
+            np.concatenate([rows[i] for i in rest]), np.concatenate([right[i] for i in rest]), kernel
+        )
+        for i in fold:
+            distances[i] = machine.decision(rows[i])
+    return distances
+
+
+def _logistic_curve(distances: Floats, right: NDArray[np.bool_]) -> tuple[float, float]:
+    """Slope and offset of Platt's curve."""
+    from sklearn.linear_model import LogisticRegression
+
+    if right.all() or not right.any():
+        return 1.0, 0.0
+    model = LogisticRegression(C=1e3).fit(distances[:, None], right)
+    return float(model.coef_[0, 0]), float(model.intercept_[0])
+
+
+def _probability(distances: Floats, curve: tuple[float, float]) -> Floats:
+    slope, offset = curve
+    chances: Floats = 1.0 / (1.0 + np.exp(-np.clip(slope * distances + offset, -50.0, 50.0)))
+    return chances
+
+
+def _accepted(pool: Sequence[PooledCandidate], chances: Floats, threshold: float) -> list[Span]:
+    return [pool[i].span for i in non_overlapping(pool, (chances - threshold).tolist())]
+
+
+def _best_threshold(
+    pools: Sequence[Sequence[PooledCandidate]], chances: Sequence[Floats], gold: Sequence[set[Span]]
+) -> tuple[float, float]:
+    """The threshold with the best strict F1, and that F1; of equal ones the middle."""
+    n_gold = sum(map(len, gold))
+    scores: list[float] = []
+    for threshold in _THRESHOLDS:
+        n_right = n_chosen = 0
+        for pool, chance, spans in zip(pools, chances, gold, strict=True):
+            accepted = _accepted(pool, chance, threshold)
+            n_chosen += len(accepted)
+            n_right += len(spans.intersection(accepted))
+        scores.append(2 * n_right / (n_chosen + n_gold) if n_chosen + n_gold else 0.0)
+    best = max(scores)
+    equal = [threshold for threshold, score in zip(_THRESHOLDS, scores, strict=True) if score == best]
+    return equal[len(equal) // 2], best

@@ -1,0 +1,187 @@
+"""From annotated notes to a trained engine.
+
+    corpus ──> feature tables ──> each submodel on each fold ──> out-of-fold candidates ──> stacker
+                             └──> each submodel on everything ──────────────────────────────> bundle
+
+The stacker only ever sees candidates that submodels proposed for patients that they were not trained on; there is no
+switch to do otherwise. Folds and final fits are independent and run in parallel processes.
+"""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ensemble.candidates import PooledCandidate, chosen_spans, pooled
+from ensemble.engine import Engine
+from ensemble.fold_cache import FoldCache
+from ensemble.folds import group_folds, labels_in_one_group
+from ensemble.progress import progress
+from ensemble.settings import EngineSettings
+from ensemble.stacker import Stacker
+from features.documents import Corpus, Document, Span
+from features.errors import TrainingError
+from features.table import FeatureSpace, FeatureTable
+from submodels.base import Candidate, submodel_class
+
+__all__ = ["Training", "out_of_fold_corpora", "train"]
+
+_LOG = logging.getLogger("phistack")
+Proposals = list[list[Candidate]]
+
+_COST = {"blstm": 0, "crf": 1, "tbed": 2, "regex": 3}
+
+
+@dataclass(frozen=True)
+class Training:
+    """A trained engine and how it came about.
+
+    :param engine: ready to annotate.
+    :param out_of_fold: for each submodel, its candidates for each training note, proposed out of fold.
+    :param seconds: (submodel, part) -> wall-clock seconds in its process; the part is `fold K` or `all`.
+    :param warnings: what the tags cannot express, how often.
+    """
+
+    engine: Engine
+    out_of_fold: Mapping[str, Proposals] = field(repr=False)
+    seconds: Mapping[tuple[str, str], float]
+    warnings: Counter[str]
+
+
+@dataclass(frozen=True)
+class _Task:
+    """One fit: of a submodel on all notes but one fold, or on all of them (`held_out` empty)."""
+
+    name: str
+    settings: Mapping[str, Any]
+    part: str
+    training: Sequence[FeatureTable] = field(repr=False)
+    held_out: Sequence[FeatureTable] = field(repr=False)
+    indices: Sequence[int] = field(repr=False)
+    seed: int
+    folder: Path
+
+    def key(self) -> str:
+        space = self.training[0].space
+        return FoldCache.key(
+            [table.document for table in self.training],
+            [table.document for table in self.held_out],
+            self.name,
+            dict(self.settings),
+            self.seed,
+            space.settings.columns,
+            repr(space.settings),
+        )
+
+    def run(self) -> Proposals:
+        """Fit, then propose for the held-out notes, or save the model where there are none."""
+        model = submodel_class(self.name)(**self.settings).fit(self.training, seed=self.seed)
+        if self.held_out:
+            return model.propose(self.held_out)
+        self.folder.mkdir(parents=True)
+        model.save(self.folder)
+        return []
+
+
+def train(
+    corpus: Corpus, settings: EngineSettings | None = None, *, jobs: int = 1, cache: Path | None = None
+) -> Training:
+    """Train all submodels and the stacker.
+
+    :param corpus: annotated notes of at least `settings.folds` patients.
+    :param jobs: processes; the result does not depend on it.
+    :param cache: a folder in which fold predictions are kept for the next run.
+    :raises TrainingError: if the corpus has no PHI, or too few patients.
+    """
+    settings = settings or EngineSettings()
+    documents = corpus.documents
+    if not any(document.spans for document in documents):
+        raise TrainingError("the corpus has no annotated PHI, so nothing can be learned; check its format and labels")
+    folds = group_folds(documents, n_folds=settings.folds, seed=settings.seed)
+    for label in labels_in_one_group(documents):
+        _LOG.warning("the label %s occurs with one patient only, so no fold can learn it for that patient", label)
+    space = FeatureSpace(settings.features)
+    tables = space.fit(documents)
+    warnings: Counter[str] = Counter()
+    for table in tables:
+        table.tags(counts=warnings)
+    with tempfile.TemporaryDirectory(prefix="phistack-") as temporary:
+        folder = Path(temporary)
+        tasks = list(_tasks(settings, tables, folds, folder))
+        out_of_fold, seconds = _run(tasks, len(documents), jobs, FoldCache(cache))
+        models = [submodel_class(name).load(folder / name, space) for name in settings.submodels]
+    pools = _pools(out_of_fold)
+    begin = time.perf_counter()
+    stacker = Stacker(settings.stacker).fit(tables, pools, sources=tuple(out_of_fold), seed=settings.seed)
+    seconds["stacker", "all"] = time.perf_counter() - begin
+    return Training(Engine(corpus.label_set, space, models, stacker), out_of_fold, seconds, warnings)
+
+
+def out_of_fold_corpora(training: Training, corpus: Corpus) -> dict[str, Corpus]:
+    """What each submodel alone, and the stack, say of the training notes out of fold, as corpora to be scored.
+
+    The stack's kernel and threshold were chosen on these very notes, so its score is slightly too good.
+    """
+    spans = {name: [chosen_spans(note) for note in notes] for name, notes in training.out_of_fold.items()}
+    spans["stack"] = training.engine.stacker.out_of_fold_
+    return {name: replace(corpus, documents=_annotated(corpus.documents, notes)) for name, notes in spans.items()}
+
+
+def _annotated(documents: Sequence[Document], notes: Sequence[Sequence[Span]]) -> tuple[Document, ...]:
+    return tuple(document.with_spans(spans) for document, spans in zip(documents, notes, strict=True))
+
+
+def _tasks(
+    settings: EngineSettings, tables: Sequence[FeatureTable], folds: Sequence[Sequence[int]], folder: Path
+) -> Iterator[_Task]:
+    """All fits, the dear ones first so that no process is left with one at the end."""
+    for name in sorted(settings.submodels, key=_COST.__getitem__):
+        arguments = settings.submodels[name]
+        yield _Task(name, arguments, "all", tables, (), (), settings.seed, folder / name)
+        for number, fold in enumerate(folds, start=1):
+            held = set(fold)
+            rest = [table for i, table in enumerate(tables) if i not in held]
+            part = f"fold {number} of {len(folds)}"
+            yield _Task(name, arguments, part, rest, [tables[i] for i in fold], fold, settings.seed, folder / name)
+
+
+def _run(
+    tasks: Sequence[_Task], n_documents: int, jobs: int, cache: FoldCache
+) -> tuple[dict[str, Proposals], dict[tuple[str, str], float]]:
+    from joblib import Parallel, delayed
+
+    names = sorted({task.name for task in tasks}, key=lambda name: -_COST[name])
+    out_of_fold: dict[str, Proposals] = {name: [[] for _ in range(n_documents)] for name in names}
+    seconds: dict[tuple[str, str], float] = {}
+    with progress("training", total=len(tasks)) as advance:
+        work = (delayed(_timed)(number, task, cache) for number, task in enumerate(tasks))
+        runs = Parallel(n_jobs=jobs, return_as="generator_unordered")(work)
+        for i, proposals, spent in runs:
+            task = tasks[i]
+            seconds[task.name, task.part] = spent
+            for index, candidates in zip(task.indices, proposals, strict=True):
+                out_of_fold[task.name][index] = candidates
+            advance(f"{task.name}, {task.part} in {spent:.0f} s")
+    return out_of_fold, seconds
+
+
+def _timed(number: int, task: _Task, cache: FoldCache) -> tuple[int, Proposals, float]:
+    begin = time.perf_counter()
+    key = task.key() if task.held_out else ""
+    proposals = cache.get(key) if key else None
+    if proposals is None:
+        proposals = task.run()
+        if key:
+            cache.put(key, proposals)
+    return number, proposals, time.perf_counter() - begin
+
+
+
+def _pools(out_of_fold: Mapping[str, Proposals]) -> list[list[PooledCandidate]]:
+    return [pooled(proposals) for proposals in zip(*out_of_fold.values(), strict=True)]

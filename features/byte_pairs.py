@@ -1,0 +1,85 @@
+"""Byte pair encoding: the merges of characters that occur most, learned from counted words.
+
+    pairs = BytePairs.train({"hospital": 9, "hospice": 4, "spice": 1}, n_merges=10)
+    pairs.split("hospitable")     ("hospi", "t", "a", "b", "l", "e")
+
+Sennrich, Haddow and Birch 2016. Frequent words end up whole, rare ones as a few frequent pieces.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+__all__ = ["BytePairs"]
+
+Pair = tuple[str, str]
+
+
+class BytePairs:
+    """Learned merges, in the order in which they were learned.
+
+    :param merges: pairs of pieces; an earlier pair is merged before a later one.
+    """
+
+    def __init__(self, merges: Iterable[Pair]) -> None:
+        self.merges: tuple[Pair, ...] = tuple(merges)
+        self._rank = {pair: rank for rank, pair in enumerate(self.merges)}
+        self._split = lru_cache(maxsize=65536)(self._split_word)
+
+    @classmethod
+    def train(cls, word_counts: Mapping[str, int], *, n_merges: int) -> BytePairs:
+        """Learn merges from words and how often each occurs; ties go to the pair first in alphabetical order."""
+        words = {word: list(word) for word in word_counts}
+        counts: Counter[Pair] = Counter()
+        homes: defaultdict[Pair, set[str]] = defaultdict(set)
+        for word, pieces in words.items():
+            _count(word, pieces, word_counts[word], counts, homes)
+        merges: list[Pair] = []
+        while len(merges) < n_merges and counts:
+            best = min(counts, key=lambda pair: (-counts[pair], pair))
+            if counts[best] < 2:
+                break
+            merges.append(best)
+            for word in sorted(homes[best]):
+                _count(word, words[word], -word_counts[word], counts, homes)
+                words[word] = _merge(words[word], best)
+                _count(word, words[word], word_counts[word], counts, homes)
+        return cls(merges)
+
+    def split(self, word: str) -> tuple[str, ...]:
+        """The pieces of a word; joined, they are the word."""
+        return self._split(word)
+
+    def _split_word(self, word: str) -> tuple[str, ...]:
+        pieces = list(word)
+        while len(pieces) > 1:
+            ranked = [pair for pair in zip(pieces, pieces[1:], strict=False) if pair in self._rank]
+            if not ranked:
+                break
+            pieces = _merge(pieces, min(ranked, key=self._rank.__getitem__))
+        return tuple(pieces)
+
+
+def _count(
+    word: str, pieces: list[str], times: int, counts: Counter[Pair], homes: defaultdict[Pair, set[str]]
+) -> None:
+    for pair in zip(pieces, pieces[1:], strict=False):
+        counts[pair] += times
+        homes[pair].add(word)
+        if counts[pair] <= 0:
+            del counts[pair]
+
+
+def _merge(pieces: list[str], pair: Pair) -> list[str]:
+    merged: list[str] = []
+    position = 0
+    while position < len(pieces):
+        if tuple(pieces[position : position + 2]) == pair:
+            merged.append(pair[0] + pair[1])
+            position += 2
+        else:
+            merged.append(pieces[position])
+            position += 1
+    return merged

@@ -1,0 +1,123 @@
+"""Notes and the PHI marked in them.
+
+    Span(12, 17, "DOCTOR")            characters 12 to 16 of a text name a doctor
+    Document("110-01", text, spans)   one note of patient 110, with its PHI
+    Corpus(documents, label_set)      many notes, and the labels they may carry
+
+Offsets are Unicode code points, half-open: `text[span.start:span.end]` is the PHI. All three are frozen and check
+themselves at birth. Their `repr` shows ids and offsets and never text, as every line of text may be a patient's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from features.errors import CorpusError, LabelError
+from features.labels import LabelSet, label_mapping
+
+__all__ = ["Corpus", "Document", "Span", "patient_of"]
+
+_PATIENT_AND_RECORD = re.compile(r"(?P<patient>\d+)-(?P<record>\d{2})")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A labelled stretch of text.
+
+    :param start: offset of the first character, in code points.
+    :param end: offset after the last character; greater than `start`.
+    :param label: the PHI type, as written in the label set.
+    :raises CorpusError: if the offsets are negative, empty or reversed, or the label is empty.
+    """
+
+    start: int
+    end: int
+    label: str
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.end:
+            raise CorpusError(f"a span must have 0 <= start < end, not start {self.start} and end {self.end}")
+        if not self.label:
+            raise CorpusError(f"the span {self.start}-{self.end} has an empty label")
+
+    def overlaps(self, other: Span) -> bool:
+        """Whether the two spans share at least one character."""
+        return self.start < other.end and other.start < self.end
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One note.
+
+    :param id: unique within its corpus; file names are made from it.
+    :param text: the note, exactly as read: code points, byte order mark and line ends are never normalised.
+    :param spans: the PHI, kept sorted; duplicates and overlaps are allowed, as real annotation has them.
+    :param group: the patient, so that no fold splits one; the id itself where the patient is not known.
+    :raises CorpusError: if a span ends beyond the text, or the id is empty.
+    """
+
+    id: str
+    text: str = field(repr=False)
+    spans: tuple[Span, ...] = ()
+    group: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.id:
+            raise CorpusError("a document must have an id that is not empty")
+        object.__setattr__(self, "spans", tuple(sorted(self.spans)))
+        object.__setattr__(self, "group", self.group or self.id)
+        furthest = max(self.spans, key=lambda span: span.end, default=None)
+        if furthest is not None and furthest.end > len(self.text):
+            raise CorpusError(
+                f"document {self.id}: the span {furthest.start}-{furthest.end} ends beyond the text, which has "
+                f"{len(self.text)} characters; check that offsets count Unicode characters, not bytes"
+            )
+
+    def with_spans(self, spans: Iterable[Span]) -> Document:
+        """The same note with other PHI."""
+        return replace(self, spans=tuple(spans))
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Documents with unique ids, in order, and the label set of their spans.
+
+    :param documents: the notes, in the order in which they were read.
+    :param label_set: every label that the spans carry is in it.
+    :param warnings: how often each kind of oddity was mended while reading, for example discontinuous spans.
+    :raises CorpusError: if two documents share an id.
+    """
+
+    documents: tuple[Document, ...] = field(repr=False)
+    label_set: LabelSet
+    warnings: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "documents", tuple(self.documents))
+        repeated = [id for id, count in Counter(d.id for d in self.documents).items() if count > 1]
+        if repeated:
+            raise CorpusError(f"{len(repeated)} document ids occur more than once, the first is {repeated[0]}")
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def mapped(self, target: str) -> Corpus:
+        """The corpus with its labels turned into those of another set; :raises LabelError: if there is no table."""
+        table = label_mapping(self.label_set.name, target)
+        unknown = sorted({span.label for d in self.documents for span in d.spans if span.label not in table})
+        if unknown:
+            raise LabelError(f"the mapping from {self.label_set.name} to {target} lacks the label {unknown[0]}")
+        documents = (d.with_spans(replace(span, label=table[span.label]) for span in d.spans) for d in self.documents)
+        return Corpus(tuple(documents), LabelSet.named(target), self.warnings)
+
+
+def patient_of(document_id: str) -> str:
+    """The patient that a shared-task file name tells: `110` for `110-01`; otherwise the whole id.
+
+    Both i2b2 tasks name a record `XXX-YY`, where `XXX` is the patient and `YY` the record.
+    """
+    match = _PATIENT_AND_RECORD.fullmatch(document_id)
+    return match["patient"] if match else document_id

@@ -1,0 +1,57 @@
+"""Every error that phistack raises on purpose.
+
+    PhistackError                 any of the below; the command line prints it as one sentence
+    ├── CorpusError               a file or folder that cannot be read as annotated notes
+    ├── LabelError                a PHI label that the label set does not know
+    ├── SettingsError             a configuration that cannot work
+    ├── MissingResourceError      optional data or a server that is not there
+    ├── TrainingError             a corpus from which nothing can be learned
+    ├── BundleError               a trained engine that is damaged, tampered with or too new
+    └── EvaluationError           gold and system documents that cannot be compared
+
+A message says what is wrong, where, and what to do, and never holds a line of a note's text: documents are named
+by id, places by offset.
+"""
+
+__all__ = [
+    "BundleError",
+    "CorpusError",
+    "EvaluationError",
+    "LabelError",
+    "MissingResourceError",
+    "PhistackError",
+    "SettingsError",
+    "TrainingError",
+]
+
+
+class PhistackError(Exception):
+    """The base of every error raised on purpose; its message is one sentence without patient text."""
+
+
+class CorpusError(PhistackError):
+    """A file or folder cannot be read as annotated notes."""
+
+
+class LabelError(PhistackError):
+    """A PHI label is not in the label set."""
+
+
+class SettingsError(PhistackError):
+    """A configuration cannot work."""
+
+
+class MissingResourceError(PhistackError):
+    """Optional data, or a server, that the settings ask for is not there."""
+
+
+class TrainingError(PhistackError):
+    """Nothing can be learned from the given corpus with the given settings."""
+
+
+class BundleError(PhistackError):
+    """A trained engine on disk is damaged, was tampered with, or is of another protocol."""
+
+
+class EvaluationError(PhistackError):
+    """Gold and system documents cannot be compared."""

@@ -1,0 +1,6 @@
+"""Corpus formats: readers and writers for i2b2, N-GRID and MEDDOCAN XML, brat, CoNLL, JSON lines and plain text."""
+
+from features.formats.corpora import read_corpus, write_corpus
+from features.formats.recognise import FORMATS
+
+__all__ = ["FORMATS", "read_corpus", "write_corpus"]

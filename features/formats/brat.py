@@ -1,0 +1,88 @@
+"""Brat standoff: the text in `ID.txt`, the spans in `ID.ann`.
+
+    T1<TAB>DOCTOR 12 16<TAB>Ames
+    T2<TAB>STREET 20 29;30 37<TAB>12 Harbor Terrace      two pieces, read as the hull 20-37
+
+Only lines that begin with `T` are spans; relations, events, attributes and notes are passed over. A `.txt` without
+`.ann` has no spans. The format is described at https://brat.nlplab.org/standoff.html.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from features.documents import Corpus, Document, Span, patient_of
+from features.errors import CorpusError
+from features.formats.files import encode_text, file_name, read_text
+from features.formats.layout import Format, Reading
+from features.formats.spans import checked_span, parse_offset
+
+__all__ = ["BRAT"]
+
+_PASSED_OVER = ("R", "E", "A", "M", "N", "#", "*")
+_JOINED = "discontinuous spans joined"
+_BLANKS = str.maketrans("\n\r\t", "   ")
+
+
+def read(paths: Sequence[Path]) -> Reading:
+    """Read one note from each pair of files; the paths may be of either kind.
+
+    :raises CorpusError: for an `.ann` without `.txt`, a malformed line, or spans that do not fit the text.
+    """
+    warnings: Counter[str] = Counter()
+    texts = dict.fromkeys(path.with_suffix(".txt") for path in paths)
+    return Reading(tuple(_read_note(path, warnings) for path in texts), warnings=warnings)
+
+
+def _read_note(path: Path, warnings: Counter[str]) -> Document:
+    text = read_text(path)
+    annotations = path.with_suffix(".ann")
+    lines = read_text(annotations).removeprefix("\ufeff").split("\n") if annotations.exists() else []
+    spans = []
+    for number, line in enumerate(lines, 1):
+        if line.startswith("T"):
+            spans.append(_read_line(path.stem, number, text, line.removesuffix("\r"), warnings))
+        elif line.strip() and not line.startswith(_PASSED_OVER):
+            raise CorpusError(f"{annotations}, line {number}, is not brat standoff; correct or remove it")
+    return Document(path.stem, text, tuple(spans), patient_of(path.stem))
+
+
+def _read_line(document_id: str, number: int, text: str, line: str, warnings: Counter[str]) -> Span:
+    fields = line.split("\t", 2)
+    label, blank, places = fields[1].partition(" ") if len(fields) > 1 else ("", "", "")
+    if not blank:
+        raise CorpusError(
+            f"document {document_id}, line {number} of the .ann: a span is `T1 TAB label start end TAB text`"
+        )
+    pieces = [_read_piece(document_id, f"line {number} of the .ann", piece) for piece in places.split(";")]
+    warnings[_JOINED] += len(pieces) > 1
+    start, end = min(start for start, _ in pieces), max(end for _, end in pieces)
+    quoted = fields[2] if len(fields) > 2 else None
+    joined = " ".join(text[start:end] for start, end in pieces)
+    return checked_span(document_id, text, start, end, label, quoted=quoted, pieces=joined)
+
+
+def _read_piece(document_id: str, place: str, piece: str) -> tuple[int, int]:
+    start, _, end = piece.strip().partition(" ")
+    return parse_offset(document_id, place, start), parse_offset(document_id, place, end)
+
+
+def render(corpus: Corpus) -> Iterator[tuple[str, bytes]]:
+    """A `.txt` and an `.ann` for each note; line ends and tabs in the quoted text become blanks.
+
+    :raises CorpusError: if a text holds a lone surrogate.
+    """
+    for document in corpus.documents:
+        yield file_name(document.id, ".txt"), encode_text(document)
+        lines = [_line(document, number, span) for number, span in enumerate(document.spans, 1)]
+        yield file_name(document.id, ".ann"), "".join(lines).encode("utf-8")
+
+
+def _line(document: Document, number: int, span: Span) -> str:
+    quoted = document.text[span.start : span.end].translate(_BLANKS)
+    return f"T{number}\t{span.label} {span.start} {span.end}\t{quoted}\n"
+
+
+BRAT = Format("brat", "a folder of .txt files with an .ann file beside each", (".ann", ".txt"), read, render)

@@ -1,0 +1,99 @@
+"""Corpora in and out: any known format in, one named format out.
+
+corpus = read_corpus(Path("train"))                   recognised by looking
+write_corpus(corpus, Path("out"), format="brat")      complete or not at all
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from features.documents import Corpus
+from features.errors import CorpusError, LabelError
+from features.formats.files import write_file, write_folder
+from features.formats.layout import Format, Reading
+from features.formats.recognise import format_named, recognise
+from features.formats.spans import is_label
+from features.labels import LabelSet
+
+__all__ = ["read_corpus", "write_corpus"]
+
+_UNKNOWN_CATEGORY = "OTHER"
+
+
+def read_corpus(
+    path: Path,
+    *,
+    label_set: str | LabelSet | None = None,
+    accept_unknown_labels: bool = False,
+    format: str | None = None,
+) -> Corpus:
+    """Read annotated notes from a file or folder of any known format.
+
+    :param label_set: the labels to expect; otherwise those of the format, or else the first shipped set that has all
+        labels of the corpus.
+    :param accept_unknown_labels: widen the label set by labels that it lacks, rather than refuse them.
+    :param format: the name of the format; otherwise it is recognised.
+    :raises CorpusError: if the path cannot be read as a corpus, or holds no notes.
+    :raises LabelError: for a label that the label set lacks, or a label set that does not exist.
+    """
+    known, files = recognise(path, format)
+    reading = known.read(files)
+    if not reading.documents:
+        raise CorpusError(f"{path} holds no notes; an empty corpus cannot be used")
+    labels = _label_set(known, reading, label_set, accept_unknown_labels)
+    return Corpus(reading.documents, labels, +reading.warnings)
+
+
+def write_corpus(corpus: Corpus, path: Path, *, format: str) -> None:
+    """Write annotated notes, complete or not at all.
+
+    The XML, brat and text formats write a folder with the files of each note, the others one file. Only jsonl and conll
+    keep a patient that the id does not tell.
+
+    :param path: the folder or file to make; what is there already is never overwritten.
+    :param format: the name of the format.
+    :raises CorpusError: if the format cannot express the notes, the target is not empty, or the disk refuses.
+    """
+    known = format_named(format)
+    if not corpus.documents:
+        raise CorpusError("the corpus holds no notes; there is nothing to write")
+    bad = {span.label for document in corpus.documents for span in document.spans if not is_label(span.label)}
+    if bad:
+        raise CorpusError(f"{len(bad)} labels are no names; a label begins with a letter and has no blanks")
+    # Everything is rendered before anything is written.
+    files = list(known.render(corpus))
+    if known.single_file:
+        write_file(path, files[0][1])
+    else:
+        write_folder(path, files)
+
+
+def _label_set(known: Format, reading: Reading, given: str | LabelSet | None, accept: bool) -> LabelSet:
+    """The label set of a reading, widened where the user accepts unknown labels."""
+    counts = Counter(span.label for document in reading.documents for span in document.spans)
+    found = _named_or_fitting(known, given, counts)
+    if found is None and accept:
+        found = LabelSet("custom", {})
+    if found is None:
+        found = min(_shipped(), key=lambda labels: sum(label not in labels for label in counts))
+    unknown = sorted(label for label in counts if label not in found)
+    if unknown and not accept:
+        raise LabelError(
+            f"{len(unknown)} of {len(counts)} labels are not in the label set {found.name}, the first is {unknown[0]}, "
+            f"seen {counts[unknown[0]]} times; give another label set or accept unknown labels"
+        )
+    return found.extended({label: reading.categories.get(label, _UNKNOWN_CATEGORY) for label in unknown})
+
+
+def _named_or_fitting(known: Format, given: str | LabelSet | None, labels: Iterable[str]) -> LabelSet | None:
+    name = given or known.label_set
+    if name is not None:
+        return LabelSet.named(name) if isinstance(name, str) else name
+    return next((shipped for shipped in _shipped() if all(label in shipped for label in labels)), None)
+
+
+def _shipped() -> list[LabelSet]:
+    return [LabelSet.named(name) for name in LabelSet.names()]

@@ -1,0 +1,105 @@
+"""Bytes in, bytes out: strict UTF-8, and writing that is all or nothing.
+
+    read_text(Path("110-01.txt"))                  the text, code point for code point
+    write_folder(Path("out"), [("a.txt", b"...")]) a folder that appears complete or not at all
+
+A byte order mark stays in the text as U+FEFF, and line ends stay as they are.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import uuid
+from collections.abc import Iterable
+from pathlib import Path
+
+from features.documents import Document
+from features.errors import CorpusError
+
+__all__ = ["encode_text", "file_name", "read_text", "write_file", "write_folder"]
+
+_UNSAFE_NAME = re.compile(r"^\.|[/\\\x00-\x1f\x7f\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file, with its byte order mark and line ends.
+
+    :raises CorpusError: if the file cannot be read or is not UTF-8.
+    """
+    try:
+        return path.read_bytes().decode("utf-8")
+    except OSError as error:
+        raise CorpusError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise CorpusError(f"{path} is not UTF-8 at byte {error.start}; convert the file to UTF-8") from None
+
+
+def encode_text(document: Document) -> bytes:
+    """The text of a note as UTF-8; :raises CorpusError: if it holds a lone surrogate, which UTF-8 cannot say."""
+    surrogate = _SURROGATE.search(document.text)
+    if surrogate:
+        raise CorpusError(
+            f"document {document.id}: the character at {surrogate.start()} is a lone surrogate, which UTF-8 cannot "
+            "hold; write the corpus as jsonl"
+        )
+    return document.text.encode("utf-8")
+
+
+def file_name(document_id: str, suffix: str) -> str:
+    """The name of a note's file; :raises CorpusError: if the id holds what a file name should not."""
+    if not document_id or _UNSAFE_NAME.search(document_id):
+        raise CorpusError(
+            f"the document id {document_id!r} cannot be a file name, as it is empty, begins with a dot or holds a "
+            "slash or a control character; rename the document or write the corpus as jsonl"
+        )
+    return document_id + suffix
+
+
+def write_file(target: Path, content: bytes) -> None:
+    """Write one file, which appears complete or not at all.
+
+    :raises CorpusError: if the target is a folder or a file that is not empty, or the disk refuses.
+    """
+    if target.is_dir():
+        raise CorpusError(f"{target} is a folder; give the name of a file to write to")
+    if target.exists() and target.stat().st_size:
+        raise CorpusError(f"{target} exists already and is not empty; give another name or remove it")
+    part = _beside(target)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(content)
+        part.replace(target)
+    except OSError as error:
+        raise CorpusError(f"{target} cannot be written: {error.strerror}") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write_folder(target: Path, files: Iterable[tuple[str, bytes]]) -> None:
+    """Write a folder of files, which appears complete or not at all.
+
+    :param files: name and content of each file.
+    :raises CorpusError: if the target is a file or a folder that is not empty, or the disk refuses.
+    """
+    if target.exists() and not target.is_dir():
+        raise CorpusError(f"{target} is a file; give the name of a folder to write to")
+    if target.is_dir() and any(target.iterdir()):
+        raise CorpusError(f"the folder {target} exists already and is not empty; give another name or remove it")
+    part = _beside(target)
+    try:
+        part.mkdir(parents=True)
+        for name, content in files:
+            (part / name).write_bytes(content)
+        part.replace(target)
+    except OSError as error:
+        raise CorpusError(f"the folder {target} cannot be written: {error.strerror}") from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _beside(target: Path) -> Path:
+    """A new hidden name in the same folder, so that renaming never crosses a file system."""
+    target = target.absolute()
+    return target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.part")

@@ -1,0 +1,35 @@
+"""Plain text: each `.txt` file of a folder is a note without annotation.
+
+notes/110-01.txt      the document 110-01 of patient 110
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from features.documents import Corpus, Document, patient_of
+from features.errors import CorpusError
+from features.formats.files import encode_text, file_name, read_text
+from features.formats.layout import Format, Reading
+
+__all__ = ["TEXT"]
+
+
+def read(paths: Sequence[Path]) -> Reading:
+    """Read one note from each file; :raises CorpusError: if a file is not UTF-8."""
+    return Reading(tuple(Document(path.stem, read_text(path), (), patient_of(path.stem)) for path in paths))
+
+
+def render(corpus: Corpus) -> Iterator[tuple[str, bytes]]:
+    """One file a note; :raises CorpusError: if a note has spans, which plain text would lose."""
+    for document in corpus.documents:
+        if document.spans:
+            raise CorpusError(
+                f"document {document.id} has {len(document.spans)} spans, which plain text cannot hold; write the "
+                "corpus as jsonl, brat or i2b2"
+            )
+        yield file_name(document.id, ".txt"), encode_text(document)
+
+
+TEXT = Format("text", "a folder of .txt files", (".txt",), read, render)

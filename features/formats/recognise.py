@@ -1,0 +1,114 @@
+"""Which format a file or folder has, by looking at it.
+
+    recognise(Path("corpus/train"))           (MEDDOCAN, [corpus/train/xml/a.xml, ...])
+    recognise(Path("notes"), format="text")   (TEXT, [notes/a.txt, ...])
+
+File names tell most; the root element tells the XML formats apart, and an `.ann` tells brat from plain text. Hidden
+files and those of other kinds, such as a licence, are passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from features.errors import CorpusError
+from features.formats.brat import BRAT
+from features.formats.conll import CONLL
+from features.formats.files import read_text
+from features.formats.jsonl import JSONL
+from features.formats.layout import Format
+from features.formats.plain import TEXT
+from features.formats.xml import I2B2, MEDDOCAN, NGRID, root_of
+
+__all__ = ["FORMATS", "format_named", "recognise"]
+
+FORMATS: dict[str, Format] = {format.name: format for format in (I2B2, NGRID, MEDDOCAN, BRAT, CONLL, JSONL, TEXT)}
+# What the first characters of a file with another ending tell.
+_OPENINGS = (("<", I2B2), ("{", JSONL), ("-DOCSTART-", CONLL))
+
+
+def format_named(name: str) -> Format:
+    """The format of that name; :raises CorpusError: if there is none."""
+    try:
+        return FORMATS[name]
+    except KeyError:
+        raise CorpusError(f"no format is named {name}; there are {', '.join(FORMATS)}") from None
+
+
+def recognise(path: Path, format: str | None = None) -> tuple[Format, list[Path]]:
+    """The format of a corpus and the files to read, in order of their names.
+
+    A folder without notes of its own stands for its only sub-folder with notes, or for the one named `xml`.
+
+    :param format: the name of the format, where the user gives it.
+    :raises CorpusError: if nothing is there, nothing is recognised, or the choice is not clear.
+    """
+    wanted = None if format is None else format_named(format)
+    if path.is_file():
+        return wanted or _of_file(path), [path]
+    if not path.is_dir():
+        raise CorpusError(f"there is no file or folder {path}")
+    found = _in_folder(path, wanted)
+    if found:
+        return found
+    inside = {entry.name: _in_folder(entry, wanted) for entry in _entries(path) if entry.is_dir()}
+    choices = {name: found for name, found in inside.items() if found}
+    chosen = next(iter(choices.values())) if len(choices) == 1 else choices.get("xml")
+    if chosen:
+        return chosen
+    kind = f"the format {format}" if format else "a known format"
+    if choices:
+        raise CorpusError(f"the folder {path} has notes in several sub-folders, {', '.join(choices)}; give one of them")
+    raise CorpusError(f"the folder {path} holds no notes of {kind}; give the folder that holds the files themselves")
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+    except OSError as error:
+        raise CorpusError(f"the folder {folder} cannot be read: {error.strerror}") from None
+
+
+def _in_folder(folder: Path, wanted: Format | None) -> tuple[Format, list[Path]] | None:
+    """The format of the notes right in a folder, and their files; nothing if there are none."""
+    files = [entry for entry in _entries(folder) if entry.is_file()]
+    if wanted:
+        matching = [file for file in files if file.suffix.lower() in wanted.suffixes]
+        return (wanted, matching) if matching else None
+    found = [format for format in (I2B2, BRAT, CONLL, JSONL) if _any_of(files, format)]
+    # A text file beside notes of another format is a read-me; beside `.ann` files it is a note.
+    if BRAT in found and not any(file.suffix == ".ann" for file in files):
+        found = [format for format in found if format is not BRAT] or [TEXT]
+    if len(found) > 1:
+        names = ", ".join(format.name for format in found)
+        raise CorpusError(f"the folder {folder} holds notes of several formats, {names}; give the format")
+    if not found:
+        return None
+    matching = [file for file in files if file.suffix.lower() in found[0].suffixes]
+    return (_xml_format(matching) if found[0] is I2B2 else found[0]), matching
+
+
+def _any_of(files: Sequence[Path], format: Format) -> bool:
+    return any(file.suffix.lower() in format.suffixes for file in files)
+
+
+def _xml_format(files: Sequence[Path]) -> Format:
+    return MEDDOCAN if any(root_of(file) == "MEDDOCAN" for file in files) else I2B2
+
+
+def _of_file(path: Path) -> Format:
+    """The format of one file, by its ending or else by its first characters."""
+    if path.suffix == ".txt":
+        return BRAT if path.with_suffix(".ann").exists() else _opening(path) or TEXT
+    named = next((f for f in (I2B2, BRAT, CONLL, JSONL) if path.suffix.lower() in f.suffixes), None) or _opening(path)
+    if named is None:
+        raise CorpusError(f"{path} is of no known format; give one of {', '.join(FORMATS)}")
+    return _xml_format([path]) if named is I2B2 else named
+
+
+def _opening(path: Path) -> Format | None:
+    start = read_text(path).lstrip("\ufeff \t\r\n")
+    found = next((format for opening, format in _OPENINGS if start.startswith(opening)), None)
+    # A note may well begin with `<` or a brace.
+    return found if path.suffix != ".txt" or found is CONLL else None

@@ -1,0 +1,87 @@
+"""Spans as files tell them, checked against the text before they are believed.
+
+    checked_span("110-01", text, 12, 17, "DOCTOR", quoted)    a Span, or a CorpusError that names id and offsets
+
+Files often quote the text of a span beside its offsets. White space in a quotation is compared loosely, as XML and brat
+turn line ends into blanks.
+"""
+
+from __future__ import annotations
+
+import re
+
+from features.documents import Span
+from features.errors import CorpusError
+
+__all__ = ["checked_id", "checked_span", "is_label", "parse_offset"]
+
+_OFFSET = re.compile(r"[0-9]{1,12}")
+_ID = re.compile(r"[^\r\n]{1,200}")
+_LABEL = re.compile(r"[^\W\d_][\w.:/+-]{0,63}")
+
+
+def parse_offset(document_id: str, place: str, text: str | None) -> int:
+    """An offset written in digits.
+
+    :param place: where it is written, for example `line 7`.
+    :raises CorpusError: if it is anything else.
+    """
+    if text is None or not _OFFSET.fullmatch(text):
+        raise CorpusError(f"document {document_id}, {place}: an offset is missing or is not a whole number")
+    return int(text)
+
+
+def checked_id(place: str, document_id: str) -> str:
+    """An id written inside a file, where a damaged file may have text instead, which no message may show.
+
+    :param place: where it is written, for example the file and line.
+    :raises CorpusError: if it is empty, has several lines or more than 200 characters.
+    """
+    if not _ID.fullmatch(document_id):
+        raise CorpusError(f"{place}: a document id must be one line of 1 to 200 characters")
+    return document_id
+
+
+def is_label(label: str) -> bool:
+    """Whether a label can be written in every format: it begins with a letter and has no blanks."""
+    return bool(_LABEL.fullmatch(label))
+
+
+def checked_span(
+    document_id: str,
+    text: str,
+    start: int,
+    end: int,
+    label: str,
+    *,
+    quoted: str | None = None,
+    pieces: str | None = None,
+) -> Span:
+    """A span that lies in the text and covers what the file says it covers.
+
+    :param quoted: the text of the span as the file has it, if it has.
+    :param pieces: what `quoted` may equal besides `text[start:end]`, as the joined pieces of a discontinuous span.
+    :raises CorpusError: if the offsets are empty, reversed or beyond the text, the label is no plausible name, or the
+        quotation differs.
+    """
+    place = f"document {document_id}: the span {start}-{end}"
+    if not 0 <= start < end:
+        raise CorpusError(f"{place} is empty or reversed; a span must have 0 <= start < end")
+    if end > len(text):
+        raise CorpusError(
+            f"{place} ends beyond the text, which has {len(text)} characters; check that offsets count Unicode "
+            "characters, not bytes"
+        )
+    if not is_label(label):
+        raise CorpusError(f"{place} has a label that is no name; a label begins with a letter and has no blanks")
+    if quoted is not None and _blank(quoted) not in (_blank(text[start:end]), _blank(pieces or "")):
+        raise CorpusError(
+            f"{place} does not cover the text that the annotation quotes; check the offsets, and that the text was "
+            "not changed after it was annotated"
+        )
+    return Span(start, end, label)
+
+
+def _blank(text: str) -> str:
+    """The text with each run of white space as one blank, and none at the ends."""
+    return " ".join(text.split())

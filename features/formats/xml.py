@@ -1,0 +1,187 @@
+"""The XML of the i2b2 2014, N-GRID 2016 and MEDDOCAN tasks: one file a note.
+
+    <deIdi2b2>
+      <TEXT><![CDATA[Seen by Dr. Ames.]]></TEXT>
+      <TAGS>
+        <NAME id="P0" start="12" end="16" text="Ames" TYPE="DOCTOR" comment=""/>
+      </TAGS>
+    </deIdi2b2>
+
+MEDDOCAN has the root `MEDDOCAN`. The element is the category and `TYPE` the label; a `LOCATION` of type `OTHER`, as
+some files have it, is read as `LOCATION-OTHER`, so that it is not taken for the PHI type `OTHER`. Entities, document
+types and the network are never touched.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+from lxml import etree
+
+from features.documents import Corpus, Document, Span, patient_of
+from features.errors import CorpusError
+from features.formats.files import file_name, read_text
+from features.formats.layout import Format, Reading
+from features.formats.spans import checked_span, parse_offset
+
+__all__ = ["I2B2", "MEDDOCAN", "NGRID", "root_of"]
+
+_ROOT = re.compile(r"<([^\W\d][\w.-]*)")
+_ENCODING = re.compile(r"\A\ufeff?<\?xml[^>]*?encoding\s*=\s*[\"']([\w.-]+)")
+_ENCODINGS = ("utf-8", "us-ascii", "ascii")
+_NAME = re.compile(r"[A-Za-z_][\w.-]*")
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_DOCTYPE_REFUSED = "has a document type declaration, which is refused as it may define entities; remove it"
+_RENAMED = {("LOCATION", "OTHER"): "LOCATION-OTHER"}
+_ESCAPES = {"\r": "&#13;", "\n": "&#10;", "\t": "&#9;"}
+
+
+def root_of(path: Path) -> str:
+    """The name of the root element, or nothing; :raises CorpusError: if the file cannot be read as UTF-8."""
+    match = _ROOT.search(read_text(path))
+    return match[1] if match else ""
+
+
+def read(root: str, paths: Sequence[Path]) -> Reading:
+    """Read one note from each file.
+
+    :param root: the name that the root element must have.
+    :raises CorpusError: for malformed XML, a document type declaration, another root, or spans that do not fit.
+    """
+    categories: dict[str, str] = {}
+    documents = tuple(_read_note(root, path, categories) for path in paths)
+    return Reading(documents, categories)
+
+
+def _read_note(root: str, path: Path, categories: dict[str, str]) -> Document:
+    tree = _parse(path)
+    if tree.tag != root:
+        raise CorpusError(f"{path} does not have the root element {root}; give the format, or move the file away")
+    text_element = tree.find("TEXT")
+    if text_element is None or len(text_element):
+        raise CorpusError(f"{path} must have one element TEXT that holds nothing but text")
+    text = text_element.text or ""
+    spans = []
+    for tag in tree.iterfind("TAGS/*"):
+        span = _read_tag(path.stem, text, tag)
+        categories.setdefault(span.label, str(tag.tag))
+        spans.append(span)
+    return Document(path.stem, text, tuple(spans), patient_of(path.stem))
+
+
+def _read_tag(document_id: str, text: str, tag: etree._Element) -> Span:
+    place = f"line {tag.sourceline}"
+    start, end = (parse_offset(document_id, place, tag.get(name)) for name in ("start", "end"))
+    label = tag.get("TYPE", "")
+    label = _RENAMED.get((str(tag.tag), label), label)
+    return checked_span(document_id, text, start, end, label, quoted=tag.get("text"))
+
+
+def _parse(path: Path) -> etree._Element:
+    """The root element; libxml2's own messages are not passed on, as they quote the file."""
+    text = read_text(path)
+    _refuse_traps(path, text)
+    parser = etree.XMLParser(
+        encoding="utf-8",
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        dtd_validation=False,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
+    )
+    try:
+        element = etree.fromstring(text.encode("utf-8"), parser)
+    except etree.XMLSyntaxError as error:
+        raise CorpusError(f"{path} is not well-formed XML at line {error.lineno}; correct or remove the file") from None
+    if element.getroottree().docinfo.internalDTD is not None:
+        raise CorpusError(f"{path} {_DOCTYPE_REFUSED}")
+    return element
+
+
+def _refuse_traps(path: Path, text: str) -> None:
+    """Refuse, before parsing, an encoding that the bytes do not have and anything that may define entities."""
+    declared = _ENCODING.match(text)
+    if declared and declared[1].lower() not in _ENCODINGS and not text.isascii():
+        raise CorpusError(f"{path} declares an encoding other than UTF-8; convert the file and its declaration")
+    root = _ROOT.search(text)
+    if "<!DOCTYPE" in text[: root.start() if root else len(text)]:
+        raise CorpusError(f"{path} {_DOCTYPE_REFUSED}")
+
+
+def render(root: str, tag_id: str, first: int, corpus: Corpus) -> Iterator[tuple[str, bytes]]:
+    """One file a note, named after its id.
+
+    :param root: the name of the root element.
+    :param tag_id: the letter that the ids of the tags begin with.
+    :param first: the number of the first tag.
+    :raises CorpusError: if a text holds a character that XML 1.0 cannot, or a category cannot name an element.
+    """
+    for document in corpus.documents:
+        tags = [
+            _tag(document, span, corpus.label_set.category(span.label), f"{tag_id}{number}")
+            for number, span in enumerate(document.spans, first)
+        ]
+        lines = [
+            '<?xml version="1.0" encoding="UTF-8"?>',
+            f"<{root}>",
+            f"  <TEXT>{_character_data(document)}</TEXT>",
+            "  <TAGS>",
+            *tags,
+            "  </TAGS>",
+            f"</{root}>",
+        ]
+        yield file_name(document.id, ".xml"), ("\n".join(lines) + "\n").encode("utf-8")
+
+
+def _character_data(document: Document) -> str:
+    """The text in CDATA sections; a carriage return stands between two, as XML turns a bare one into a newline."""
+    bad = _NOT_XML.search(document.text)
+    if bad:
+        raise CorpusError(
+            f"document {document.id}: XML 1.0 cannot hold the character U+{ord(bad[0]):04X} at {bad.start()}; write "
+            "the corpus as jsonl or brat"
+        )
+    inside = document.text.replace("]]>", "]]]]><![CDATA[>").replace("\r", "]]>&#13;<![CDATA[")
+    return f"<![CDATA[{inside}]]>"
+
+
+def _tag(document: Document, span: Span, category: str, tag_id: str) -> str:
+    if not _NAME.fullmatch(category) or _NOT_XML.search(span.label):
+        raise CorpusError(f"the category of the label {span.label!r} cannot name an XML element; write jsonl or brat")
+    quoted = quoteattr(document.text[span.start : span.end], _ESCAPES)
+    return (
+        f'    <{category} id="{tag_id}" start="{span.start}" end="{span.end}" text={quoted} '
+        f'TYPE={quoteattr(span.label)} comment=""/>'
+    )
+
+
+I2B2 = Format(
+    "i2b2",
+    "a folder of XML files with the root deIdi2b2",
+    (".xml",),
+    partial(read, "deIdi2b2"),
+    partial(render, "deIdi2b2", "P", 0),
+    label_set="i2b2-2014",
+)
+NGRID = Format(
+    "ngrid",
+    "as i2b2, with the label set of the N-GRID task",
+    (".xml",),
+    partial(read, "deIdi2b2"),
+    partial(render, "deIdi2b2", "P", 0),
+    label_set="ngrid-2016",
+)
+MEDDOCAN = Format(
+    "meddocan",
+    "a folder of XML files with the root MEDDOCAN",
+    (".xml",),
+    partial(read, "MEDDOCAN"),
+    partial(render, "MEDDOCAN", "T", 1),
+    label_set="meddocan",
+)

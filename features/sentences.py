@@ -1,0 +1,56 @@
+"""Where sentences begin, by tokens.
+
+A sentence ends with its line, and within a line after `.`, `?` or `!` that white space and an upper-case letter or a
+digit follow, unless the word before is a known abbreviation or a single letter. Where the training corpus marks PHI
+that runs over line ends (addresses, for example), lines are joined and only an empty line ends a sentence.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.tokens import Tokeniser, TokenOffsets
+
+__all__ = ["count_sentences", "sentence_starts"]
+
+_ABBREVIATIONS = frozenset(
+    "dr dra drs mr mrs ms prof st sr sra sto sta no nº n tel fax av avda avd ave blvd rd c ctra pza pl dpto depto núm num "
+    "hosp univ vs approx ca etc eg ie fig ref pt pts jr rev vol ed dept ext apt mt ft dhr mw mevr str nr bzw z hr fr geb "
+    "art pág pag izq dcha dpt col".split()
+)
+_LONGEST = 200
+
+
+def sentence_starts(text: str, offsets: TokenOffsets, *, split_lines: bool = True) -> NDArray[np.int32]:
+    """The index of the first token of each sentence, then the number of tokens: shape `(n_sentences + 1,)`.
+
+    A sentence of more than 200 tokens is cut, so that no model meets a sequence without bound.
+    """
+    starts, ends = offsets[0].tolist(), offsets[1].tolist()
+    if not starts:
+        return np.zeros(1, dtype=np.int32)
+    bounds = [0]
+    for i in range(1, len(starts)):
+        gap = text[ends[i - 1] : starts[i]]
+        breaks = gap.count("\n") or gap.count("\r")
+        line_ends = breaks >= (1 if split_lines else 2)
+        if line_ends or i - bounds[-1] >= _LONGEST or (gap and _stops(text, starts, ends, i)):
+            bounds.append(i)
+    return np.array([*bounds, len(starts)], dtype=np.int32)
+
+
+def _stops(text: str, starts: list[int], ends: list[int], i: int) -> bool:
+    """Whether token `i`, which white space precedes, opens a sentence."""
+    if text[ends[i - 1] - 1] not in ".?!" or not (text[starts[i]].isupper() or text[starts[i]].isdigit()):
+        return False
+    if i < 2 or text[ends[i - 1] - 1] != ".":
+        return True
+    before = text[starts[i - 2] : ends[i - 2]].lower()
+    abbreviated = ends[i - 2] == starts[i - 1] and (before in _ABBREVIATIONS or (len(before) == 1 and before.isalpha()))
+    return not abbreviated
+
+
+def count_sentences(text: str) -> int:
+    """How many sentences the text has; 0 for a text without tokens."""
+    return len(sentence_starts(text, Tokeniser()(text))) - 1

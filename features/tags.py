@@ -1,0 +1,101 @@
+"""Spans as one tag a token, and back.
+
+    BIO      Ann Lee saw Bo     B-PATIENT I-PATIENT O B-DOCTOR
+    BIOES    Ann Lee saw Bo     B-PATIENT E-PATIENT O S-DOCTOR
+
+A scheme is a table of prefixes. Decoding is lenient in the way of Trienes 2020 and of the CoNLL scorer: an inside tag
+that continues nothing begins a span.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from features.documents import Span
+from features.tokens import TokenOffsets
+
+__all__ = ["OUTSIDE", "SCHEMES", "Scheme", "decode", "encode"]
+
+OUTSIDE = "O"
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """The prefixes of a tagging scheme.
+
+    :param begin: the first of several tokens.
+    :param inside: a token between the first and the last.
+    :param end: the last of several tokens.
+    :param single: the only token.
+    """
+
+    begin: str
+    inside: str
+    end: str
+    single: str
+
+    def prefixes(self, n_tokens: int) -> list[str]:
+        """The prefixes of a span of `n_tokens` tokens."""
+        if n_tokens == 1:
+            return [self.single]
+        return [self.begin, *[self.inside] * (n_tokens - 2), self.end]
+
+    def opens(self, prefix: str) -> bool:
+        """Whether a tag with this prefix begins a span."""
+        return prefix in (self.begin, self.single)
+
+    def closes(self, prefix: str) -> bool:
+        """Whether a tag with this prefix is sure to be the last of its span."""
+        return self.end != self.inside and prefix in (self.end, self.single)
+
+
+SCHEMES = {"BIO": Scheme("B", "I", "I", "B"), "BIOES": Scheme("B", "I", "E", "S")}
+
+
+def encode(
+    spans: Iterable[Span], offsets: TokenOffsets, *, scheme: str = "BIO", counts: Counter[str] | None = None
+) -> list[str]:
+    """One tag a token.
+
+    A span whose ends are not token boundaries is given to all tokens that it touches. Of overlapping spans the longer
+    one is tagged, then the one that begins first. What the tags cannot say is added to `counts`, under
+    `"spans off the token grid"`, `"overlapping spans"` and `"spans without a token"`.
+
+    :param offsets: starts and ends of the tokens, each of shape `(n_tokens,)`.
+    :returns: tags of shape `(n_tokens,)`.
+    """
+    starts, ends = offsets
+    table = SCHEMES[scheme]
+    tags = [OUTSIDE] * len(starts)
+    counts = Counter() if counts is None else counts
+    for span in sorted(set(spans), key=lambda s: (s.start - s.end, s)):
+        first = int(ends.searchsorted(span.start, side="right"))
+        last = int(starts.searchsorted(span.end, side="left"))
+        if first >= last:
+            counts["spans without a token"] += 1
+        elif any(tag != OUTSIDE for tag in tags[first:last]):
+            counts["overlapping spans"] += 1
+        else:
+            counts["spans off the token grid"] += (int(starts[first]), int(ends[last - 1])) != (span.start, span.end)
+            tags[first:last] = [f"{prefix}-{span.label}" for prefix in table.prefixes(last - first)]
+    return tags
+
+
+def decode(tags: Sequence[str], *, scheme: str = "BIO") -> list[tuple[int, int, str]]:
+    """The spans that tags say, as (first token, token after the last, label), in order."""
+    table = SCHEMES[scheme]
+    spans: list[tuple[int, int, str]] = []
+    open_label, first = "", 0
+    for i, tag in enumerate([*tags, OUTSIDE]):
+        prefix, _, label = tag.partition("-")
+        if open_label and (label != open_label or table.opens(prefix)):
+            spans.append((first, i, open_label))
+            open_label = ""
+        if label and not open_label:
+            open_label, first = label, i
+        if label and table.closes(prefix):
+            spans.append((first, i + 1, label))
+            open_label = ""
+    return spans

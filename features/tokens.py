@@ -1,0 +1,85 @@
+"""Where the tokens of a text begin and end.
+
+    tokenise = Tokeniser("liu")
+    tokenise("48-year-old in HealthCare")     48 | - | year | - | old | in | HealthCare
+    tokenise = Tokeniser("zhao")
+    tokenise("48-year-old in HealthCare")     48 | - | year | - | old | in | Health | Care
+
+Tokens never overlap and never hold white space. `liu` (Liu 2017) splits at blanks and then between runs of digits, runs
+of letters and single other characters. `zhao` (Zhao 2020) also splits a run of letters before each upper-case letter
+that follows or precedes a lower-case one, and may then split each token by byte pair encoding.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.byte_pairs import BytePairs
+from features.errors import SettingsError
+
+__all__ = ["TOKENISERS", "Tokeniser", "TokenOffsets"]
+
+TokenOffsets = tuple[NDArray[np.int32], NDArray[np.int32]]
+TOKENISERS = ("liu", "zhao")
+
+# A combining accent belongs to the letter before it.
+_RUNS = re.compile(r"(?:[^\W\d_][\u0300-\u036f]*)+|\d+|\S")
+
+
+@dataclass(frozen=True, slots=True)
+class Tokeniser:
+    """Cuts text into tokens.
+
+    :param name: `liu` or `zhao`.
+    :param byte_pairs: trained byte pair encoding that splits rare words further; only with `zhao`.
+    :raises SettingsError: for another name, or byte pairs with `liu`.
+    """
+
+    name: str = "liu"
+    byte_pairs: BytePairs | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.name not in TOKENISERS:
+            raise SettingsError(f"no tokeniser is named {self.name}; there are {', '.join(TOKENISERS)}")
+        if self.byte_pairs is not None and self.name != "zhao":
+            raise SettingsError("byte pair encoding belongs to the tokeniser zhao")
+
+    def __call__(self, text: str) -> TokenOffsets:
+        """Offsets of all tokens: starts and ends, each of shape `(n_tokens,)`."""
+        starts: list[int] = []
+        ends: list[int] = []
+        for match in _RUNS.finditer(text):
+            start = match.start()
+            for length in self._pieces(match[0]):
+                starts.append(start)
+                start += length
+                ends.append(start)
+        return np.array(starts, dtype=np.int32), np.array(ends, dtype=np.int32)
+
+    def _pieces(self, run: str) -> tuple[int, ...]:
+        if self.name == "liu" or not run[0].isalpha():
+            return (len(run),)
+        pieces = camel_case_pieces(run)
+        if self.byte_pairs is None:
+            return tuple(map(len, pieces))
+        return tuple(len(part) for piece in pieces for part in self.byte_pairs.split(piece))
+
+
+@lru_cache(maxsize=65536)
+def camel_case_pieces(run: str) -> tuple[str, ...]:
+    """Split a run of letters before upper-case letters: `HealthCare` -> `Health`, `Care`.
+
+    A stretch of capitals stays whole (`MADRID`), but for its last one where a lower-case letter follows
+    (`MRISmith` -> `MRI`, `Smith`).
+    """
+    cuts = [
+        i
+        for i in range(1, len(run))
+        if run[i].isupper() and (run[i - 1].islower() or (i + 1 < len(run) and run[i + 1].islower()))
+    ]
+    return tuple(run[a:b] for a, b in zip([0, *cuts], [*cuts, len(run)], strict=True))

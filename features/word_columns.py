@@ -1,0 +1,104 @@
+"""What can be read off one word alone: the token-level part of the unified feature set.
+
+    value_of("Parkinson", "en")     {"word": "Parkinson", "lower": "parkinson", "shape": "Aaaaaaaaa", ...}
+
+Each column is a function from a word to a short string, declared in `WORD_COLUMNS`; a value is computed once for each
+distinct word. Zhao 2020 (token level), Liu 2017 (orthography, long and short shape, affixes), Berg 2019 (affixes 4, 8).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Protocol
+
+__all__ = ["LANGUAGES", "NONE", "WORD_COLUMNS", "values_of"]
+
+NONE = ""
+"""The value of a column that does not apply to a token."""
+
+LANGUAGES = {
+    "da": "danish", "de": "german", "en": "english", "es": "spanish", "fi": "finnish", "fr": "french", "it": "italian",
+    "nl": "dutch", "no": "norwegian", "pt": "portuguese", "sv": "swedish",
+}  # fmt: skip
+"""ISO 639-1 code -> the name of its Snowball stemmer."""
+
+
+def shape(word: str) -> str:
+    """Letters to `A` and `a`, digits to `0`, others unchanged: `Smith12` -> `Aaaaa00`."""
+    return "".join("A" if c.isupper() else "a" if c.isalpha() else "0" if c.isdigit() else c for c in word)
+
+
+def short_shape(word: str) -> str:
+    """The shape with repeats joined: `Smith12` -> `Aa0`."""
+    return re.sub(r"(.)\1+", r"\1", shape(word))
+
+
+def length_class(length: int) -> str:
+    """A length as itself up to 12, then in steps."""
+    return str(length) if length <= 12 else "13-16" if length <= 16 else "17-"
+
+
+def _prefix(n: int) -> Callable[[str], str]:
+    return lambda word: word[:n].lower() if len(word) > n else NONE
+
+
+def _suffix(n: int) -> Callable[[str], str]:
+    return lambda word: word[-n:].lower() if len(word) > n else NONE
+
+
+def _flag(test: Callable[[str], bool]) -> Callable[[str], str]:
+    return lambda word: "1" if test(word) else NONE
+
+
+def _number_class(word: str) -> str:
+    """A number by what it could be in a date, an age or a code: `7` -> `day`, `2081` -> `year`."""
+    if not word.isdecimal():
+        return NONE
+    value = int(word[:9])
+    if len(word) <= 2:
+        return "month" if 1 <= value <= 12 else "day" if 1 <= value <= 31 else "two"
+    return "year" if len(word) == 4 and 1900 <= value <= 2150 else f"digits{min(len(word), 12)}"
+
+
+WORD_COLUMNS: Mapping[str, Callable[[str], str]] = {
+    "word": lambda word: word,
+    "lower": str.lower,
+    "pattern": lambda word: re.sub(r"\d", "0", word.lower()),
+    "shape": shape,
+    "short_shape": short_shape,
+    "length": lambda word: length_class(len(word)),
+    "number": _number_class,
+    "digits_only": _flag(str.isdecimal),
+    "starts_upper": _flag(lambda word: word[0].isupper()),
+    "all_upper": _flag(lambda word: word.isupper() and len(word) > 1),
+    "has_upper": _flag(lambda word: any(c.isupper() for c in word[1:])),
+    "has_digit": _flag(lambda word: any(c.isdigit() for c in word)),
+    "punctuation": lambda word: word if len(word) == 1 and not word.isalnum() else NONE,
+    **{f"prefix{n}": _prefix(n) for n in (1, 2, 3, 4, 5, 8)},
+    **{f"suffix{n}": _suffix(n) for n in (1, 2, 3, 4, 5, 8)},
+}
+
+
+class _Stemmer(Protocol):
+    def stem(self, token: str) -> str: ...
+
+
+@lru_cache(maxsize=None)
+def _stemmer(language: str) -> _Stemmer | None:
+    name = LANGUAGES.get(language)
+    if name is None:
+        return None
+    from nltk.stem.snowball import SnowballStemmer
+
+    stemmer: _Stemmer = SnowballStemmer(name)
+    return stemmer
+
+
+def values_of(word: str, language: str) -> dict[str, str]:
+    """The value of every word column, and the stem; a language without a stemmer stems to the lower-case word."""
+    values = {name: function(word) for name, function in WORD_COLUMNS.items()}
+    stemmer = _stemmer(language)
+    values["stem"] = stemmer.stem(values["lower"]) if stemmer else values["lower"]
+    return values

@@ -1,0 +1,1 @@
+"""Models that propose PHI candidates, behind one face."""

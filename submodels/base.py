@@ -1,0 +1,92 @@
+"""What every submodel is, and where all of them are listed.
+
+    Candidate(Span(12, 17, "DOCTOR"), source="crf", score=0.93, evidence="")
+
+A submodel's constructor only stores its settings; `fit` learns from feature tables whose documents carry gold spans;
+`propose` gives candidates for tables whose gold spans it never looks at. Learned state ends in an underscore, and is
+saved to a folder without pickle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+
+from features.documents import Span
+from features.errors import SettingsError
+from features.table import FeatureSpace, FeatureTable
+
+__all__ = ["KINDS", "Candidate", "Submodel", "submodel_class"]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A span that a submodel takes for PHI.
+
+    :param span: where and what.
+    :param source: the name of the submodel, for example `crf`.
+    :param score: how sure the submodel is, in [0, 1]; 1 where a submodel has no probabilities.
+    :param chosen: whether the submodel itself would mark the span; the others are offered to the stacker only. The
+        chosen candidates of one submodel never overlap.
+    :param evidence: why: the pattern or rule that proposed it; names a rule, never holds text of the note.
+    """
+
+    span: Span
+    source: str
+    score: float = 1.0
+    chosen: bool = True
+    evidence: str = field(default="", compare=False)
+
+
+@runtime_checkable
+class Submodel(Protocol):
+    """One model that proposes PHI.
+
+    `kind` is its versioned name in bundles, `name` the source that its candidates carry.
+    """
+
+    kind: ClassVar[str]
+    name: ClassVar[str]
+
+    def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
+        """Learn from annotated notes; :raises TrainingError: if they hold nothing to learn from."""
+        ...
+
+    def propose(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
+        """Candidates for each note, in the order of the notes."""
+        ...
+
+    def save(self, folder: Path) -> None:
+        """Write settings and learned state into an existing, empty folder, without pickle."""
+        ...
+
+    @classmethod
+    def load(cls, folder: Path, space: FeatureSpace) -> Self:
+        """Read what `save` wrote; :raises BundleError: if it is not that. `space` is the one of training."""
+        ...
+
+    def settings(self) -> Mapping[str, Any]:
+        """The constructor's arguments, JSON-ready."""
+        ...
+
+
+KINDS: Mapping[str, tuple[str, str]] = {
+    "regex.v1": ("submodels.regex", "RegexSubmodel"),
+    "tbed.v1": ("submodels.tbed", "TbedSubmodel"),
+    "crf.v1": ("submodels.crf", "CrfSubmodel"),
+    "blstm.v1": ("submodels.blstm", "BlstmSubmodel"),
+}
+"""Versioned kind -> module and class; a module is imported when its kind is first used."""
+
+
+def submodel_class(kind: str) -> type[Submodel]:
+    """The class of a kind (`crf.v1`, or `crf` for its newest version); :raises SettingsError: for an unknown one."""
+    matching = [known for known in KINDS if kind in (known, known.rpartition(".")[0])]
+    if not matching:
+        raise SettingsError(f"no submodel is named {kind}; there are {', '.join(k.rpartition('.')[0] for k in KINDS)}")
+    module, name = KINDS[matching[-1]]
+    found: type[Submodel] = getattr(import_module(module), name)
+    return found

@@ -1,0 +1,174 @@
+"""Training of the BLSTM-CNN-CRF network.
+
+    plan = TrainingPlan.of(n_tokens=270_000, epochs=12, ...)      how many steps of which size
+    train(network, notes, characters, plan, judge, seed=0)        the best averaged weights
+
+Adam with clipped gradients; the learning rate rises for a tenth of the steps and then falls to nothing. What is judged
+and kept is a running average of the weights (Polyak and Juditsky 1992), which is better than the last weights at no
+cost to speak of.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from submodels.blstm_batches import UNKNOWN, Batch, Note, Row, batch_of, batches_of, rows_of, with_characters
+
+if TYPE_CHECKING:
+    from submodels.network import TaggingNetwork
+
+__all__ = ["TrainingPlan", "train"]
+
+Weights = dict[str, NDArray[np.float32]]
+_LOG = logging.getLogger("phistack")
+_WARM_UP = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingPlan:
+    """How the network is trained.
+
+    :param epochs: the most passes over the notes.
+    :param batch_tokens: tokens of a batch, with its padding.
+    :param window: see `rows_of`.
+    :param learning_rate: the highest.
+    :param clip: the largest norm of a gradient.
+    :param word_dropout: the share of words that are read as unknown.
+    :param value_dropout: the share of feature values that are read as unknown.
+    :param average: how much of the average of the weights is kept at each step.
+    :param patience: epochs without improvement after which training stops.
+    """
+
+    epochs: int
+    batch_tokens: int
+    window: int
+    learning_rate: float
+    clip: float
+    word_dropout: float
+    value_dropout: float
+    average: float
+    patience: int
+
+
+def train(
+    network: TaggingNetwork,
+    notes: Sequence[Note],
+    characters: NDArray[np.int32],
+    plan: TrainingPlan,
+    judge: Callable[[Weights], float] | None,
+    *,
+    unknown_values: NDArray[np.int32],
+    seed: int,
+) -> Weights:
+    """Train the network.
+
+    :param notes: with tags.
+    :param characters: the spelling of all words, as `Encoder.spell` gives it.
+    :param judge: strict F1 of weights on notes that are held out; without it all epochs are run.
+    :param unknown_values: the value id of each column that stands for the unknown, of shape `(n_columns,)`.
+    :returns: the averaged weights that were judged best, or else the last ones.
+    """
+    random = np.random.default_rng(seed)
+    rows = rows_of(notes, window=plan.window)
+    steps = len(batches_of(rows, tokens=plan.batch_tokens)) * plan.epochs
+    optimiser = _Optimiser(network, plan, steps)
+    best, best_figure, best_epoch = optimiser.averaged(), -1.0, 0
+    for epoch in range(1, plan.epochs + 1):
+        losses = [
+            optimiser.step(with_characters(_noised(batch_of(batch, notes), plan, unknown_values, random), characters))
+            for batch in _shuffled(rows, plan.batch_tokens, random)
+        ]
+        weights = optimiser.averaged()
+        figure = judge(weights) if judge else float(epoch)
+        _LOG.info(
+            "blstm: epoch %d of %d, loss %.3f a sentence%s", epoch, plan.epochs, float(np.mean(losses)),
+            f", strict F1 on held-out notes {100 * figure:.2f}" if judge else "",
+        )  # fmt: skip
+        if figure > best_figure:
+            best, best_figure, best_epoch = weights, figure, epoch
+        if epoch - best_epoch >= plan.patience:
+            break
+    return best
+
+
+class _Optimiser:
+    """Adam on the weights of a network, and the running average of them."""
+
+    def __init__(self, network: TaggingNetwork, plan: TrainingPlan, steps: int) -> None:
+        import keras
+
+        self._network = network
+        self._plan = plan
+        self._steps = steps
+        self._done = 0
+        self._variables = list(network.weights.values())
+        self._averages = [keras.Variable(variable.numpy(), trainable=False) for variable in self._variables]
+        self._adam = keras.optimizers.Adam(plan.learning_rate, global_clipnorm=plan.clip)
+        self._adam.build(self._variables)
+        self._graph: Callable[..., Any] | None = None
+
+    def step(self, batch: Batch) -> float:
+        """One step of training; the loss before it."""
+        self._done += 1
+        if self._graph is None:
+            self._graph = self._compiled(batch)
+        keep = min(self._plan.average, self._done / (self._done + 10))
+        return float(self._graph(batch, np.float32(self._rate()), np.float32(keep)))
+
+    def averaged(self) -> Weights:
+        """A copy of the averaged weights."""
+        return {
+            name: np.array(average.numpy()) for name, average in zip(self._network.weights, self._averages, strict=True)
+        }
+
+    def _rate(self) -> float:
+        done = self._done / max(self._steps, 1)
+        return self._plan.learning_rate * min(done / _WARM_UP, (1 - done) / (1 - _WARM_UP) + 0.01)
+
+    def _compiled(self, batch: Batch) -> Callable[..., Any]:
+        """The step as a graph that takes batches of any size, so that it is traced once."""
+        import tensorflow as tf
+
+        def step(batch: Any, rate: Any, keep: Any) -> Any:
+            with tf.GradientTape() as tape:
+                loss = self._network.loss(batch)
+            gradients = tape.gradient(loss, [variable.value for variable in self._variables])
+            self._adam.learning_rate.assign(rate)
+            self._adam.apply(gradients, self._variables)
+            for average, variable in zip(self._averages, self._variables, strict=True):
+                average.assign(keep * average + (1 - keep) * variable)
+            return loss
+
+        fixed = ("characters", "features")
+        signature = {
+            name: tf.TensorSpec([*[None] * (array.ndim - 1), array.shape[-1] if name in fixed else None], tf.int32)
+            for name, array in batch.items()
+        }
+        number = tf.TensorSpec([], tf.float32)
+        compiled: Callable[..., Any] = tf.function(step, input_signature=[signature, number, number], autograph=False)
+        return compiled
+
+
+def _shuffled(rows: Sequence[Row], tokens: int, random: np.random.Generator) -> list[list[Row]]:
+    """Batches in random order, of rows that are together by chance among those of the same length."""
+    batches = batches_of([rows[i] for i in random.permutation(len(rows))], tokens=tokens)
+    return [batches[i] for i in random.permutation(len(batches))]
+
+
+def _noised(
+    batch: Batch, plan: TrainingPlan, unknown_values: NDArray[np.int32], random: np.random.Generator
+) -> Batch:
+    """The batch with some words and feature values made unknown, as they may be in other notes."""
+    words, features = batch["words"], batch["features"]
+    forgotten = (random.random(words.shape) < plan.word_dropout) & (words > 0)
+    lost = random.random(features.shape, dtype=np.float32) < plan.value_dropout
+    return batch | {
+        "words": np.where(forgotten, np.int32(UNKNOWN), words),
+        "features": np.where(lost, unknown_values, features),
+    }

@@ -1,0 +1,168 @@
+"""Regular expressions that propose PHI, each as sure as it was right in training.
+
+    submodel = RegexSubmodel(label_set="i2b2-2014", language="en").fit(tables)
+    submodel.propose(tables)[0]     [Candidate(Span(12, 17, "DOCTOR"), "regex", 0.97, True, "doctor-title")]
+
+A pattern is written for a type of PHI, and which label a corpus has for it is learned: the one that the corpus' gold
+gives most often to exactly what the pattern matches. So the same patterns serve corpora with other labels. The score
+of a candidate is the precision of its pattern in training.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from features.documents import Document, Span
+from features.errors import BundleError, LabelError, SettingsError, TrainingError
+from features.labels import LabelSet
+from features.table import FeatureSpace, FeatureTable
+from submodels.base import Candidate
+from submodels.pattern_files import ANY_SET, Pattern, format_patterns, parse_patterns, shipped_patterns, user_patterns
+
+__all__ = ["RegexSubmodel"]
+
+_LOG = logging.getLogger("phistack")
+_ENOUGH_MATCHES = 10
+
+
+class RegexSubmodel:
+    """Patterns whose labels and precision are learned.
+
+    Learned by `fit`: `patterns_`, the patterns kept, each with one label; `language_`, that of the notes.
+
+    :param label_set: name of the label set, for patterns that match nothing in training; empty if there is none.
+    :param language: ISO 639-1 code that chooses the patterns; empty for the language of the feature tables.
+    :param patterns_file: path of a user's own patterns, added to the shipped ones; one of the same name replaces it.
+    :param min_precision: a pattern that matches at least ten times and is less often right is left out, in [0, 1].
+    :param choose_precision: a pattern that is less often right proposes to the stacker only, in [0, 1].
+    :raises SettingsError: if a setting cannot work.
+    """
+
+    kind: ClassVar[str] = "regex.v1"
+    name: ClassVar[str] = "regex"
+
+    def __init__(
+        self,
+        *,
+        label_set: str = "",
+        language: str = "",
+        patterns_file: str = "",
+        min_precision: float = 0.3,
+        choose_precision: float = 0.5,
+    ) -> None:
+        for value, setting in ((min_precision, "min_precision"), (choose_precision, "choose_precision")):
+            if not 0 <= value <= 1:
+                raise SettingsError(f"the regex setting {setting} must be from 0 to 1, not {value}")
+        self.label_set = label_set
+        self.language = language
+        self.patterns_file = patterns_file
+        self.min_precision = min_precision
+        self.choose_precision = choose_precision
+
+    def settings(self) -> Mapping[str, Any]:
+        """The constructor's arguments, JSON-ready."""
+        return {
+            "label_set": self.label_set,
+            "language": self.language,
+            "patterns_file": self.patterns_file,
+            "min_precision": self.min_precision,
+            "choose_precision": self.choose_precision,
+        }
+
+    def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
+        """Learn label and precision of every pattern; `seed` changes nothing.
+
+        :raises TrainingError: if there are no notes, or no PHI from which labels could be learned and no label set.
+        :raises SettingsError: if the label set or the pattern file cannot be used.
+        """
+        documents = [table.document for table in tables]
+        labels = self._known_labels(documents)
+        self.language_ = self.language or tables[0].space.settings.language
+        available = {pattern.name: pattern for pattern in shipped_patterns(self.language_)}
+        if self.patterns_file:
+            available |= {pattern.name: pattern for pattern in user_patterns(Path(self.patterns_file))}
+        fitted = (self._fit_pattern(pattern, documents, labels) for pattern in available.values())
+        self.patterns_ = tuple(pattern for pattern in fitted if pattern is not None)
+        _LOG.info("regex: %d of %d patterns kept", len(self.patterns_), len(available))
+        return self
+
+    def _known_labels(self, documents: Sequence[Document]) -> Collection[str]:
+        if not documents:
+            raise TrainingError("the regex submodel was given no notes to learn from")
+        try:
+            named = LabelSet.named(self.label_set).labels if self.label_set else ()
+        except LabelError as error:
+            raise SettingsError(str(error)) from None
+        labels = {span.label for document in documents for span in document.spans}.union(named)
+        if not labels:
+            raise TrainingError("the notes carry no PHI, so the regex submodel cannot learn labels; name a label set")
+        return labels
+
+    def _fit_pattern(
+        self, pattern: Pattern, documents: Iterable[Document], labels: Collection[str]
+    ) -> Pattern | None:
+        """The pattern with its label and precision, or `None` if it is of no use."""
+        hits: Counter[str] = Counter()
+        matches = 0
+        for document in documents:
+            found = set(pattern.find(document.text, self.language_))
+            matches += len(found)
+            hits.update(span.label for span in set(document.spans) if (span.start, span.end) in found)
+        label = min(hits, key=lambda name: (-hits[name], name), default="") or self._declared(pattern, labels)
+        precision = (hits[label] + 1) / (matches + 2)
+        if not label or (matches >= _ENOUGH_MATCHES and precision < self.min_precision):
+            return None
+        return replace(pattern, labels={ANY_SET: label}, precision=precision, matches=matches)
+
+    def _declared(self, pattern: Pattern, labels: Collection[str]) -> str:
+        """The label of a pattern that is never right in training, if the corpus or the label set knows it."""
+        if self.label_set:
+            return pattern.label_in(self.label_set)
+        return next((label for label in pattern.labels.values() if label in labels), "")
+
+    def propose(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
+        """Candidates for each note; those of the surest and then the longest patterns are chosen."""
+        return [self._propose(table.document) for table in tables]
+
+    def _propose(self, document: Document) -> list[Candidate]:
+        best: dict[Span, Pattern] = {}
+        for pattern in self.patterns_:
+            for start, end in pattern.find(document.text, self.language_):
+                span = Span(start, end, pattern.labels[ANY_SET])
+                if span not in best or best[span].precision < pattern.precision:
+                    best[span] = pattern
+        chosen: list[Span] = []
+        candidates: list[Candidate] = []
+        for span, pattern in sorted(best.items(), key=lambda item: (-item[1].precision, item[0].start - item[0].end, item[0])):
+            free = pattern.precision >= self.choose_precision and not any(map(span.overlaps, chosen))
+            if free:
+                chosen.append(span)
+            candidates.append(Candidate(span, self.name, pattern.precision, free, pattern.name))
+        return sorted(candidates, key=lambda candidate: candidate.span)
+
+    def save(self, folder: Path) -> None:
+        """Write `settings.json` and `patterns.toml`, which a person can read and edit."""
+        state = {"settings": dict(self.settings()), "language": self.language_}
+        (folder / "settings.json").write_text(json.dumps(state, indent=2), encoding="utf-8")
+        (folder / "patterns.toml").write_text(format_patterns(self.patterns_), encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path, space: FeatureSpace) -> Self:
+        """Read what `save` wrote; :raises BundleError: if it is not that."""
+        try:
+            state = json.loads((folder / "settings.json").read_text(encoding="utf-8"))
+            submodel = cls(**state["settings"])
+            submodel.language_ = str(state["language"])
+            patterns = parse_patterns((folder / "patterns.toml").read_text(encoding="utf-8"))
+            if not all(ANY_SET in pattern.labels for pattern in patterns):
+                raise BundleError(f"a pattern in {folder} has no learned label")
+        except (OSError, ValueError, KeyError, TypeError, SettingsError) as error:
+            raise BundleError(f"the regex submodel in {folder} cannot be read ({type(error).__name__})") from None
+        submodel.patterns_ = tuple(patterns)
+        return submodel

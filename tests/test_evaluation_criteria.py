@@ -1,0 +1,278 @@
+"""Every criterion against a plain transcription of how the shared tasks' scorers count."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ensemble.evaluation import CRITERIA, Report, evaluate
+from features.documents import Corpus, Document, Span
+from features.labels import LabelSet
+
+LABELS = LabelSet(
+    "small",
+    {"PATIENT": "NAME", "DOCTOR": "NAME", "CITY": "LOCATION", "DATE": "DATE", "IDNUM": "ID", "SSN": "ID"},
+    frozenset({"PATIENT", "CITY", "DATE", "IDNUM", "SSN"}),
+)
+ALPHABET = "aZ9é .,-\n\u00d1\U0001d4b3"
+
+
+def corpora(text: str, gold: list[Span], system: list[Span], labels: LabelSet = LABELS) -> tuple[Corpus, Corpus]:
+    return tuple(Corpus((Document("110-01", text, tuple(spans)),), labels) for spans in (gold, system))  # type: ignore
+
+
+def score(text: str, gold: list[Span], system: list[Span]) -> Report:
+    return evaluate(*corpora(text, gold, system), sentence_counts={"110-01": 1}, resamples=1)
+
+
+def counts(text: str, gold: list[Span], system: list[Span], criterion: str) -> tuple[int, int, int]:
+    return tuple(score(text, gold, system).score(criterion).counts)  # type: ignore[return-value]
+
+
+# --- the oracle: tuples in lists, loops, no code of ours -------------------------------------------------------------
+
+
+def oracle_sets(text, gold, system, criterion):
+    """True positives, false positives and false negatives, from the description of each criterion."""
+    words = criterion.split()
+    sides = []
+    for spans in (gold, system):
+        items = []
+        for span in spans:
+            if "hipaa" in words and span.label not in LABELS.hipaa_labels:
+                continue
+            if "hipaa-script" in words and (span.label not in LABELS.hipaa_labels or span.label == "IDNUM"):
+                continue
+            tag = (
+                ("", "")
+                if words[0] != "conll" and {"binary", "spans"} & set(words)
+                else (LABELS.categories[span.label], span.label)
+            )
+            for start, end in oracle_offsets(text, span, words):
+                item = (*tag, start, end)
+                if item not in items:
+                    items.append(item)
+        sides.append(oracle_merge(text, items) if words[-1] == "merged" else items)
+    gold_items, system_items = sides
+    tolerance = 2 if "relaxed" in words else 0
+    found = [g for g in gold_items if any(same(g, s, tolerance) for s in system_items)]
+    right = [s for s in system_items if any(same(g, s, tolerance) for g in gold_items)]
+    return len(found), len(system_items) - len(right), len(gold_items) - len(found)
+
+
+def same(one, other, tolerance):
+    return one[:3] == other[:3] and abs(one[3] - other[3]) <= tolerance
+
+
+def oracle_offsets(text, span, words):
+    if words[-1] == "token":
+        pieces = re.split("([a-zA-Z0-9]+)", text[span.start : span.end])
+        if len(pieces) == 1:
+            return [(span.end, span.end)]
+        offsets, position = [], span.start
+        for index, piece in enumerate(pieces):
+            if index % 2:
+                offsets.append((position, position + len(piece)))
+            position += len(piece)
+        return offsets
+    if words[0] == "conll":
+        tokens = [m.span() for m in re.finditer(r"[^\W\d_]+|\d+|\S", text)]
+        before = [t for t in tokens if t[1] <= span.start]
+        upto = [t for t in tokens if t[0] < span.end]
+        return [(len(before), len(upto))]
+    return [(span.start, span.end)]
+
+
+def oracle_merge(text, items):
+    merged = []
+    for _, _, start, end in sorted(items, key=lambda item: item[2:]):
+        if merged and all(not c.isalnum() for c in text[merged[-1][1] : start]):
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return [("", "", *offsets) for offsets in merged]
+
+
+@st.composite
+def cases(draw):
+    """A text and two lists of spans, with at most one span of a type at each start."""
+    text = draw(st.text(ALPHABET, min_size=1, max_size=30))
+
+    def spans():
+        start = st.integers(0, len(text) - 1)
+        lengths, labels = st.integers(1, 8), st.sampled_from(LABELS.labels)
+        drawn = draw(st.lists(st.tuples(start, lengths, labels), max_size=6, unique_by=lambda s: (s[0], s[2])))
+        return [Span(s, min(len(text), s + n), label) for s, n, label in drawn]
+
+    return text, spans(), spans()
+
+
+@settings(max_examples=150, deadline=None)
+@given(cases())
+def test_every_set_criterion_counts_as_its_description_says(case):
+    report = score(*case)
+    for criterion in CRITERIA:
+        if criterion.name != "meddocan spans merged-script":
+            expected = oracle_sets(*case, criterion.name)
+            assert tuple(report.score(criterion.name).counts) == expected, criterion.name
+
+
+class FuzzyTag:
+    """A PHI as the i2b2 script compares it under its relaxed criterion: hashed without its end."""
+
+    def __init__(self, span):
+        self.key, self.end = (LABELS.categories[span.label], span.start, span.label), span.end
+
+    def __eq__(self, other):
+        return self.key == other.key and abs(self.end - other.end) <= 2
+
+    def __hash__(self):
+        return hash((*self.key, True))
+
+
+CROWDED = st.lists(st.builds(lambda s, n: Span(s, s + n, "CITY"), st.integers(0, 1), st.integers(1, 9)), max_size=6)
+
+
+@settings(max_examples=200, deadline=None)
+@given(CROWDED, CROWDED)
+def test_relaxed_sets_behave_as_the_scripts_sets_where_many_tags_start_alike(gold, system):
+    one, other = ({FuzzyTag(span) for span in sorted(spans)} for spans in (gold, system))
+    expected = len(one & other), len(other - one), len(one - other)
+    assert counts("a" * 12, gold, system, "i2b2 relaxed") == expected
+
+
+def oracle_merged_script(text, gold, system):
+    """MEDDOCAN's script: hits on plain and joined spans, which forgive the plain spans inside."""
+    plain, joined = [], []
+    for spans in (gold, system):
+        offsets = sorted({(s.start, s.end) for s in spans})
+        stack = []
+        for start, end in offsets:
+            if stack and not [c for c in text[stack[-1][1] : start] if c.isalnum()]:
+                stack[-1] = (stack[-1][0], end)
+            else:
+                stack.append((start, end))
+        plain.append(offsets)
+        joined.append(stack)
+    hits = [h for h in plain[0] if h in plain[1]]
+    hits += [h for h in joined[0] if h in joined[1] and h not in hits]
+
+    def stray(own, other):
+        return [s for s in own if s not in other and not any(h[0] <= s[0] and s[1] <= h[1] for h in hits)]
+
+    return len(set(hits)), len(stray(plain[1], plain[0])), len(stray(plain[0], plain[1]))
+
+
+@settings(max_examples=150, deadline=None)
+@given(cases())
+def test_merged_script_counts_as_the_script_does(case):
+    report = score(*case)
+    assert tuple(report.score("meddocan spans merged-script").counts) == oracle_merged_script(*case)
+
+
+@settings(max_examples=60, deadline=None)
+@given(cases())
+def test_a_laxer_criterion_never_scores_less(case):
+    # Two types on the same offsets are one item without types, so they are left out here.
+    text, *sides = case
+    report = score(text, *(list({(s.start, s.end): s for s in spans}.values()) for spans in sides))
+    for strict, lax in (
+        ("i2b2 strict", "i2b2 relaxed"),
+        ("i2b2 strict", "meddocan spans strict"),
+        ("i2b2 strict", "i2b2 binary strict"),
+        ("i2b2 hipaa strict", "i2b2 hipaa relaxed"),
+    ):
+        assert report.score(strict).f1 <= report.score(lax).f1 + 1e-12
+
+
+@settings(max_examples=60, deadline=None)
+@given(cases())
+def test_exchanging_gold_and_system_exchanges_precision_and_recall(case):
+    text, gold, system = case
+    there, back = score(text, gold, system), score(text, system, gold)
+    for criterion in there.criteria:
+        mirrored = back.score(criterion.name)
+        assert (criterion.precision, criterion.recall) == (mirrored.recall, mirrored.precision)
+        assert criterion.f1 == pytest.approx(mirrored.f1)
+
+
+# --- by hand ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_hit_of_the_wrong_type_is_both_wrong_and_missed():
+    assert counts("Dr. Smith", [Span(4, 9, "DOCTOR")], [Span(4, 9, "PATIENT")], "i2b2 strict") == (0, 1, 1)
+    assert counts("Dr. Smith", [Span(4, 9, "DOCTOR")], [Span(4, 9, "PATIENT")], "i2b2 binary strict") == (1, 0, 0)
+
+
+def test_duplicate_annotations_count_once():
+    assert counts("Smith", [Span(0, 5, "DOCTOR")] * 3, [Span(0, 5, "DOCTOR")] * 2, "i2b2 strict") == (1, 0, 0)
+
+
+def test_labels_compare_without_regard_to_case():
+    lower = LabelSet("small", {"doctor": "NAME"})
+    gold, _ = corpora("Smith", [Span(0, 5, "DOCTOR")], [])
+    _, system = corpora("Smith", [], [Span(0, 5, "doctor")], lower)
+    assert evaluate(gold, system, resamples=1).score("i2b2 strict").f1 == 1.0
+
+
+@pytest.mark.parametrize(("end", "expected"), [(4, (0, 1, 1)), (5, (1, 0, 0)), (9, (1, 0, 0)), (10, (0, 1, 1))])
+def test_relaxed_forgives_two_characters_at_the_end(end, expected):
+    assert counts("abcdefghij", [Span(0, 7, "CITY")], [Span(0, end, "CITY")], "i2b2 relaxed") == expected
+
+
+def test_relaxed_does_not_forgive_the_start_or_the_type():
+    assert counts("abcdefgh", [Span(1, 7, "CITY")], [Span(0, 7, "CITY")], "i2b2 relaxed") == (0, 1, 1)
+    assert counts("abcdefgh", [Span(0, 7, "CITY")], [Span(0, 7, "DATE")], "i2b2 relaxed") == (0, 1, 1)
+
+
+def test_relaxed_sets_hold_only_the_first_of_two_tags_within_tolerance():
+    gold = [Span(0, 4, "CITY"), Span(0, 6, "CITY")]
+    assert counts("abcdefghijkl", gold, [], "i2b2 relaxed") == (0, 0, 1)
+    assert counts("abcdefghijkl", [*gold, Span(0, 9, "CITY")], [Span(0, 7, "CITY")], "i2b2 relaxed") == (1, 0, 1)
+    both = [Span(0, 4, "CITY"), Span(0, 7, "CITY")]
+    assert counts("abcdefghijkl", both, [Span(0, 5, "CITY")], "i2b2 relaxed") == (1, 0, 0)
+
+
+def test_tokens_are_runs_of_ascii_letters_and_digits():
+    text = "José O'Neil-Núñez"
+    assert counts(text, [Span(0, 17, "PATIENT")], [Span(5, 17, "PATIENT")], "i2b2 token") == (4, 0, 1)
+
+
+def test_a_phi_without_ascii_words_still_counts_once_among_tokens():
+    assert counts("Ñ é", [Span(0, 1, "PATIENT")], [], "i2b2 token") == (0, 0, 1)
+
+
+def test_hipaa_drops_other_types_and_the_script_drops_idnum():
+    gold = [Span(0, 5, "DOCTOR"), Span(6, 10, "IDNUM"), Span(11, 15, "SSN")]
+    assert counts("Smith 1234 5678", gold, [], "i2b2 strict") == (0, 0, 3)
+    assert counts("Smith 1234 5678", gold, [], "i2b2 hipaa strict") == (0, 0, 2)
+    assert counts("Smith 1234 5678", gold, [], "i2b2 hipaa-script strict") == (0, 0, 1)
+
+
+def test_merged_spans_join_over_punctuation_but_not_over_letters_of_any_script():
+    gold, system = [Span(0, 3, "PATIENT"), Span(5, 8, "DOCTOR")], [Span(0, 8, "PATIENT")]
+    assert counts("Ana, Paz", gold, system, "meddocan spans merged") == (1, 0, 0)
+    assert counts("Anañ Paz", gold, system, "meddocan spans merged") == (0, 1, 2)
+    assert counts("Ana, Paz", gold, system, "meddocan spans strict") == (0, 1, 2)
+
+
+def test_merged_script_counts_joined_and_plain_hits():
+    spans = [Span(0, 3, "PATIENT"), Span(5, 8, "DOCTOR")]
+    assert counts("Ana, Paz", spans, spans, "meddocan spans merged") == (1, 0, 0)
+    assert counts("Ana, Paz", spans, spans, "meddocan spans merged-script") == (3, 0, 0)
+
+
+def test_conll_compares_the_tokens_that_a_span_touches():
+    text = "48-year-old"
+    assert counts(text, [Span(0, 2, "DATE")], [Span(0, 1, "DATE")], "conll exact") == (1, 0, 0)
+    assert counts(text, [Span(0, 2, "DATE")], [Span(0, 3, "DATE")], "conll exact") == (0, 1, 1)
+
+
+def test_hipaa_rows_are_left_out_where_no_label_is_listed():
+    plain = LabelSet("plain", {"DOCTOR": "NAME"})
+    report = evaluate(*corpora("Smith", [Span(0, 5, "DOCTOR")], [], plain), resamples=1)
+    assert [c.name for c in report.criteria] == [c.name for c in CRITERIA if "hipaa" not in c.name]
+    listed = LabelSet("listed", {"SSN": "ID"}, frozenset({"SSN"}))
+    report = evaluate(*corpora("12345", [Span(0, 5, "SSN")], [], listed), resamples=1)
+    assert [c.name for c in report.criteria] == [c.name for c in CRITERIA if "hipaa-script" not in c.name]

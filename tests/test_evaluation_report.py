@@ -1,0 +1,210 @@
+"""A whole evaluation: which documents count, what the report holds, and how it looks."""
+
+import io
+import json
+import random
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+
+from ensemble.evaluation import compare, evaluate, print_report
+from features.documents import Corpus, Document, Span
+from features.errors import EvaluationError, LabelError
+from features.labels import LabelSet
+from features.sentences import count_sentences
+
+LABELS = LabelSet("small", {"DOCTOR": "NAME", "PATIENT": "NAME", "CITY": "LOCATION"}, frozenset({"PATIENT", "CITY"}))
+TEXT = "Dr. Smith saw Jane Roe in Springfield. She left."
+GOLD = (Span(4, 9, "DOCTOR"), Span(14, 22, "PATIENT"), Span(26, 37, "CITY"))
+
+
+def corpus(*spans_of_documents: tuple[Span, ...], labels: LabelSet = LABELS, text: str = TEXT) -> Corpus:
+    return Corpus(tuple(Document(f"{i}-01", text, spans) for i, spans in enumerate(spans_of_documents)), labels)
+
+
+def random_corpora(documents: int, spans: int, seed: int = 0) -> tuple[Corpus, Corpus]:
+    """Gold with spans every 40 characters, and a system that drops, shortens and mislabels some."""
+    rng = random.Random(seed)
+    text = "word 12 Núñez, and more text of a note. " * spans
+    gold, system = [], []
+    for i in range(documents):
+        truth = [Span(40 * k, 40 * k + 13, rng.choice(LABELS.labels)) for k in range(spans)]
+        answer = [
+            Span(s.start, s.end - rng.choice([0] * 18 + [1, 5]), rng.choice([s.label] * 18 + ["CITY"]))
+            for s in truth
+            if rng.random() < 0.95
+        ]
+        gold.append(Document(f"{i}-01", text, tuple(truth)))
+        system.append(Document(f"{i}-01", text, tuple(answer)))
+    return Corpus(tuple(gold), LABELS), Corpus(tuple(system), LABELS)
+
+
+def test_a_perfect_system_scores_one_everywhere():
+    report = evaluate(corpus(GOLD, GOLD[:1]), corpus(GOLD, GOLD[:1]))
+    for score in (*report.criteria, *report.categories, *report.types):
+        assert (score.precision, score.recall, score.f1, score.f2) == (1, 1, 1, 1), score.name
+        assert (score.counts.fp, score.counts.fn) == (0, 0)
+    assert report.score("i2b2 strict").f1_interval == (1, 1)
+    assert report.leak.rate == report.coverage.document_leak == report.coverage.document_exposure == 0
+    assert report.coverage.character_recall == 1
+
+
+def test_an_empty_system_and_an_empty_gold_score_zero():
+    for gold, system in ((GOLD, ()), ((), GOLD), ((), ())):
+        report = evaluate(corpus(gold), corpus(system), resamples=10)
+        assert {score.f1 for score in report.criteria} == {0.0}
+    assert report.types == report.categories == ()
+    assert report.coverage.character_recall == 0
+
+
+def test_types_and_categories_come_from_both_sides():
+    report = evaluate(corpus(GOLD[:1]), corpus((Span(4, 9, "PATIENT"), Span(26, 37, "CITY"))))
+    assert {score.name: tuple(score.counts) for score in report.types} == {
+        "DOCTOR": (0, 0, 1),
+        "PATIENT": (0, 1, 0),
+        "CITY": (0, 1, 0),
+    }
+    assert {score.name: tuple(score.counts) for score in report.categories} == {
+        "NAME": (0, 1, 1),
+        "LOCATION": (0, 1, 0),
+    }
+
+
+def test_a_type_that_only_the_systems_label_set_knows_is_scored():
+    wider = LABELS.extended({"SHIP": "VEHICLE"})
+    report = evaluate(corpus(GOLD), corpus((*GOLD, Span(0, 2, "SHIP")), labels=wider))
+    assert report.score("i2b2 strict").counts == (3, 1, 0)
+    assert [score.name for score in report.types] == ["DOCTOR", "PATIENT", "CITY", "SHIP"]
+
+
+def test_a_label_of_neither_set_is_an_error_without_text():
+    with pytest.raises(LabelError, match=r"document 0-01: the label of the span 4-9, SHIP") as raised:
+        evaluate(corpus((Span(4, 9, "SHIP"),)), corpus(()))
+    assert "Smith" not in str(raised.value)
+
+
+def test_the_breakdown_adds_up_to_the_strict_row():
+    report = evaluate(*random_corpora(12, 9))
+    strict = report.score("i2b2 strict").counts
+    for rows in (report.types, report.categories):
+        assert tuple(map(sum, zip(*(row.counts for row in rows), strict=True))) == strict
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.randoms(use_true_random=False))
+def test_the_order_of_documents_and_spans_changes_no_count(rng):
+    gold, system = random_corpora(6, 5)
+    documents = [d.with_spans(rng.sample(d.spans, len(d.spans))) for d in system.documents]
+    rng.shuffle(documents)
+    one, other = evaluate(gold, system, resamples=5), evaluate(gold, Corpus(tuple(documents), LABELS), resamples=5)
+    assert one.to_dict() == other.to_dict()
+    turned = evaluate(Corpus(gold.documents[::-1], LABELS), system, resamples=5)
+    assert [score.counts for score in turned.criteria] == [score.counts for score in one.criteria]
+
+
+def test_missing_and_extra_documents_are_refused_with_a_count_and_the_first_id():
+    one, three = corpus(GOLD), corpus(GOLD, GOLD, GOLD)
+    with pytest.raises(EvaluationError, match=r"2 documents of gold are missing .* the first is 1-01"):
+        evaluate(three, one)
+    with pytest.raises(EvaluationError, match=r"2 documents of the system's output are not in gold, the first is 1-01"):
+        evaluate(one, three)
+
+
+def test_missing_documents_can_be_allowed_and_are_named():
+    report = evaluate(corpus(GOLD, GOLD), corpus(GOLD), allow_missing=True)
+    assert (report.documents, report.missing, report.extra) == (("0-01",), ("1-01",), ())
+    assert report.score("i2b2 strict").counts == (3, 0, 0)
+    assert evaluate(corpus(GOLD), corpus(GOLD, GOLD), allow_missing=True).extra == ("1-01",)
+    other = Corpus((Document("x", TEXT),), LABELS)
+    for gold, system in ((corpus(GOLD), other), (Corpus((), LABELS), Corpus((), LABELS))):
+        with pytest.raises(EvaluationError, match="no document in common"):
+            evaluate(gold, system, allow_missing=True)
+
+
+@pytest.mark.parametrize(
+    ("changed", "offset"), [("Dr. Smyth", 6), (TEXT + "\n", len(TEXT)), (TEXT[:-1], len(TEXT) - 1)]
+)
+def test_differing_texts_are_refused_with_the_first_offset_and_no_text(changed, offset):
+    with pytest.raises(EvaluationError, match=f"document 0-01: .* differ from offset {offset} on") as raised:
+        evaluate(corpus(GOLD), corpus((), text=changed))
+    assert "Sm" not in str(raised.value)
+
+
+def test_leak_divides_by_the_sentences_given_or_by_our_own_and_says_which():
+    gold, system = corpus(GOLD, GOLD), corpus(GOLD[:1], GOLD)
+    report = evaluate(gold, system, sentence_counts={"0-01": 3, "1-01": 5, "other": 7})
+    assert (report.leak.false_negatives, report.leak.rate, report.leak.sentence_source) == (2, 0.25, "reference")
+    own = evaluate(gold, system).leak
+    assert (own.sentences, own.sentence_source) == (2 * count_sentences(TEXT), "phistack")
+    with pytest.raises(EvaluationError, match="the sentence counts lack 1 documents, the first is 1-01"):
+        evaluate(gold, system, sentence_counts={"0-01": 3})
+    assert evaluate(gold, system, sentence_counts={"0-01": 0, "1-01": 0}).leak.rate == 0
+
+
+def test_coverage_counts_characters_of_any_label_and_documents():
+    mislabelled = (Span(0, 22, "CITY"), Span(26, 37, "CITY"))
+    short = (GOLD[0], GOLD[1], Span(26, 30, "CITY"))
+    seen = evaluate(corpus(GOLD, GOLD, GOLD, ()), corpus(GOLD, mislabelled, short, ())).coverage
+    assert (seen.covered_characters, seen.phi_characters) == (24 + 24 + 17, 72)
+    assert (seen.leaking_documents, seen.uncovered_documents, seen.documents) == (2, 1, 4)
+    assert (seen.document_leak, seen.document_exposure) == (0.5, 0.25)
+
+
+def test_overlapping_gold_counts_each_character_once():
+    seen = evaluate(corpus((Span(0, 9, "DOCTOR"), Span(4, 9, "PATIENT"))), corpus((Span(4, 9, "CITY"),))).coverage
+    assert (seen.covered_characters, seen.phi_characters) == (5, 9)
+
+
+def test_the_report_is_json_and_repeats():
+    gold, system = random_corpora(10, 6)
+    first, again, other = (evaluate(gold, system, seed=seed).to_dict() for seed in (0, 0, 1))
+    assert json.loads(json.dumps(first)) == first == again
+    assert other["criteria"]["i2b2 strict"]["f1_interval"] != first["criteria"]["i2b2 strict"]["f1_interval"]
+    assert first["schema"] == "phistack.evaluation.v1"
+    assert set(first) == {
+        "schema", "label_set", "documents", "bootstrap", "criteria", "categories", "types", "leak", "coverage"
+    }  # fmt: skip
+    row = first["types"]["DOCTOR"]
+    assert {"support", "tp", "fp", "fn", "precision", "recall", "f1", "f2", "f1_interval", "recall_interval"} < set(row)
+    for score in (*first["criteria"].values(), *first["types"].values()):
+        assert score["f1_interval"][0] <= score["f1"] <= score["f1_interval"][1]
+        assert score["recall_interval"][0] <= score["recall"] <= score["recall_interval"][1]
+
+
+def test_the_printed_report_names_every_row_and_no_text():
+    report = evaluate(corpus(GOLD, GOLD[:2], GOLD), corpus(GOLD, GOLD[:1]), allow_missing=True)
+    out = io.StringIO()
+    print_report(report, Console(file=out, width=80))
+    printed = out.getvalue()
+    for score in (*report.criteria, *report.categories, *report.types):
+        assert score.name in printed
+    flowing = " ".join(printed.split())
+    assert "NOT SCORED: 1 documents missing from the system's output, the first is 2-01" in flowing
+    assert "without a reference" in flowing
+    assert "Smith" not in printed and "Smith" not in repr(report)
+
+
+def test_an_unknown_criterion_is_an_error():
+    with pytest.raises(EvaluationError, match="no criterion lenient"):
+        evaluate(corpus(GOLD), corpus(GOLD), resamples=1).score("lenient")
+    with pytest.raises(EvaluationError, match="resamples"):
+        evaluate(corpus(GOLD), corpus(GOLD), resamples=0)
+
+
+def test_systems_are_compared_on_the_same_documents_only():
+    gold, system = random_corpora(30, 8)
+    perfect, worse = evaluate(gold, gold, resamples=1), evaluate(gold, system, resamples=1)
+    assert compare(perfect, worse, "i2b2 strict", shuffles=499, seed=0) == 1 / 500
+    assert compare(worse, worse, "i2b2 strict", shuffles=499, seed=0) == 1
+    with pytest.raises(EvaluationError, match="same documents"):
+        compare(worse, evaluate(corpus(GOLD), corpus(GOLD), resamples=1), "i2b2 strict", seed=0)
+
+
+def test_a_shared_task_is_scored_in_seconds():
+    gold, system = random_corpora(250, 25)
+    started = time.process_time()
+    evaluate(gold, system)
+    assert time.process_time() - started < 3

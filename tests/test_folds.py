@@ -1,0 +1,44 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ensemble.folds import group_folds, labels_in_one_group
+from features.documents import Document, Span
+from features.errors import TrainingError
+
+
+def _documents(groups: list[int]) -> list[Document]:
+    return [Document(f"{i}", "text", (Span(0, 4, "DATE"),) * (i % 3), f"p{group}") for i, group in enumerate(groups)]
+
+
+@given(st.lists(st.integers(0, 12), min_size=2, max_size=40), st.integers(2, 5), st.integers(0, 3))
+def test_every_document_is_in_one_fold_and_no_patient_in_two(groups, n_folds, seed):
+    documents = _documents(groups)
+    if len(set(groups)) < n_folds:
+        with pytest.raises(TrainingError, match="patients"):
+            group_folds(documents, n_folds=n_folds, seed=seed)
+        return
+    folds = group_folds(documents, n_folds=n_folds, seed=seed)
+    assert sorted(i for fold in folds for i in fold) == list(range(len(documents)))
+    assert all(folds)
+    homes = {}
+    for number, fold in enumerate(folds):
+        for i in fold:
+            assert homes.setdefault(documents[i].group, number) == number
+
+
+def test_the_same_seed_gives_the_same_folds_and_another_seed_others():
+    documents = _documents(list(range(30)))
+    assert group_folds(documents, n_folds=5, seed=1) == group_folds(documents, n_folds=5, seed=1)
+    assert group_folds(documents, n_folds=5, seed=1) != group_folds(documents, n_folds=5, seed=2)
+
+
+def test_a_corpus_of_one_patient_cannot_be_split():
+    with pytest.raises(TrainingError, match="has 1 patients"):
+        group_folds(_documents([7, 7, 7]), n_folds=2)
+
+
+def test_labels_of_a_single_patient_are_found():
+    rare = Document("a", "text", (Span(0, 2, "DEVICE"), Span(0, 4, "DATE")), "p1")
+    usual = Document("b", "text", (Span(0, 4, "DATE"),), "p2")
+    assert labels_in_one_group([rare, usual]) == ["DEVICE"]

@@ -1,0 +1,65 @@
+"""The files that each format reads and writes, byte for byte, and the sample corpus."""
+
+from pathlib import Path
+
+import pytest
+
+from features.documents import Corpus, Document, Span
+from features.formats import FORMATS, read_corpus, write_corpus
+from features.labels import LabelSet, label_mapping
+
+GOLDEN = Path(__file__).parent / "golden"
+SAMPLES = Path(__file__).parents[1] / "data" / "samples"
+TEXT = '\ufeffDr. Ames e\u0301 \U0001f600\r\nseen ]]> "A&B" <x>\rBlue\tHill'
+SPANS = (Span(5, 9, "DOCTOR"), Span(25, 30, "ORGANIZATION"), Span(35, 44, "CITY"))
+CORPUS = Corpus(
+    (Document("900-01", TEXT, SPANS, "900"), Document("900-02", "", (), "900")), LabelSet.named("i2b2-2014")
+)
+FILES = {
+    "i2b2": "formats_i2b2",
+    "meddocan": "formats_meddocan",
+    "brat": "formats_brat",
+    "conll": "formats_corpus.conll",
+    "jsonl": "formats_corpus.jsonl",
+}
+
+
+def mapped(corpus: Corpus, name: str) -> Corpus:
+    """The corpus with the labels of another set."""
+    mapping = label_mapping(corpus.label_set.name, name)
+    documents = (d.with_spans(Span(s.start, s.end, mapping[s.label]) for s in d.spans) for d in corpus.documents)
+    return Corpus(tuple(documents), LabelSet.named(name))
+
+
+def expected(format: str) -> Corpus:
+    return mapped(CORPUS, "meddocan") if format == "meddocan" else CORPUS
+
+
+@pytest.mark.parametrize("format", FILES)
+def test_golden_files_are_read(format):
+    assert read_corpus(GOLDEN / FILES[format]) == expected(format)
+
+
+@pytest.mark.parametrize("format", FILES)
+def test_golden_files_are_written(format, tmp_path):
+    write_corpus(expected(format), tmp_path / "out", format=format)
+    golden, written = GOLDEN / FILES[format], tmp_path / "out"
+    if golden.is_file():
+        assert written.read_bytes() == golden.read_bytes()
+    else:
+        contents = [{file.name: file.read_bytes() for file in folder.iterdir()} for folder in (golden, written)]
+        assert contents[0] == contents[1]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_the_sample_corpus_is_the_same_in_every_format(format):
+    reference = read_corpus(SAMPLES / "jsonl")
+    found = read_corpus(SAMPLES / format)
+    assert [d.text for d in found.documents] == [d.text for d in reference.documents]
+    assert [d.group for d in found.documents] == ["501", "501", "502"]
+    assert found.label_set.name == ("meddocan" if format == "meddocan" else "i2b2-2014")
+    spans = mapped(reference, "meddocan") if format == "meddocan" else reference
+    if format != "text":
+        assert found.documents == spans.documents
+    else:
+        assert not any(d.spans for d in found.documents)

@@ -1,0 +1,167 @@
+"""Whatever is written is read back, code point for code point, or refused with nothing written."""
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from features.documents import Corpus, Document, Span
+from features.errors import CorpusError
+from features.formats import FORMATS, read_corpus, write_corpus
+from features.labels import LabelSet
+
+LABELS = LabelSet.named("i2b2-2014")
+ALL = tuple(FORMATS)
+# MEDDOCAN and N-GRID share the XML of i2b2, so that the property tests leave them out.
+DISTINCT = ("i2b2", "brat", "conll", "jsonl", "text")
+NASTY = ["\ufeff", "\r\n", "\r", "\n", "\t", " ", "\x0c", "\x85", "\u2028", "\xa0", "é", "e\u0301", "\U0001f600", "]]>"]
+NASTY += ["&", "<b>", '"', "'", "\\", "#", "# text = ", "-DOCSTART-", "O", "B-DATE", "T1", "\ud800", "\udc00", "\x00", "7"]
+
+texts = st.lists(st.sampled_from(NASTY) | st.text(max_size=4), max_size=12).map("".join)
+
+
+@st.composite
+def documents(draw, id="110-01"):
+    text = draw(texts)
+    spans = []
+    if text:
+        for _ in range(draw(st.integers(0, 3))):
+            start = draw(st.integers(0, len(text) - 1))
+            end = draw(st.integers(start + 1, len(text)))
+            spans.append(Span(start, end, draw(st.sampled_from(["DOCTOR", "DATE", "LOCATION-OTHER", "OTHER"]))))
+    return Document(id, text, tuple(spans), "110")
+
+
+def there_and_back(corpus: Corpus, format: str) -> Corpus | None:
+    """The corpus read back, or nothing where the format refuses it; then nothing may have been written."""
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "out"
+        try:
+            write_corpus(corpus, target, format=format)
+        except CorpusError:
+            assert list(Path(folder).iterdir()) == []
+            return None
+        assert [entry.name for entry in Path(folder).iterdir()] == ["out"]
+        return read_corpus(target, format=format, label_set=corpus.label_set)
+
+
+@pytest.mark.parametrize("format", DISTINCT)
+@settings(max_examples=60, deadline=None)
+@given(first=documents(), second=documents("110-02"))
+def test_reading_gives_what_was_written_or_writing_refuses(format, first, second):
+    corpus = Corpus((first, second), LABELS)
+    back = there_and_back(corpus, format)
+    assert back is None or back == corpus
+
+
+@settings(max_examples=60, deadline=None)
+@given(document=documents())
+def test_brat_refuses_lone_surrogates_only(document):
+    surrogates = any("\ud800" <= c <= "\udfff" for c in document.text)
+    assert (there_and_back(Corpus((document,), LABELS), "brat") is None) == surrogates
+
+
+def corpus_of(text: str, *spans: Span, label_set: LabelSet = LABELS) -> Corpus:
+    return Corpus((Document("110-01", text, spans, "110"), Document("110-02", "", (), "110")), label_set)
+
+
+@pytest.mark.parametrize("format", [f for f in ALL if f != "text"])
+@pytest.mark.parametrize(
+    "text", ["\ufeffDr. Ames\r\nsaw\rBo\n", "e\u0301 \U0001f600 Ames", "a ]]> b ]]]]>> c", "<x> & &amp; 'q' \"r\"", "\r", "\n"]
+)
+def test_every_format_keeps_odd_texts(format, text):
+    names = LabelSet.named("meddocan") if format == "meddocan" else LABELS
+    label = names.labels[0]
+    spans = () if text.isspace() else (Span(len(text) - 1 - text.endswith("\n"), len(text) - text.endswith("\n"), label),)
+    corpus = corpus_of(text, *spans, label_set=names)
+    assert there_and_back(corpus, format) == corpus
+
+
+@pytest.mark.parametrize("format", ["i2b2", "ngrid", "brat", "jsonl"])
+def test_duplicate_and_overlapping_spans_come_back(format):
+    spans = Span(0, 4, "DOCTOR"), Span(0, 4, "DOCTOR"), Span(0, 8, "PATIENT"), Span(2, 6, "DATE"), Span(0, 4, "CITY")
+    corpus = corpus_of("Anne Lee", *spans)
+    assert there_and_back(corpus, format).documents == corpus.documents
+
+
+@pytest.mark.parametrize("spans", [(Span(0, 4, "CITY"), Span(2, 8, "CITY")), (Span(0, 4, "CITY"),) * 2])
+def test_conll_refuses_overlaps_and_names_the_document(spans, tmp_path):
+    with pytest.raises(CorpusError, match=r"document 110-01: the spans 0-4 .* overlap"):
+        write_corpus(corpus_of("Anne Lee", *spans), tmp_path / "out.conll", format="conll")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_conll_refuses_spans_with_white_space_at_their_ends(tmp_path):
+    with pytest.raises(CorpusError, match="110-01: the span 4-8 begins or ends with white space"):
+        write_corpus(corpus_of("Anne Lee", Span(4, 8, "CITY")), tmp_path / "out.conll", format="conll")
+
+
+def test_conll_cuts_tokens_where_spans_begin_and_end():
+    corpus = corpus_of("71Total MDSmith", Span(3, 5, "CITY"), Span(10, 15, "DOCTOR"), Span(8, 10, "DOCTOR"))
+    assert there_and_back(corpus, "conll") == corpus
+
+
+@pytest.mark.parametrize("character", ["\x0c", "\x00", "\ud800", "\uffff"])
+def test_xml_names_document_and_offset_of_what_it_cannot_hold(character, tmp_path):
+    with pytest.raises(CorpusError, match=r"document 110-01: .* at 3; write the corpus as jsonl or brat"):
+        write_corpus(corpus_of("abc" + character), tmp_path / "out", format="i2b2")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_plain_text_refuses_to_lose_spans(tmp_path):
+    with pytest.raises(CorpusError, match="1 spans, which plain text cannot hold"):
+        write_corpus(corpus_of("Anne", Span(0, 4, "CITY")), tmp_path / "out", format="text")
+
+
+@pytest.mark.parametrize("format", ["jsonl", "conll"])
+def test_single_file_formats_keep_ids_and_patients_of_any_shape(format):
+    corpus = Corpus((Document("ward/7 #1", "Anne", (), "patient β"), Document("110-01", "", (), "x")), LABELS)
+    assert there_and_back(corpus, format) == corpus
+
+
+@pytest.mark.parametrize("id", ["../up", "a/b", "a\\b", "..", ".hidden", "a\nb", "a\x00"])
+@pytest.mark.parametrize("format", ["i2b2", "brat", "text"])
+def test_ids_that_are_unsafe_as_file_names_are_refused(id, format, tmp_path):
+    with pytest.raises(CorpusError, match="cannot be a file name"):
+        write_corpus(Corpus((Document(id, "x"),), LABELS), tmp_path / "out", format=format)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("format", ALL)
+def test_nothing_is_ever_overwritten(format, tmp_path):
+    target = tmp_path / "out"
+    corpus = Corpus((Document("1", "x"),), LABELS)
+    write_corpus(corpus, target, format=format)
+    before = {entry: entry.read_bytes() for entry in tmp_path.rglob("*") if entry.is_file()}
+    with pytest.raises(CorpusError, match="not empty"):
+        write_corpus(corpus, target, format=format)
+    assert {entry: entry.read_bytes() for entry in tmp_path.rglob("*") if entry.is_file()} == before
+
+
+def test_a_file_where_a_folder_should_be_and_the_reverse_are_refused(tmp_path):
+    corpus = Corpus((Document("1", "x"),), LABELS)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CorpusError, match="is a file; give the name of a folder"):
+        write_corpus(corpus, tmp_path / "file", format="brat")
+    with pytest.raises(CorpusError, match="is a folder; give the name of a file"):
+        write_corpus(corpus, tmp_path, format="jsonl")
+
+
+def test_an_empty_folder_is_filled_and_missing_parents_are_made(tmp_path):
+    corpus = Corpus((Document("1", "x"),), LABELS)
+    (tmp_path / "empty").mkdir()
+    write_corpus(corpus, tmp_path / "empty", format="i2b2")
+    write_corpus(corpus, tmp_path / "a" / "b", format="i2b2")
+    assert read_corpus(tmp_path / "empty") == read_corpus(tmp_path / "a" / "b")
+
+
+def test_labels_that_are_no_names_and_an_empty_corpus_are_refused(tmp_path):
+    odd = Corpus((Document("1", "x", (Span(0, 1, "A B"),)),), LABELS.extended({"A B": "OTHER"}))
+    with pytest.raises(CorpusError, match="1 labels are no names"):
+        write_corpus(odd, tmp_path / "out", format="brat")
+    with pytest.raises(CorpusError, match="nothing to write"):
+        write_corpus(Corpus((), LABELS), tmp_path / "out", format="brat")
+    with pytest.raises(CorpusError, match="no format is named docx; there are i2b2"):
+        write_corpus(odd, tmp_path / "out", format="docx")

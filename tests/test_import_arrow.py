@@ -1,0 +1,115 @@
+"""The arrow of the packages, and what no source file may do.
+
+    features  <-  tbed, submodels  <-  ensemble
+"""
+
+import ast
+from collections.abc import Iterator
+from configparser import ConfigParser
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+MAY_IMPORT = {
+    "features": {"features"},
+    "tbed": {"features", "tbed"},
+    "submodels": {"features", "submodels"},
+    "ensemble": {"features", "tbed", "submodels", "ensemble"},
+}
+ADAPTER = "submodels/tbed.py"
+PICKLING = {"pickle", "cPickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle"}
+RUNNING = {"eval", "exec", "__import__"}
+SOURCES = sorted(path.relative_to(ROOT).as_posix() for package in MAY_IMPORT for path in (ROOT / package).rglob("*.py"))
+
+
+def parsed(source: str) -> ast.Module:
+    return ast.parse((ROOT / source).read_text(encoding="utf-8"), filename=source)
+
+
+def imported(tree: ast.Module) -> Iterator[str]:
+    """Every module that a source imports, also inside functions; a relative import gives a leading dot."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield "." * node.level + (node.module or "")
+
+
+def called(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
+    """Every call by its dotted name, as far as the name is written out."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            yield ast.unparse(node.func), node
+
+
+def top_level_names(tree: ast.Module) -> set[str]:
+    """What a module defines or imports, also under `if` and `try`."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            names.update((alias.asname or alias.name).partition(".")[0] for alias in node.names)
+    return names
+
+
+def declared(tree: ast.Module) -> list[str] | None:
+    """The names in `__all__`, or None where a module has none."""
+    for node in tree.body:
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        if any(isinstance(target, ast.Name) and target.id == "__all__" for target in targets):
+            names: list[str] = ast.literal_eval(node.value)
+            return names
+    return None
+
+
+def test_every_package_has_sources() -> None:
+    assert {source.partition("/")[0] for source in SOURCES} == set(MAY_IMPORT)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_imports_follow_the_arrow(source: str) -> None:
+    allowed = MAY_IMPORT[source.partition("/")[0]] | ({"tbed"} if source == ADAPTER else set())
+    ours = {module.partition(".")[0] for module in imported(parsed(source))} & set(MAY_IMPORT)
+    assert ours <= allowed
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_imports_are_absolute_and_never_of_tests_or_benchmarks(source: str) -> None:
+    modules = list(imported(parsed(source)))
+    assert not [module for module in modules if module.startswith(".")]
+    assert not {module.partition(".")[0] for module in modules} & {"tests", "benchmarks", "data"}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_no_source_reads_pickle_or_runs_text(source: str) -> None:
+    tree = parsed(source)
+    assert not {module.partition(".")[0] for module in imported(tree)} & PICKLING
+    for name, call in called(tree):
+        assert name not in RUNNING
+        assert name not in {"joblib.load", "joblib.dump"}
+        assert not [word for word in call.keywords if word.arg == "allow_pickle" and ast.unparse(word.value) != "False"]
+        if name in {"np.load", "numpy.load"}:
+            assert "allow_pickle" in {word.arg for word in call.keywords}, "say allow_pickle=False where arrays are read"
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_public_name_exists(source: str) -> None:
+    tree = parsed(source)
+    names = declared(tree)
+    if names is None:
+        assert source.endswith("__init__.py") or source.endswith("__main__.py"), "a module names what it offers"
+        return
+    assert len(names) == len(set(names))
+    assert set(names) <= top_level_names(tree)
+
+
+def test_setup_lists_every_package() -> None:
+    setup = ConfigParser()
+    setup.read(ROOT / "setup.cfg", encoding="utf-8")
+    listed = setup["options"]["packages"].split()
+    found = {str(Path(source).parent).replace("/", ".") for source in SOURCES}
+    assert sorted(listed) == sorted(found)

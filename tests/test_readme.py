@@ -1,0 +1,137 @@
+"""The examples of the README run.
+
+In README.md, every ```console block is run: each line that begins with `$ ` in turn, all of them in one temporary folder,
+with `phistack` and `python` as installed here, and each must end with status 0. Every ```python block is run as a
+program in the same folder. A block is left out where the line above it says why:
+
+    <!-- not run: the corpus must be fetched by hand -->
+
+`make TARGET` is not run, as the tests themselves run under make; the Makefile must have the target.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+BLOCK = re.compile(
+    r"^(?:<!-- not run: (?P<reason>[^\n]+?) -->\n+)?```(?P<language>console|python)\n(?P<body>.*?)^```$", re.M | re.S
+)
+TARGET = re.compile(r"^([a-z]+):", re.M)
+PROGRAMS = {
+    "phistack": '#!/bin/sh\nexec "{python}" -c "from ensemble.cli import main; main()" "$@"\n',
+    "python": '#!/bin/sh\nexec "{python}" "$@"\n',
+}
+
+
+@dataclass(frozen=True)
+class Example:
+    """One fenced block: its language, its text, the line where it stands, and why it is not run, if it is not."""
+
+    language: str
+    body: str
+    line: int
+    reason: str | None = None
+
+    def commands(self) -> list[str]:
+        """The lines after `$ `, each joined with those that a backslash at its end continues it by."""
+        joined = self.body.replace("\\\n", " ")
+        return [line[2:].strip() for line in joined.splitlines() if line.startswith("$ ")]
+
+
+def examples_of(markdown: str) -> Iterator[Example]:
+    for match in BLOCK.finditer(markdown):
+        line = markdown.count("\n", 0, match.start("language")) + 1
+        yield Example(match["language"], match["body"], line, match["reason"])
+
+
+def is_make(command: str) -> bool:
+    return shlex.split(command)[0] == "make"
+
+
+def missing_targets(command: str, makefile: str) -> set[str]:
+    """The targets that a `make` command asks for and the Makefile does not have."""
+    wanted = {word for word in shlex.split(command)[1:] if "=" not in word and not word.startswith("-")}
+    return wanted - set(TARGET.findall(makefile))
+
+
+README = (ROOT / "README.md").read_text(encoding="utf-8") if (ROOT / "README.md").exists() else ""
+EXAMPLES = list(examples_of(README))
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """A folder that all examples share, and an environment in which `phistack` is the one of this checkout."""
+    folder = tmp_path_factory.mktemp("readme")
+    programs = tmp_path_factory.mktemp("programs")
+    for name, script in PROGRAMS.items():
+        (programs / name).write_text(script.format(python=sys.executable), encoding="utf-8")
+        (programs / name).chmod(0o755)
+    environment = os.environ | {
+        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "COLUMNS": "120",
+    }
+    return folder, environment
+
+
+def run(command: list[str], workplace: tuple[Path, dict[str, str]]) -> None:
+    folder, environment = workplace
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600, check=False
+    )
+    assert done.returncode == 0, f"{command[-1]}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+
+
+def test_the_readme_shows_commands() -> None:
+    assert any(example.language == "console" and example.commands() for example in EXAMPLES)
+
+
+def test_the_readme_opens_with_the_two_commands() -> None:
+    console = [example for example in EXAMPLES if example.language == "console"]
+    first = [command for example in console for command in example.commands() if is_make(command)]
+    assert first[:2] == ["make demo", "make test"]
+
+
+def test_the_makefile_has_every_target_of_the_readme() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    commands = [command for example in EXAMPLES if example.language == "console" for command in example.commands()]
+    assert not {t for command in commands if is_make(command) for t in missing_targets(command, makefile)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: f"{example.language}-line-{example.line}")
+def test_examples_run(example: Example, workplace: tuple[Path, dict[str, str]]) -> None:
+    if example.reason:
+        pytest.skip(f"README.md says: {example.reason}")
+    if example.language == "python":
+        run([sys.executable, "-c", example.body], workplace)
+        return
+    for command in example.commands():
+        if not is_make(command):
+            run(["bash", "-euc", command], workplace)
+
+
+def test_blocks_are_found_with_their_reasons() -> None:
+    markdown = (
+        "# A\n\n```console\n$ phistack one \\\n    --two\noutput\n$ make demo\n```\n\n"
+        "<!-- not run: needs a corpus -->\n```console\n$ phistack three\n```\n\n```python\nprint(1)\n```\n\n```text\n$ no\n```\n"
+    )
+    found = list(examples_of(markdown))
+    assert [(example.language, example.line, example.reason) for example in found] == [
+        ("console", 3, None),
+        ("console", 11, "needs a corpus"),
+        ("python", 15, None),
+    ]
+    assert found[0].commands() == ["phistack one      --two", "make demo"]
+
+
+def test_targets_are_looked_up() -> None:
+    assert missing_targets("make -j2 demo nothing CORPUS=x", "demo: .venv\n\t@true\n") == {"nothing"}

@@ -1,0 +1,24 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ensemble.redaction import redact
+from features.documents import Document, Span
+
+
+def test_a_span_becomes_its_label_and_the_rest_stays():
+    text = "\ufeffSeen by Ann Lee\r\non 3 May 🩺."
+    document = Document("1", text, (Span(9, 16, "DOCTOR"), Span(21, 26, "DATE")))
+    assert redact(document) == "\ufeffSeen by [DOCTOR]\r\non [DATE] 🩺."
+
+
+def test_overlapping_spans_leave_nothing_of_either():
+    document = Document("1", "abcdefgh", (Span(1, 4, "A"), Span(3, 6, "B"), Span(1, 2, "C")))
+    assert redact(document) == "a[A]gh"
+
+
+@given(st.text(max_size=30), st.lists(st.tuples(st.integers(0, 29), st.integers(1, 9)), max_size=6))
+def test_everything_outside_the_spans_is_kept_and_nothing_inside(text, stretches):
+    spans = tuple(Span(start, start + n, "X") for start, n in stretches if start + n <= len(text))
+    covered = {i for span in spans for i in range(span.start, span.end)}
+    outside = "".join(c for i, c in enumerate(text) if i not in covered)
+    assert redact(Document("1", text, spans)).replace("[X]", "") == outside.replace("[X]", "")

@@ -1,0 +1,123 @@
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+
+from ensemble.candidates import pooled
+from ensemble.kernel_machine import KernelMachine, KernelSettings
+from ensemble.meta_features import FEATURE_SETS, MetaFeatures
+from ensemble.stacker import Stacker, StackerSettings
+from features.documents import Document, Span
+from features.errors import BundleError, SettingsError, TrainingError
+from features.table import FeatureSettings, FeatureSpace
+from submodels.base import Candidate
+
+TEXT = "Seen by Dr Ann Lee on 3 May; Ann Lee will call."
+
+
+def _table(text=TEXT, spans=(), id="1"):
+    return FeatureSpace(FeatureSettings()).fit([Document(id, text, spans)])[0]
+
+
+def _value(features, table, pool, column, candidate=0):
+    return features.matrix(table, pool)[candidate, features.columns.index(column)]
+
+
+def test_the_kernel_machine_decides_as_scikit_learn_does():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(200, 5)) * [1, 10, 0.1, 1, 0]
+    right = rows[:, 0] * rows[:, 1] > 0
+    machine = KernelMachine.fit(rows, right, KernelSettings(0.1, 2.0, 3.0))
+    standard = (rows - rows.mean(0)) / np.where(rows.std(0) > 0, rows.std(0), 1)
+    oracle = SVC(gamma=0.1, class_weight={True: 2.0, False: 3.0}).fit(standard, right)
+    assert machine.decision(rows) == pytest.approx(oracle.decision_function(standard))
+    again = KernelMachine.from_arrays(machine.arrays())
+    assert np.array_equal(again.decision(rows), machine.decision(rows))
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_a_machine_that_saw_one_kind_of_candidate_says_always_that(answer):
+    machine = KernelMachine.fit(np.ones((3, 2)), np.full(3, answer), KernelSettings(0.1, 1.0, 1.0))
+    assert (machine.decision(np.zeros((2, 2))) > 0).tolist() == [answer] * 2
+
+
+@pytest.mark.parametrize("names", FEATURE_SETS)
+def test_every_feature_set_gives_one_named_column_each(names):
+    features = MetaFeatures(("crf", "regex"), ("DOCTOR", "DATE"), names)
+    pool = pooled([[Candidate(Span(11, 18, "DOCTOR"), "crf", 0.9)], [Candidate(Span(22, 27, "DATE"), "regex")]])
+    matrix = features.matrix(_table(), pool)
+    assert matrix.shape == (2, len(features.columns))
+    assert len(set(features.columns)) == len(features.columns)
+    assert np.isfinite(matrix).all()
+
+
+def test_the_ten_features_of_liu_say_what_their_names_say():
+    features = MetaFeatures(("crf", "blstm"), ("DOCTOR",), "liu2017")
+    doctor, longer, repeat = Span(11, 18, "DOCTOR"), Span(8, 18, "DOCTOR"), Span(29, 36, "DOCTOR")
+    pool = pooled(
+        [
+            [Candidate(doctor, "crf"), Candidate(repeat, "crf"), Candidate(Span(22, 27, "DATE"), "crf")],
+            [Candidate(doctor, "blstm"), Candidate(longer, "blstm"), Candidate(Span(19, 27, "DATE"), "blstm")],
+        ]
+    )
+    table = _table()
+    at = {candidate.span: i for i, candidate in enumerate(pool)}
+    assert _value(features, table, pool, "same span and type", at[doctor]) == 1
+    assert _value(features, table, pool, "same span and type", at[longer]) == 0
+    assert _value(features, table, pool, "overlapping, same type", at[longer]) == 1
+    assert _value(features, table, pool, "vote:crf", at[longer]) == 0
+    assert _value(features, table, pool, "times predicted", at[doctor]) == 2
+    assert _value(features, table, pool, "times in record", at[doctor]) == pytest.approx(np.log(2))
+    assert _value(features, table, pool, "tokens", at[longer]) == pytest.approx(np.log(4))
+    assert _value(features, table, pool, "function word", at[Span(19, 27, "DATE")]) == 1
+    assert _value(features, table, pool, "function word", at[Span(22, 27, "DATE")]) == 0
+
+
+def test_an_unknown_feature_set_or_kernel_is_refused():
+    with pytest.raises(SettingsError, match="liu2017"):
+        StackerSettings(features="liu2018")
+    with pytest.raises(SettingsError, match="zhao2020"):
+        StackerSettings(kernel="linear")
+
+
+def _training(n=24):
+    """Notes in which `crf` is right and `regex` proposes a wrong span beside it, which overlaps."""
+    tables, pools = [], []
+    space = FeatureSpace(FeatureSettings())
+    documents = [Document(f"{i}", TEXT, (Span(11, 18, "DOCTOR"), Span(22, 27, "DATE"))) for i in range(n)]
+    for table in space.fit(documents):
+        right = [Candidate(Span(11, 18, "DOCTOR"), "crf", 0.9), Candidate(Span(22, 27, "DATE"), "crf", 0.8)]
+        wrong = [Candidate(Span(8, 18, "DOCTOR"), "regex", 0.9), Candidate(Span(22, 27, "DATE"), "regex", 0.9)]
+        tables.append(table)
+        pools.append(pooled([right, wrong]))
+    return tables, pools
+
+
+def test_the_stacker_learns_whom_to_believe_and_chooses_without_overlap():
+    tables, pools = _training()
+    stacker = Stacker().fit(tables, pools, sources=("crf", "regex"))
+    decisions = stacker.decide(tables[0], pools[0])
+    accepted = [decision.span for decision in decisions if decision.accepted]
+    assert accepted == [Span(11, 18, "DOCTOR"), Span(22, 27, "DATE")]
+    assert all(0 <= decision.probability <= 1 for decision in decisions)
+    assert [vote.source for vote in decisions[-1].votes] == ["crf", "regex"]
+
+
+def test_a_saved_stacker_decides_as_before(tmp_path):
+    tables, pools = _training()
+    stacker = Stacker().fit(tables, pools, sources=("crf", "regex"))
+    stacker.save(tmp_path)
+    assert Stacker.load(tmp_path).decide(tables[0], pools[0]) == stacker.decide(tables[0], pools[0])
+
+
+@pytest.mark.parametrize("name", ["stacker.json", "stacker.npz"])
+def test_a_damaged_stacker_is_refused(tmp_path, name):
+    tables, pools = _training()
+    Stacker().fit(tables, pools, sources=("crf", "regex")).save(tmp_path)
+    (tmp_path / name).write_bytes(b"{damaged")
+    with pytest.raises(BundleError, match="cannot be read"):
+        Stacker.load(tmp_path)
+
+
+def test_a_stacker_without_candidates_cannot_be_trained():
+    with pytest.raises(TrainingError, match="proposed"):
+        Stacker().fit([_table()], [[]], sources=("crf",))
