@@ -15,14 +15,19 @@ import hashlib
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import resources
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ensemble.candidates import Decision
 from features.documents import Document, Span
 from features.errors import SettingsError
 from features.labels import LabelSet
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 __all__ = ["NoteView", "ScoreRow", "write_page"]
 
@@ -139,8 +144,8 @@ def write_page(
         facts=facts,
         notes=views,
         categories=[c for c in _COLOURED if any(mark.category == c for note in views for mark in note.marks)],
-        kinds={mark.kind for note in views for mark in note.marks},
-        sources=_sources(notes),
+        refused=any(note.counts["refused"] for note in views),
+        sources=_sources(scores, notes),
     )
     part = path.with_name(path.name + ".part")
     try:
@@ -153,7 +158,8 @@ def write_page(
         part.unlink(missing_ok=True)
 
 
-def _template():  # type: ignore[no-untyped-def]
+@cache
+def _template() -> Template:
     """The page's template, in which everything is escaped."""
     from jinja2 import Environment, StrictUndefined
 
@@ -168,9 +174,11 @@ def _digest(script: str) -> str:
     return "sha256-" + b64encode(hashlib.sha256(str(script).encode()).digest()).decode()
 
 
-def _sources(notes: Sequence[NoteView]) -> list[str]:
-    """The submodels that voted anywhere, in the order in which they first appear."""
-    return list(dict.fromkeys(v.source for note in notes for decision in note.decisions for v in decision.votes))
+def _sources(scores: Sequence[ScoreRow], notes: Sequence[NoteView]) -> list[str]:
+    """The submodels that voted anywhere, in the order of the scores; those without a score come last."""
+    order = [row.name for row in scores]
+    voted = dict.fromkeys(v.source for note in notes for decision in note.decisions for v in decision.votes)
+    return sorted(voted, key=lambda source: order.index(source) if source in order else len(order))
 
 
 def _note(note: NoteView, number: int, label_set: LabelSet) -> _Note:
@@ -191,15 +199,7 @@ def _note(note: NoteView, number: int, label_set: LabelSet) -> _Note:
 def _marks(note: NoteView, number: int, label_set: LabelSet) -> Iterator[_Mark]:
     """Every decision and every missed gold span, in the order in which one hides another where they overlap."""
     gold = sorted(set(note.document.spans)) if note.has_gold else []
-    accepted = [decision for decision in note.decisions if decision.accepted]
-    refused = [decision for decision in note.decisions if not decision.accepted]
-    missed = sorted(set(gold) - {decision.span for decision in accepted})
-    ordered = [
-        *((_kind(decision.span, gold, note.has_gold), decision.span, decision) for decision in accepted),
-        *(("missed", span, None) for span in missed),
-        *(("refused", decision.span, decision) for decision in refused),
-    ]
-    for index, (kind, span, decision) in enumerate(ordered):
+    for index, (kind, span, decision) in enumerate(_ordered(note, gold)):
         yield _Mark(
             f"n{number}-{index}",
             kind,
@@ -211,6 +211,20 @@ def _marks(note: NoteView, number: int, label_set: LabelSet) -> Iterator[_Mark]:
             tuple(other for other in note.decisions if other is not decision and other.span.overlaps(span)),
             tuple(other for other in gold if other != span and other.overlaps(span)),
         )
+
+
+def _ordered(note: NoteView, gold: Sequence[Span]) -> Iterator[tuple[str, Span, Decision | None]]:
+    """Accepted decisions, then missed gold spans, then what else was refused, each as kind, span and decision."""
+    accepted = {decision.span: decision for decision in note.decisions if decision.accepted}
+    refused = {decision.span: decision for decision in note.decisions if not decision.accepted}
+    for span, decision in accepted.items():
+        yield _kind(span, gold, note.has_gold), span, decision
+    for span in gold:
+        if span not in accepted:
+            yield "missed", span, refused.get(span)
+    for span, decision in refused.items():
+        if span not in gold:
+            yield "refused", span, decision
 
 
 def _kind(span: Span, gold: Sequence[Span], has_gold: bool) -> str:

@@ -78,7 +78,8 @@ def encode(
         elif any(tag != OUTSIDE for tag in tags[first:last]):
             counts["overlapping spans"] += 1
         else:
-            counts["spans off the token grid"] += (int(starts[first]), int(ends[last - 1])) != (span.start, span.end)
+            if (starts[first], ends[last - 1]) != (span.start, span.end):
+                counts["spans off the token grid"] += 1
             tags[first:last] = [f"{prefix}-{span.label}" for prefix in table.prefixes(last - first)]
     return tags
 

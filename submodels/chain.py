@@ -20,6 +20,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,7 +31,7 @@ from features.table import FeatureTable
 from features.tags import OUTSIDE, SCHEMES, decode
 from submodels.base import Candidate
 
-__all__ = ["IMPOSSIBLE", "Chain", "TokenSpan", "propose"]
+__all__ = ["IMPOSSIBLE", "Chain", "TokenSpan", "line_bounds", "propose"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -146,24 +147,47 @@ class Chain:
 
 
 def propose(
-    chain: Chain, emissions: ArrayLike, table: FeatureTable, source: str, threshold: float = 0.05
+    chain: Chain,
+    emissions: ArrayLike,
+    table: FeatureTable,
+    source: str,
+    threshold: float = 0.05,
+    *,
+    bounds: NDArray[np.integer[Any]] | None = None,
 ) -> list[Candidate]:
     """The candidates of one note: the spans of the best path, and the other spans that are probable enough.
 
     :param emissions: score of each tag at each token of the note, of shape `(n_tokens, L)`.
     :param source: the name of the submodel.
     :param threshold: the least probability of a span off the best path.
+    :param bounds: where the model's sequences begin, such as `line_bounds`; the table's sentences if not given.
     :returns: sorted by place and label; the score is the span's probability, `chosen` are those on the best path.
     """
-    path = chain.best_path(emissions, table.sentences)
-    chosen = set(_decoded(chain.tags, path, table.sentences.tolist()))
+    sequences = table.sentences if bounds is None else bounds
+    path = chain.best_path(emissions, sequences)
+    chosen = set(_decoded(chain.tags, path, sequences.tolist()))
     starts, ends = table.offsets
     return [
         Candidate(
             Span(int(starts[first]), int(ends[last - 1]), label), source, probability, (first, last, label) in chosen
         )
-        for first, last, label, probability in chain.spans(emissions, threshold, table.sentences, always=chosen)
+        for first, last, label, probability in chain.spans(emissions, threshold, sequences, always=chosen)
     ]
+
+
+def line_bounds(table: FeatureTable) -> NDArray[np.int32]:
+    """The sentences of a note, those of one line joined, as bounds.
+
+    An abbreviation within an address is easily taken for the end of a sentence, and no tag sequence can then say the
+    whole address; a chain can take the line at once, as its cost grows with the number of tokens only.
+
+    :returns: of shape `(n_sequences + 1,)`.
+    """
+    text, (starts, ends) = table.document.text, table.offsets
+    inner = table.sentences[1:-1].tolist()
+    gaps = [text[ends[i - 1] : starts[i]] for i in inner]
+    kept = [i for i, gap in zip(inner, gaps, strict=True) if "\n" in gap or "\r" in gap]
+    return np.array([*table.sentences[:1], *kept, *table.sentences[1:][-1:]], dtype=np.int32)
 
 
 def _decoded(tags: tuple[str, ...], path: Integers, bounds: list[int]) -> Iterator[TokenSpan]:

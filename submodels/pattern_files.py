@@ -68,10 +68,11 @@ class Pattern:
             raise SettingsError(f"the pattern {self.name} has a flag that is none of {', '.join(_FLAGS)}")
         if self.validator and self.validator not in VALIDATORS:
             raise SettingsError(
-                f"the pattern {self.name} names the unknown validator {self.validator}; there are {', '.join(VALIDATORS)}"
+                f"the pattern {self.name} names the unknown validator {self.validator}; "
+                f"there are {', '.join(VALIDATORS)}"
             )
         if not self.labels or not all(isinstance(label, str) and label for label in self.labels.values()):
-            raise SettingsError(f"the pattern {self.name} has no label; add label = \"...\" or labels = {{ ... }}")
+            raise SettingsError(f'the pattern {self.name} has no label; add label = "..." or labels = {{ ... }}')
         try:
             self.compiled  # noqa: B018  compiles now, so that a bad regex is found on reading
         except re.error as error:

@@ -104,9 +104,7 @@ class RegexSubmodel:
             raise TrainingError("the notes carry no PHI, so the regex submodel cannot learn labels; name a label set")
         return labels
 
-    def _fit_pattern(
-        self, pattern: Pattern, documents: Iterable[Document], labels: Collection[str]
-    ) -> Pattern | None:
+    def _fit_pattern(self, pattern: Pattern, documents: Iterable[Document], labels: Collection[str]) -> Pattern | None:
         """The pattern with its label and precision, or `None` if it is of no use."""
         hits: Counter[str] = Counter()
         matches = 0
@@ -137,13 +135,13 @@ class RegexSubmodel:
                 span = Span(start, end, pattern.labels[ANY_SET])
                 if span not in best or best[span].precision < pattern.precision:
                     best[span] = pattern
-        chosen: list[Span] = []
+        taken = bytearray(len(document.text))
         candidates: list[Candidate] = []
-        for span, pattern in sorted(best.items(), key=lambda item: (-item[1].precision, item[0].start - item[0].end, item[0])):
-            free = pattern.precision >= self.choose_precision and not any(map(span.overlaps, chosen))
-            if free:
-                chosen.append(span)
-            candidates.append(Candidate(span, self.name, pattern.precision, free, pattern.name))
+        for span, pattern in sorted(best.items(), key=_surest_first):
+            chosen = pattern.precision >= self.choose_precision and not any(taken[span.start : span.end])
+            if chosen:
+                taken[span.start : span.end] = bytes([1]) * (span.end - span.start)
+            candidates.append(Candidate(span, self.name, pattern.precision, chosen, pattern.name))
         return sorted(candidates, key=lambda candidate: candidate.span)
 
     def save(self, folder: Path) -> None:
@@ -166,3 +164,8 @@ class RegexSubmodel:
             raise BundleError(f"the regex submodel in {folder} cannot be read ({type(error).__name__})") from None
         submodel.patterns_ = tuple(patterns)
         return submodel
+
+
+def _surest_first(found: tuple[Span, Pattern]) -> tuple[float, int, Span]:
+    span, pattern = found
+    return -pattern.precision, span.start - span.end, span

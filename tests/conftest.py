@@ -1,4 +1,4 @@
-"""What holds for every test: quiet numeric libraries with one thread each, and the same random examples in every run."""
+"""What holds for every test: quiet numeric libraries with one thread each, and always the same random examples."""
 
 import os
 

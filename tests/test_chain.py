@@ -100,7 +100,9 @@ def test_enumeration_gives_the_same_span_probabilities(case: Case, threshold: fl
 @settings(max_examples=20, deadline=None)
 def test_a_span_asked_for_is_given_whatever_its_probability(case: Case) -> None:
     wanted = min(case.span_probabilities().items(), key=lambda item: item[1])
-    assert [(a, b, label) for a, b, label, _ in case.chain.spans(case.emissions, 1.1, always=[wanted[0]])] == [wanted[0]]
+    assert [(a, b, label) for a, b, label, _ in case.chain.spans(case.emissions, 1.1, always=[wanted[0]])] == [
+        wanted[0]
+    ]
     (found,) = case.chain.spans(case.emissions, 1.1, always=[wanted[0]])
     assert found[3] == pytest.approx(wanted[1], abs=1e-9)
 
@@ -133,7 +135,9 @@ def test_many_sentences_at_once_are_as_each_alone(lengths: list[int], seed: int)
         for offset, part in zip(bounds, parts, strict=False)
         for a, b, label, p in case.chain.spans(part, 0.1)
     }
-    assert {(a, b, label): p for a, b, label, p in case.chain.spans(case.emissions, 0.1, bounds)} == pytest.approx(shifted)
+    assert {(a, b, label): p for a, b, label, p in case.chain.spans(case.emissions, 0.1, bounds)} == pytest.approx(
+        shifted
+    )
 
 
 @pytest.mark.parametrize("scheme", sorted(TAG_SETS))

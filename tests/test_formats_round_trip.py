@@ -17,7 +17,23 @@ ALL = tuple(FORMATS)
 # MEDDOCAN and N-GRID share the XML of i2b2, so that the property tests leave them out.
 DISTINCT = ("i2b2", "brat", "conll", "jsonl", "text")
 NASTY = ["\ufeff", "\r\n", "\r", "\n", "\t", " ", "\x0c", "\x85", "\u2028", "\xa0", "é", "e\u0301", "\U0001f600", "]]>"]
-NASTY += ["&", "<b>", '"', "'", "\\", "#", "# text = ", "-DOCSTART-", "O", "B-DATE", "T1", "\ud800", "\udc00", "\x00", "7"]
+NASTY += [
+    "&",
+    "<b>",
+    '"',
+    "'",
+    "\\",
+    "#",
+    "# text = ",
+    "-DOCSTART-",
+    "O",
+    "B-DATE",
+    "T1",
+    "\ud800",
+    "\udc00",
+    "\x00",
+    "7",
+]
 
 texts = st.lists(st.sampled_from(NASTY) | st.text(max_size=4), max_size=12).map("".join)
 
@@ -69,12 +85,15 @@ def corpus_of(text: str, *spans: Span, label_set: LabelSet = LABELS) -> Corpus:
 
 @pytest.mark.parametrize("format", [f for f in ALL if f != "text"])
 @pytest.mark.parametrize(
-    "text", ["\ufeffDr. Ames\r\nsaw\rBo\n", "e\u0301 \U0001f600 Ames", "a ]]> b ]]]]>> c", "<x> & &amp; 'q' \"r\"", "\r", "\n"]
+    "text",
+    ["\ufeffDr. Ames\r\nsaw\rBo\n", "e\u0301 \U0001f600 Ames", "a ]]> b ]]]]>> c", "<x> & &amp; 'q' \"r\"", "\r", "\n"],
 )
 def test_every_format_keeps_odd_texts(format, text):
     names = LabelSet.named("meddocan") if format == "meddocan" else LABELS
     label = names.labels[0]
-    spans = () if text.isspace() else (Span(len(text) - 1 - text.endswith("\n"), len(text) - text.endswith("\n"), label),)
+    spans = (
+        () if text.isspace() else (Span(len(text) - 1 - text.endswith("\n"), len(text) - text.endswith("\n"), label),)
+    )
     corpus = corpus_of(text, *spans, label_set=names)
     assert there_and_back(corpus, format) == corpus
 
@@ -165,3 +184,17 @@ def test_labels_that_are_no_names_and_an_empty_corpus_are_refused(tmp_path):
         write_corpus(Corpus((), LABELS), tmp_path / "out", format="brat")
     with pytest.raises(CorpusError, match="no format is named docx; there are i2b2"):
         write_corpus(odd, tmp_path / "out", format="docx")
+
+
+@pytest.mark.parametrize("format", ["brat", "jsonl"])
+def test_what_the_disk_refuses_is_one_sentence_and_leaves_nothing(format, tmp_path):
+    (tmp_path / "file").write_text("x")
+    corpus = Corpus((Document("1", "x"),), LABELS)
+    for target in (tmp_path / "file" / "out", tmp_path / ("x" * 300)):
+        with pytest.raises(CorpusError, match="cannot be written"):
+            write_corpus(corpus, target, format=format)
+    with pytest.raises(CorpusError, match="cannot be written"):
+        write_corpus(Corpus((Document("1", "x"), Document("y" * 300, "")), LABELS), tmp_path / "out", format="i2b2")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+    with pytest.raises(CorpusError, match="there is no file or folder"):
+        read_corpus(tmp_path / ("x" * 300))

@@ -1,6 +1,6 @@
 """The arrow of the packages, and what no source file may do.
 
-    features  <-  tbed, submodels  <-  ensemble
+features  <-  tbed, submodels  <-  ensemble
 """
 
 import ast
@@ -93,7 +93,7 @@ def test_no_source_reads_pickle_or_runs_text(source: str) -> None:
         assert name not in {"joblib.load", "joblib.dump"}
         assert not [word for word in call.keywords if word.arg == "allow_pickle" and ast.unparse(word.value) != "False"]
         if name in {"np.load", "numpy.load"}:
-            assert "allow_pickle" in {word.arg for word in call.keywords}, "say allow_pickle=False where arrays are read"
+            assert "allow_pickle" in {word.arg for word in call.keywords}, "say allow_pickle=False"
 
 
 @pytest.mark.parametrize("source", SOURCES)

@@ -12,8 +12,8 @@ TABLES = Path(__file__).parents[1] / "features" / "label_sets"
 MAPPINGS = tomllib.loads((TABLES / "mappings.toml").read_text(encoding="utf-8"))
 PAIRS = [(source, target) for source, targets in MAPPINGS.items() for target in targets]
 HIPAA_SCRIPT = (
-    "PATIENT CITY STREET ZIP ORGANIZATION DATE AGE PHONE FAX EMAIL SSN MEDICALRECORD HEALTHPLAN ACCOUNT LICENSE VEHICLE "
-    "DEVICE BIOID IDNUM"
+    "PATIENT CITY STREET ZIP ORGANIZATION DATE AGE PHONE FAX EMAIL SSN MEDICALRECORD HEALTHPLAN ACCOUNT LICENSE "
+    "VEHICLE DEVICE BIOID IDNUM"
 )
 
 

@@ -1,8 +1,8 @@
 """The examples of the README run.
 
-In README.md, every ```console block is run: each line that begins with `$ ` in turn, all of them in one temporary folder,
-with `phistack` and `python` as installed here, and each must end with status 0. Every ```python block is run as a
-program in the same folder. A block is left out where the line above it says why:
+In README.md, every ```console block is run: each line that begins with `$ ` in turn, all of them in one temporary
+folder, with `phistack` and `python` as installed here, and each must end with status 0. Every ```python block is run as
+a program in the same folder. A block is left out where the line above it says why:
 
     <!-- not run: the corpus must be fetched by hand -->
 
@@ -122,7 +122,8 @@ def test_examples_run(example: Example, workplace: tuple[Path, dict[str, str]]) 
 def test_blocks_are_found_with_their_reasons() -> None:
     markdown = (
         "# A\n\n```console\n$ phistack one \\\n    --two\noutput\n$ make demo\n```\n\n"
-        "<!-- not run: needs a corpus -->\n```console\n$ phistack three\n```\n\n```python\nprint(1)\n```\n\n```text\n$ no\n```\n"
+        "<!-- not run: needs a corpus -->\n```console\n$ phistack three\n```\n\n"
+        "```python\nprint(1)\n```\n\n```text\n$ no\n```\n"
     )
     found = list(examples_of(markdown))
     assert [(example.language, example.line, example.reason) for example in found] == [

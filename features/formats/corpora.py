@@ -50,8 +50,8 @@ def read_corpus(
 def write_corpus(corpus: Corpus, path: Path, *, format: str) -> None:
     """Write annotated notes, complete or not at all.
 
-    The XML, brat and text formats write a folder with the files of each note, the others one file. Only jsonl and conll
-    keep a patient that the id does not tell.
+    The XML, brat and text formats write a folder with the files of each note, which come back in the order of their
+    names; the others write one file. Only jsonl and conll keep a patient that the id does not tell.
 
     :param path: the folder or file to make; what is there already is never overwritten.
     :param format: the name of the format.

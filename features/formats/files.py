@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 import shutil
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from features.documents import Document
@@ -62,19 +63,14 @@ def write_file(target: Path, content: bytes) -> None:
 
     :raises CorpusError: if the target is a folder or a file that is not empty, or the disk refuses.
     """
-    if target.is_dir():
-        raise CorpusError(f"{target} is a folder; give the name of a file to write to")
-    if target.exists() and target.stat().st_size:
-        raise CorpusError(f"{target} exists already and is not empty; give another name or remove it")
-    part = _beside(target)
-    try:
+    with _prepared(target) as part:
+        if target.is_dir():
+            raise CorpusError(f"{target} is a folder; give the name of a file to write to")
+        if target.exists() and target.stat().st_size:
+            raise CorpusError(f"{target} exists already and is not empty; give another name or remove it")
         target.parent.mkdir(parents=True, exist_ok=True)
         part.write_bytes(content)
         part.replace(target)
-    except OSError as error:
-        raise CorpusError(f"{target} cannot be written: {error.strerror}") from None
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def write_folder(target: Path, files: Iterable[tuple[str, bytes]]) -> None:
@@ -83,23 +79,27 @@ def write_folder(target: Path, files: Iterable[tuple[str, bytes]]) -> None:
     :param files: name and content of each file.
     :raises CorpusError: if the target is a file or a folder that is not empty, or the disk refuses.
     """
-    if target.exists() and not target.is_dir():
-        raise CorpusError(f"{target} is a file; give the name of a folder to write to")
-    if target.is_dir() and any(target.iterdir()):
-        raise CorpusError(f"the folder {target} exists already and is not empty; give another name or remove it")
-    part = _beside(target)
-    try:
+    with _prepared(target) as part:
+        if target.exists() and not target.is_dir():
+            raise CorpusError(f"{target} is a file; give the name of a folder to write to")
+        if target.is_dir() and any(target.iterdir()):
+            raise CorpusError(f"the folder {target} exists already and is not empty; give another name or remove it")
         part.mkdir(parents=True)
         for name, content in files:
             (part / name).write_bytes(content)
         part.replace(target)
+
+
+@contextmanager
+def _prepared(target: Path) -> Iterator[Path]:
+    """A hidden name in the same folder, so that renaming never crosses a file system; gone at the end."""
+    whole = target.absolute()
+    part = whole.with_name(f".{uuid.uuid4().hex[:12]}.part")
+    try:
+        yield part
     except OSError as error:
-        raise CorpusError(f"the folder {target} cannot be written: {error.strerror}") from None
+        raise CorpusError(f"{target} cannot be written: {error.strerror}") from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
-
-
-def _beside(target: Path) -> Path:
-    """A new hidden name in the same folder, so that renaming never crosses a file system."""
-    target = target.absolute()
-    return target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.part")
+        with suppress(OSError):
+            part.unlink()

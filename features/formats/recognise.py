@@ -9,6 +9,7 @@ files and those of other kinds, such as a licence, are passed over.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -45,9 +46,10 @@ def recognise(path: Path, format: str | None = None) -> tuple[Format, list[Path]
     :raises CorpusError: if nothing is there, nothing is recognised, or the choice is not clear.
     """
     wanted = None if format is None else format_named(format)
-    if path.is_file():
+    # Where pathlib raises, as for a name that is too long, os.path says no.
+    if os.path.isfile(path):
         return wanted or _of_file(path), [path]
-    if not path.is_dir():
+    if not os.path.isdir(path):
         raise CorpusError(f"there is no file or folder {path}")
     found = _in_folder(path, wanted)
     if found:

@@ -74,7 +74,8 @@ def checked_span(
         )
     if not is_label(label):
         raise CorpusError(f"{place} has a label that is no name; a label begins with a letter and has no blanks")
-    if quoted is not None and _blank(quoted) not in (_blank(text[start:end]), _blank(pieces or "")):
+    covered = [text[start:end]] if pieces is None else [text[start:end], pieces]
+    if quoted is not None and _blank(quoted) not in map(_blank, covered):
         raise CorpusError(
             f"{place} does not cover the text that the annotation quotes; check the offsets, and that the text was "
             "not changed after it was annotated"

@@ -1,0 +1,21 @@
+"""Annotated English notes of patients who never lived, in the label set of i2b2 2014.
+
+    corpus = synthesize(200, seed=7)    200 notes of about 100 patients, the same on every machine
+
+    grammar      the notation of templates: `[[DOCTOR.pcp:last]]`, `{drug}`, `(a|b)`, `<60-90>`
+    templates    folders of text and TOML: sentences by part and note type, vocabulary, names, places
+    people       persons and their forms of name; a patient with facts that two records share
+    dates        the formats in which a date, month, season or year is written
+    identifiers  record numbers, telephone numbers, usernames and other codes
+    places       hospitals, addresses and organizations
+    phi          from a placeholder and a patient to the words of the note
+    builder      text that grows together with its spans, typing errors and line breaks
+    notes        one note from the parts of its type
+
+The notes are hard on purpose. People are called May, Parkinson or Graves in notes that speak of Graves' disease;
+values such as `SVR of 1739` look like years and are not; names come upper-case, lower-case and mistyped.
+"""
+
+from ensemble.synthesis.corpus import synthesize
+
+__all__ = ["synthesize"]

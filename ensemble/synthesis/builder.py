@@ -1,0 +1,123 @@
+"""Text that grows together with its spans.
+
+    builder = TextBuilder(Style(), rng)
+    builder.literal("seen by Dr. ")
+    builder.phi("Young", "DOCTOR")
+    builder.build()    ("seen by Dr. Young", (Span(12, 17, "DOCTOR"),))
+
+Letter case and typing errors are applied to each piece before it is added, and line breaks take the place of blanks,
+so that offsets are right by construction.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from features.documents import Span
+
+__all__ = ["Style", "TextBuilder", "mistype"]
+
+_LONG_WORD = re.compile(r"\b[a-z]{6,}\b")
+_NAME_LABELS = frozenset(("PATIENT", "DOCTOR"))
+_MISTYPED_LABELS = _NAME_LABELS | {"HOSPITAL", "CITY", "STREET", "PROFESSION"}
+_ARTICLE_AT_END = re.compile(r"\b[Aa] $")
+_SAID_WITH_VOWEL = re.compile(r"8|11\b|18\b|[AEIOUaeio]")
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How one note is typed.
+
+    :param case: `upper` or `lower` for the whole note, `lower names` for names only, or empty.
+    :param width: characters after which lines are broken; 0 for never.
+    :param word_errors: the share of long words with a typing error.
+    :param name_errors: the share of names with a typing error.
+    """
+
+    case: str = ""
+    width: int = 0
+    word_errors: float = 0.0
+    name_errors: float = 0.0
+
+
+class TextBuilder:
+    """Collects literal text and PHI.
+
+    :param style: letter case, line width and typing errors.
+    :param rng: decides where the errors fall.
+    """
+
+    def __init__(self, style: Style, rng: random.Random) -> None:
+        self.style = style
+        self.rng = rng
+        self._pieces: list[str] = []
+        self._spans: list[Span] = []
+        self._length = 0
+
+    def literal(self, text: str) -> None:
+        """Add text that is not PHI."""
+        typed = _LONG_WORD.sub(self._maybe_mistyped, text)
+        self._add(self._cased(typed))
+
+    def phi(self, text: str, label: str) -> None:
+        """Add PHI; an article before it becomes `an` where the PHI is said with a vowel (an 80-year-old)."""
+        if self._pieces and _ARTICLE_AT_END.search(self._pieces[-1]) and _SAID_WITH_VOWEL.match(text):
+            self._pieces[-1] = self._pieces[-1][:-1] + self._cased("n ")
+            self._length += 1
+        if label in _MISTYPED_LABELS and self.rng.random() < self.style.name_errors:
+            text = mistype(text, self.rng)
+        text = self._cased(text)
+        if label in _NAME_LABELS and self.style.case == "lower names":
+            text = text.lower()
+        self._spans.append(Span(self._length, self._length + len(text), label))
+        self._add(text)
+
+    def build(self) -> tuple[str, tuple[Span, ...]]:
+        """The text, with lines broken at the width of the style, and its spans."""
+        text, spans = "".join(self._pieces), tuple(self._spans)
+        return (_broken(text, spans, self.style.width) if self.style.width else text), spans
+
+    def _add(self, text: str) -> None:
+        self._pieces.append(text)
+        self._length += len(text)
+
+    def _cased(self, text: str) -> str:
+        return {"upper": text.upper(), "lower": text.lower()}.get(self.style.case, text)
+
+    def _maybe_mistyped(self, word: re.Match[str]) -> str:
+        return mistype(word[0], self.rng) if self.rng.random() < self.style.word_errors else word[0]
+
+
+def mistype(word: str, rng: random.Random) -> str:
+    """The word with two letters swapped, one left out or one doubled; words below four letters stay as they are."""
+    if len(word) < 4:
+        return word
+    at = rng.randrange(1, len(word) - 2)
+    if not word[at : at + 2].isalpha():
+        return word
+    return rng.choice(
+        (
+            word[:at] + word[at + 1] + word[at] + word[at + 2 :],
+            word[:at] + word[at + 1 :],
+            word[:at] + word[at] + word[at:],
+        )
+    )
+
+
+def _broken(text: str, spans: Sequence[Span], width: int) -> str:
+    """Turn single blanks outside spans into line breaks, so that few lines pass the width; the length stays."""
+    within = {at for span in spans for at in range(span.start, span.end)}
+    characters = list(text)
+    start = blank = 0
+    for at, character in enumerate(text):
+        if character == "\n":
+            start = at + 1
+        elif character == " " and at not in within and text[at - 1] != " " and text[at + 1 : at + 2] != " ":
+            blank = at
+        if at - start >= width and blank > start:
+            characters[blank] = "\n"
+            start = blank + 1
+    return "".join(characters)

@@ -1,0 +1,52 @@
+"""A whole corpus of invented notes.
+
+    synthesize(200, seed=7)    documents 100-01, 100-02, 101-01, ..., about two a patient
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from datetime import timedelta
+from itertools import count, islice
+
+from ensemble.synthesis.notes import write_note
+from ensemble.synthesis.people import invent_patient
+from ensemble.synthesis.templates import NOTE_TYPES, table
+from features.documents import Corpus, Document
+from features.errors import SettingsError
+from features.labels import LabelSet
+
+__all__ = ["synthesize"]
+
+_FIRST_PATIENT = 100
+_RECORDS_PER_PATIENT = (1, 2, 2, 2, 3)
+
+
+def synthesize(n_documents: int, *, seed: int = 0) -> Corpus:
+    """Invent annotated notes in the label set of i2b2 2014.
+
+    The first notes of a large corpus are those of a small one with the same seed.
+
+    :param n_documents: how many notes; at least 0.
+    :param seed: the same seed gives the same notes on every machine and in every process.
+    :returns: documents named `PATIENT-RECORD`, grouped by patient, with labels about as frequent as in the i2b2 2014
+        corpus (Zhao et al. 2020, table 2).
+    :raises SettingsError: if the number is negative.
+    """
+    if n_documents < 0:
+        raise SettingsError(f"the number of notes must be at least 0, not {n_documents}")
+    patients = (documents for number in count(_FIRST_PATIENT) for documents in _records(number, seed))
+    return Corpus(tuple(islice(patients, n_documents)), LabelSet.named("i2b2-2014"))
+
+
+def _records(number: int, seed: int) -> Iterator[Document]:
+    """The notes of one patient, the oldest first."""
+    patient = invent_patient(number, seed=seed)
+    rng = random.Random(f"{seed}/notes/{number}")
+    shares = [table("note_types")[note_type]["share"] for note_type in NOTE_TYPES]
+    day = patient.first_visit
+    for record in range(1, rng.choice(_RECORDS_PER_PATIENT) + 1):
+        text, spans = write_note(patient, rng.choices(NOTE_TYPES, shares)[0], day, rng)
+        yield Document(f"{number}-{record:02d}", text, spans, group=str(number))
+        day += timedelta(days=rng.randint(4, 600))

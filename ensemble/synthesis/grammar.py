@@ -1,0 +1,99 @@
+"""The notation of templates.
+
+    [[DOCTOR]]              PHI: the label
+    [[DOCTOR.pcp:last]]     PHI: the label, the role of the person, place or day, and the form in which it is written
+    {drug}                  an entry of the vocabulary, or a word that fits the patient (`{He}`, `{his}`, `{Mr}`)
+    {drug_cap}              the same with a capital letter
+    (left|right)            one of the alternatives; brackets without a bar stand for themselves
+    <60-90>                 a number in the range, ends included
+    \\n                      a line break
+
+Vocabulary and alternatives may use the notation again. Example: `expand("(no|mild) edema, Dr. [[DOCTOR:last]]", ...)`
+gives `["mild edema, Dr. ", Placeholder("DOCTOR", "", "last")]`.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from features.errors import SettingsError
+
+__all__ = ["Piece", "Placeholder", "expand", "placeholders"]
+
+_NOTATION = re.compile(
+    r"\[\[(?P<label>[A-Z-]+)(?:\.(?P<role>\w+))?(?::(?P<form>\w+))?\]\]"
+    r"|\{(?P<word>\w+)\}"
+    r"|\((?P<alternatives>[^()]*\|[^()]*)\)"
+    r"|<(?P<low>\d+)-(?P<high>\d+)>"
+)
+_ARTICLE_BEFORE_VOWEL = re.compile(r"\b([Aa]) (?=[aei]|o(?!n[ce])|8|11\b|18\b)")
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    """Where PHI goes: its label, whose or which it is, and how it is written."""
+
+    label: str
+    role: str = ""
+    form: str = ""
+
+
+Piece = str | Placeholder
+
+
+def placeholders(template: str) -> tuple[Placeholder, ...]:
+    """The PHI that a template names, those inside alternatives included."""
+    outer = [m for m in _NOTATION.finditer(template)]
+    inner = [p for m in outer if m["alternatives"] for p in placeholders(m["alternatives"])]
+    return (*(_placeholder(m) for m in outer if m["label"]), *inner)
+
+
+def expand(template: str, words: Mapping[str, Sequence[str]], rng: random.Random) -> list[Piece]:
+    """Choose among all that a template leaves open, except the PHI.
+
+    :param template: one template, in the notation above.
+    :param words: vocabulary: the name in braces -> what may stand there.
+    :param rng: makes every choice.
+    :returns: literal text and placeholders in turn; no two literals follow each other.
+    :raises SettingsError: if the template names an unknown vocabulary.
+    """
+    merged: list[Piece] = []
+    for piece in _expand(template.replace("\\n", "\n"), words, rng):
+        if isinstance(piece, str) and merged and isinstance(merged[-1], str):
+            merged[-1] += piece
+        elif piece:
+            merged.append(piece)
+    return [_ARTICLE_BEFORE_VOWEL.sub(r"\1n ", p) if isinstance(p, str) else p for p in merged]
+
+
+def _expand(template: str, words: Mapping[str, Sequence[str]], rng: random.Random) -> Iterator[Piece]:
+    end = 0
+    for match in _NOTATION.finditer(template):
+        yield template[end : match.start()]
+        end = match.end()
+        if match["label"]:
+            yield _placeholder(match)
+        elif match["word"]:
+            yield from _vocabulary_entry(match["word"], words, rng)
+        elif match["alternatives"]:
+            yield from _expand(rng.choice(match["alternatives"].split("|")), words, rng)
+        else:
+            yield str(rng.randint(int(match["low"]), int(match["high"])))
+    yield template[end:]
+
+
+def _placeholder(match: re.Match[str]) -> Placeholder:
+    return Placeholder(match["label"], match["role"] or "", match["form"] or "")
+
+
+def _vocabulary_entry(name: str, words: Mapping[str, Sequence[str]], rng: random.Random) -> list[Piece]:
+    entries = words.get(name.removesuffix("_cap"))
+    if not entries:
+        raise SettingsError(f"a template names the vocabulary {name}, which vocabulary.toml does not have")
+    pieces = expand(rng.choice(entries), words, rng)
+    if name.endswith("_cap") and isinstance(pieces[0], str):
+        pieces[0] = pieces[0][:1].upper() + pieces[0][1:]
+    return pieces

@@ -1,0 +1,123 @@
+"""One note, from the parts of its type.
+
+    write_note(patient, "letter", note_date, rng)    (text, spans)
+
+A part draws templates from its pool without repeating one, by weight, and lays them out as lines, prose or a list.
+Where PHI stands in lines, no two lines name the same fact, so that a header has one record number.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, timedelta
+from typing import Any
+
+from ensemble.synthesis.builder import Style, TextBuilder
+from ensemble.synthesis.dates import FULL_FORMATS
+from ensemble.synthesis.grammar import Placeholder, expand
+from ensemble.synthesis.people import Patient
+from ensemble.synthesis.phi import Scene
+from ensemble.synthesis.templates import Template, table, templates
+from features.documents import Span
+
+__all__ = ["write_note"]
+
+_INFORMAL = frozenset(("nursing", "telephone"))
+_MARKERS = ("- ", "* ", "", "")
+_ENDINGS = (".", ":", "?", "!", ",")
+_BY_SEX: Mapping[str, Mapping[str, Sequence[str]]] = {
+    "F": {"he": ("she",), "He": ("She",), "his": ("her",), "His": ("Her",), "him": ("her",), "Mr": ("Ms.", "Mrs."),
+          "man": ("woman",), "m": ("F",), "M": ("female",), "gender": ("Female", "F")},
+    "M": {"he": ("he",), "He": ("He",), "his": ("his",), "His": ("His",), "him": ("him",), "Mr": ("Mr.",),
+          "man": ("man",), "m": ("M",), "M": ("male",), "gender": ("Male", "M")},
+}  # fmt: skip
+
+
+def write_note(patient: Patient, note_type: str, note_date: date, rng: random.Random) -> tuple[str, tuple[Span, ...]]:
+    """A note of one type.
+
+    :param patient: whose facts the note uses.
+    :param note_type: one of `ensemble.synthesis.templates.NOTE_TYPES`.
+    :param note_date: the day on which it is written.
+    :param rng: makes every choice.
+    :returns: the text and its spans, sorted and without overlap.
+    """
+    admitted = note_date - timedelta(days=rng.randint(1, 14))
+    scene = Scene(patient, note_date, admitted, rng, rng.choice(FULL_FORMATS))
+    builder = TextBuilder(_style(note_type, rng), rng)
+    words = {**table("vocabulary"), **_BY_SEX[patient.sex], "relative": (patient.relation,)}
+    recipe = table("note_types")[note_type]
+    _write(rng.choice(recipe["titles"]), builder, scene, words)
+    for part in recipe["parts"]:
+        _write_part(part, note_type, builder, scene, words)
+    return builder.build()
+
+
+def _style(note_type: str, rng: random.Random) -> Style:
+    dice = rng.random()
+    case = "upper" if dice < 0.05 else "lower" if dice < 0.07 else ""
+    if not case and note_type in _INFORMAL and rng.random() < 0.25:
+        case = "lower names"
+    careless = rng.random() < (0.5 if note_type in _INFORMAL else 0.2)
+    width = rng.choice((0, 0, 72, 78, 90))
+    return Style(case, width, 0.03 if careless else 0.002, 0.06 if careless else 0.01)
+
+
+def _write_part(
+    part: Mapping[str, Any], note_type: str, builder: TextBuilder, scene: Scene, words: Mapping[str, Sequence[str]]
+) -> None:
+    rng, layout = scene.rng, part["layout"]
+    drawn = _draw(templates(part["pool"], note_type), rng.randint(part["least"], part["most"]), layout != "prose", rng)
+    heading, marker = rng.choice(part["headings"]), rng.choice(_MARKERS) if layout == "list" else ""
+    builder.literal(_paragraph_break(part["pool"], builder))
+    if lead := part.get("lead"):
+        _write(rng.choice(lead), builder, scene, words)
+        builder.literal("\n")
+    if heading:
+        _write(heading, builder, scene, words)
+        builder.literal(" " if layout == "prose" and heading.endswith(":") and rng.random() < 0.5 else "\n")
+    for position, template in enumerate(drawn):
+        if position:
+            builder.literal(" " if layout == "prose" else "\n")
+        _write(("" if template.text[0] in "#*-1234" else marker) + template.text, builder, scene, words)
+        if layout == "prose" and not template.text.endswith(_ENDINGS):
+            builder.literal(".")
+    builder.literal("\n")
+
+
+def _paragraph_break(pool: str, builder: TextBuilder) -> str:
+    return "\n" if pool == "header" or builder.rng.random() < 0.9 else ""
+
+
+def _draw(pool: Sequence[Template], number: int, distinct_facts: bool, rng: random.Random) -> list[Template]:
+    order = sorted(pool, key=lambda template: -(rng.random() ** (1 / template.weight)))
+    return list(_without_repeats(order, number) if distinct_facts else order[:number])
+
+
+def _without_repeats(order: Sequence[Template], number: int) -> Iterator[Template]:
+    seen: set[str | tuple[str, str]] = set()
+    for template in order:
+        facts = {_fact(slot) for slot in template.slots if slot.label not in ("DATE", "DOCTOR")}
+        facts |= {_fact(slot) for slot in template.slots if slot.role in ("birth", "admit", "note", "")}
+        keys = {*facts, template.key} - {""}
+        if number and not keys & seen:
+            seen |= keys
+            number -= 1
+            yield template
+
+
+def _fact(slot: Placeholder) -> tuple[str, str]:
+    return slot.label, slot.role
+
+
+def _write(template: str, builder: TextBuilder, scene: Scene, words: Mapping[str, Sequence[str]]) -> None:
+    for piece in expand(template, words, scene.rng):
+        if isinstance(piece, str):
+            builder.literal(piece)
+            continue
+        text = scene.written(piece)
+        if text.startswith("the "):
+            builder.literal("the ")
+            text = text.removeprefix("the ")
+        builder.phi(text, piece.label)

@@ -1,0 +1,71 @@
+"""The tables from which notes are made, read once.
+
+    templates("plan", "radiology")    the templates from which a radiology report draws its plan
+    table("names")                    `templates/names.toml`
+
+A file `templates/PART.txt` has sections: a line `= discharge letter` names the note types that draw on the lines
+below it. What stands before the first section is a comment.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from ensemble.synthesis.grammar import Placeholder, placeholders
+
+__all__ = ["NOTE_TYPES", "PARTS", "Template", "table", "templates"]
+
+NOTE_TYPES = ("discharge", "letter", "nursing", "radiology", "telephone", "problems")
+PARTS = ("header", "opening", "history", "findings", "plan", "closing")
+
+_FILES = resources.files("ensemble.synthesis") / "templates"
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """One sentence or block of a part.
+
+    :param text: in the notation of `ensemble.synthesis.grammar`.
+    :param slots: the PHI that it names.
+    :param weight: how often it is drawn, relative to its neighbours; greater than 0.
+    """
+
+    text: str
+    slots: tuple[Placeholder, ...]
+    weight: float
+
+    @property
+    def key(self) -> str:
+        """What stands before the first colon, in lower case; empty where there is none."""
+        before, colon, _ = self.text.replace(".pcp:", "").partition(": ")
+        return before.casefold() if colon else ""
+
+
+@cache
+def table(name: str) -> dict[str, Any]:
+    """The TOML table `templates/NAME.toml`."""
+    return tomllib.loads((_FILES / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def templates(part: str, note_type: str) -> tuple[Template, ...]:
+    """The templates of one part of one note type, each once, in the order of the file."""
+    factors = table("label_factors")
+    found: dict[str, Template] = {}
+    drawing: list[str] = []
+    for line in (_FILES / f"{part}.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("= "):
+            drawing = line.split()[1:]
+        elif line and note_type in drawing:
+            found[line] = _template(line, factors)
+    return tuple(found.values())
+
+
+def _template(line: str, factors: dict[str, float]) -> Template:
+    slots = placeholders(line)
+    return Template(line, slots, math.prod(factors.get(label, 1.0) for label in {slot.label for slot in slots}))

@@ -1,0 +1,230 @@
+"""A linear-chain conditional random field over hand-made features, trained by CRFsuite.
+
+    crf = CrfSubmodel().fit(tables)
+    crf.propose(tables)[0]       [Candidate(Span(12, 17, "DOCTOR"), "crf", 0.93), ...]
+
+Lafferty, McCallum and Pereira 2001; as a submodel in Liu 2017 and Zhao 2020. CRFsuite (Okazaki 2007) learns the
+weights of attributes and transitions; here they are kept as arrays, so that tagging is a sum of rows followed by the
+inference of `submodels.chain`, which also gives the probability of each span.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.errors import BundleError, TrainingError
+from features.table import FeatureSpace, FeatureTable
+from features.tags import OUTSIDE
+from submodels.base import Candidate
+from submodels.chain import Chain, line_bounds, propose
+from submodels.crf_templates import TEMPLATES, Crosses, Template, usable
+from submodels.crfsuite_file import read_weights
+
+__all__ = ["CrfSubmodel"]
+
+_LOG = logging.getLogger("phistack")
+_MODEL_FILE = "model.crfsuite"
+_SETTINGS_FILE = "settings.json"
+_ITERATION = re.compile(r"Iteration #(\d+)|Loss: ([\d.]+)")
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class CrfSubmodel:
+    """The CRF.
+
+    Learned by `fit`: `crosses_` (the templates in use), `chain_` (tags and transitions), `weights_` (of shape
+    `(n_attributes + 1, L)`; the last row is zero, for attributes without a weight), `model_` (CRFsuite's file).
+
+    :param templates: the feature crosses; those that name a column left out of the feature space are dropped.
+    :param scheme: `BIO` or `BIOES`.
+    :param join_sentences: whether sentences of one line are one sequence; see `submodels.chain.line_bounds`.
+    :param algorithm: a training algorithm of CRFsuite: `lbfgs`, `l2sgd`, `ap`, `pa` or `arow`.
+    :param c1: coefficient of the L1 penalty; with `lbfgs` only.
+    :param c2: coefficient of the L2 penalty; with `lbfgs` and `l2sgd`.
+    :param max_iterations: at most so many passes over the corpus.
+    :param min_count: an attribute that occurs at fewer tokens of the corpus is left out.
+    :param threshold: least probability of a candidate that is not on the best path.
+    """
+
+    kind: ClassVar[str] = "crf.v1"
+    name: ClassVar[str] = "crf"
+
+    def __init__(
+        self,
+        *,
+        templates: Iterable[Template] = TEMPLATES,
+        scheme: str = "BIO",
+        join_sentences: bool = True,
+        algorithm: str = "lbfgs",
+        c1: float = 0.05,
+        c2: float = 0.05,
+        max_iterations: int = 80,
+        min_count: int = 2,
+        threshold: float = 0.05,
+    ) -> None:
+        self.templates = tuple(tuple((str(name), int(offset)) for name, offset in template) for template in templates)
+        self.scheme = scheme
+        self.join_sentences = join_sentences
+        self.algorithm = algorithm
+        self.c1 = c1
+        self.c2 = c2
+        self.max_iterations = max_iterations
+        self.min_count = min_count
+        self.threshold = threshold
+
+    def settings(self) -> Mapping[str, Any]:
+        """The constructor's arguments, JSON-ready."""
+        names = ("scheme", "join_sentences", "algorithm", "c1", "c2", "max_iterations", "min_count", "threshold")
+        return {"templates": [list(map(list, template)) for template in self.templates]} | {
+            name: getattr(self, name) for name in names
+        }
+
+    def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
+        """Learn from annotated notes.
+
+        :param seed: not used by L-BFGS, which begins at zero; the other algorithms take notes in a fixed order.
+        :raises TrainingError: if no note has PHI.
+        """
+        tags = [table.tags(scheme=self.scheme) for table in tables]
+        if all(tag == OUTSIDE for note in tags for tag in note):
+            raise TrainingError(f"the CRF needs PHI to learn from, and none of the {len(tables)} notes has any")
+        started = perf_counter()
+        self.crosses_ = self._crosses(tables[0].space)
+        self.model_ = self._train(tables, tags)
+        self._use(self.model_)
+        _LOG.info(
+            "crf: %d attributes with a weight, %d tags, in %.0f s",
+            len(self.weights_) - 1, len(self.chain_.tags), perf_counter() - started,
+        )  # fmt: skip
+        return self
+
+    def emissions(self, table: FeatureTable) -> Floats:
+        """The score of each tag at each token of a note, of shape `(n_tokens, L)`."""
+        scores = np.zeros((len(table), len(self.chain_.tags)))
+        for known, rows, values in zip(self._known, self._rows, self.crosses_.read([table]), strict=True):
+            if len(known):
+                found = np.minimum(known.searchsorted(values), len(known) - 1)
+                scores += self.weights_[np.where(known[found] == values, rows[found], -1)]
+        return scores
+
+    def propose(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
+        """The spans of each note's best path, and the others that are probable enough."""
+        return [
+            propose(self.chain_, self.emissions(table), table, self.name, self.threshold, bounds=self._sequences(table))
+            for table in tables
+        ]
+
+    def save(self, folder: Path) -> None:
+        """Write `settings.json` and CRFsuite's own `model.crfsuite`."""
+        (folder / _SETTINGS_FILE).write_text(json.dumps(self.settings(), indent=1), encoding="utf-8")
+        (folder / _MODEL_FILE).write_bytes(self.model_)
+
+    @classmethod
+    def load(cls, folder: Path, space: FeatureSpace) -> Self:
+        """Read what `save` wrote; :raises BundleError: if it is not that, or belongs to another feature space."""
+        try:
+            model = cls(**json.loads((folder / _SETTINGS_FILE).read_text(encoding="utf-8")))
+            model.model_ = (folder / _MODEL_FILE).read_bytes()
+        except (OSError, ValueError, TypeError) as error:
+            raise BundleError(f"the CRF in {folder} cannot be read ({type(error).__name__})") from None
+        model.crosses_ = model._crosses(space)
+        model._use(model.model_)
+        return model
+
+    def _sequences(self, table: FeatureTable) -> NDArray[np.int32]:
+        return line_bounds(table) if self.join_sentences else table.sentences
+
+    def _crosses(self, space: FeatureSpace) -> Crosses:
+        kept = usable(self.templates, space.columns)
+        if len(kept) < len(self.templates):
+            missing = sorted({name for template in self.templates for name, _ in template} - set(space.columns))
+            _LOG.info(
+                "crf: %d of %d templates are left out, as the features lack %s",
+                len(self.templates) - len(kept), len(self.templates), ", ".join(missing),
+            )  # fmt: skip
+        return Crosses(kept, space)
+
+    def _train(self, tables: Sequence[FeatureTable], tags: Sequence[list[str]]) -> bytes:
+        """CRFsuite's model file."""
+        from pycrfsuite import Trainer
+
+        trainer = Trainer(self.algorithm, verbose=False)
+        trainer.message = _progress()
+        parameters = {
+            "c1": self.c1,
+            "c2": self.c2,
+            "max_iterations": self.max_iterations,
+            "feature.possible_states": False,
+            "feature.possible_transitions": False,
+        }
+        trainer.set_params({name: value for name, value in parameters.items() if name in trainer.params()})
+        names, attributes = self._attributes(tables)
+        begin = 0
+        for table, note_tags in zip(tables, tags, strict=True):
+            of_tokens = [names[row[row >= 0]].tolist() for row in attributes[begin : begin + len(table)]]
+            for first, stop in pairwise(self._sequences(table).tolist()):
+                trainer.append(of_tokens[first:stop], note_tags[first:stop])
+            begin += len(table)
+        with TemporaryDirectory() as folder:
+            trainer.train(str(Path(folder) / _MODEL_FILE))
+            return (Path(folder) / _MODEL_FILE).read_bytes()
+
+    def _attributes(self, tables: Sequence[FeatureTable]) -> tuple[NDArray[np.object_], NDArray[np.int32]]:
+        """Every attribute that is frequent enough, by name, and which of them each token has.
+
+        :returns: names of shape `(n_attributes,)`, and indices of shape `(n_tokens, n_templates)`, -1 for none.
+        """
+        names: list[str] = []
+        found = np.empty((sum(map(len, tables)), len(self.crosses_.templates)), dtype=np.int32)
+        for number, values in enumerate(self.crosses_.read(tables)):
+            distinct, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+            kept = (distinct >= 0) & (counts >= self.min_count)
+            found[:, number] = np.where(kept, len(names) + np.cumsum(kept) - 1, -1)[places]
+            names.extend([f"{number}:{value}" for value in distinct[kept].tolist()])
+        return np.array(names, dtype=object), found
+
+    def _use(self, model: bytes) -> None:
+        """Take tags and weights from CRFsuite's file; :raises BundleError: if it is damaged or does not fit."""
+        weights = read_weights(model)
+        try:
+            pairs = [name.split(":") for name in weights.attributes]
+            attributes = np.array([(int(number), int(value)) for number, value in pairs], dtype=np.int64).reshape(-1, 2)
+        except ValueError:
+            raise BundleError("the CRF's model file holds attributes that no template gives; train again") from None
+        if len(attributes) and attributes[:, 0].max() >= len(self.crosses_.templates):
+            raise BundleError("the CRF was trained with more feature columns than this engine has; train again")
+        nothing = np.zeros(len(weights.labels))
+        self.chain_ = Chain(weights.labels, weights.transitions, nothing, nothing).constrained(self.scheme)
+        self.weights_ = np.vstack([weights.state, nothing])
+        order = np.lexsort((attributes[:, 1], attributes[:, 0]))
+        cuts = attributes[order, 0].searchsorted(np.arange(1, len(self.crosses_.templates)))
+        self._known: list[Integers] = np.split(attributes[order, 1], cuts)
+        self._rows: list[Integers] = np.split(order, cuts)
+
+
+def _progress() -> Callable[[str], None]:
+    """Turns the messages of CRFsuite into a log line for every tenth iteration."""
+    iteration = 0
+
+    def on_message(message: str) -> None:
+        nonlocal iteration
+        match = _ITERATION.search(message)
+        if match and match[1]:
+            iteration = int(match[1])
+        elif match and iteration % 10 == 0:
+            _LOG.info("crf: iteration %d, loss %s", iteration, match[2])
+
+    return on_message

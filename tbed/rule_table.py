@@ -1,0 +1,123 @@
+"""The table of candidate rules: what each would correct and break, kept up to date as tags change.
+
+    context    what a template sees at a token, the token's tag included: a 64-bit key
+    rule       a context and the tag that it should give
+    good       tokens that the rule would correct
+    bad        tokens of the context that are right now, which every rule of the context would break
+    score      good - bad, or good alone (an upper bound) while bad is not known
+
+Only contexts seen at a wrongly tagged token are in the table. The bad counts of most of them are never needed: they are
+counted when a rule's upper bound makes it a candidate for the best, and kept up to date from then on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tbed.slots import Keys, Numbers, Slots
+
+__all__ = ["RuleTable"]
+
+Int32s = NDArray[np.int32]
+
+
+class RuleTable:
+    """Candidate rules as parallel arrays; a rule's number is its index, and so is a context's.
+
+    Of each rule, `target` is the tag that it gives, and `place`, `view` and `packed` say where and how it was first
+    seen, see `Encoding.conditions`. Invariant: `score[r] == good[r] - bad[context[r]]`, with `bad` 0 while not known.
+    The rules of a context are a chain: `first[context]`, then `following[rule]`, up to -1.
+
+    :param target_codes: the random code of each tag that a rule can give, of shape `(n_tags,)`.
+    """
+
+    def __init__(self, target_codes: Keys) -> None:
+        self._target_codes = target_codes
+        self.contexts, self._rules = Slots(), Slots()
+        self.known: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
+        self._bad: Int32s = np.zeros(0, dtype=np.int32)
+        self._first: Int32s = np.zeros(0, dtype=np.int32)
+        self.good: Int32s = np.zeros(0, dtype=np.int32)
+        self._score: Int32s = np.zeros(0, dtype=np.int32)
+        self.context: Int32s = np.zeros(0, dtype=np.int32)
+        self._following: Int32s = np.zeros(0, dtype=np.int32)
+        self.target: NDArray[np.int16] = np.zeros(0, dtype=np.int16)
+        self.place: Int32s = np.zeros(0, dtype=np.int32)
+        self.view: NDArray[np.int16] = np.zeros(0, dtype=np.int16)
+        self.packed: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+
+    def __len__(self) -> int:
+        return len(self._rules)
+
+    @property
+    def score(self) -> Int32s:
+        """The score of each rule, of shape `(n_rules,)`."""
+        return self._score[: len(self)]
+
+    def add(self, keys: Keys, targets: Numbers) -> tuple[Numbers, Numbers]:
+        """Find or enter the rules with these contexts and targets, which may repeat.
+
+        :returns: the rule of each pair, and the index of a pair for each rule that was not there, in order of number;
+            the caller has to set `place`, `view` and `packed` of these.
+        """
+        n_before = len(self)
+        rules = self._rules.add(keys + self._target_codes[targets])
+        n_new = len(self) - n_before
+        source = np.zeros(n_new, dtype=np.int64)
+        entered = np.flatnonzero(rules >= n_before)
+        source[rules[entered] - n_before] = entered
+        if n_new:
+            self._enter(n_before, keys[source], targets[source])
+        return rules, source
+
+    def _enter(self, n_before: int, keys: Keys, targets: Numbers) -> None:
+        new = np.arange(n_before, len(self))
+        n_contexts = len(self.contexts)
+        contexts = self.contexts.add(keys)
+        for name in ("good", "_score", "context", "_following", "target", "place", "view", "packed"):
+            setattr(self, name, _grown(getattr(self, name), len(self)))
+        for name in ("known", "_bad", "_first"):
+            setattr(self, name, _grown(getattr(self, name), len(self.contexts)))
+        self._first[n_contexts : len(self.contexts)] = -1
+        self.context[new], self.target[new] = contexts, targets
+        self.good[new], self._score[new] = 0, -self._bad[contexts]
+        order = np.argsort(contexts, kind="stable")
+        chained, of_context = new[order], contexts[order]
+        last = np.append(of_context[1:] != of_context[:-1], True)
+        begins = np.append(True, last[:-1])
+        self._following[chained[:-1]] = chained[1:]
+        self._following[chained[last]] = self._first[of_context[last]]
+        self._first[of_context[begins]] = chained[begins]
+
+    def find(self, keys: Keys, targets: Numbers) -> Numbers:
+        """The rules with these contexts and targets, or -1."""
+        return self._rules.find(keys + self._target_codes[targets])
+
+    def count_good(self, rules: Numbers, change: int) -> None:
+        """Each occurrence of a rule would correct one token more, or less."""
+        np.add.at(self.good, rules, np.int32(change))
+        np.add.at(self._score, rules, np.int32(change))
+
+    def count_bad(self, contexts: Numbers, changes: Int32s) -> None:
+        """The contexts, each named once, have so many right tokens more."""
+        self._bad[contexts] += changes
+        rules = self._first[contexts]
+        while len(rules):
+            self._score[rules] -= changes
+            rules = self._following[rules]
+            ongoing = rules >= 0
+            rules, changes = rules[ongoing], changes[ongoing]
+
+    def correct(self, rule: int, good: int, bad: int) -> None:
+        """Set the counts of a rule that was recounted."""
+        self.good[rule] = good
+        self._score[rule] = good - bad
+
+
+def _grown(array: NDArray[Any], length: int) -> NDArray[Any]:
+    if length <= len(array):
+        return array
+    return np.concatenate([array, np.zeros(length + length // 2 + 64 - len(array), dtype=array.dtype)])

@@ -1,0 +1,138 @@
+"""Applying rules to tags, all tokens of all given notes at once.
+
+    tagger = Tagger(rules)
+    tagged = tagger.tag(tables, initial)
+    tagged[0].tags         ["O", "B-DOCTOR", ...]
+    tagged[0].changed_by   [0, 12, ...]: the number of the rule that changed the tag last, 0 for none
+
+Rules are numbered from 1, those that are off included. One rule is applied to all tokens before the next one; it never
+sees what it changed itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.errors import SettingsError
+from features.table import FeatureTable
+from tbed.atoms import TAG
+from tbed.grid import Condition, Ids, TokenGrid
+from tbed.rules import EDGE, Rule
+
+__all__ = ["TagSequences", "Tagged", "Tagger", "flat_tags"]
+
+TagSequences = Sequence[Sequence[str]]
+"""For each note one tag a token."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """The tags of one note after the rules.
+
+    :param tags: one a token.
+    :param changed_by: for each token the number of the rule that changed its tag last, or 0.
+    """
+
+    tags: list[str] = field(repr=False)
+    changed_by: list[int] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Tagger:
+    """A list of rules, ready to be applied.
+
+    :param rules: in order of application.
+    """
+
+    rules: tuple[Rule, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rules", tuple(self.rules))
+
+    def tag(self, tables: Sequence[FeatureTable], initial: TagSequences) -> list[Tagged]:
+        """Correct initial tags.
+
+        :param tables: the notes.
+        :param initial: for each note one tag a token.
+        :raises SettingsError: if a rule names a column that the tables do not have, or the tags are not one a token.
+        """
+        ids: dict[str, int] = {}
+        starting = flat_tags(tables, initial, ids)
+        application = Application(self.rules, tables, starting, ids)
+        changed_by = np.zeros(len(application.grid), dtype=np.int32)
+        for number, places, after in application:
+            application.tags[places] = after
+            changed_by[places] = number
+        names = np.array(list(ids), dtype=object)
+        split = application.grid.split
+        return [
+            Tagged(names[tags].tolist(), changes.tolist())
+            for tags, changes in zip(split(application.tags), split(changed_by), strict=True)
+        ]
+
+
+class Application:
+    """One run of rules over a grid; iterating gives (number of the rule, places, id of the new tag).
+
+    Who iterates changes `tags` at these places before the next step.
+
+    :param tags: ids of the initial tags, of shape `(n_tokens,)`.
+    :param ids: tag -> id; the tags of the rules are entered.
+    """
+
+    def __init__(self, rules: Sequence[Rule], tables: Sequence[FeatureTable], tags: Ids, ids: dict[str, int]) -> None:
+        self.rules = rules
+        columns: frozenset[str] = frozenset().union(*(rule.columns for rule in rules))
+        self.grid = TokenGrid.of(tables, sorted(columns), max((rule.reach for rule in rules), default=0))
+        for rule in rules:
+            ids.setdefault(rule.before, len(ids))
+            ids.setdefault(rule.after, len(ids))
+        self.ids = ids
+        self._edge = len(ids)
+        self.tags = self.grid.laid_out(tags, self._edge)
+        space = tables[0].space if tables else None
+        self._values = {name: _numbered(space.values(name)) for name in columns} if space else {}
+
+    def __iter__(self) -> Iterator[tuple[int, NDArray[np.int64], int]]:
+        present = set(np.unique(self.tags).tolist())
+        for number, rule in enumerate(self.rules, 1):
+            before, after = self.ids[rule.before], self.ids[rule.after]
+            conditions = None if rule.off or before not in present else self._conditions(rule)
+            if conditions is not None:
+                places = self.grid.where(conditions, self.tags, before)
+                if len(places):
+                    present.add(after)
+                    yield number, places, after
+
+    def _conditions(self, rule: Rule) -> list[Condition] | None:
+        """The conditions in ids; `None` if one asks for a value that no token can have."""
+        found: list[Condition] = []
+        for atom, value in rule.conditions:
+            if value is EDGE:
+                number = self._edge if atom.column == TAG else self.grid.edges[atom.column]
+            elif atom.column == TAG:
+                number = self.ids.get(value, -1)
+            else:
+                number = self._values[atom.column].get(value, -1)
+            if number < 0:
+                return None
+            found.append((atom.column, atom.offsets, number))
+        return found
+
+
+def flat_tags(tables: Sequence[FeatureTable], sequences: TagSequences, ids: dict[str, int]) -> Ids:
+    """The tags of all notes as ids, of shape `(n_tokens,)`; new tags are entered into `ids`.
+
+    :raises SettingsError: if the tags are not one a token.
+    """
+    if [len(table) for table in tables] != [len(tags) for tags in sequences]:
+        raise SettingsError("the tags given to the rule learner are not one a token of each note")
+    return np.array([ids.setdefault(tag, len(ids)) for tags in sequences for tag in tags], dtype=np.int32)
+
+
+def _numbered(values: Sequence[str]) -> dict[str, int]:
+    return {value: number for number, value in enumerate(values) if number}

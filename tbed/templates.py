@@ -1,0 +1,115 @@
+"""Templates: which atoms the conditions of a rule combine.
+
+    Template.parse("word[0] & tag[-1]")
+    read_templates("{word, lower}[{-1, 1}] & tag[-1]")    4 templates: braces stand for each of their alternatives
+    named_templates("brill24")                            a set that phistack ships
+
+A template file has one declaration a line; `#` begins a comment. Sets that are shipped: `default`, `zhao` (the features
+of Zhao 2020), and `brill24` and `fntbl37` (Brill 1995, and Ngai and Florian 2001, as in NLTK).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from importlib import resources
+from itertools import product
+
+from features.errors import SettingsError
+from tbed.atoms import TAG, Atom
+
+__all__ = ["Template", "named_templates", "read_templates", "restricted", "template_names", "template_text"]
+
+_FILES = resources.files("tbed") / "templates"
+_BRACES = re.compile(r"\{([^{}]*)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A conjunction of atoms.
+
+    :param atoms: in the order in which rules name them.
+    :raises SettingsError: if there are none, or one occurs twice.
+    """
+
+    atoms: tuple[Atom, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "atoms", tuple(self.atoms))
+        if not self.atoms:
+            raise SettingsError("a template needs at least one atom")
+        if len(set(self.atoms)) < len(self.atoms):
+            raise SettingsError(f"the template {self} names an atom twice")
+
+    @classmethod
+    def parse(cls, text: str) -> Template:
+        """Read atoms joined by `&`; :raises SettingsError: if they cannot be read."""
+        return cls(tuple(Atom.parse(part.strip()) for part in text.split("&")))
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The feature columns that the template needs."""
+        return frozenset(atom.column for atom in self.atoms) - {TAG}
+
+    @property
+    def reach(self) -> int:
+        """The furthest offset, in tokens."""
+        return max(max(abs(atom.first), abs(atom.last)) for atom in self.atoms)
+
+    def __str__(self) -> str:
+        return " & ".join(map(str, self.atoms))
+
+
+def read_templates(text: str, name: str = "the template file") -> tuple[Template, ...]:
+    """Read a template file; alternatives in braces multiply out, and a template that comes again is dropped.
+
+    Repetition on separate lines is kept, as in NLTK's `fntbl37`; within one line, `{a, b}[0] & {a, b}[0]` gives only
+    the pair.
+
+    :raises SettingsError: for a line that cannot be read, with its number.
+    """
+    templates: list[Template] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        declaration = line.partition("#")[0].strip()
+        if declaration:
+            try:
+                templates.extend(_expanded(declaration))
+            except SettingsError as error:
+                raise SettingsError(f"{name}, line {number}: {error}") from None
+    return tuple(templates)
+
+
+def _expanded(declaration: str) -> list[Template]:
+    pieces = _BRACES.split(declaration)
+    choices = [[p.strip() for p in piece.split(",")] if i % 2 else [piece] for i, piece in enumerate(pieces)]
+    found: dict[frozenset[Atom], Template] = {}
+    for parts in product(*choices):
+        atoms = [Atom.parse(atom.strip()) for atom in "".join(parts).split("&")]
+        if len(set(atoms)) == len(atoms):
+            found.setdefault(frozenset(atoms), Template(tuple(atoms)))
+    if not found:
+        raise SettingsError("every alternative of this template names an atom twice")
+    return list(found.values())
+
+
+def template_names() -> tuple[str, ...]:
+    """The template sets that phistack ships."""
+    return tuple(sorted(f.name.removesuffix(".txt") for f in _FILES.iterdir() if f.name.endswith(".txt")))
+
+
+def template_text(name: str) -> str:
+    """The declaration of a shipped set; :raises SettingsError: for an unknown name."""
+    if name not in template_names():
+        raise SettingsError(f"no template set is named {name}; there are {', '.join(template_names())}")
+    return (_FILES / f"{name}.txt").read_text(encoding="utf-8")
+
+
+def named_templates(name: str) -> tuple[Template, ...]:
+    """A set that phistack ships; :raises SettingsError: for an unknown name."""
+    return read_templates(template_text(name), f"the template set {name}")
+
+
+def restricted(templates: Iterable[Template], columns: Collection[str]) -> tuple[Template, ...]:
+    """The templates that need only the given columns, as when column groups are left out in an ablation."""
+    return tuple(template for template in templates if template.columns <= set(columns))

@@ -1,0 +1,161 @@
+import json
+import zipfile
+from dataclasses import replace
+
+import pytest
+
+from ensemble.bundle import load_bundle, read_manifest, save_bundle
+from ensemble.commands import train_bundle
+from ensemble.settings import EngineSettings
+from features.documents import Corpus, Document, Span
+from features.errors import BundleError, TrainingError
+from features.labels import LabelSet
+
+NAMES = ["Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "Vance", "Wexford", "Yarrow"]
+
+
+def small_corpus(n=10):
+    """Notes in which whoever stands after `Dr.` is a doctor."""
+    documents = []
+    for i, name in enumerate(NAMES[:n]):
+        text = f"Seen by Dr. {name} on 0{i % 9 + 1}/12/2019.\nPlan: rest and fluids. Call Dr. {name}."
+        spans = [Span(at, at + len(name), "DOCTOR") for at in (12, text.rindex(name))]
+        date = text.index("/12/") - 2
+        documents.append(Document(f"{100 + i}-01", text, (*spans, Span(date, date + 10, "DATE")), f"{100 + i}"))
+    return Corpus(tuple(documents), LabelSet.named("i2b2-2014"))
+
+
+SETTINGS = EngineSettings(folds=2).only(("regex", "crf"))
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    path = tmp_path_factory.mktemp("bundle") / "engine"
+    training, _ = train_bundle(small_corpus(), path, SETTINGS)
+    return path, training.engine
+
+
+@pytest.fixture
+def copy(trained, tmp_path):
+    """A copy of the bundle that a test may spoil."""
+    import shutil
+
+    return shutil.copytree(trained[0], tmp_path / "engine")
+
+
+def _spans(engine, text="Dr. Gorse came on 05/12/2019."):
+    return [document.spans for document in engine.annotate([Document("x", text)])]
+
+
+def test_a_loaded_engine_annotates_as_the_one_that_was_saved(trained):
+    path, engine = trained
+    assert _spans(load_bundle(path)) == _spans(engine)
+    assert _spans(engine) == [(Span(4, 9, "DOCTOR"), Span(18, 28, "DATE"))]
+
+
+def test_a_bundle_can_be_a_zip_file(trained, tmp_path):
+    path = tmp_path / "engine.zip"
+    save_bundle(trained[1], path, trained_on={}, figures={})
+    assert _spans(load_bundle(path)) == _spans(trained[1])
+    assert [entry.name for entry in tmp_path.iterdir()] == ["engine.zip"]
+
+
+def test_the_manifest_tells_what_is_in_the_bundle(trained):
+    manifest = read_manifest(trained[0])
+    assert manifest["kinds"] == {"regex": "regex.v1", "crf": "crf.v1"}
+    assert manifest["trained_on"]["documents"] == 10
+    assert set(manifest["figures"]["strict"]) == {"regex", "crf", "stack"}
+    assert "submodels/crf/model.crfsuite" in manifest["files"]
+
+
+def test_training_twice_gives_the_same_bundle_whatever_the_number_of_processes(trained, tmp_path):
+    train_bundle(small_corpus(), tmp_path / "again", SETTINGS, jobs=2)
+    assert read_manifest(tmp_path / "again") == read_manifest(trained[0])
+
+
+def test_no_text_of_the_notes_is_in_the_manifest_and_the_card(trained):
+    path, _ = trained
+    for name in ("manifest.json", "MODEL_CARD.md", "self_test.json"):
+        told = (path / name).read_text(encoding="utf-8")
+        assert not any(word in told for word in NAMES)
+
+
+def test_a_changed_file_is_noticed(copy):
+    with (copy / "stacker" / "stacker.json").open("a") as file:
+        file.write(" ")
+    with pytest.raises(BundleError, match=r"stacker/stacker\.json was changed"):
+        load_bundle(copy)
+
+
+def test_a_missing_file_is_noticed(copy):
+    (copy / "MODEL_CARD.md").unlink()
+    with pytest.raises(BundleError, match=r"lacks file MODEL_CARD\.md"):
+        load_bundle(copy)
+
+
+def test_an_added_file_is_noticed(copy):
+    (copy / "submodels" / "extra.py").write_text("print()")
+    with pytest.raises(BundleError, match=r"unlisted file submodels/extra\.py"):
+        load_bundle(copy)
+
+
+@pytest.mark.parametrize(("key", "value", "message"), [("protocol", 99, "protocol 99"), ("kinds", [], "kinds")])
+def test_another_protocol_or_a_spoiled_manifest_is_refused(copy, key, value, message):
+    manifest = json.loads((copy / "manifest.json").read_text())
+    (copy / "manifest.json").write_text(json.dumps({**manifest, key: value}))
+    with pytest.raises(BundleError, match=message):
+        load_bundle(copy)
+
+
+def test_an_engine_that_annotates_otherwise_than_it_did_fails_its_self_test(copy):
+    from ensemble.bundle import _hashes
+
+    answers = json.loads((copy / "self_test.json").read_text())
+    answers["answers"][0].append([0, 1, "DATE", 0.99, True])
+    (copy / "self_test.json").write_text(json.dumps(answers))
+    manifest = json.loads((copy / "manifest.json").read_text())
+    (copy / "manifest.json").write_text(json.dumps({**manifest, "files": _hashes(copy)}))
+    with pytest.raises(BundleError, match="self-test"):
+        load_bundle(copy)
+
+
+def test_a_folder_or_file_that_is_no_bundle_is_refused(tmp_path):
+    (tmp_path / "file").write_text("no zip")
+    for path, message in ((tmp_path, "manifest"), (tmp_path / "file", "neither"), (tmp_path / "none", "no bundle")):
+        with pytest.raises(BundleError, match=message):
+            load_bundle(path)
+
+
+def test_a_zip_that_would_write_outside_its_folder_is_refused(tmp_path):
+    path = tmp_path / "evil.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("../outside", "x")
+    with pytest.raises(BundleError, match="outside"):
+        load_bundle(path)
+    assert not (tmp_path.parent / "outside").exists()
+
+
+def test_nothing_is_overwritten_and_nothing_half_written_stays(trained, tmp_path):
+    with pytest.raises(BundleError, match="already there"):
+        train_bundle(small_corpus(), trained[0], SETTINGS)
+    with pytest.raises(TrainingError):
+        train_bundle(small_corpus(1), tmp_path / "engine", SETTINGS)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_corpus_without_phi_cannot_be_learned_from(tmp_path):
+    corpus = small_corpus()
+    bare = replace(corpus, documents=tuple(document.with_spans(()) for document in corpus.documents))
+    with pytest.raises(TrainingError, match="no annotated PHI"):
+        train_bundle(bare, tmp_path / "engine", SETTINGS)
+
+
+def test_kept_fold_predictions_are_used_again_and_hold_no_text(trained, tmp_path):
+    cache = tmp_path / "folds"
+    train_bundle(small_corpus(), tmp_path / "first", SETTINGS, cache=cache)
+    kept = {path: path.stat().st_mtime_ns for path in cache.iterdir()}
+    assert len(kept) == 4
+    assert not any(name in path.read_text() for path in kept for name in NAMES)
+    train_bundle(small_corpus(), tmp_path / "second", SETTINGS, cache=cache)
+    assert {path: path.stat().st_mtime_ns for path in cache.iterdir()} == kept
+    assert read_manifest(tmp_path / "second") == read_manifest(trained[0])

@@ -1,0 +1,269 @@
+"""The CRF submodel: what it learns, against CRFsuite's own tagger, and what it does with damaged files."""
+
+from __future__ import annotations
+
+import json
+import logging
+import random
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from features.documents import Document, Span
+from features.errors import BundleError, SettingsError, TrainingError
+from features.table import FeatureSettings, FeatureSpace, FeatureTable
+from submodels.base import Submodel, submodel_class
+from submodels.chain import Chain, line_bounds
+from submodels.crf import CrfSubmodel
+from submodels.crf_templates import TEMPLATES, Crosses, usable
+from submodels.crfsuite_file import read_weights
+
+FIRST = ("Anna", "Ivan", "Mia", "Olaf", "Rosa", "Tom", "Vera", "Zoe")
+LAST = ("Berg", "Cruz", "Diaz", "Falk", "Hahn", "Lund", "Moss", "Ruiz")
+STREETS = ("Mayor", "Real", "Olmo", "Fuente")
+PROSE = ("Seen for cough.", "No fever, lungs clear.", "The plan was discussed.", "Tablets were renewed.")
+
+
+def note(number: int) -> Document:
+    """A small note with doctors, ages, dates and streets."""
+    choose = random.Random(number)
+    text, spans = "", []
+
+    def add(piece: str, label: str = "") -> None:
+        nonlocal text
+        if label:
+            spans.append(Span(len(text), len(text) + len(piece), label))
+        text += piece
+
+    add("Doctor: ")
+    name = f"{choose.choice(FIRST)} {choose.choice(LAST)}"
+    add(name, "DOCTOR")
+    add("\nAddress: ")
+    add(f"Hnos. {choose.choice(STREETS)}, {choose.randint(1, 99)}", "STREET")
+    add(f"\n{choose.choice(PROSE)} A patient of ")
+    add(str(choose.randint(20, 80)), "AGE")
+    add(f" years came on {'' if choose.random() < 0.5 else 'Monday '}")
+    add(f"{choose.randint(1, 28)}/{choose.randint(1, 12)}/{choose.randint(2060, 2090)}", "DATE")
+    add(f". {choose.choice(PROSE)}\n{choose.choice(PROSE)} Dose {choose.randint(1, 40)}. ")
+    add(f"{choose.choice(PROSE)}\nSigned by ")
+    add(name, "DOCTOR")
+    add("\n")
+    return Document(f"n-{number}", text, tuple(spans))
+
+
+SETTINGS = FeatureSettings(language="en", split_lines=True)
+TRAINED_ON = [note(number) for number in range(40)]
+UNSEEN = [note(number) for number in range(100, 130)]
+
+
+@pytest.fixture(scope="module")
+def space() -> FeatureSpace:
+    fitted = FeatureSpace(SETTINGS)
+    fitted.fit(TRAINED_ON)
+    return fitted
+
+
+@pytest.fixture(scope="module")
+def training_tables(space: FeatureSpace) -> list[FeatureTable]:
+    return space.tables(TRAINED_ON)
+
+
+@pytest.fixture(scope="module")
+def crf(training_tables: list[FeatureTable]) -> CrfSubmodel:
+    return CrfSubmodel(max_iterations=30).fit(training_tables)
+
+
+def strict_f1(model: CrfSubmodel, space: FeatureSpace) -> float:
+    found = [{c.span for c in candidates if c.chosen} for candidates in model.propose(space.tables(UNSEEN))]
+    gold = [set(document.spans) for document in UNSEEN]
+    right = sum(len(a & b) for a, b in zip(found, gold, strict=True))
+    return 2 * right / (sum(map(len, found)) + sum(map(len, gold)))
+
+
+def test_it_is_the_submodel_of_its_kind(crf: CrfSubmodel) -> None:
+    assert submodel_class("crf") is CrfSubmodel
+    assert isinstance(crf, Submodel)
+
+
+def test_it_finds_phi_in_unseen_notes(crf: CrfSubmodel, space: FeatureSpace) -> None:
+    assert strict_f1(crf, space) > 0.95
+
+
+@pytest.mark.parametrize("changed", [{"scheme": "BIOES"}, {"algorithm": "ap"}, {"algorithm": "l2sgd", "c2": 0.1}])
+def test_other_schemes_and_algorithms_work_too(
+    changed: dict[str, str | float], training_tables: list[FeatureTable], space: FeatureSpace
+) -> None:
+    model = CrfSubmodel(max_iterations=20, **changed)  # type: ignore[arg-type]
+    assert strict_f1(model.fit(training_tables), space) > 0.9
+
+
+def test_phi_over_an_abbreviation_is_found_where_the_sentences_of_a_line_are_joined(
+    crf: CrfSubmodel, training_tables: list[FeatureTable], space: FeatureSpace
+) -> None:
+    street = next(span for span in UNSEEN[0].spans if span.label == "STREET")
+    assert street in {c.span for c in crf.propose(space.tables(UNSEEN[:1]))[0] if c.chosen}
+    apart = CrfSubmodel(max_iterations=10, join_sentences=False).fit(training_tables)
+    assert street not in {c.span for c in apart.propose(space.tables(UNSEEN[:1]))[0]}
+
+
+def test_lines_bound_the_sequences(space: FeatureSpace) -> None:
+    for document in [*UNSEEN, Document("empty", ""), Document("blank", " \n ")]:
+        table = space.table(document)
+        bounds = line_bounds(table).tolist()
+        starts, ends = table.offsets
+        assert bounds[0] == 0
+        assert bounds[-1] == len(table)
+        assert all(a < b for a, b in pairwise(bounds))
+        for i in range(1, len(table)):
+            assert (i in bounds) == ("\n" in document.text[ends[i - 1] : starts[i]])
+
+
+def test_best_path_and_marginals_are_those_of_crfsuite(crf: CrfSubmodel, space: FeatureSpace, tmp_path: Path) -> None:
+    from pycrfsuite import Tagger
+
+    (tmp_path / "model").write_bytes(crf.model_)
+    tagger = Tagger()
+    tagger.open(str(tmp_path / "model"))
+    weights = read_weights(crf.model_)
+    size = len(weights.labels)
+    chain = Chain(weights.labels, weights.transitions, np.zeros(size), np.zeros(size))
+    for table in space.tables(UNSEEN):
+        bounds, emissions = line_bounds(table), crf.emissions(table)
+        path, marginals = chain.best_path(emissions, bounds), chain.marginals(emissions, bounds)
+        attributes = list(zip(*crf.crosses_.read([table]), strict=True))
+        for first, last in pairwise(bounds.tolist()):
+            tags = tagger.tag([[f"{i}:{v}" for i, v in enumerate(row) if v >= 0] for row in attributes[first:last]])
+            assert [weights.labels[i] for i in path[first:last]] == tags
+            expected = [[tagger.marginal(tag, i) for tag in weights.labels] for i in range(last - first)]
+            assert marginals[first:last] == pytest.approx(np.array(expected), abs=1e-6)
+
+
+def test_training_twice_gives_the_same_file(crf: CrfSubmodel, training_tables: list[FeatureTable]) -> None:
+    assert CrfSubmodel(max_iterations=30).fit(training_tables, seed=7).model_ == crf.model_
+
+
+def test_a_saved_model_proposes_the_same(crf: CrfSubmodel, space: FeatureSpace, tmp_path: Path) -> None:
+    crf.save(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"settings.json", "model.crfsuite"}
+    loaded = CrfSubmodel.load(tmp_path, space)
+    assert loaded.settings() == crf.settings() == json.loads((tmp_path / "settings.json").read_text())
+    tables = space.tables(UNSEEN)
+    assert loaded.propose(tables) == crf.propose(tables)
+
+
+def test_the_saved_files_hold_no_text_of_a_note(crf: CrfSubmodel, tmp_path: Path) -> None:
+    crf.save(tmp_path)
+    for path in tmp_path.iterdir():
+        content = path.read_bytes()
+        assert not any(word.encode() in content for word in (*FIRST, *LAST, *STREETS, "cough"))
+
+
+@pytest.mark.parametrize("name", ["settings.json", "model.crfsuite"])
+@pytest.mark.parametrize("content", [None, b"", b"{}garbage", b"lCRF\x00\x00\x00\x00FOMC"])
+def test_damaged_files_are_refused(
+    name: str, content: bytes | None, crf: CrfSubmodel, space: FeatureSpace, tmp_path: Path
+) -> None:
+    crf.save(tmp_path)
+    (tmp_path / name).unlink()
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(BundleError):
+        CrfSubmodel.load(tmp_path, space)
+
+
+def test_a_model_of_another_feature_space_is_refused(crf: CrfSubmodel, tmp_path: Path) -> None:
+    crf.save(tmp_path)
+    smaller = FeatureSpace(FeatureSettings(without=("words", "affixes", "gazetteers", "layout")))
+    smaller.fit(TRAINED_ON)
+    with pytest.raises(BundleError, match="feature columns"):
+        CrfSubmodel.load(tmp_path, smaller)
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_any_damage_to_a_model_file_is_survived(crf: CrfSubmodel, data: st.DataObject) -> None:
+    content = bytearray(crf.model_)
+    for _ in range(data.draw(st.integers(1, 4))):
+        content[data.draw(st.integers(0, 200) | st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    cut = data.draw(st.just(len(content)) | st.integers(0, len(content)))
+    try:
+        weights = read_weights(bytes(content[:cut]))
+    except BundleError:
+        return
+    assert cut == len(content)
+    assert weights.state.shape == (len(weights.attributes), len(weights.labels))
+
+
+def test_notes_without_phi_teach_nothing(space: FeatureSpace) -> None:
+    with pytest.raises(TrainingError, match="none of the 2 notes"):
+        CrfSubmodel().fit(space.tables([Document("a", "Seen for cough."), Document("b", "")]))
+
+
+def test_notes_without_tokens_have_no_candidates(crf: CrfSubmodel, space: FeatureSpace) -> None:
+    assert crf.propose(space.tables([Document("a", ""), Document("b", "\n \n")])) == [[], []]
+    assert crf.propose([]) == []
+
+
+def test_templates_of_columns_left_out_are_dropped_and_said(caplog: pytest.LogCaptureFixture) -> None:
+    space = FeatureSpace(FeatureSettings(split_lines=True, without=("gazetteers", "affixes")))
+    tables = space.fit(TRAINED_ON)
+    with caplog.at_level(logging.INFO, logger="phistack"):
+        model = CrfSubmodel(max_iterations=10).fit(tables)
+    columns = {name for template in model.crosses_.templates for name, _ in template}
+    assert columns <= set(space.columns)
+    assert "last_name" in caplog.text
+    assert "iteration 10, loss" in caplog.text
+    assert not any(word in caplog.text for word in (*FIRST, *LAST))
+    assert strict_f1(model, space) > 0.9
+
+
+def test_default_templates_are_distinct_and_name_known_columns() -> None:
+    assert len(set(TEMPLATES)) == len(TEMPLATES)
+    columns = FeatureSettings(pos="nltk", ner="http://localhost:9000").columns
+    assert usable(TEMPLATES, columns) == TEMPLATES
+
+
+def test_templates_read_what_they_say(space: FeatureSpace) -> None:
+    templates = ((("lower", 0),), (("word", -2), ("short_shape", 1)), (("key", 0), ("lower", 0)))
+    crosses = Crosses(templates, space)
+    tables = space.tables(UNSEEN[:3])
+    for template, values in zip(templates, crosses.read(tables), strict=True):
+        expected = [value for table in tables for value in read_slowly(template, table)]
+        assert [value is None for value in expected] == (values == -1).tolist()
+        meaning: dict[int, object] = {}
+        for number, value in zip(values.tolist(), expected, strict=True):
+            assert number == -1 or meaning.setdefault(number, value) == value
+        assert len(set(meaning.values())) == len(meaning)
+
+
+def read_slowly(template: tuple[tuple[str, int], ...], table: FeatureTable) -> list[tuple[str, ...] | None]:
+    """What a template reads, as strings; None where it gives nothing."""
+    found: list[tuple[str, ...] | None] = []
+    for i in range(len(table)):
+        value = []
+        for name, offset in template:
+            inside = 0 <= i + offset < len(table)
+            value.append(table.space.values(name)[table.column(name)[i + offset]] if inside else "beyond")
+        found.append(None if "" in value or "<unseen>" in value else tuple(value))
+    return found
+
+
+def test_values_unseen_in_training_give_nothing(space: FeatureSpace) -> None:
+    table = space.table(Document("u", "Zyx Qwv"))
+    (values,) = Crosses(((("word", 0),),), space).read([table])
+    assert values.tolist() == [-1, -1]
+
+
+def test_rare_attributes_are_left_out(training_tables: list[FeatureTable]) -> None:
+    rare = CrfSubmodel(max_iterations=3, min_count=1).fit(training_tables)
+    frequent = CrfSubmodel(max_iterations=3, min_count=30).fit(training_tables)
+    assert len(frequent.weights_) < len(rare.weights_) / 2
+
+
+def test_a_template_too_wide_for_its_numbers_is_refused(space: FeatureSpace) -> None:
+    with pytest.raises(SettingsError, match="too many values"):
+        Crosses((tuple(("word", offset) for offset in range(20)),), space)

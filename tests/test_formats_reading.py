@@ -1,0 +1,149 @@
+"""Recognition by looking, and the files that others write."""
+
+import pytest
+
+from features.documents import Corpus, Document, Span
+from features.errors import CorpusError
+from features.formats import FORMATS, read_corpus, write_corpus
+from features.formats.recognise import recognise
+from features.labels import LabelSet
+
+LABELS = LabelSet.named("i2b2-2014")
+CORPUS = Corpus((Document("110-01", "Dr. Ames", (Span(4, 8, "DOCTOR"),), "110"),), LABELS)
+
+
+def read_text_as(tmp_path, name: str, content: str) -> Corpus:
+    (tmp_path / name).write_text(content, encoding="utf-8", newline="")
+    return read_corpus(tmp_path / name)
+
+
+def said(corpus: Corpus) -> list[tuple[str, str]]:
+    return [(d.text[s.start : s.end], s.label) for d in corpus.documents for s in d.spans]
+
+
+@pytest.mark.parametrize("format", [f for f in FORMATS if f not in ("text", "meddocan", "ngrid")])
+def test_a_folder_and_a_file_are_recognised(format, tmp_path):
+    target = tmp_path / "c" / f"x.{format}"
+    write_corpus(CORPUS, target, format=format)
+    folder = target if target.is_dir() else target.parent
+    assert recognise(folder)[0].name == format
+    assert read_corpus(folder) == CORPUS
+    assert read_corpus(sorted(folder.iterdir())[0]) == CORPUS
+
+
+def test_the_ngrid_format_brings_its_own_label_set(tmp_path):
+    write_corpus(CORPUS, tmp_path / "c", format="ngrid")
+    assert read_corpus(tmp_path / "c", format="ngrid").label_set.name == "ngrid-2016"
+    assert read_corpus(tmp_path / "c").label_set.name == "i2b2-2014"
+    assert read_corpus(tmp_path / "c", label_set=LabelSet.named("ngrid-2016")).label_set.name == "ngrid-2016"
+
+
+def test_the_label_set_that_has_all_labels_is_taken(tmp_path):
+    line = '{"id": "1", "text": "Anna", "spans": [{"start": 0, "end": 4, "label": "%s"}]}'
+    for label, name in [("DOCTOR", "i2b2-2014"), ("Initials", "nut"), ("FECHAS", "meddocan")]:
+        assert read_text_as(tmp_path, "a.jsonl", line % label).label_set.name == name
+
+
+def test_a_nested_folder_is_found_and_xml_goes_first(tmp_path):
+    write_corpus(CORPUS, tmp_path / "one" / "brat", format="brat")
+    assert recognise(tmp_path / "one")[0].name == "brat"
+    write_corpus(CORPUS, tmp_path / "one" / "xml", format="i2b2")
+    assert recognise(tmp_path / "one")[0].name == "i2b2"
+    assert recognise(tmp_path / "one", "brat")[0].name == "brat"
+    assert read_corpus(tmp_path / "one", format="brat") == read_corpus(tmp_path / "one")
+    write_corpus(CORPUS, tmp_path / "two" / "a", format="i2b2")
+    write_corpus(CORPUS, tmp_path / "two" / "b", format="brat")
+    with pytest.raises(CorpusError, match="several sub-folders, a, b; give one of them"):
+        recognise(tmp_path / "two")
+
+
+def test_read_me_files_licences_and_hidden_files_are_passed_over(tmp_path):
+    write_corpus(CORPUS, tmp_path / "c", format="i2b2")
+    for name in ("README.txt", "LICENSE", "SOURCE.md", "._110-01.xml"):
+        (tmp_path / "c" / name).write_text("x")
+    assert read_corpus(tmp_path / "c") == CORPUS
+
+
+def test_two_formats_in_one_folder_must_be_told_apart(tmp_path):
+    write_corpus(CORPUS, tmp_path / "c", format="brat")
+    write_corpus(CORPUS, tmp_path / "c" / "x.jsonl", format="jsonl")
+    with pytest.raises(CorpusError, match="several formats, brat, jsonl; give the format"):
+        read_corpus(tmp_path / "c")
+    assert read_corpus(tmp_path / "c", format="brat") == read_corpus(tmp_path / "c", format="jsonl") == CORPUS
+
+
+def test_other_endings_are_recognised_by_their_first_characters(tmp_path):
+    write_corpus(CORPUS, tmp_path / "notes.dat", format="jsonl")
+    assert read_corpus(tmp_path / "notes.dat") == CORPUS
+    write_corpus(CORPUS, tmp_path / "notes.out", format="conll")
+    assert read_corpus(tmp_path / "notes.out") == CORPUS
+
+
+def test_discontinuous_brat_spans_become_their_hull_and_are_counted(tmp_path):
+    (tmp_path / "7.txt").write_text("12 Harbor\nTerrace, Dr. Ames")
+    lines = ["T1\tSTREET 0 9;10 17\t12 Harbor Terrace", "T2\tDOCTOR 23 27\tAmes", "T3\tDOCTOR 19 21;23 27\tDr Ames"]
+    lines += [
+        "#1\tAnnotatorNotes T1\tsure",
+        "A1\tNegation T2",
+        "R1\tOf Arg1:T1 Arg2:T2",
+        "*\tEquiv T1 T2",
+        "E1\tX:T1",
+        "",
+    ]
+    (tmp_path / "7.ann").write_text("\r\n".join(lines), newline="")
+    corpus = read_corpus(tmp_path)
+    assert said(corpus) == [("12 Harbor\nTerrace", "STREET"), ("Dr. Ames", "DOCTOR"), ("Ames", "DOCTOR")]
+    assert corpus.warnings == {"discontinuous spans joined": 2}
+
+
+def test_a_text_without_ann_beside_others_has_no_spans(tmp_path):
+    write_corpus(CORPUS, tmp_path / "c", format="brat")
+    (tmp_path / "c" / "110-02.txt").write_text("x")
+    assert [len(d.spans) for d in read_corpus(tmp_path / "c").documents] == [1, 0]
+
+
+def test_xml_text_may_be_escaped_and_attributes_normalised(tmp_path):
+    xml = (
+        "<deIdi2b2><!-- c --><TEXT>A&amp;B<![CDATA[ &amp; ]]>x<!-- y -->\r\nz&#13;</TEXT><TAGS>"
+        '<LOCATION id="P0" start="0" end="3" text="A&amp;B" TYPE="OTHER" comment="sure"/>'
+        '<PHI start="10" end="13" text="x\nz" TYPE="OTHER"/></TAGS></deIdi2b2>'
+    )
+    corpus = read_text_as(tmp_path, "5.xml", xml)
+    assert corpus.documents[0].text == "A&B &amp; x\nz\r"
+    assert said(corpus) == [("A&B", "LOCATION-OTHER"), ("x\nz", "OTHER")]
+
+
+def test_groups_come_from_the_name_or_the_column(tmp_path):
+    lines = '{"id": "110-01", "text": ""}\n{"id": "110-02", "text": "", "group": "x"}\n{"id": "n-1", "text": ""}\r\n'
+    assert [d.group for d in read_text_as(tmp_path, "a.jsonl", "\ufeff" + lines).documents] == ["110", "x", "n-1"]
+
+
+@pytest.mark.parametrize(
+    ("tags", "expected"),
+    [
+        ("O B-DOCTOR I-DOCTOR B-DOCTOR O", ["Ann Lee", "saw"]),  # BIO
+        ("O I-DOCTOR I-DOCTOR O I-DATE", ["Ann Lee", "Bo"]),  # IOB1, orphan inside tags
+        ("O B-DOCTOR E-DOCTOR S-DATE O", ["Ann Lee", "saw"]),  # BIOES
+        ("U-DATE B-DOCTOR L-DOCTOR O E-DATE", ["Dr", "Ann Lee", "Bo"]),  # BILOU, orphan end
+        ("B-DATE I-DOCTOR I-DATE I-DATE O", ["Dr", "Ann", "Lee saw"]),  # another type begins a span
+    ],
+)
+@pytest.mark.parametrize("columns", ["{} {}", "{}\tNN\t{}", "{}  x y {}\r"])
+def test_conll_of_others_in_any_scheme(tags, expected, columns, tmp_path):
+    words = ["Dr", "Ann", "Lee", "saw", "Bo"]
+    lines = [columns.format(word, tag) for word, tag in zip(words, tags.split(), strict=True)]
+    corpus = read_text_as(tmp_path, "a.conll", "\n".join(lines))
+    assert corpus.documents[0].text == "Dr Ann Lee saw Bo"
+    assert [text for text, _ in said(corpus)] == expected
+
+
+def test_conll_of_others_with_several_notes_and_sentences(tmp_path):
+    content = "-DOCSTART- -X- O\n\nDr O\nAmes B-DOCTOR\n\nAmes I-DOCTOR\n# O\n# sent_id = 3\n\n\n-DOCSTART- O\n\nBo O\n"
+    corpus = read_text_as(tmp_path, "ward.conll", content)
+    assert [(d.id, d.text) for d in corpus.documents] == [("ward-1", "Dr Ames\nAmes #"), ("ward-2", "Bo")]
+    assert corpus.documents[0].spans == (Span(3, 7, "DOCTOR"), Span(8, 12, "DOCTOR"))
+
+
+def test_plain_text_keeps_every_character(tmp_path):
+    corpus = read_text_as(tmp_path, "110-03.txt", "\ufeffa\r\nb\rc\x0c")
+    assert corpus.documents == (Document("110-03", "\ufeffa\r\nb\rc\x0c", (), "110"),)
