@@ -2,7 +2,7 @@
 
     row = ScoreRow("crf", precision=0.96, recall=0.95, f1=0.955, low=0.94, high=0.97, note="alone")
     note = NoteView(document, decisions, has_gold=True)
-    write_page(Path("page.html"), title="Demo", label_set=labels, scores=[row], notes=[note], facts={"seed": "0"})
+    write_page(Path("page.html"), title="Demo", scores=[row], notes=[note], facts={"seed": "0"})
 
 The page fetches nothing: style and script are inside, and its content security policy forbids everything else. A note
 is cut into pieces: text that was found, missed, offered but refused, or plain. Each coloured piece opens a card, which
@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ensemble.candidates import Decision
+from ensemble.redaction import redact
 from features.documents import Document, Span
 from features.errors import SettingsError
 from features.labels import LabelSet
@@ -70,7 +71,7 @@ class NoteView:
     :param decisions: every pooled candidate of the note, accepted or not.
     :param has_gold: whether the document's spans are gold, so that found spans can be marked right or not.
     :param redacted: the redacted text to show, for example with surrogates; without it, `[LABEL]` stands for what was
-        found.
+        found, in colour.
     """
 
     document: Document = field(repr=False)
@@ -120,24 +121,25 @@ def write_page(
     path: Path,
     *,
     title: str,
-    label_set: LabelSet,
     scores: Sequence[ScoreRow],
     notes: Sequence[NoteView],
     facts: Mapping[str, str],
     types: Sequence[ScoreRow] = (),
+    label_set: LabelSet | None = None,
 ) -> None:
     """Write the page, over an older one if there is one.
 
-    :param label_set: gives each label its category, and so its colour; a label that it lacks is shown as OTHER.
     :param scores: one row for each submodel and for the stack.
     :param facts: short lines about the run, for example seed and versions.
     :param types: a table by PHI type, or nothing.
+    :param label_set: gives each label its category, and so its colour; without it, all label sets that phistack ships
+        do. A label without a category is shown as OTHER.
     :raises SettingsError: if the file cannot be written.
     """
-    views = [_note(note, number, label_set) for number, note in enumerate(notes, start=1)]
+    categories = _categories(label_set)
+    views = [_note(note, number, categories) for number, note in enumerate(notes, start=1)]
     content = _template().render(
         title=title,
-        language=label_set.language,
         scores=scores,
         best=max((row.f1 for row in scores), default=0.0),
         types=types,
@@ -181,22 +183,23 @@ def _sources(scores: Sequence[ScoreRow], notes: Sequence[NoteView]) -> list[str]
     return sorted(voted, key=lambda source: order.index(source) if source in order else len(order))
 
 
-def _note(note: NoteView, number: int, label_set: LabelSet) -> _Note:
+def _note(note: NoteView, number: int, categories: Mapping[str, str]) -> _Note:
     """Cut a note into pieces, and tell for each what it is."""
-    marks = tuple(_marks(note, number, label_set))
+    found = note.document.with_spans(decision.span for decision in note.decisions if decision.accepted)
+    marks = tuple(_marks(note, number, categories))
     return _Note(
         f"n{number}",
         note.document.id,
         note.document.group,
         note.has_gold,
-        note.redacted,
+        None if note.redacted == redact(found) else note.redacted,
         tuple(_pieces(note.document.text, marks)),
         marks,
         {kind: sum(mark.kind == kind for mark in marks) for kind in _VERDICTS},
     )
 
 
-def _marks(note: NoteView, number: int, label_set: LabelSet) -> Iterator[_Mark]:
+def _marks(note: NoteView, number: int, categories: Mapping[str, str]) -> Iterator[_Mark]:
     """Every decision and every missed gold span, in the order in which one hides another where they overlap."""
     gold = sorted(set(note.document.spans)) if note.has_gold else []
     for index, (kind, span, decision) in enumerate(_ordered(note, gold)):
@@ -204,7 +207,7 @@ def _marks(note: NoteView, number: int, label_set: LabelSet) -> Iterator[_Mark]:
             f"n{number}-{index}",
             kind,
             span,
-            _category(span.label, label_set),
+            categories.get(span.label, _OTHER),
             note.document.text[span.start : span.end],
             _VERDICTS[kind],
             decision,
@@ -236,9 +239,11 @@ def _kind(span: Span, gold: Sequence[Span], has_gold: bool) -> str:
     return "partial" if any(span.overlaps(other) for other in gold) else "spurious"
 
 
-def _category(label: str, label_set: LabelSet) -> str:
-    category = label_set.categories.get(label, _OTHER)
-    return category if category in _COLOURED else _OTHER
+def _categories(label_set: LabelSet | None) -> dict[str, str]:
+    """Label -> category, where the category has a colour."""
+    sets = [label_set] if label_set else [LabelSet.named(name) for name in LabelSet.names()]
+    labels = (item for labels in sets for item in labels.categories.items())
+    return {label: category for label, category in labels if category in _COLOURED}
 
 
 def _pieces(text: str, marks: Sequence[_Mark]) -> Iterator[_Piece]:

@@ -1,8 +1,148 @@
+"""Columns that another program tags: parts of speech and general named entities.
+
+    annotators_of(pos="nltk", ner="")                          NLTK's English part-of-speech tagger
+    annotators_of(pos="", ner="http://localhost:9000")         a CoreNLP server's named entities
+
+Data or a server that is not there is an error that names the command which fetches or starts it, and never an empty
+column: a model must not meet other features than those it was trained with.
+"""
+
 from __future__ import annotations
-from collections.abc import Sequence
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import Protocol
+
 import numpy as np
 from numpy.typing import NDArray
+
+from features.errors import MissingResourceError, SettingsError
+
+__all__ = ["Annotator", "CoreNlpAnnotator", "NltkAnnotator", "annotators_of"]
+
+_START_SERVER = "java -mx4g -cp '*' edu.stanford.nlp.pipeline.StanfordCoreNLPServer -port 9000"
+_TAGGER = "averaged_perceptron_tagger_eng"
+
+_TagSentences = Callable[[list[list[str]]], list[list[tuple[str, str]]]]
+
+
 class Annotator(Protocol):
-    def columns(self, words: Sequence[str], sentences: NDArray[np.int32]) -> dict[str, list[str]]: ...
-def annotators_of(pos: str, ner: str) -> tuple[Annotator, ...]: return ()
+    """Adds columns that depend on whole sentences."""
+
+    def columns(self, words: Sequence[str], sentences: NDArray[np.int32]) -> dict[str, list[str]]:
+        """Column -> the value of each token.
+
+        :param words: the tokens' text, `n_tokens` of them.
+        :param sentences: index of the first token of each sentence, then `n_tokens`: shape `(n_sentences + 1,)`.
+        :raises MissingResourceError: if the data or the server that the annotator needs is not there.
+        """
+        ...
+
+
+def annotators_of(pos: str, ner: str) -> tuple[Annotator, ...]:
+    """The annotators that settings ask for.
+
+    :param pos: empty for none, `nltk`, or the URL of a CoreNLP server.
+    :param ner: empty for none, or the URL of a CoreNLP server.
+    :raises SettingsError: for anything else.
+    """
+    found: list[Annotator] = []
+    if pos == "nltk":
+        found.append(NltkAnnotator())
+    elif pos:
+        found.append(CoreNlpAnnotator(_checked("pos", pos, "nltk or the URL"), "pos"))
+    if ner:
+        found.append(CoreNlpAnnotator(_checked("ner", ner, "the URL"), "ner"))
+    return tuple(found)
+
+
+def _checked(column: str, url: str, choices: str) -> str:
+    if not url.startswith(("http://", "https://")):
+        raise SettingsError(f"the setting {column} must be {choices} of a CoreNLP server, not {url}")
+    return url
+
+
+@dataclass(frozen=True)
+class NltkAnnotator:
+    """Parts of speech by NLTK's averaged perceptron tagger, which knows English; its data is read when first used."""
+
+    @cached_property
+    def _tag_sentences(self) -> _TagSentences:
+        from nltk.tag.perceptron import PerceptronTagger
+
+        try:
+            tagger = PerceptronTagger(lang="eng")
+        except (LookupError, OSError):
+            raise MissingResourceError(
+                f"the part-of-speech tagger's data is not there; fetch it with: python -m nltk.downloader {_TAGGER}"
+            ) from None
+        return lambda sentences: [tagger.tag(sentence) for sentence in sentences]
+
+    def columns(self, words: Sequence[str], sentences: NDArray[np.int32]) -> dict[str, list[str]]:
+        """The column `pos`; see `Annotator.columns`."""
+        cut = _cut(words, sentences)
+        return {"pos": [tag for tagged in self._tag_sentences(cut) for _, tag in tagged]}
+
+
+@dataclass(frozen=True)
+class CoreNlpAnnotator:
+    """Tags of a CoreNLP server (Manning 2014), asked through NLTK's client.
+
+    The notes' text is sent to the server, so it must be one that may see it.
+
+    :param url: of the server, for example `http://localhost:9000`.
+    :param column: `pos` or `ner`.
+    """
+
+    url: str
+    column: str
+
+    @cached_property
+    def _tag_sentences(self) -> _TagSentences:
+        try:
+            from nltk.parse.corenlp import CoreNLPParser
+
+            tag: _TagSentences = CoreNLPParser(url=self.url, tagtype=self.column).tag_sents
+        except ImportError:
+            raise MissingResourceError(
+                "the client of the CoreNLP server needs the package requests; install it with: pip install requests"
+            ) from None
+        return tag
+
+    def columns(self, words: Sequence[str], sentences: NDArray[np.int32]) -> dict[str, list[str]]:
+        """The column that the server tags; see `Annotator.columns`."""
+        cut = _cut(words, sentences)
+        answers = self._ask(cut) if cut else []
+        return {
+            self.column: [tag for words, tagged in zip(cut, answers, strict=True) for tag in self._fit(words, tagged)]
+        }
+
+    def _ask(self, sentences: list[list[str]]) -> list[list[tuple[str, str]]]:
+        tag_sentences = self._tag_sentences
+        try:
+            return [list(tagged) for tagged in tag_sentences(sentences)]
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            raise MissingResourceError(
+                f"the CoreNLP server at {self.url} does not answer as it should ({type(error).__name__}); "
+                f"start it with: {_START_SERVER}"
+            ) from None
+
+    def _fit(self, words: list[str], tagged: list[tuple[str, str]]) -> list[str]:
+        """One tag a token, also where the server cut a token further: then that of its first part."""
+        if len(words) == len(tagged):
+            return [tag for _, tag in tagged]
+        if "".join(words) != "".join(part for part, _ in tagged):
+            raise MissingResourceError(
+                f"the CoreNLP server at {self.url} gave {len(tagged)} tags for a sentence of {len(words)} tokens; "
+                f"start it without other tokenizer options: {_START_SERVER}"
+            )
+        tag_at = [tag for part, tag in tagged for _ in part]
+        starts = np.cumsum([0, *map(len, words[:-1])]).tolist()
+        return [tag_at[start] for start in starts]
+
+
+def _cut(words: Sequence[str], sentences: NDArray[np.int32]) -> list[list[str]]:
+    bounds = sentences.tolist()
+    return [list(words[a:b]) for a, b in pairwise(bounds)]

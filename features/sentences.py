@@ -1,31 +1,42 @@
 """Where sentences begin, by tokens.
 
 A sentence ends with its line, and within a line after `.`, `?` or `!` that white space and an upper-case letter or a
-digit follow, unless the word before is a known abbreviation or a single letter. Where the training corpus marks PHI
+digit follow, unless the word before is an abbreviation or a single letter. Abbreviations are those listed here and those that the
+training notes show: words with a full stop inside marked PHI (`Avda. de la Paz`). Where the training corpus marks PHI
 that runs over line ends (addresses, for example), lines are joined and only an empty line ends a sentence.
 """
 
 from __future__ import annotations
+
+import re
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from features.tokens import Tokeniser, TokenOffsets
 
-__all__ = ["count_sentences", "sentence_starts"]
+__all__ = ["count_sentences", "learned_abbreviations", "sentence_starts"]
 
 _ABBREVIATIONS = frozenset(
     "dr dra drs mr mrs ms prof st sr sra sto sta no nº n tel fax av avda avd ave blvd rd c ctra pza pl dpto depto núm num "
     "hosp univ vs approx ca etc eg ie fig ref pt pts jr rev vol ed dept ext apt mt ft dhr mw mevr str nr bzw z hr fr geb "
-    "art pág pag izq dcha dpt col".split()
+    "art pág pag izq dcha dpt col km crta cra gral hnos".split()
 )
+"""Words whose full stop seldom ends a sentence, in several languages."""
+
+_INNER_STOP = re.compile(r"([^\W\d_]+)\.\s+\S")
 _LONGEST = 200
 
 
-def sentence_starts(text: str, offsets: TokenOffsets, *, split_lines: bool = True) -> NDArray[np.int32]:
+def sentence_starts(
+    text: str, offsets: TokenOffsets, *, split_lines: bool = True, abbreviations: frozenset[str] = frozenset()
+) -> NDArray[np.int32]:
     """The index of the first token of each sentence, then the number of tokens: shape `(n_sentences + 1,)`.
 
     A sentence of more than 200 tokens is cut, so that no model meets a sequence without bound.
+
+    :param abbreviations: in lower case, beside those that are always known.
     """
     starts, ends = offsets[0].tolist(), offsets[1].tolist()
     if not starts:
@@ -35,20 +46,31 @@ def sentence_starts(text: str, offsets: TokenOffsets, *, split_lines: bool = Tru
         gap = text[ends[i - 1] : starts[i]]
         breaks = gap.count("\n") or gap.count("\r")
         line_ends = breaks >= (1 if split_lines else 2)
-        if line_ends or i - bounds[-1] >= _LONGEST or (gap and _stops(text, starts, ends, i)):
+        if line_ends or i - bounds[-1] >= _LONGEST or (gap and _stops(text, starts, ends, i, abbreviations)):
             bounds.append(i)
     return np.array([*bounds, len(starts)], dtype=np.int32)
 
 
-def _stops(text: str, starts: list[int], ends: list[int], i: int) -> bool:
+def _stops(text: str, starts: list[int], ends: list[int], i: int, abbreviations: frozenset[str]) -> bool:
     """Whether token `i`, which white space precedes, opens a sentence."""
-    if text[ends[i - 1] - 1] not in ".?!" or not (text[starts[i]].isupper() or text[starts[i]].isdigit()):
+    mark = text[starts[i - 1] : ends[i - 1]]
+    if mark not in (".", "?", "!") or not (text[starts[i]].isupper() or text[starts[i]].isdigit()):
         return False
-    if i < 2 or text[ends[i - 1] - 1] != ".":
+    if i < 2 or mark != "." or ends[i - 2] != starts[i - 1]:
         return True
     before = text[starts[i - 2] : ends[i - 2]].lower()
-    abbreviated = ends[i - 2] == starts[i - 1] and (before in _ABBREVIATIONS or (len(before) == 1 and before.isalpha()))
-    return not abbreviated
+    ends_word = before.isalpha() or before in ")]}\"'»”’%" or (before.isdigit() and text[starts[i]].isupper())
+    return ends_word and not (
+        before in _ABBREVIATIONS or before in abbreviations or (len(before) == 1 and before.isalpha())
+    )
+
+
+def learned_abbreviations(marked: Iterable[str]) -> frozenset[str]:
+    """The words that precede a full stop and a blank inside marked PHI, in lower case.
+
+    :param marked: the texts of spans.
+    """
+    return frozenset(match[1].lower() for text in marked for match in _INNER_STOP.finditer(text))
 
 
 def count_sentences(text: str) -> int:

@@ -27,7 +27,7 @@ from features.documents import Document, Span
 from features.errors import BundleError, SettingsError
 from features.gazetteers import Gazetteers
 from features.layout_columns import LAYOUT_COLUMNS, Layout
-from features.sentences import sentence_starts
+from features.sentences import learned_abbreviations, sentence_starts
 from features.tags import decode, encode
 from features.tokens import TOKENISERS, Tokeniser, TokenOffsets, camel_case_pieces
 from features.vocabulary import Vocabulary
@@ -143,7 +143,7 @@ class FeatureTable:
 class FeatureSpace:
     """Reads feature tables off documents, and knows what every id stands for.
 
-    Learned by `fit`: `tokeniser_`, `split_lines_`, `vocabularies_` (column -> Vocabulary), `gazetteers_`.
+    Learned by `fit`: `tokeniser_`, `split_lines_`, `abbreviations_`, `vocabularies_` (column -> Vocabulary), `gazetteers_`.
 
     :param settings: tokens and columns.
     """
@@ -170,7 +170,9 @@ class FeatureSpace:
     def fit(self, documents: Iterable[Document]) -> list[FeatureTable]:
         """Learn byte pairs, line handling and the values of all columns; the documents' tables come back."""
         documents = list(documents)
-        self.split_lines_ = self._decide_split_lines(documents)
+        marked = [document.text[span.start : span.end] for document in documents for span in document.spans]
+        self.split_lines_ = self._decide_split_lines(marked)
+        self.abbreviations_ = learned_abbreviations(marked)
         self.tokeniser_ = Tokeniser(self.settings.tokeniser, self._train_byte_pairs(documents))
         self.gazetteers_ = Gazetteers.of_language(self.settings.language)
         self.vocabularies_ = {name: Vocabulary() for name in self.columns}
@@ -183,7 +185,9 @@ class FeatureSpace:
     def table(self, document: Document) -> FeatureTable:
         """The columns of one note."""
         offsets = self.tokeniser_(document.text)
-        sentences = sentence_starts(document.text, offsets, split_lines=self.split_lines_)
+        sentences = sentence_starts(
+            document.text, offsets, split_lines=self.split_lines_, abbreviations=self.abbreviations_
+        )
         layout = Layout(document.text, offsets[0].tolist(), offsets[1].tolist(), sentences)
         ids = np.zeros((len(layout), len(self.columns)), dtype=np.int32)
         if len(layout):
@@ -202,6 +206,7 @@ class FeatureSpace:
         state = {
             "settings": asdict(self.settings),
             "split_lines": self.split_lines_,
+            "abbreviations": sorted(self.abbreviations_),
             "byte_pairs": list(byte_pairs.merges) if byte_pairs else None,
             "gazetteers": self.gazetteers_.to_dict(),
             "vocabularies": {name: list(vocabulary.values) for name, vocabulary in self.vocabularies_.items()},
@@ -217,21 +222,21 @@ class FeatureSpace:
             space = cls(FeatureSettings(**state["settings"]))
             pairs = state["byte_pairs"]
             space.split_lines_ = bool(state["split_lines"])
+            space.abbreviations_ = frozenset(state["abbreviations"])
             space.tokeniser_ = Tokeniser(
                 space.settings.tokeniser, BytePairs((a, b) for a, b in pairs) if pairs is not None else None
             )
             space.gazetteers_ = Gazetteers.from_dict(state["gazetteers"])
             space.vocabularies_ = {name: Vocabulary(state["vocabularies"][name]).freeze() for name in space.columns}
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, SettingsError) as error:
             raise BundleError(f"the feature settings in {folder} cannot be read ({type(error).__name__})") from None
         return space
 
-    def _decide_split_lines(self, documents: Sequence[Document]) -> bool:
+    def _decide_split_lines(self, marked: Sequence[str]) -> bool:
         """Lines are joined where at least one training span in 200 runs over a line end."""
         if self.settings.split_lines is not None:
             return self.settings.split_lines
-        spans = [document.text[span.start : span.end] for document in documents for span in document.spans]
-        return 200 * sum("\n" in text or "\r" in text for text in spans) < max(len(spans), 1)
+        return 200 * sum("\n" in text or "\r" in text for text in marked) < max(len(marked), 1)
 
     def _train_byte_pairs(self, documents: Sequence[Document]) -> BytePairs | None:
         if not self.settings.byte_pairs:

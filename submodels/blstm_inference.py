@@ -82,11 +82,11 @@ def spelling_vectors(weights: Weights, characters: NDArray[np.int32]) -> Floats:
 
 
 def lstm(inputs: Floats, kernel: Floats, bias: Floats) -> Floats:
-    """An LSTM over `(n_tokens, n_rows, length)`, its gates in the order input, forget, cell, output."""
+    """An LSTM over `(n_tokens, n_rows, length)`, its gates in the order input, new, forget, output."""
     n_tokens, n_rows, length = inputs.shape
     units = kernel.shape[1] // 4
     # A sigmoid is a hyperbolic tangent of half the value, which never overflows.
-    halves = np.repeat(np.array([0.5, 0.5, 1.0, 0.5], dtype=np.float32), units)
+    halves = np.repeat(np.array([0.5, 1.0, 0.5, 0.5], dtype=np.float32), units)
     gates_of_inputs = (inputs.reshape(-1, length) @ (kernel[:length] * halves) + bias * halves).reshape(
         n_tokens, n_rows, 4 * units
     )
@@ -95,7 +95,7 @@ def lstm(inputs: Floats, kernel: Floats, bias: Floats) -> Floats:
     before = cell = np.zeros((n_rows, units), dtype=np.float32)
     for i in range(n_tokens):
         gates = np.tanh(gates_of_inputs[i] + before @ recurrent)
-        let_in, forget, new, let_out = (gates[:, k * units : (k + 1) * units] for k in range(4))
+        let_in, new, forget, let_out = (gates[:, k * units : (k + 1) * units] for k in range(4))
         cell = (0.5 + 0.5 * let_in) * new + (0.5 + 0.5 * forget) * cell
         before = hidden[i] = (0.5 + 0.5 * let_out) * np.tanh(cell)
     return hidden

@@ -45,7 +45,7 @@ IMPOSSIBLE = -10_000.0
 _SMALLEST = -500.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Chain:
     """The tags of a linear-chain CRF and the scores between them.
 
@@ -106,13 +106,13 @@ class Chain:
         sentences = _Sentences.of(bounds, len(scores))
         from_tag = np.zeros(scores.shape, dtype=np.int64)
         scores[sentences.first] += self.start
-        for now in sentences.later_tokens():
+        for now in sentences.later:
             arriving = scores[now - 1][:, :, None] + self.transitions
             from_tag[now] = arriving.argmax(axis=1)
             scores[now] += arriving.max(axis=1)
         path = np.zeros(len(scores), dtype=np.int64)
         path[sentences.last] = (scores[sentences.last] + self.end).argmax(axis=1)
-        for now in reversed(list(sentences.later_tokens())):
+        for now in reversed(sentences.later):
             path[now - 1] = from_tag[now, path[now]]
         return path
 
@@ -198,16 +198,18 @@ def _decoded(tags: tuple[str, ...], path: Integers, bounds: list[int]) -> Iterat
             yield begin + first, begin + last, label
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Sentences:
     """Sentences laid end to end, the longest first, so that the i-th tokens of all that have one are a prefix.
 
     :param first: index of the first token of each sentence.
     :param last: index of the last token of each sentence.
+    :param later: the second tokens of all sentences that have one, then the third tokens, and so on.
     """
 
     first: Integers
     last: Integers
+    later: list[Integers]
 
     @classmethod
     def of(cls, bounds: ArrayLike | None, n_tokens: int) -> _Sentences:
@@ -216,16 +218,13 @@ class _Sentences:
         if len(edges) == 0 or edges[0] != 0 or edges[-1] != n_tokens or (lengths < 0).any():
             raise SettingsError(f"the sentence bounds do not cut {n_tokens} tokens into sentences")
         order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
-        return cls(edges[:-1][order], edges[1:][order] - 1)
-
-    def later_tokens(self) -> Iterator[Integers]:
-        """The second tokens of all sentences that have one, then the third tokens, and so on."""
-        lengths = self.last - self.first + 1
-        for i in range(1, int(lengths.max(initial=0))):
-            yield self.first[: np.count_nonzero(lengths > i)] + i
+        first, last = edges[:-1][order], edges[1:][order] - 1
+        offsets = np.arange(1, lengths.max(initial=1))
+        numbers = len(order) - np.sort(lengths[order]).searchsorted(offsets, side="right")
+        return cls(first, last, [first[:n] + i for i, n in zip(offsets.tolist(), numbers.tolist(), strict=True)])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Lattice:
     """What forward-backward leaves; all arrays of shape `(n, L)` but the last two.
 
@@ -298,7 +297,7 @@ def _forward(chain: Chain, scores: Floats, sentences: _Sentences) -> tuple[Float
     forward = scores.copy()
     forward[sentences.first] += chain.start
     begun = forward.copy()
-    for now in sentences.later_tokens():
+    for now in sentences.later:
         arriving, largest = _scaled(forward[now - 1])
         forward[now] += np.log(arriving @ weights) + largest
         with np.errstate(divide="ignore"):  # a tag to which only its own span leads begins none
@@ -311,7 +310,7 @@ def _backward(chain: Chain, scores: Floats, sentences: _Sentences) -> Floats:
     weights = np.exp(np.maximum(chain.transitions, _SMALLEST)).T
     backward = np.zeros_like(scores)
     backward[sentences.last] = chain.end
-    for now in reversed(list(sentences.later_tokens())):
+    for now in reversed(sentences.later):
         leaving, largest = _scaled(scores[now] + backward[now])
         backward[now - 1] = np.log(leaving @ weights) + largest
     return backward

@@ -23,9 +23,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from features.errors import BundleError, TrainingError
+from features.errors import BundleError, SettingsError, TrainingError
 from features.table import FeatureSpace, FeatureTable
-from features.tags import OUTSIDE
+from features.tags import OUTSIDE, SCHEMES
 from submodels.base import Candidate
 from submodels.chain import Chain, line_bounds, propose
 from submodels.crf_templates import TEMPLATES, Crosses, Template, usable
@@ -36,6 +36,14 @@ __all__ = ["CrfSubmodel"]
 _LOG = logging.getLogger("phistack")
 _MODEL_FILE = "model.crfsuite"
 _SETTINGS_FILE = "settings.json"
+_ALGORITHMS = ("lbfgs", "l2sgd", "ap", "pa", "arow")
+_LIMITS = {
+    "c1": (0, 1e6),
+    "c2": (0, 1e6),
+    "max_iterations": (1, 10**6),
+    "min_count": (1, 10**9),
+    "threshold": (1e-6, 1),
+}
 _ITERATION = re.compile(r"Iteration #(\d+)|Loss: ([\d.]+)")
 
 Floats = NDArray[np.float64]
@@ -97,7 +105,9 @@ class CrfSubmodel:
 
         :param seed: not used by L-BFGS, which begins at zero; the other algorithms take notes in a fixed order.
         :raises TrainingError: if no note has PHI.
+        :raises SettingsError: if a setting is out of its range.
         """
+        self._check_settings()
         tags = [table.tags(scheme=self.scheme) for table in tables]
         if all(tag == OUTSIDE for note in tags for tag in note):
             raise TrainingError(f"the CRF needs PHI to learn from, and none of the {len(tables)} notes has any")
@@ -137,12 +147,21 @@ class CrfSubmodel:
         """Read what `save` wrote; :raises BundleError: if it is not that, or belongs to another feature space."""
         try:
             model = cls(**json.loads((folder / _SETTINGS_FILE).read_text(encoding="utf-8")))
+            model._check_settings()
             model.model_ = (folder / _MODEL_FILE).read_bytes()
-        except (OSError, ValueError, TypeError) as error:
+        except (OSError, ValueError, TypeError, SettingsError) as error:
             raise BundleError(f"the CRF in {folder} cannot be read ({type(error).__name__})") from None
         model.crosses_ = model._crosses(space)
         model._use(model.model_)
         return model
+
+    def _check_settings(self) -> None:
+        for name, choices in (("scheme", tuple(SCHEMES)), ("algorithm", _ALGORITHMS)):
+            if getattr(self, name) not in choices:
+                raise SettingsError(f"the CRF's setting {name} must be one of {', '.join(choices)}")
+        for name, (least, most) in _LIMITS.items():
+            if not least <= getattr(self, name) <= most:
+                raise SettingsError(f"the CRF's setting {name} must lie between {least} and {most}")
 
     def _sequences(self, table: FeatureTable) -> NDArray[np.int32]:
         return line_bounds(table) if self.join_sentences else table.sentences

@@ -75,7 +75,7 @@ def usable(templates: Iterable[Template], columns: Collection[str]) -> tuple[Tem
     return tuple(template for template in templates if all(name in columns for name, _ in template))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Crosses:
     """Reads templates at tokens, as numbers.
 
@@ -90,15 +90,17 @@ class Crosses:
 
     templates: tuple[Template, ...]
     space: FeatureSpace = field(repr=False)
+    _base: dict[str, int] = field(init=False, repr=False)
+    _none: dict[str, int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        columns = sorted({name for template in self.templates for name, _ in template})
+        values = {name: self.space.values(name) for name in columns}
+        object.__setattr__(self, "_base", {name: len(values[name]) + 1 for name in columns})
+        object.__setattr__(self, "_none", {name: _id_of_none(values[name]) for name in columns})
         for template in self.templates:
-            if math.prod(self.base(name) for name, _ in template) >= 2**63:
+            if math.prod(self._base[name] for name, _ in template) >= 2**63:
                 raise SettingsError(f"the CRF's template {template} crosses too many values; leave a column out")
-
-    def base(self, column: str) -> int:
-        """How many ids a column has, the one beyond the ends of a note included."""
-        return len(self.space.values(column)) + 1
 
     def read(self, tables: Sequence[FeatureTable]) -> list[Integers]:
         """The values of each template at all tokens of the notes, laid end to end.
@@ -106,32 +108,28 @@ class Crosses:
         :returns: for each template an array of shape `(n_tokens,)`, -1 where it gives nothing.
         """
         width = max((abs(offset) for template in self.templates for _, offset in template), default=0)
-        columns = sorted({name for template in self.templates for name, _ in template})
-        padded = self._padded(tables, columns, width)
+        padded = self._padded(tables, width)
         lengths = np.array([len(table) for table in tables], dtype=np.int64)
         shifts = np.repeat(np.arange(1, len(tables) + 1) * width, lengths)
         places = np.arange(lengths.sum()) + shifts
-        none = {name: _id_of_none(self.space.values(name)) for name in columns}
-        return [self._read_one(template, padded, places, none) for template in self.templates]
+        return [self._read_one(template, padded, places) for template in self.templates]
 
-    def _padded(self, tables: Sequence[FeatureTable], columns: Sequence[str], width: int) -> dict[str, Integers]:
+    def _padded(self, tables: Sequence[FeatureTable], width: int) -> dict[str, Integers]:
         """The columns of all notes, with `width` ids of beyond before, between and after them."""
         padded = {}
-        for name in columns:
-            beyond = np.full(width, self.base(name) - 1, dtype=np.int64)
+        for name, base in self._base.items():
+            beyond = np.full(width, base - 1, dtype=np.int64)
             parts = [part for table in tables for part in (table.column(name), beyond)]
             padded[name] = np.concatenate([beyond, *parts]).astype(np.int64)
         return padded
 
-    def _read_one(
-        self, template: Template, padded: dict[str, Integers], places: Integers, none: dict[str, int]
-    ) -> Integers:
+    def _read_one(self, template: Template, padded: dict[str, Integers], places: Integers) -> Integers:
         values = np.zeros(len(places), dtype=np.int64)
         silent = np.zeros(len(places), dtype=np.bool_)
         for name, offset in template:
             ids = padded[name][places + offset]
-            values = values * self.base(name) + ids
-            silent |= (ids == 0) | (ids == none[name])
+            values = values * self._base[name] + ids
+            silent |= (ids == 0) | (ids == self._none[name])
         return np.where(silent, -1, values)
 
 

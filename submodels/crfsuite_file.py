@@ -36,7 +36,7 @@ _FEATURE = np.dtype([("type", "<u4"), ("source", "<u4"), ("target", "<u4"), ("we
 _STATE, _TRANSITION = 0, 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Weights:
     """What a linear-chain model has learned.
 

@@ -145,7 +145,7 @@ def first_weights(sizes: NetworkSizes, seed: int) -> dict[str, NDArray[np.float3
         weights[f"kernel{width}_bias"] = zeros(sizes.channels)
     for direction in ("forward", "backward"):
         weights[direction] = matrix(sizes.inputs + sizes.lstm, 4 * sizes.lstm)
-        weights[f"{direction}_bias"] = np.repeat(np.array([0, 1, 0, 0], dtype=np.float32), sizes.lstm)
+        weights[f"{direction}_bias"] = np.repeat(np.array([0, 0, 1, 0], dtype=np.float32), sizes.lstm)
     weights |= {"dense": matrix(2 * sizes.lstm, sizes.tags), "dense_bias": zeros(sizes.tags)}
     return weights | {
         "transitions": matrix(sizes.tags, sizes.tags), "start": zeros(sizes.tags), "end": zeros(sizes.tags)
@@ -163,9 +163,10 @@ def _reversed(values: Any, lengths: Any) -> Any:
 
 
 def _lstm(inputs: Any, kernel: Any, bias: Any) -> Any:
-    """An LSTM over `(n_tokens, n_rows, length)`, its gates in the order input, forget, cell, output.
+    """An LSTM over `(n_tokens, n_rows, length)`, its gates in the order input, new, forget, output.
 
-    TensorFlow's fused kernel takes about a quarter of the time of a loop.
+    TensorFlow's fused kernel takes about a quarter of the time of a loop. It has to be the first version of the kernel:
+    the gradient of the second (2.21) takes the gates in the first one's order and is wrong.
     """
     if keras.backend.backend() == "tensorflow":
         return _fused_lstm(inputs, kernel, bias)
@@ -178,10 +179,10 @@ def _fused_lstm(inputs: Any, kernel: Any, bias: Any) -> Any:
     units = kernel.shape[1] // 4
     nothing = tf.zeros((tf.shape(inputs)[1], units))
     peephole = tf.zeros(units)
-    answer = tf.raw_ops.BlockLSTMV2(
+    answer = tf.raw_ops.BlockLSTM(
         seq_len_max=tf.cast(tf.shape(inputs)[0], tf.int64), x=inputs, cs_prev=nothing, h_prev=nothing,
         w=tf.convert_to_tensor(kernel), wci=peephole, wcf=peephole, wco=peephole, b=tf.convert_to_tensor(bias),
-        cell_clip=-1.0, use_peephole=False,
+        forget_bias=0.0, cell_clip=-1.0, use_peephole=False,
     )  # fmt: skip
     return answer.h
 
@@ -189,15 +190,14 @@ def _fused_lstm(inputs: Any, kernel: Any, bias: Any) -> Any:
 def scanned_lstm(inputs: Any, kernel: Any, bias: Any) -> Any:
     """The same in operations that every backend has."""
     units = kernel.shape[1] // 4
-    nothing = ops.zeros((ops.shape(inputs)[1], units))
 
-    def step(carry: Any, token: Any) -> tuple[Any, Any]:
-        hidden, cell = carry
+    def step(state: Any, token: Any) -> tuple[Any, Any]:
+        hidden, cell = state[:, :units], state[:, units:]
         gates = ops.matmul(ops.concatenate([token, hidden], axis=1), kernel) + bias
-        let_in, forget, new, let_out = ops.split(gates, 4, axis=1)
+        let_in, new, forget, let_out = ops.split(gates, 4, axis=1)
         cell = ops.sigmoid(let_in) * ops.tanh(new) + ops.sigmoid(forget) * cell
-        hidden = ops.sigmoid(let_out) * ops.tanh(cell)
-        return (hidden, cell), hidden
+        state = ops.concatenate([ops.sigmoid(let_out) * ops.tanh(cell), cell], axis=1)
+        return state, state
 
-    _, hidden = ops.scan(step, (nothing, nothing), inputs)
-    return hidden
+    _, states = ops.scan(step, ops.zeros((ops.shape(inputs)[1], 2 * units)), inputs)
+    return states[:, :, :units]

@@ -203,6 +203,12 @@ def test_notes_without_phi_teach_nothing(space: FeatureSpace) -> None:
         CrfSubmodel().fit(space.tables([Document("a", "Seen for cough."), Document("b", "")]))
 
 
+@pytest.mark.parametrize("wrong", [{"scheme": "BILOU"}, {"algorithm": "adam"}, {"c1": -1.0}, {"min_count": 0}])
+def test_settings_out_of_range_are_refused(wrong: dict[str, str | float], training_tables: list[FeatureTable]) -> None:
+    with pytest.raises(SettingsError, match=next(iter(wrong))):
+        CrfSubmodel(**wrong).fit(training_tables)  # type: ignore[arg-type]
+
+
 def test_notes_without_tokens_have_no_candidates(crf: CrfSubmodel, space: FeatureSpace) -> None:
     assert crf.propose(space.tables([Document("a", ""), Document("b", "\n \n")])) == [[], []]
     assert crf.propose([]) == []

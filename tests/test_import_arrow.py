@@ -4,6 +4,7 @@ features  <-  tbed, submodels  <-  ensemble
 """
 
 import ast
+import sys
 from collections.abc import Iterator
 from configparser import ConfigParser
 from pathlib import Path
@@ -20,7 +21,18 @@ MAY_IMPORT = {
 ADAPTER = "submodels/tbed.py"
 PICKLING = {"pickle", "cPickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle"}
 RUNNING = {"eval", "exec", "__import__"}
+DISTRIBUTIONS = {"pycrfsuite": "python-crfsuite", "sklearn": "scikit-learn", "tomli_w": "tomli-w"}
+BY_NAME_ONLY = {"python-stdnum"}
+"""Libraries whose modules a table names and `import_module` imports."""
 SOURCES = sorted(path.relative_to(ROOT).as_posix() for package in MAY_IMPORT for path in (ROOT / package).rglob("*.py"))
+
+
+@pytest.fixture(scope="module")
+def setup() -> ConfigParser:
+    """What setup.cfg says."""
+    parser = ConfigParser()
+    parser.read(ROOT / "setup.cfg", encoding="utf-8")
+    return parser
 
 
 def parsed(source: str) -> ast.Module:
@@ -107,9 +119,23 @@ def test_every_public_name_exists(source: str) -> None:
     assert set(names) <= top_level_names(tree)
 
 
-def test_setup_lists_every_package() -> None:
-    setup = ConfigParser()
-    setup.read(ROOT / "setup.cfg", encoding="utf-8")
+def test_setup_lists_every_package(setup: ConfigParser) -> None:
     listed = setup["options"]["packages"].split()
     found = {str(Path(source).parent).replace("/", ".") for source in SOURCES}
     assert sorted(listed) == sorted(found)
+
+
+def test_setup_ships_every_file_beside_the_sources(setup: ConfigParser) -> None:
+    shipped: set[Path] = set()
+    for package, patterns in setup["options.package_data"].items():
+        folder = ROOT / package.replace(".", "/")
+        shipped.update(path for pattern in patterns.split(", ") for path in folder.glob(pattern))
+    beside = {path for package in MAY_IMPORT for path in (ROOT / package).rglob("*") if path.is_file()}
+    assert not [p.name for p in beside - shipped if p.suffix != ".py" and "__pycache__" not in p.parts]
+
+
+def test_setup_names_every_library_and_no_other(setup: ConfigParser) -> None:
+    needed = {line.split()[0].lower() for line in setup["options"]["install_requires"].strip().splitlines()}
+    modules = {module.partition(".")[0] for source in SOURCES for module in imported(parsed(source))}
+    libraries = modules - set(MAY_IMPORT) - sys.stdlib_module_names - {"__future__"}
+    assert {DISTRIBUTIONS.get(module, module) for module in libraries} | BY_NAME_ONLY == needed

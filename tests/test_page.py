@@ -168,6 +168,21 @@ def test_scores_show_figures_intervals_and_the_best_row(tmp_path: Path) -> None:
     assert tree.xpath("//tr[@class='best']//span[@class='name']/text()") == ["stack"]
 
 
+def test_the_bracketed_text_keeps_its_colours(tmp_path: Path) -> None:
+    note = NoteView(Document("a", TEXT), [decision(DOCTOR)], redacted="Dr. [DOCTOR] saw Jane Roe in Springfield.")
+    assert pieces(page(tmp_path, note), "redacted") == [("found", "[DOCTOR]")]
+
+
+def test_without_a_label_set_the_shipped_ones_give_the_colours(tmp_path: Path) -> None:
+    document = Document("a", TEXT)
+    found = [decision(DOCTOR), decision(Span(26, 37, "TERRITORIO"))]
+    content = page(tmp_path, NoteView(document, found), label_set=None)
+    assert re.findall(r'<mark class="m found (c-[A-Z]+)"', content.partition("sheet redacted")[0]) == [
+        "c-NAME",
+        "c-LOCATION",
+    ]
+
+
 def test_an_unknown_label_has_the_colour_of_other(tmp_path: Path) -> None:
     content = page(tmp_path, NoteView(Document("a", TEXT), [decision(Span(0, 3, "NEW"))]))
     assert "c-OTHER" in html.document_fromstring(content).xpath("//mark/@class")[0]

@@ -1,6 +1,8 @@
 """A whole corpus of invented notes.
 
     synthesize(200, seed=7)    documents 100-01, 100-02, 101-01, ..., about two a patient
+
+Each patient has a random generator of its own, seeded by the seed and the number of the patient.
 """
 
 from __future__ import annotations

@@ -43,8 +43,11 @@ SEASON_FORMATS = ("the {season} of {y}", "{season} {y}", "{title} of {y}", "{tit
 YEAR_FORMATS = ("{y}", "{y}", "{y}", "{y}", "'{yy}")
 """With the year only."""
 
-_MONTHS = tuple("January February March April May June July August September October November December".split())
-_WEEKDAYS = tuple("Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split())
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _SEASONS = ("winter", "spring", "summer", "fall")
 
 

@@ -5,7 +5,7 @@
     {drug}                  an entry of the vocabulary, or a word that fits the patient (`{He}`, `{his}`, `{Mr}`)
     {drug_cap}              the same with a capital letter
     (left|right)            one of the alternatives; brackets without a bar stand for themselves
-    <60-90>                 a number in the range, ends included
+    <60-90>, <0.6-1.4>      a number in the range, ends included, with as many decimals as its lower end
     \\n                      a line break
 
 Vocabulary and alternatives may use the notation again. Example: `expand("(no|mild) edema, Dr. [[DOCTOR:last]]", ...)`
@@ -27,7 +27,7 @@ _NOTATION = re.compile(
     r"\[\[(?P<label>[A-Z-]+)(?:\.(?P<role>\w+))?(?::(?P<form>\w+))?\]\]"
     r"|\{(?P<word>\w+)\}"
     r"|\((?P<alternatives>[^()]*\|[^()]*)\)"
-    r"|<(?P<low>\d+)-(?P<high>\d+)>"
+    r"|<(?P<low>\d+(?:\.\d+)?)-(?P<high>\d+(?:\.\d+)?)>"
 )
 _ARTICLE_BEFORE_VOWEL = re.compile(r"\b([Aa]) (?=[aei]|o(?!n[ce])|8|11\b|18\b)")
 
@@ -81,8 +81,14 @@ def _expand(template: str, words: Mapping[str, Sequence[str]], rng: random.Rando
         elif match["alternatives"]:
             yield from _expand(rng.choice(match["alternatives"].split("|")), words, rng)
         else:
-            yield str(rng.randint(int(match["low"]), int(match["high"])))
+            yield _number(match["low"], match["high"], rng)
     yield template[end:]
+
+
+def _number(low: str, high: str, rng: random.Random) -> str:
+    decimals = len(low.partition(".")[2])
+    scale = 10**decimals
+    return f"{rng.randint(round(float(low) * scale), round(float(high) * scale)) / scale:.{decimals}f}"
 
 
 def _placeholder(match: re.Match[str]) -> Placeholder:

@@ -96,10 +96,9 @@ def _draw(pool: Sequence[Template], number: int, distinct_facts: bool, rng: rand
 
 
 def _without_repeats(order: Sequence[Template], number: int) -> Iterator[Template]:
-    seen: set[str | tuple[str, str]] = set()
+    seen: set[str] = set()
     for template in order:
-        facts = {_fact(slot) for slot in template.slots if slot.label not in ("DATE", "DOCTOR")}
-        facts |= {_fact(slot) for slot in template.slots if slot.role in ("birth", "admit", "note", "")}
+        facts = {f"{slot.label}.{slot.role}" for slot in template.slots if _is_fact(slot)}
         keys = {*facts, template.key} - {""}
         if number and not keys & seen:
             seen |= keys
@@ -107,8 +106,9 @@ def _without_repeats(order: Sequence[Template], number: int) -> Iterator[Templat
             yield template
 
 
-def _fact(slot: Placeholder) -> tuple[str, str]:
-    return slot.label, slot.role
+def _is_fact(slot: Placeholder) -> bool:
+    """Whether a header would say it once; most dates and doctors are many, the birth date and the attending one."""
+    return slot.label not in ("DATE", "DOCTOR") or slot.role in ("birth", "admit", "note", "")
 
 
 def _write(template: str, builder: TextBuilder, scene: Scene, words: Mapping[str, Sequence[str]]) -> None:

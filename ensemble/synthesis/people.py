@@ -2,6 +2,8 @@
 
     Person("Grace", "M.", "Young").written("formal", rng)    "Young, Grace M."
     invent_patient(110, seed=7)                              the same patient on every machine
+
+The names come from Faker, and now and then from tables of names that are words or have unusual shapes.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["Patient", "Person", "faker_of", "invent_patient"]
 
 _WORDLIKE, _COMPOUND = 0.22, 0.06
+_CODES = ("MEDICALRECORD", "HEALTHPLAN", "DEVICE", "FAX", "social")
+_PHONES = ("home", "work", "clinic", "cell", "relative")
 _RELATIVES = {
     "F": ("wife", "daughter", "sister", "mother", "niece"),
     "M": ("husband", "son", "brother", "father", "nephew"),
@@ -159,9 +163,8 @@ def _hospitals(rng: random.Random) -> dict[str, tuple[Hospital, ...]]:
 def _facts(faker: Faker, rng: random.Random) -> dict[str, str]:
     places = table("places")
     company = rng.choice(places["employers"]) if rng.random() < 0.6 else faker.company()
-    codes = {kind: random_code(SHAPES[kind], rng) for kind in ("MEDICALRECORD", "HEALTHPLAN", "DEVICE", "FAX", "social")}
-    roles = ("home", "work", "clinic", "cell", "relative")
-    phones = {f"phone {role}": random_code(SHAPES["PHONE"], rng) for role in roles}
+    codes = {kind: random_code(SHAPES[kind], rng) for kind in _CODES}
+    phones = {f"phone {role}": random_code(SHAPES["PHONE"], rng) for role in _PHONES}
     users = {f"username {turn}": random_code(SHAPES["username"], rng) for turn in range(2)}
     work = {"profession": rng.choice(places["professions"]), "employer": company}
     return {**codes, **phones, **users, **work, "pager": random_code(SHAPES["pager"], rng)}

@@ -1,6 +1,8 @@
 """Hospitals and addresses.
 
     invent_hospital(("General Hospital",), rng).written("letters", rng)    "OGH", for Oakfield General Hospital
+
+Hospitals are made of the words in `templates/places.toml`; streets, cities and states come from Faker.
 """
 
 from __future__ import annotations

@@ -68,4 +68,5 @@ def templates(part: str, note_type: str) -> tuple[Template, ...]:
 
 def _template(line: str, factors: dict[str, float]) -> Template:
     slots = placeholders(line)
-    return Template(line, slots, math.prod(factors.get(label, 1.0) for label in {slot.label for slot in slots}))
+    labels = {slot.label for slot in slots} or {"none"}
+    return Template(line, slots, math.prod(factors.get(label, 1.0) for label in labels))

@@ -1,0 +1,38 @@
+"""PHI taken out of notes, or changed for surrogates that read as real.
+
+    policy = Policy.named("safe-harbor").with_overrides({"DOCTOR": "number"})
+    deidentifier = Deidentifier(policy, LabelSet.named("i2b2-2014"), "en", key)
+    result = deidentifier.apply(document, spans)      result.text, result.replacements
+    verify(document, result)                          raises unless all outside the PHI is unchanged
+
+    kinds          the kind of PHI behind the labels of every label set: PERSON, DATE, PHONE, ...
+    policy         which strategy each label takes; ready policies in `policies/NAME.toml`
+    keyed          choices that depend on a secret key and the patient, and on nothing else
+    memory         what is known of a patient: names and identifiers
+    strategies     tag, number, mask, remove, keep, generalise
+    deidentifier   a note and its spans to a new text; the proof that nothing else changed
+    surrogates     from a kind to the module that makes its surrogates, and what no surrogate may be
+
+One module a kind of surrogate: `names`, `initials`, `dates`, `ages`, `contacts`, `identifiers`, `addresses`,
+`organisations`, `professions`; their words are tables in `words/LANGUAGE.toml`.
+"""
+
+from ensemble.deidentification.deidentifier import Deidentified, Deidentifier, Replacement, verify
+from ensemble.deidentification.keyed import read_key
+from ensemble.deidentification.kinds import KINDS, kind_of
+from ensemble.deidentification.memory import PatientMemory
+from ensemble.deidentification.policy import STRATEGIES, Policy, PolicyOptions
+
+__all__ = [
+    "KINDS",
+    "STRATEGIES",
+    "Deidentified",
+    "Deidentifier",
+    "PatientMemory",
+    "Policy",
+    "PolicyOptions",
+    "Replacement",
+    "kind_of",
+    "read_key",
+    "verify",
+]

@@ -1,0 +1,181 @@
+"""Which strategy each label takes.
+
+    Policy.named("safe-harbor").strategy("ZIP", "ZIP")               "generalise"
+    Policy.named("tag").with_overrides({"DATE": "surrogate"})        the same, but dates are shifted
+
+A policy names labels or kinds of PHI; a label beats its kind, and what is not named takes the default. As a file:
+
+    default = "tag"
+
+    [strategies]
+    DATE = "surrogate"
+    STATE = "keep"
+
+    [options]
+    keep_weekday = true
+
+    tag          [PATIENT]
+    number       [PATIENT-1], the same person the same number
+    mask         an asterisk for every character, whatever its alphabet
+    remove       nothing
+    surrogate    another of the same kind; tagged where none can be made
+    generalise   dates to the year, ages of 90 and over to 90+, ZIP codes to three digits, professions to their group
+    keep         as it was
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from ensemble.deidentification.kinds import KINDS, kind_of
+from features.errors import SettingsError
+from features.labels import LabelSet
+
+__all__ = ["RESTRICTED_ZIP3", "STRATEGIES", "Policy", "PolicyOptions"]
+
+STRATEGIES = ("tag", "number", "mask", "remove", "surrogate", "generalise", "keep")
+
+RESTRICTED_ZIP3 = tuple("036 059 063 102 203 556 692 790 821 823 830 831 878 879 884 890 893".split())
+"""The ZIP code areas of 20,000 or fewer people in the census of 2000, which 45 CFR 164.514(b)(2)(i)(B) turns to 000
+(Department of Health and Human Services, Guidance Regarding Methods for De-identification, 2012)."""
+
+_POLICIES = resources.files("ensemble.deidentification") / "policies"
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyOptions:
+    """What the strategies can be told.
+
+    :param keep_weekday: shift dates by whole weeks only.
+    :param shift_days: the greatest number of days by which the dates of a patient are shifted; 7 to 3650.
+    :param age_shift: the greatest number of years by which a surrogate age differs; 1 to 5.
+    :param restricted_zip3: three-digit ZIP code areas with too few people, written 000.
+    :raises SettingsError: if a value is out of its range.
+    """
+
+    keep_weekday: bool = False
+    shift_days: int = 364
+    age_shift: int = 2
+    restricted_zip3: tuple[str, ...] = RESTRICTED_ZIP3
+
+    def __post_init__(self) -> None:
+        for name, low, high in (("shift_days", 7, 3650), ("age_shift", 1, 5)):
+            value = getattr(self, name)
+            if type(value) is not int or not low <= value <= high:
+                raise SettingsError(f"the policy option {name} must be a whole number from {low} to {high}")
+        if type(self.keep_weekday) is not bool:
+            raise SettingsError("the policy option keep_weekday must be true or false")
+        object.__setattr__(self, "restricted_zip3", tuple(map(str, self.restricted_zip3)))
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A strategy for each label.
+
+    :param name: for reports; not part of the digest.
+    :param strategies: label or kind -> strategy.
+    :param overrides: the same; asked before `strategies`.
+    :param default: the strategy of what neither names.
+    :param options: what the strategies can be told.
+    :raises SettingsError: for a strategy that does not exist.
+    """
+
+    name: str = "tag"
+    strategies: Mapping[str, str] = field(default_factory=dict)
+    overrides: Mapping[str, str] = field(default_factory=dict)
+    default: str = "tag"
+    options: PolicyOptions = PolicyOptions()
+
+    def __post_init__(self) -> None:
+        for strategy in (self.default, *self.strategies.values(), *self.overrides.values()):
+            if strategy not in STRATEGIES:
+                raise SettingsError(f"no strategy is named {strategy}; there are {', '.join(STRATEGIES)}")
+
+    @classmethod
+    def named(cls, name: str) -> Policy:
+        """A policy that phistack ships; :raises SettingsError: for a name without one."""
+        if name not in cls.names():
+            raise SettingsError(f"no policy is named {name}; there are {', '.join(cls.names())}, or give a TOML file")
+        return cls._from_table(name, tomllib.loads((_POLICIES / f"{name}.toml").read_text(encoding="utf-8")))
+
+    @staticmethod
+    def names() -> tuple[str, ...]:
+        """The policies that phistack ships."""
+        return tuple(sorted(e.name.removesuffix(".toml") for e in _POLICIES.iterdir() if e.name.endswith(".toml")))
+
+    @classmethod
+    def from_toml(cls, path: Path) -> Policy:
+        """Read a policy file; :raises SettingsError: naming the file and what is wrong in it."""
+        try:
+            return cls._from_table(path.stem, tomllib.loads(path.read_text(encoding="utf-8")))
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, SettingsError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise SettingsError(f"the policy file {path} cannot be used: {reason}") from None
+
+    @classmethod
+    def _from_table(cls, name: str, table: Mapping[str, Any]) -> Policy:
+        _refuse_unknown(table, ("default", "strategies", "options"), "a policy")
+        options = dict(_subtable(table, "options"))
+        _refuse_unknown(options, [f.name for f in fields(PolicyOptions)], "the options of a policy")
+        strategies = {str(label): str(strategy) for label, strategy in _subtable(table, "strategies").items()}
+        return cls(name, strategies, {}, str(table.get("default", "tag")), PolicyOptions(**options))
+
+    def with_overrides(self, overrides: Mapping[str, str]) -> Policy:
+        """The same policy with other strategies for some labels or kinds."""
+        return replace(self, overrides={**self.overrides, **overrides})
+
+    def with_options(self, **options: Any) -> Policy:
+        """The same policy with other options, named as in `PolicyOptions`."""
+        _refuse_unknown(options, [f.name for f in fields(PolicyOptions)], "the options of a policy")
+        return replace(self, options=replace(self.options, **options))
+
+    def strategy(self, label: str, kind: str) -> str:
+        """The strategy of a label that is of a kind of PHI."""
+        for table in (self.overrides, self.strategies):
+            for name in (label, kind):
+                if name in table:
+                    return table[name]
+        return self.default
+
+    def check(self, label_set: LabelSet) -> None:
+        """Refuse a policy that names what is neither a label of the set nor a kind.
+
+        :raises SettingsError: naming the first such name, as a slip of the pen could leave PHI in place.
+        """
+        for name in (*self.strategies, *self.overrides):
+            if name not in label_set and name not in KINDS:
+                raise SettingsError(
+                    f"the policy names {name}, which is neither a label of {label_set.name} nor a kind of PHI; "
+                    f"the kinds are {', '.join(KINDS)}"
+                )
+
+    def uses(self, strategy: str, label_set: LabelSet) -> bool:
+        """Whether any label of the set, or an unknown one, takes the strategy."""
+        used = {self.strategy(label, kind_of(label, label_set.name)) for label in label_set.labels}
+        return strategy in used | {self.strategy("", "OTHER")}
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all that decides the output: equal policies have equal digests, on every machine."""
+        content = {key: value for key, value in asdict(self).items() if key != "name"}
+        return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+def _subtable(table: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = table.get(name, {})
+    if not isinstance(found, Mapping):
+        raise SettingsError(f"{name} must be a table: [{name}]")
+    return found
+
+
+def _refuse_unknown(table: Mapping[str, Any], known: Any, where: str) -> None:
+    unknown = [name for name in table if name not in known]
+    if unknown:
+        raise SettingsError(f"{where} has no entry {unknown[0]}; there are {', '.join(known)}")

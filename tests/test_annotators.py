@@ -1,0 +1,163 @@
+"""Part-of-speech and named-entity columns: NLTK's tagger where its data is, a CoreNLP server played by the test."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from features.annotators import CoreNlpAnnotator, NltkAnnotator, annotators_of
+from features.documents import Document
+from features.errors import MissingResourceError, SettingsError
+from features.table import FeatureSettings, FeatureSpace
+
+NLTK_DATA = Path(__file__).parents[1].parent / "shared" / "nltk_data"
+WORDS = ["She", "saw", "Ann", ".", "Bo", "left"]
+SENTENCES = np.array([0, 4, 6], dtype=np.int32)
+
+Answer = Callable[[str], dict[str, Any]]
+
+
+def one_tag_a_word(sentence: str) -> dict[str, Any]:
+    return {"sentences": [{"tokens": [token(word) for word in sentence.split()]}]}
+
+
+def token(word: str) -> dict[str, Any]:
+    return {"word": word, "originalText": word, "pos": "NNP" if word[0].isupper() else "X", "ner": word.upper()}
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, dict[str, Answer]]]:
+    """A server on this machine that answers in CoreNLP's JSON; its answer can be changed."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    answer: dict[str, Answer] = {"to": one_tag_a_word}
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            text = self.rfile.read(int(self.headers["Content-Length"])).decode("utf-8")
+            body = json.dumps(answer["to"](text)).encode("utf-8")
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+    http = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{http.server_address[1]}", answer
+    finally:
+        http.shutdown()
+        thread.join()
+        http.server_close()
+
+
+def close_connections(annotator: CoreNlpAnnotator) -> None:
+    annotator._tag_sentences.__self__.session.close()  # type: ignore[attr-defined]
+
+
+def test_no_setting_means_no_annotator() -> None:
+    assert annotators_of("", "") == ()
+
+
+def test_settings_choose_annotators() -> None:
+    url = "http://localhost:9000"
+    assert annotators_of("nltk", url) == (NltkAnnotator(), CoreNlpAnnotator(url, "ner"))
+    assert annotators_of(url, "") == (CoreNlpAnnotator(url, "pos"),)
+
+
+@pytest.mark.parametrize(("pos", "ner"), [("spacy", ""), ("", "nltk"), ("localhost:9000", "")])
+def test_other_settings_are_refused(pos: str, ner: str) -> None:
+    with pytest.raises(SettingsError, match="CoreNLP"):
+        annotators_of(pos, ner)
+
+
+@pytest.mark.skipif(not (NLTK_DATA / "taggers").is_dir(), reason="the tagger's data is not beside the checkout")
+def test_nltk_tags_english(monkeypatch: pytest.MonkeyPatch) -> None:
+    nltk_data = pytest.importorskip("nltk.data")
+    monkeypatch.setattr(nltk_data, "path", [str(NLTK_DATA)])
+    tags = NltkAnnotator().columns(WORDS, SENTENCES)["pos"]
+    assert tags == ["PRP", "VBD", "NNP", ".", "NNP", "VBD"]
+
+
+@pytest.mark.skipif(not (NLTK_DATA / "taggers").is_dir(), reason="the tagger's data is not beside the checkout")
+def test_a_feature_table_holds_the_tags(monkeypatch: pytest.MonkeyPatch) -> None:
+    nltk_data = pytest.importorskip("nltk.data")
+    monkeypatch.setattr(nltk_data, "path", [str(NLTK_DATA)])
+    space = FeatureSpace(FeatureSettings(pos="nltk"))
+    [table, empty] = space.fit([Document("a", "She saw Ann.\nBo left"), Document("b", "")])
+    assert [space.values("pos")[i] for i in table.column("pos")] == ["PRP", "VBD", "NNP", ".", "NNP", "VBD"]
+    assert len(empty) == 0
+
+
+def test_absent_data_is_one_sentence_with_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nltk_data = pytest.importorskip("nltk.data")
+    monkeypatch.setattr(nltk_data, "path", [str(tmp_path)])
+    with pytest.raises(MissingResourceError) as caught:
+        NltkAnnotator().columns(WORDS, SENTENCES)
+    assert "python -m nltk.downloader averaged_perceptron_tagger_eng" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("column", "tags"),
+    [
+        ("pos", ["NNP", "X", "NNP", ".", "NNP", "X"]),
+        ("ner", ["SHE", "SAW", "ANN", ".", "BO", "LEFT"]),
+    ],
+)
+def test_a_server_tags_the_given_tokens(server: tuple[str, dict[str, Answer]], column: str, tags: list[str]) -> None:
+    url, answer = server
+    asked: list[str] = []
+
+    def remember(sentence: str) -> dict[str, Any]:
+        asked.append(sentence)
+        reply = one_tag_a_word(sentence)
+        for word in reply["sentences"][0]["tokens"]:
+            word["pos"] = "." if word["word"] == "." else word["pos"]
+        return reply
+
+    answer["to"] = remember
+    annotator = CoreNlpAnnotator(url, column)
+    assert annotator.columns(WORDS, SENTENCES) == {column: tags}
+    assert asked == ["She saw Ann .", "Bo left"]
+    close_connections(annotator)
+
+
+def test_no_sentence_asks_nothing() -> None:
+    assert CoreNlpAnnotator("http://127.0.0.1:9", "pos").columns([], np.zeros(1, dtype=np.int32)) == {"pos": []}
+
+
+def test_a_token_that_the_server_cuts_gets_the_tag_of_its_first_part(server: tuple[str, dict[str, Answer]]) -> None:
+    url, answer = server
+    answer["to"] = lambda sentence: {"sentences": [{"tokens": [token(c) for c in sentence if c != " "]}]}
+    annotator = CoreNlpAnnotator(url, "pos")
+    assert annotator.columns(["Ann", "left"], np.array([0, 2], dtype=np.int32)) == {"pos": ["NNP", "X"]}
+    close_connections(annotator)
+
+
+@pytest.mark.parametrize(
+    "reply", [{"sentences": [{"tokens": [token("other")]}]}, {"sentences": []}, {}, {"sentences": [{"tokens": [{}]}]}]
+)
+def test_an_answer_that_does_not_fit_is_an_error(server: tuple[str, dict[str, Answer]], reply: dict[str, Any]) -> None:
+    url, answer = server
+    answer["to"] = lambda sentence: reply
+    annotator = CoreNlpAnnotator(url, "pos")
+    with pytest.raises(MissingResourceError) as caught:
+        annotator.columns(["secretname", "left"], np.array([0, 2], dtype=np.int32))
+    assert "secretname" not in str(caught.value)
+    close_connections(annotator)
+
+
+def test_a_server_that_is_not_there_is_one_sentence_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    annotator = CoreNlpAnnotator("http://127.0.0.1:9", "ner")
+    with pytest.raises(MissingResourceError, match="StanfordCoreNLPServer"):
+        annotator.columns(WORDS, SENTENCES)

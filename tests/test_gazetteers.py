@@ -1,0 +1,115 @@
+"""Word lists from Faker and Babel, and the tokens that they mark."""
+
+import json
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from features.errors import BundleError
+from features.gazetteers import GAZETTEER_COLUMNS, Gazetteers
+from features.table import COLUMN_GROUPS
+from features.tokens import Tokeniser
+from features.word_columns import LANGUAGES
+
+SMALL = Gazetteers(
+    {
+        "first_name": frozenset({("jose",), ("ann",)}),
+        "city": frozenset({("san",), ("san", "jose"), ("san", "jose", "del", "monte"), ("del", "rio")}),
+    }
+)
+
+
+def columns(gazetteers: Gazetteers, text: str) -> dict[str, list[str]]:
+    starts, ends = Tokeniser()(text)
+    return gazetteers.columns([text[a:b].lower() for a, b in zip(starts, ends, strict=True)])
+
+
+def test_columns_are_those_of_the_feature_set() -> None:
+    assert COLUMN_GROUPS["gazetteers"] == GAZETTEER_COLUMNS
+
+
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
+def test_every_language_has_lists(language: str) -> None:
+    entries = Gazetteers.of_language(language).entries
+    assert all(entries[column] for column in GAZETTEER_COLUMNS if (language, column) != ("no", "region"))
+    assert len(entries["country"]) > 200 and len(entries["month"]) >= 12 and len(entries["weekday"]) >= 7
+
+
+def test_an_unknown_language_has_empty_lists() -> None:
+    gazetteers = Gazetteers.of_language("xx")
+    assert gazetteers.columns(["madrid"]) == {column: [""] for column in GAZETTEER_COLUMNS}
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "column", "values"),
+    [
+        ("es", "José García", "first_name", "B -"),
+        ("es", "José García", "last_name", "- B"),
+        ("es", "nace en enero", "month", "- - B"),
+        ("es", "el lunes", "weekday", "- B"),
+        ("es", "Estados Unidos y España", "country", "B I - B"),
+        ("en", "in North Carolina", "region", "- B I"),
+        ("en", "on Tuesday", "weekday", "- B"),
+        ("de", "in München", "city", "- B"),
+        ("nl", "te Amsterdam", "city", "- B"),
+    ],
+)
+def test_known_words_are_marked(language: str, text: str, column: str, values: str) -> None:
+    found = columns(Gazetteers.of_language(language), text)[column]
+    assert found == [value.replace("-", "") for value in values.split()]
+
+
+def test_the_longest_entry_wins_and_entries_do_not_overlap() -> None:
+    assert columns(SMALL, "San José del Monte")["city"] == ["B", "I", "I", "I"]
+    assert columns(SMALL, "San José del Rio")["city"] == ["B", "I", "B", "I"]
+    assert columns(SMALL, "San Bo")["city"] == ["B", ""]
+
+
+def test_an_entry_at_the_end_is_not_completed_by_nothing() -> None:
+    assert columns(SMALL, "del")["city"] == [""]
+
+
+@pytest.mark.parametrize("spelling", ["José", "JOSE", "jose", "José"])
+def test_accents_and_case_do_not_count(spelling: str) -> None:
+    assert columns(SMALL, spelling)["first_name"] == ["B"]
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+def test_no_entry_is_short_or_a_function_word(language: str) -> None:
+    entries = Gazetteers.of_language(language).entries
+    joined = {" ".join(entry) for found in entries.values() for entry in found}
+    assert all(len(entry) >= 3 for entry in joined)
+    assert joined.isdisjoint({"the", "and", "los", "del", "para"})
+
+
+def test_lists_survive_json() -> None:
+    for gazetteers in (SMALL, Gazetteers.of_language("es"), Gazetteers()):
+        assert Gazetteers.from_dict(json.loads(json.dumps(gazetteers.to_dict()))) == gazetteers
+
+
+@pytest.mark.parametrize("state", [{"city": "madrid"}, {"city": [1]}, {"city": [""]}, {"town": ["madrid"]}])
+def test_a_damaged_state_is_refused(state: dict[str, object]) -> None:
+    with pytest.raises(BundleError, match="gazetteer"):
+        Gazetteers.from_dict(state)
+
+
+def test_repr_is_short() -> None:
+    assert "jose" not in repr(SMALL)
+
+
+@given(st.lists(st.sampled_from(["san", "jose", "del", "monte", "rio", "x"]), max_size=12))
+def test_marked_tokens_are_entries(words: list[str]) -> None:
+    """Every stretch `B I I` spells an entry, and no entry is left where nothing is marked."""
+    marks = SMALL.columns(words)["city"]
+    position = 0
+    while position < len(words):
+        end = position + 1
+        while end < len(words) and marks[end] == "I":
+            end += 1
+        if marks[position]:
+            assert marks[position] == "B" and tuple(words[position:end]) in SMALL.entries["city"]
+        position = end
+    for a, b in product(range(len(words)), range(len(words) + 1)):
+        assert tuple(words[a:b]) not in SMALL.entries["city"] or any(marks[a:b])

@@ -1,0 +1,327 @@
+"""The unified feature set: values of its columns on notes, tables that stay equal when saved, unseen values."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from features.documents import Document, Span
+from features.errors import BundleError, SettingsError
+from features.layout_columns import LAYOUT_COLUMNS, Layout
+from features.sentences import sentence_starts
+from features.table import COLUMN_GROUPS, FeatureSettings, FeatureSpace, FeatureTable
+from features.tokens import Tokeniser
+from features.vocabulary import Vocabulary
+from features.word_columns import LANGUAGES, WORD_COLUMNS, values_of
+
+NOTE = (
+    "\ufeffNombre: Ana.\r\nApellidos: Rivera Bueno.\r\nEdad: 70 años Sexo: M.\r\nANTECEDENTES\r\nLa Sra. Rivera fuma."
+)
+SPANS = (Span(9, 12, "NAME"), Span(26, 38, "NAME"))
+NOTES = [Document("1-01", NOTE, SPANS), Document("1-02", "Rivera, 𝐀na 😀 (12/03/2081"), Document("2-01", "")]
+TEXTS = st.text(st.one_of(st.sampled_from("aB9 é\u0301\n\r:.(\ufeff😀"), st.characters(exclude_categories=["Cs"])))
+
+
+@pytest.fixture(scope="module")
+def space() -> FeatureSpace:
+    fitted = FeatureSpace(FeatureSettings(language="es"))
+    fitted.fit(NOTES)
+    return fitted
+
+
+def read(table: FeatureTable, column: str) -> list[str]:
+    values = table.space.values(column)
+    return [values[number] for number in table.column(column)]
+
+
+def layout_of(text: str) -> Layout:
+    offsets = Tokeniser()(text)
+    return Layout(text, offsets[0].tolist(), offsets[1].tolist(), sentence_starts(text, offsets))
+
+
+def marked(text: str, column: str) -> dict[str, str]:
+    """The last value of a layout column for each word."""
+    layout = layout_of(text)
+    return dict(zip(layout.words, LAYOUT_COLUMNS[column](layout), strict=True))
+
+
+# Words
+
+
+@pytest.mark.parametrize(
+    ("word", "column", "value"),
+    [
+        ("Smith12", "shape", "Aaaaa00"),
+        ("Smith12", "short_shape", "Aa0"),
+        ("Smith12", "pattern", "smith00"),
+        ("Smith12", "has_digit", "1"),
+        ("MADRID", "all_upper", "1"),
+        ("A", "all_upper", ""),
+        ("McDonald", "has_upper", "1"),
+        ("Ana", "starts_upper", "1"),
+        ("7", "number", "month"),
+        ("31", "number", "day"),
+        ("99", "number", "two"),
+        ("2081", "number", "year"),
+        ("9999", "number", "digits4"),
+        ("123456789012345678901234567890", "number", "digits12"),
+        ("x", "number", ""),
+        ("-", "punctuation", "-"),
+        ("😀", "punctuation", "😀"),
+        ("ab", "prefix3", ""),
+        ("ABCD", "prefix3", "abc"),
+        ("ABCD", "suffix3", "bcd"),
+        ("corriendo", "stem", "corr"),
+    ],
+)
+def test_word_columns(word: str, column: str, value: str) -> None:
+    assert values_of(word, "es")[column] == value
+
+
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
+@given(word=st.text(min_size=1, max_size=20))
+def test_any_word_has_every_column(word: str, language: str) -> None:
+    values = values_of(word, language)
+    assert set(values) == {*WORD_COLUMNS, "stem"}
+    assert values["word"] == word
+
+
+def test_a_language_without_a_stemmer_stems_to_the_lower_case_word() -> None:
+    assert values_of("Running", "xx")["stem"] == "running"
+
+
+# Layout
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "values"),
+    [
+        ("Apellidos: Rivera Bueno.", "key", {"Apellidos": "", "Rivera": "apellidos", "Bueno": "apellidos"}),
+        ("Edad: 70 años Sexo: M", "key", {"70": "edad", "años": "edad", "M": "sexo"}),
+        ("seen the Referring Doctor: Li", "key", {"Li": "doctor"}),
+        ("12: x", "key", {"x": ""}),
+        ("a: b\nc", "key", {"b": "a", "c": ""}),
+        ("A: b c d", "key_distance", {"b": "1", "c": "2", "d": "3"}),
+        ("HISTORY\nsmokes", "section", {"HISTORY": "history", "smokes": "history"}),
+        ("Plan: rest\nhome", "section", {"rest": "plan", "home": "plan"}),
+        ("Bob\nis here", "line_start", {"Bob": "Aa", "is": "a", "here": ""}),
+        ("Bob\nis here", "line_end", {"Bob": "1", "is": "", "here": "1"}),
+        ("a  b\nc-d", "space_before", {"a": "", "b": "wide", "c": "line", "-": "", "d": ""}),
+        ("is it?", "end_mark", {"is": "?", "?": "?"}),
+        ("(a b", "unmatched_bracket", {"a": "1"}),
+        ("(a)", "unmatched_bracket", {"a": ""}),
+        ("Bo bo x", "times_in_document", {"Bo": "2", "x": "1"}),
+        ("Name: Rivera\nthen Rivera came", "key_in_document", {"then": "", "Rivera": "name"}),
+    ],
+)
+def test_layout_columns(text: str, column: str, values: dict[str, str]) -> None:
+    found = marked(text, column)
+    assert {word: found[word] for word in values} == values
+
+
+@pytest.mark.parametrize("column", sorted(LAYOUT_COLUMNS))
+@given(text=TEXTS)
+@settings(max_examples=30)
+def test_any_text_has_one_value_a_token(text: str, column: str) -> None:
+    layout = layout_of(text)
+    assert len(LAYOUT_COLUMNS[column](layout)) == len(layout)
+
+
+def test_all_line_ends_part_lines() -> None:
+    assert len(layout_of("a\nb\r\nc\rd").lines) == 4
+
+
+# Vocabulary
+
+
+def test_a_vocabulary_counts_up_and_freezes() -> None:
+    vocabulary = Vocabulary()
+    assert vocabulary.ids(["b", "a", "b"]).tolist() == [1, 2, 1]
+    assert vocabulary.freeze().ids(["a", "c", "b"]).tolist() == [2, 0, 1]
+    assert len(vocabulary) == 3
+    assert Vocabulary(vocabulary.values).freeze().ids(["b", "a", "c"]).tolist() == [1, 2, 0]
+
+
+def test_the_name_of_the_unseen_value_is_a_value_like_others() -> None:
+    vocabulary = Vocabulary()
+    unseen = vocabulary.values[0]
+    assert vocabulary.id(unseen) == 1
+    assert Vocabulary(vocabulary.values).freeze().id(unseen) == 1
+
+
+# Tables
+
+
+def test_a_table_has_a_row_a_token_and_a_column_a_name(space: FeatureSpace) -> None:
+    for document in NOTES:
+        table = space.table(document)
+        assert table.ids.shape == (len(table), len(space.columns)) == (len(table.words), len(space.columns))
+        assert table.ids.dtype == np.int32
+
+
+def test_values_are_read_back(space: FeatureSpace) -> None:
+    table = space.table(NOTES[0])
+    words = read(table, "word")
+    assert words == table.words
+    assert words[:4] == ["\ufeff", "Nombre", ":", "Ana"]
+    assert read(table, "key")[words.index("Rivera")] == "apellidos"
+    assert read(table, "section")[-2] == "antecedentes"
+    assert read(table, "first_name")[words.index("Ana")] == "B"
+
+
+def test_training_tables_are_those_of_later_reading() -> None:
+    space = FeatureSpace(FeatureSettings(language="es"))
+    for trained, again in zip(space.fit(NOTES), space.tables(NOTES), strict=True):
+        assert np.array_equal(trained.ids, again.ids) and trained.ids.all()
+
+
+def test_a_value_unseen_in_training_has_the_id_zero(space: FeatureSpace) -> None:
+    table = space.table(Document("3-01", "Zacarías: Ana"))
+    assert table.column("word")[0] == 0 and table.column("word")[2] != 0
+    assert table.column("key")[2] == 0
+    assert table.column("starts_upper").all()
+
+
+def test_an_empty_note_has_an_empty_table(space: FeatureSpace) -> None:
+    table = space.table(Document("3-02", ""))
+    assert table.ids.shape == (0, len(space.columns))
+    assert table.sentences.tolist() == [0]
+    assert table.tags() == [] and table.spans([]) == []
+
+
+def test_a_space_fitted_to_no_notes_reads_notes() -> None:
+    space = FeatureSpace()
+    assert space.fit([]) == []
+    assert not space.table(Document("a", "Ann")).ids.any()
+
+
+def test_gold_tags_and_back(space: FeatureSpace) -> None:
+    for scheme in ("BIO", "BIOES"):
+        counts: Counter[str] = Counter()
+        table = space.table(NOTES[0])
+        assert table.spans(table.tags(scheme=scheme, counts=counts), scheme=scheme) == list(SPANS)
+        assert not +counts
+
+
+@pytest.mark.parametrize(
+    "feature_settings",
+    [
+        FeatureSettings(language="es"),
+        FeatureSettings(language="en", tokeniser="zhao", byte_pairs=20, split_lines=False),
+        FeatureSettings(language="sv", without=("gazetteers", "layout")),
+    ],
+    ids=["spanish", "byte pairs", "without"],
+)
+def test_a_saved_space_reads_equal_tables(feature_settings: FeatureSettings, tmp_path: Path) -> None:
+    space = FeatureSpace(feature_settings)
+    space.fit(NOTES)
+    space.save(tmp_path)
+    again = FeatureSpace.load(tmp_path)
+    assert again.settings == space.settings
+    unseen = Document("9", "Ana Rivera\nnueva: Zzyzx 70")
+    for one, other in zip(space.tables([*NOTES, unseen]), again.tables([*NOTES, unseen]), strict=True):
+        assert np.array_equal(one.ids, other.ids) and np.array_equal(one.sentences, other.sentences)
+        assert all(np.array_equal(a, b) for a, b in zip(one.offsets, other.offsets, strict=True))
+
+
+def test_the_order_of_reading_does_not_matter(space: FeatureSpace) -> None:
+    forward = space.tables(NOTES)
+    backward = space.tables(NOTES[::-1])[::-1]
+    assert all(np.array_equal(a.ids, b.ids) for a, b in zip(forward, backward, strict=True))
+
+
+def test_fitting_again_starts_anew() -> None:
+    space = FeatureSpace()
+    first = space.fit([Document("a", "one two")])
+    second = space.fit([Document("b", "two one")])
+    assert first[0].column("word").tolist() == second[0].column("word").tolist() == [1, 2]
+    assert space.values("word")[1:] == ["two", "one"]
+
+
+@given(st.lists(TEXTS, max_size=3))
+@settings(max_examples=25, deadline=None)
+def test_any_notes_give_tables(texts: list[str]) -> None:
+    space = FeatureSpace(FeatureSettings(without=("gazetteers",)))
+    tables = space.fit([Document(str(i), text) for i, text in enumerate(texts)])
+    for text, table in zip(texts, tables, strict=True):
+        assert "".join(table.words) == "".join(text.split())
+        assert (table.ids > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("texts", "split"), [(["ab\ncd"], False), (["abcd"], True), ([], True), (["abcd"] * 400 + ["ab\ncd"], True)]
+)
+def test_spans_over_line_ends_join_lines(texts: list[str], split: bool) -> None:
+    space = FeatureSpace()
+    space.fit([Document(str(i), text, (Span(0, len(text), "A"),)) for i, text in enumerate(texts)])
+    assert space.split_lines_ is split
+
+
+def test_groups_name_all_columns_once() -> None:
+    names = [name for names in COLUMN_GROUPS.values() for name in names]
+    assert len(names) == len(set(names))
+    assert set(names) >= {*WORD_COLUMNS, *LAYOUT_COLUMNS, "stem"}
+    without = FeatureSettings(without=tuple(set(COLUMN_GROUPS) - {"affixes"}))
+    assert set(without.columns) == set(COLUMN_GROUPS["affixes"])
+
+
+def test_tagging_columns_are_there_only_on_request() -> None:
+    assert "pos" not in FeatureSettings().columns
+    assert "pos" in FeatureSettings(pos="nltk").columns
+
+
+@pytest.mark.parametrize("wrong", [{"language": "xx"}, {"tokeniser": "bert"}, {"without": ("colour",)}])
+def test_settings_that_cannot_work_are_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(SettingsError):
+        FeatureSettings(**wrong)  # type: ignore[arg-type]
+
+
+def test_byte_pairs_without_zhao_are_refused() -> None:
+    with pytest.raises(SettingsError, match="zhao"):
+        FeatureSpace(FeatureSettings(byte_pairs=10)).fit(NOTES)
+
+
+def test_a_column_that_is_not_there_is_refused(space: FeatureSpace) -> None:
+    with pytest.raises(SettingsError, match="pos"):
+        space.table(NOTES[0]).column("pos")
+
+
+@pytest.mark.parametrize("damage", ["", "[]", "{}", '{"settings": {"colour": 1}}', "null", '{"settings": 3}'])
+def test_a_damaged_file_is_refused(damage: str, tmp_path: Path) -> None:
+    (tmp_path / "features.json").write_text(damage, encoding="utf-8")
+    with pytest.raises(BundleError):
+        FeatureSpace.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("settings", {"language": "xx"}),
+        ("settings", {"tokeniser": "bert"}),
+        ("byte_pairs", [["a"]]),
+        ("gazetteers", {"city": 3}),
+        ("gazetteers", 3),
+        ("vocabularies", {}),
+        ("vocabularies", None),
+    ],
+)
+def test_a_tampered_file_is_refused(key: str, value: object, space: FeatureSpace, tmp_path: Path) -> None:
+    space.save(tmp_path)
+    state = json.loads((tmp_path / "features.json").read_text(encoding="utf-8"))
+    (tmp_path / "features.json").write_text(json.dumps(state | {key: value}), encoding="utf-8")
+    with pytest.raises(BundleError):
+        FeatureSpace.load(tmp_path)
+
+
+def test_no_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BundleError):
+        FeatureSpace.load(tmp_path)
+
+
+def test_repr_shows_no_text(space: FeatureSpace) -> None:
+    shown = repr(space.table(NOTES[0])) + repr(space)
+    assert "Rivera" not in shown and "1-01" in shown

@@ -1,0 +1,188 @@
+"""Tokens, byte pairs and sentences: what they cover, and where they end."""
+
+import itertools
+import re
+import unicodedata
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from features.byte_pairs import BytePairs
+from features.errors import SettingsError
+from features.sentences import count_sentences, sentence_starts
+from features.tokens import TOKENISERS, Tokeniser, camel_case_pieces
+
+TEXTS = st.text(
+    st.one_of(
+        st.sampled_from("aAbBéÑ0 19.:-/()\n\r\t\u00a0\ufeff\u0301\u200b😀𝐀٣²½ªº"),
+        st.characters(exclude_categories=["Cs"]),
+    ),
+    max_size=80,
+)
+PAIRS = BytePairs.train({"hospital": 9, "hospice": 4, "spice": 1, "care": 5}, n_merges=10)
+ALL = [Tokeniser("liu"), Tokeniser("zhao"), Tokeniser("zhao", PAIRS)]
+
+
+def words(text: str, tokenise: Tokeniser) -> list[str]:
+    starts, ends = tokenise(text)
+    return [text[a:b] for a, b in zip(starts, ends, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("text", "liu", "zhao"),
+    [
+        ("48-year-old in HealthCare", "48 - year - old in HealthCare", "48 - year - old in Health Care"),
+        ("MRISmith MADRID McDonald", "MRISmith MADRID McDonald", "MRI Smith MADRID Mc Donald"),
+        ("12/03/2081", "12 / 03 / 2081", "12 / 03 / 2081"),
+        ("a_b__", "a _ b _ _", "a _ b _ _"),
+        ("x\u0301y 50mg", "x\u0301y 50 mg", "x\u0301y 50 mg"),
+        ("", "", ""),
+        (" \r\n\t", "", ""),
+    ],
+)
+def test_examples(text: str, liu: str, zhao: str) -> None:
+    assert words(text, Tokeniser("liu")) == liu.split()
+    assert words(text, Tokeniser("zhao")) == zhao.split()
+
+
+@pytest.mark.parametrize("tokenise", ALL, ids=["liu", "zhao", "byte pairs"])
+@given(text=TEXTS)
+def test_tokens_cover_all_but_blanks_and_never_overlap(text: str, tokenise: Tokeniser) -> None:
+    starts, ends = (offsets.tolist() for offsets in tokenise(text))
+    assert all(a < b for a, b in zip(starts, ends, strict=True))
+    assert all(b <= a for b, a in zip(ends, starts[1:], strict=False))
+    covered = {i for a, b in zip(starts, ends, strict=True) for i in range(a, b)}
+    assert covered == {i for i, c in enumerate(text) if not c.isspace()}
+
+
+@given(text=TEXTS)
+def test_zhao_only_splits_the_tokens_of_liu(text: str) -> None:
+    liu, zhao, pairs = (tokenise(text) for tokenise in ALL)
+    for coarse, fine in ((liu, zhao), (zhao, pairs)):
+        assert set(coarse[0].tolist()) <= set(fine[0].tolist())
+        assert set(coarse[1].tolist()) <= set(fine[1].tolist())
+
+
+@given(text=st.text("abcXYZ é\u0301\u0308ñ", max_size=40))
+def test_no_token_begins_with_an_accent_of_the_letter_before(text: str) -> None:
+    for tokenise in ALL[:2]:
+        for start in tokenise(text)[0].tolist():
+            assert not (start and text[start - 1].isalpha() and unicodedata.combining(text[start]))
+
+
+def test_byte_order_mark_and_line_ends_stay_in_the_offsets() -> None:
+    text = "\ufeffName: Ann\r\nBo 😀 Li"
+    assert [text[a:b] for a, b in zip(*Tokeniser()(text), strict=True)] == [
+        "\ufeff", "Name", ":", "Ann", "Bo", "😀", "Li",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["", "Liu", "bert"])
+def test_other_tokenisers_are_refused(name: str) -> None:
+    with pytest.raises(SettingsError, match="liu, zhao"):
+        Tokeniser(name)
+
+
+def test_byte_pairs_belong_to_zhao() -> None:
+    with pytest.raises(SettingsError, match="zhao"):
+        Tokeniser("liu", PAIRS)
+    assert TOKENISERS == ("liu", "zhao")
+
+
+@given(st.text("abABéÉ", min_size=1, max_size=12))
+def test_camel_case_pieces_join_to_the_word(word: str) -> None:
+    pieces = camel_case_pieces(word)
+    assert "".join(pieces) == word
+    assert all(pieces)
+
+
+def test_byte_pairs_learn_the_pair_that_occurs_most_and_then_the_first_in_order() -> None:
+    assert BytePairs.train({"ab": 3, "cd": 3, "ef": 9}, n_merges=3).merges == (("e", "f"), ("a", "b"), ("c", "d"))
+    assert BytePairs.train({"ab": 1}, n_merges=3).merges == ()
+    assert BytePairs.train({}, n_merges=3).merges == ()
+
+
+def test_byte_pairs_split_as_documented() -> None:
+    pairs = BytePairs.train({"hospital": 9, "hospice": 4, "spice": 1}, n_merges=10)
+    assert pairs.split("hospital") == ("hospital",)
+    assert "".join(pairs.split("hospitable")) == "hospitable"
+    assert pairs.split("xyz") == ("x", "y", "z")
+
+
+def count_pairs(words: dict[str, list[str]], times: dict[str, int]) -> Counter[tuple[str, str]]:
+    counts: Counter[tuple[str, str]] = Counter()
+    for word, pieces in words.items():
+        for pair in itertools.pairwise(pieces):
+            counts[pair] += times[word]
+    return counts
+
+
+@given(st.dictionaries(st.text("ab", min_size=1, max_size=8), st.integers(1, 5), max_size=8), st.integers(0, 8))
+def test_byte_pairs_learn_what_counting_anew_each_time_learns(times: dict[str, int], n_merges: int) -> None:
+    """The oracle is the algorithm of Sennrich 2016 as printed: all pairs are counted again after each merge."""
+    words = {word: list(word) for word in times}
+    merges: list[tuple[str, str]] = []
+    for _ in range(n_merges):
+        counts = count_pairs(words, times)
+        best = min(counts, key=lambda pair: (-counts[pair], pair), default=None)
+        if best is None or counts[best] < 2:
+            break
+        merges.append(best)
+        for word, pieces in words.items():
+            words[word] = merge(pieces, best)
+    assert BytePairs.train(times, n_merges=n_merges).merges == tuple(merges)
+
+
+def merge(pieces: list[str], pair: tuple[str, str]) -> list[str]:
+    for i in range(len(pieces) - 1):
+        if (pieces[i], pieces[i + 1]) == pair:
+            return [*pieces[:i], pieces[i] + pieces[i + 1], *merge(pieces[i + 2 :], pair)]
+    return pieces
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("", []),
+        ("One. Two", ["One.", "Two"]),
+        ("Seen by Dr. Smith. Stable", ["Seen by Dr. Smith.", "Stable"]),
+        ("J. Smith was seen. 3 days", ["J. Smith was seen.", "3 days"]),
+        ("pain 5.2 and more", ["pain 5.2 and more"]),
+        ("Is it? yes", ["Is it? yes"]),
+        ("line one\nline two\r\nline three\rfour", ["line one", "line two", "line three", "four"]),
+    ],
+)
+def test_sentence_examples(text: str, sentences: list[str]) -> None:
+    offsets = Tokeniser()(text)
+    bounds = sentence_starts(text, offsets).tolist()
+    starts, ends = offsets
+    found = [text[starts[a] : ends[b - 1]] for a, b in itertools.pairwise(bounds)]
+    assert found == sentences
+    assert count_sentences(text) == len(sentences)
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_joined_lines_end_at_an_empty_line(line_end: str) -> None:
+    text = line_end.join(["12 elm street", "boston", "", "she"])
+    assert sentence_starts(text, Tokeniser()(text), split_lines=False).tolist() == [0, 4, 5]
+
+
+@given(TEXTS, st.booleans())
+def test_sentences_cut_all_tokens_into_stretches_that_are_not_empty(text: str, split_lines: bool) -> None:
+    offsets = Tokeniser()(text)
+    bounds = sentence_starts(text, offsets, split_lines=split_lines).tolist()
+    assert bounds[0] == 0 and bounds[-1] == len(offsets[0])
+    assert all(a < b for a, b in itertools.pairwise(bounds))
+
+
+def test_no_sentence_is_longer_than_two_hundred_tokens() -> None:
+    bounds = sentence_starts("a " * 1000, Tokeniser()("a " * 1000)).tolist()
+    assert max(b - a for a, b in itertools.pairwise(bounds)) == 200
+
+
+def test_a_long_text_without_blanks_is_tokenised_quickly() -> None:
+    text = "aé\u0301" * 50_000
+    assert len(Tokeniser()(text)[0]) == 1
+    assert re.fullmatch(r"\S+", text)
