@@ -88,7 +88,16 @@ def _annotate_seconds(notes: Path, out: Path) -> float:
     """Wall-clock seconds of the whole command on the dev notes."""
     load_bundle(out / "engine")
     target = out / f"annotated-{time.time_ns()}"
-    command = [sys.executable, "-m", "ensemble.cli", "annotate", str(notes), str(target), "--model", str(out / "engine")]
+    command = [
+        sys.executable,
+        "-m",
+        "ensemble.cli",
+        "annotate",
+        str(notes),
+        str(target),
+        "--model",
+        str(out / "engine"),
+    ]
     begin = time.perf_counter()
     subprocess.run(command, check=True)
     return time.perf_counter() - begin
@@ -111,8 +120,8 @@ def write_readme(results: Mapping[str, Any]) -> None:
     seconds = results["seconds"]
     lines += [
         "",
-        f"Measured {results['date']}, settings {results['settings']}: training {seconds['training'] / 60:.0f} minutes on "
-        f"2 cores, `annotate` on the {results['documents']['dev']} dev notes "
+        f"Measured {results['date']}, settings {results['settings']}: training {seconds['training'] / 60:.0f} minutes "
+        f"on 2 cores, `annotate` on the {results['documents']['dev']} dev notes "
         f"{seconds['annotate dev, load included']:.0f} s with load.",
     ]
     readme = ROOT / "README.md"

@@ -8,8 +8,8 @@
     submodels/NAME/       native CRF file, arrays, rules and patterns as text
     stacker/              the SVM as arrays
 
-Nothing in a bundle is code and nothing is unpickled. A bundle is refused if a file is missing, changed or not listed, if
-its protocol is not ours, or if the self-test does not come out as it did.
+Nothing in a bundle is code and nothing is unpickled. A bundle is refused if a file is missing, changed or not listed,
+if its protocol is not ours, or if the self-test does not come out as it did.
 """
 
 from __future__ import annotations
@@ -179,9 +179,7 @@ def _close(expected: list[list[Any]], found: list[list[Any]]) -> bool:
 
 def _read_engine(folder: Path, manifest: Mapping[str, Any]) -> Engine:
     state = json.loads((folder / "label_set.json").read_text(encoding="utf-8"))
-    label_set = LabelSet(
-        state["name"], state["categories"], frozenset(state["hipaa_labels"]), state["language"]
-    )
+    label_set = LabelSet(state["name"], state["categories"], frozenset(state["hipaa_labels"]), state["language"])
     space = FeatureSpace.load(folder / "features")
     models = [submodel_class(kind).load(folder / "submodels" / name, space) for name, kind in manifest["kinds"].items()]
     return Engine(label_set, space, models, Stacker.load(folder / "stacker"))

@@ -1,7 +1,8 @@
 """The command `phistack`.
 
-Every command ends with status 0 only if it did all that it was asked. What goes wrong is one sentence on standard error,
-never a traceback and never a patient's text. Heavy imports happen inside the commands, so that `--help` is quick.
+Every command ends with status 0 only if it did all that it was asked. What goes wrong is one sentence on standard
+error, never a traceback and never a patient's text. Heavy imports happen inside the commands, so that `--help` is
+quick.
 """
 
 from __future__ import annotations
@@ -10,11 +11,18 @@ import logging
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from features.errors import PhistackError, SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import Console
+
+    from features.documents import Document
 
 __all__ = ["app", "main"]
 
@@ -27,13 +35,21 @@ app = typer.Typer(
 )
 
 CorpusPath = Annotated[Path, typer.Argument(help="A folder or file of notes, in any known format.", show_default=False)]
-Model = Annotated[Path, typer.Option("--model", help="The trained engine: a bundle folder or .zip.", show_default=False)]
+Model = Annotated[
+    Path, typer.Option("--model", help="The trained engine: a bundle folder or .zip.", show_default=False)
+]
 Labels = Annotated[
     str, typer.Option("--label-set", help="i2b2-2014, ngrid-2016, meddocan or nut; otherwise recognised.")
 ]
 Unknown = Annotated[
     bool, typer.Option("--accept-unknown-labels", help="Take labels that the label set does not have, as they are.")
 ]
+Config = Annotated[Path | None, typer.Option("--config", help="A TOML file of settings.", show_default=False)]
+Cache = Annotated[
+    Path | None, typer.Option("--cache", help="A folder for fold predictions.", show_default=False)
+]
+JsonFile = Annotated[Path | None, typer.Option("--json", help="Write all figures there.", show_default=False)]
+Page = Annotated[Path | None, typer.Option("--html", help="Write a page that shows the notes.", show_default=False)]
 Seed = Annotated[int, typer.Option("--seed", help="Of every random choice.")]
 Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Parallel processes; the result is the same.")]
 
@@ -91,11 +107,15 @@ def convert(
 def train(
     corpus_path: CorpusPath,
     model: Model,
-    config: Annotated[Path | None, typer.Option("--config", help="A TOML file of settings.", show_default=False)] = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", help="A TOML file of settings.", show_default=False)
+    ] = None,
     submodels: Annotated[str, typer.Option(help="Names joined by commas: regex,tbed,crf,blstm.")] = "",
     language: Annotated[str, typer.Option(help="ISO 639-1 code; otherwise that of the label set.")] = "",
     folds: Annotated[int | None, typer.Option(help="Parts for out-of-fold prediction.", show_default="5")] = None,
-    cache: Annotated[Path | None, typer.Option(help="Keep fold predictions in this folder.", show_default=False)] = None,
+    cache: Annotated[
+        Path | None, typer.Option(help="Keep fold predictions in this folder.", show_default=False)
+    ] = None,
     label_set: Labels = "",
     accept_unknown_labels: Unknown = False,
     jobs: Jobs = 2,
@@ -146,7 +166,9 @@ def annotate(
 def evaluate(
     gold: Annotated[Path, typer.Argument(help="The annotated notes.", show_default=False)],
     system: Annotated[Path, typer.Argument(help="The same notes as a system annotated them.", show_default=False)],
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write all figures there.", show_default=False)] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write all figures there.", show_default=False)
+    ] = None,
     label_set: Labels = "",
     accept_unknown_labels: Unknown = False,
     allow_missing: Annotated[bool, typer.Option(help="Score the notes that both have, and name the others.")] = False,
@@ -158,9 +180,7 @@ def evaluate(
     from features.formats import read_corpus
 
     gold_corpus = read_corpus(gold, label_set=label_set or None, accept_unknown_labels=accept_unknown_labels)
-    system_corpus = read_corpus(
-        system, label_set=gold_corpus.label_set, accept_unknown_labels=accept_unknown_labels
-    )
+    system_corpus = read_corpus(system, label_set=gold_corpus.label_set, accept_unknown_labels=accept_unknown_labels)
     report = evaluate(gold_corpus, system_corpus, allow_missing=allow_missing)
     if json_file:
         _write_new(json_file, json.dumps(report.to_dict(), indent=2) + "\n")
@@ -171,7 +191,9 @@ def evaluate(
 def explain(
     source: Annotated[Path, typer.Argument(metavar="FILE", help="A note or corpus.", show_default=False)],
     model: Model,
-    html: Annotated[Path | None, typer.Option(help="Write a page, which shows the notes' text.", show_default=False)] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Write a page, which shows the notes' text.", show_default=False)
+    ] = None,
     text: Annotated[bool, typer.Option("--text", help="Show the text of the spans.")] = False,
 ) -> None:
     """Show who proposed which span, and how it was decided."""
@@ -204,7 +226,7 @@ def main() -> None:
         _fail("there is not enough memory; give fewer notes at once, or fewer processes with --jobs", 1)
     except KeyboardInterrupt:
         _fail("stopped", 130)
-    except Exception as error:  # noqa: BLE001 - the message may hold text of a note, so only the place is told
+    except Exception as error:
         if os.environ.get("PHISTACK_DEBUG"):
             raise
         _fail(f"internal error, {_place(error)}; PHISTACK_DEBUG=1 shows more, which may include text of notes", 70)
@@ -232,13 +254,13 @@ def _warn(counts: dict[str, int]) -> None:
         print(f"phistack: warning: {what}: {count}", file=sys.stderr)
 
 
-def _console():  # type: ignore[no-untyped-def]
+def _console() -> Console:
     from rich.console import Console
 
     return Console(width=None if sys.stdout.isatty() else 120)
 
 
-def _n_spans(documents) -> int:  # type: ignore[no-untyped-def]
+def _n_spans(documents: Iterable[Document]) -> int:
     return sum(len(document.spans) for document in documents)
 
 

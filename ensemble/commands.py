@@ -41,7 +41,7 @@ def train_bundle(
     training = train(corpus, settings, jobs=jobs, cache=cache)
     figures = as_json(score_systems(corpus, out_of_fold_corpora(training, corpus)))
     protocol = (
-        f"Strict micro F1 on the training notes, out of fold by patient ({settings.folds} folds, seed {settings.seed}). "
+        f"Strict micro F1 on the training notes, out of fold by patient, {settings.folds} folds, seed {settings.seed}. "
         f"The stack's kernel and threshold were chosen on the same notes, so its score is slightly too good."
     )
     save_bundle(

@@ -1,13 +1,13 @@
 """The main job on synthetic notes, end to end: train, score, explain, redact, and a page that shows it all.
 
-    demo_output/
-        corpus/          the training notes, i2b2 XML
-        unseen/          notes that the engine never saw, i2b2 XML with gold
-        engine/          the bundle
-        annotated/       the unseen notes as the engine annotates them, i2b2 XML
-        redacted/        the same as text with labels in place of PHI
-        scores.json      all criteria on the held-out notes, each submodel and the stack
-        demo.html        the page
+demo_output/
+    corpus/          the training notes, i2b2 XML
+    unseen/          notes that the engine never saw, i2b2 XML with gold
+    engine/          the bundle
+    annotated/       the unseen notes as the engine annotates them, i2b2 XML
+    redacted/        the same as text with labels in place of PHI
+    scores.json      all criteria on the held-out notes, each submodel and the stack
+    demo.html        the page
 """
 
 from __future__ import annotations
@@ -72,9 +72,7 @@ def run_demo(out: Path, *, n_documents: int, seed: int = 0, jobs: int = 2) -> No
             "folds": str(_FOLDS),
             "seconds": f"{seconds:.0f}",
         }
-        write_page(
-            folder / "demo.html", title="phistack demo", scores=score_rows(reports), notes=views, facts=facts
-        )
+        write_page(folder / "demo.html", title="phistack demo", scores=score_rows(reports), notes=views, facts=facts)
         folder.rename(out)
     console.print(f"Done in {seconds:.0f} s. Open {out / 'demo.html'} in a browser.", highlight=False)
 

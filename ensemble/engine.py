@@ -1,8 +1,8 @@
 """A trained engine: notes in, PHI out.
 
-    engine = load_bundle(path)
-    annotated = engine.annotate(documents)          the same notes with the spans that the stacker accepts
-    decisions = engine.decide(documents)            every candidate of each note, who proposed it, how it was weighed
+engine = load_bundle(path)
+annotated = engine.annotate(documents)          the same notes with the spans that the stacker accepts
+decisions = engine.decide(documents)            every candidate of each note, who proposed it, how it was weighed
 """
 
 from __future__ import annotations

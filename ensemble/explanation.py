@@ -1,6 +1,6 @@
 """Why the engine marked what it marked: every decision on a note, with its votes.
 
-    print_explanation(document, decisions, console)     offsets, label, probability and who said what
+print_explanation(document, decisions, console)     offsets, label, probability and who said what
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Scores of several systems on the same notes, in the form in which bundles, pages and tables show them.
 
-    rows = score_systems(gold, {"crf": corpus, "stack": corpus})
-    rows["stack"].f1                 strict micro F1, with an interval by bootstrap over documents
-    as_json(rows)                    {"stack": {"precision": ..., "recall": ..., "f1": ..., "interval": [...]}}
+rows = score_systems(gold, {"crf": corpus, "stack": corpus})
+rows["stack"].f1                 strict micro F1, with an interval by bootstrap over documents
+as_json(rows)                    {"stack": {"precision": ..., "recall": ..., "f1": ..., "interval": [...]}}
 """
 
 from __future__ import annotations

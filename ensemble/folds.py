@@ -16,7 +16,7 @@ import numpy as np
 from features.documents import Document
 from features.errors import TrainingError
 
-__all__ = ["group_folds", "labels_in_one_group"]
+__all__ = ["group_folds", "labels_in_one_fold"]
 
 
 def group_folds(documents: Sequence[Document], *, n_folds: int, seed: int = 0) -> list[list[int]]:
@@ -46,10 +46,11 @@ def group_folds(documents: Sequence[Document], *, n_folds: int, seed: int = 0) -
     return [sorted(fold) for fold in folds]
 
 
-def labels_in_one_group(documents: Sequence[Document]) -> list[str]:
-    """The labels that only one patient's notes carry; no fold that holds that patient out can learn them."""
-    groups: defaultdict[str, set[str]] = defaultdict(set)
-    for document in documents:
-        for span in document.spans:
-            groups[span.label].add(document.group)
-    return sorted(label for label, found in groups.items() if len(found) == 1)
+def labels_in_one_fold(documents: Sequence[Document], folds: Sequence[Sequence[int]]) -> list[str]:
+    """The labels that only one fold has; no model that is trained on the others can know them."""
+    homes: defaultdict[str, set[int]] = defaultdict(set)
+    for number, fold in enumerate(folds):
+        for i in fold:
+            for span in documents[i].spans:
+                homes[span.label].add(number)
+    return sorted(label for label, found in homes.items() if len(found) == 1)

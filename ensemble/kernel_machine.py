@@ -67,9 +67,7 @@ class KernelMachine:
             return cls(mean, scale, nothing, np.zeros(0), 1.0 if right.all() else -1.0, settings.gamma)
         svc = SVC(C=1.0, gamma=settings.gamma, class_weight={True: settings.c_right, False: settings.c_wrong})
         svc.fit((rows - mean) / scale, right)
-        return cls(
-            mean, scale, svc.support_vectors_, svc.dual_coef_[0], float(svc.intercept_[0]), settings.gamma
-        )
+        return cls(mean, scale, svc.support_vectors_, svc.dual_coef_[0], float(svc.intercept_[0]), settings.gamma)
 
     def decision(self, rows: Floats) -> Floats:
         """Signed distances from the boundary, `(n_rows,)`; positive is PHI."""

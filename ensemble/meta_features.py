@@ -4,8 +4,9 @@
     features.matrix(table, pool)        (n_candidates, n_features)
     features.columns                    ("vote:regex", "vote:crf", "same span", ...)
 
-Three sets: `liu2017` has the ten features of Liu 2017; `zhao2020` has who proposed the candidate, its overlap with others
-and its type (Zhao 2020, after Kim and Riloff 2015); `all` has both, and the submodels' scores for it and its rivals.
+Three sets: `liu2017` has the ten features of Liu 2017; `zhao2020` has who proposed the candidate, its overlap with
+others and its type (Zhao 2020, after Kim and Riloff 2015); `all` has both, and the submodels' scores for it and its
+rivals.
 """
 
 from __future__ import annotations
@@ -134,9 +135,7 @@ def _overlaps(sources: Sequence[str]) -> dict[str, _Value]:
         return present
 
     kinds = {"other type": (True, False), "overlap": (False, True), "overlap, other type": (False, False)}
-    return {
-        f"{name}:{source}": value(source, *agreement) for source in sources for name, agreement in kinds.items()
-    }
+    return {f"{name}:{source}": value(source, *agreement) for source in sources for name, agreement in kinds.items()}
 
 
 def _labels(labels: Sequence[str]) -> dict[str, _Value]:
@@ -161,7 +160,8 @@ def _liu(sources: Sequence[str], language: str) -> dict[str, _Value]:
                 return 1.0
             return float(
                 any(
-                    (not same_span or _same_span(candidate, other)) and (not same_label or _same_label(candidate, other))
+                    (not same_span or _same_span(candidate, other))
+                    and (not same_label or _same_label(candidate, other))
                     for other in others(note, candidate)
                 )
             )
@@ -255,7 +255,9 @@ class MetaFeatures:
 
     def __post_init__(self) -> None:
         if self.names not in FEATURE_SETS:
-            raise SettingsError(f"no set of stacker features is named {self.names}; there are {', '.join(FEATURE_SETS)}")
+            raise SettingsError(
+                f"no set of stacker features is named {self.names}; there are {', '.join(FEATURE_SETS)}"
+            )
         object.__setattr__(self, "_functions", _values(self.names, self.sources, self.labels, self.language))
 
     @property

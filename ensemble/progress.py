@@ -1,7 +1,7 @@
 """Progress of long work: a bar on a terminal, plain lines elsewhere.
 
-    with progress("training", total=24) as advance:
-        advance("crf, fold 1 of 5")
+with progress("training", total=24) as advance:
+    advance("crf, fold 1 of 5")
 """
 
 from __future__ import annotations
@@ -27,7 +27,14 @@ def progress(description: str, *, total: int) -> Iterator[Callable[[str], None]]
 @contextmanager
 def _bar(description: str, total: int) -> Iterator[Callable[[str], None]]:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     columns = (
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(),

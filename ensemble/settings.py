@@ -47,9 +47,9 @@ class EngineSettings:
     :param seed: of every random choice.
     """
 
-    features: FeatureSettings = FeatureSettings()
+    features: FeatureSettings = field(default_factory=FeatureSettings)
     submodels: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: {name: {} for name in SUBMODELS})
-    stacker: StackerSettings = StackerSettings()
+    stacker: StackerSettings = field(default_factory=StackerSettings)
     folds: int = 5
     seed: int = 0
 

@@ -65,7 +65,9 @@ class StackerSettings:
 
     def __post_init__(self) -> None:
         if self.features not in FEATURE_SETS:
-            raise SettingsError(f"no set of stacker features is named {self.features}; there are {', '.join(FEATURE_SETS)}")
+            raise SettingsError(
+                f"no set of stacker features is named {self.features}; there are {', '.join(FEATURE_SETS)}"
+            )
         if self.kernel not in KERNELS:
             raise SettingsError(f"no kernel setting is named {self.kernel}; there are {', '.join(KERNELS)}")
 
@@ -114,10 +116,14 @@ class Stacker:
             chances = [_probability(d, curve) for d in distances]
             threshold, f1 = _best_threshold(pools, chances, gold)
             self.figures_[f"gamma {kernel.gamma}, C {kernel.c_right}/{kernel.c_wrong}"] = f1
-            _LOG.info("stacker: gamma %s, C %s/%s: out-of-fold F1 %.4f", kernel.gamma, kernel.c_right, kernel.c_wrong, f1)
+            _LOG.info(
+                "stacker: gamma %s, C %s/%s: out-of-fold F1 %.4f", kernel.gamma, kernel.c_right, kernel.c_wrong, f1
+            )
             if f1 > best:
                 best, self.kernel_, self.curve_, self.threshold_ = f1, kernel, curve, threshold
-                self.out_of_fold_ = [_accepted(pool, chance, threshold) for pool, chance in zip(pools, chances, strict=True)]
+                self.out_of_fold_ = [
+                    _accepted(pool, chance, threshold) for pool, chance in zip(pools, chances, strict=True)
+                ]
         self.machine_ = KernelMachine.fit(np.concatenate(rows), np.concatenate(right), self.kernel_)
         return self
 

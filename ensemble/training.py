@@ -21,7 +21,7 @@ from typing import Any
 from ensemble.candidates import PooledCandidate, chosen_spans, pooled
 from ensemble.engine import Engine
 from ensemble.fold_cache import FoldCache
-from ensemble.folds import group_folds, labels_in_one_group
+from ensemble.folds import group_folds, labels_in_one_fold
 from ensemble.progress import progress
 from ensemble.settings import EngineSettings
 from ensemble.stacker import Stacker
@@ -104,8 +104,8 @@ def train(
     if not any(document.spans for document in documents):
         raise TrainingError("the corpus has no annotated PHI, so nothing can be learned; check its format and labels")
     folds = group_folds(documents, n_folds=settings.folds, seed=settings.seed)
-    for label in labels_in_one_group(documents):
-        _LOG.warning("the label %s occurs with one patient only, so no fold can learn it for that patient", label)
+    for label in labels_in_one_fold(documents, folds):
+        _LOG.warning("the label %s occurs in one fold only, so the stacker never sees it predicted; add notes", label)
     space = FeatureSpace(settings.features)
     tables = space.fit(documents)
     warnings: Counter[str] = Counter()
@@ -180,7 +180,6 @@ def _timed(number: int, task: _Task, cache: FoldCache) -> tuple[int, Proposals, 
         if key:
             cache.put(key, proposals)
     return number, proposals, time.perf_counter() - begin
-
 
 
 def _pools(out_of_fold: Mapping[str, Proposals]) -> list[list[PooledCandidate]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from itertools import pairwise
 
 __all__ = ["BytePairs"]
 
@@ -55,17 +56,15 @@ class BytePairs:
     def _split_word(self, word: str) -> tuple[str, ...]:
         pieces = list(word)
         while len(pieces) > 1:
-            ranked = [pair for pair in zip(pieces, pieces[1:], strict=False) if pair in self._rank]
+            ranked = [pair for pair in pairwise(pieces) if pair in self._rank]
             if not ranked:
                 break
             pieces = _merge(pieces, min(ranked, key=self._rank.__getitem__))
         return tuple(pieces)
 
 
-def _count(
-    word: str, pieces: list[str], times: int, counts: Counter[Pair], homes: defaultdict[Pair, set[str]]
-) -> None:
-    for pair in zip(pieces, pieces[1:], strict=False):
+def _count(word: str, pieces: list[str], times: int, counts: Counter[Pair], homes: defaultdict[Pair, set[str]]) -> None:
+    for pair in pairwise(pieces):
         counts[pair] += times
         homes[pair].add(word)
         if counts[pair] <= 0:

@@ -114,6 +114,8 @@ class Gazetteers:
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> Gazetteers:
         """What `to_dict` gave; :raises BundleError: if it is not that."""
+        if not isinstance(state, Mapping):
+            raise BundleError("the gazetteers of the trained engine are not a table of lists")
         for column, found in state.items():
             strings = isinstance(found, list) and all(isinstance(entry, str) and entry.split() for entry in found)
             if column not in GAZETTEER_COLUMNS or not strings:

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -170,7 +171,7 @@ def _document_position(layout: Layout) -> list[str]:
 
 def _by_sentence(layout: Layout, value: Callable[[int, int], str]) -> list[str]:
     bounds = layout.sentences.tolist()
-    return [v for a, b in zip(bounds, bounds[1:], strict=False) for v in [value(a, b)] * (b - a)]
+    return [v for a, b in pairwise(bounds) for v in [value(a, b)] * (b - a)]
 
 
 def _sentence_length(layout: Layout) -> list[str]:

@@ -1,9 +1,10 @@
 """Where sentences begin, by tokens.
 
 A sentence ends with its line, and within a line after `.`, `?` or `!` that white space and an upper-case letter or a
-digit follow, unless the word before is an abbreviation or a single letter. Abbreviations are those listed here and those that the
-training notes show: words with a full stop inside marked PHI (`Avda. de la Paz`). Where the training corpus marks PHI
-that runs over line ends (addresses, for example), lines are joined and only an empty line ends a sentence.
+digit follow, unless the word before is an abbreviation or a single letter. Abbreviations are those listed here and
+those that the training notes show: words with a full stop inside marked PHI (`Avda. de la Paz`). Where the training
+corpus marks PHI that runs over line ends (addresses, for example), lines are joined and only an empty line ends a
+sentence.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from features.tokens import Tokeniser, TokenOffsets
 __all__ = ["count_sentences", "learned_abbreviations", "sentence_starts"]
 
 _ABBREVIATIONS = frozenset(
-    "dr dra drs mr mrs ms prof st sr sra sto sta no nº n tel fax av avda avd ave blvd rd c ctra pza pl dpto depto núm num "
-    "hosp univ vs approx ca etc eg ie fig ref pt pts jr rev vol ed dept ext apt mt ft dhr mw mevr str nr bzw z hr fr geb "
-    "art pág pag izq dcha dpt col km crta cra gral hnos".split()
+    "dr dra drs mr mrs ms prof st sr sra sto sta no nº n tel fax av avda avd ave blvd rd c ctra pza pl dpto depto núm "
+    "num hosp univ vs approx ca etc eg ie fig ref pt pts jr rev vol ed dept ext apt mt ft dhr mw mevr str nr bzw z hr "
+    "fr geb art pág pag izq dcha dpt col km crta cra gral hnos".split()
 )
 """Words whose full stop seldom ends a sentence, in several languages."""
 

@@ -39,8 +39,8 @@ COLUMN_GROUPS: dict[str, tuple[str, ...]] = {
     "words": ("word", "lower", "pattern", "stem"),
     "affixes": tuple(name for name in WORD_COLUMNS if name.startswith(("prefix", "suffix"))),
     "orthography": (
-        "shape", "short_shape", "length", "number", "digits_only", "starts_upper", "all_upper", "has_upper", "has_digit",
-        "punctuation",
+        "shape", "short_shape", "length", "number", "digits_only", "starts_upper", "all_upper", "has_upper",
+        "has_digit", "punctuation",
     ),
     "layout": (
         "key", "key_distance", "section", "line_start", "line_end", "line_position", "line_from_start", "line_from_end",
@@ -143,7 +143,8 @@ class FeatureTable:
 class FeatureSpace:
     """Reads feature tables off documents, and knows what every id stands for.
 
-    Learned by `fit`: `tokeniser_`, `split_lines_`, `abbreviations_`, `vocabularies_` (column -> Vocabulary), `gazetteers_`.
+    Learned by `fit`: `tokeniser_`, `split_lines_`, `abbreviations_`, `vocabularies_` (column ->
+    Vocabulary), `gazetteers_`.
 
     :param settings: tokens and columns.
     """

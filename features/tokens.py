@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from features.byte_pairs import BytePairs
 from features.errors import SettingsError
 
-__all__ = ["TOKENISERS", "Tokeniser", "TokenOffsets"]
+__all__ = ["TOKENISERS", "TokenOffsets", "Tokeniser"]
 
 TokenOffsets = tuple[NDArray[np.int32], NDArray[np.int32]]
 TOKENISERS = ("liu", "zhao")

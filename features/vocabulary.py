@@ -1,9 +1,9 @@
 """Numbers for the values of a column.
 
-    key = Vocabulary()
-    key.id("apellidos")     1, and 1 again for the same value
-    key.freeze()
-    key.id("unheard of")    0
+key = Vocabulary()
+key.id("apellidos")     1, and 1 again for the same value
+key.freeze()
+key.id("unheard of")    0
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import cache
 from typing import Protocol
 
 __all__ = ["LANGUAGES", "NONE", "WORD_COLUMNS", "values_of"]
@@ -85,7 +85,7 @@ class _Stemmer(Protocol):
     def stem(self, token: str) -> str: ...
 
 
-@lru_cache(maxsize=None)
+@cache
 def _stemmer(language: str) -> _Stemmer | None:
     name = LANGUAGES.get(language)
     if name is None:

@@ -113,6 +113,7 @@ class CrfSubmodel:
             raise TrainingError(f"the CRF needs PHI to learn from, and none of the {len(tables)} notes has any")
         started = perf_counter()
         self.crosses_ = self._crosses(tables[0].space)
+        self._say_what_is_left_out(tables[0].space)
         self.model_ = self._train(tables, tags)
         self._use(self.model_)
         _LOG.info(
@@ -167,14 +168,15 @@ class CrfSubmodel:
         return line_bounds(table) if self.join_sentences else table.sentences
 
     def _crosses(self, space: FeatureSpace) -> Crosses:
-        kept = usable(self.templates, space.columns)
-        if len(kept) < len(self.templates):
-            missing = sorted({name for template in self.templates for name, _ in template} - set(space.columns))
+        return Crosses(usable(self.templates, space.columns), space)
+
+    def _say_what_is_left_out(self, space: FeatureSpace) -> None:
+        missing = sorted({name for template in self.templates for name, _ in template} - set(space.columns))
+        if missing:
             _LOG.info(
                 "crf: %d of %d templates are left out, as the features lack %s",
-                len(self.templates) - len(kept), len(self.templates), ", ".join(missing),
+                len(self.templates) - len(self.crosses_.templates), len(self.templates), ", ".join(missing),
             )  # fmt: skip
-        return Crosses(kept, space)
 
     def _train(self, tables: Sequence[FeatureTable], tags: Sequence[list[str]]) -> bytes:
         """CRFsuite's model file."""

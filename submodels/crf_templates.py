@@ -35,7 +35,8 @@ _PAIRS = ((-2, -1), (-1, 0), (0, 1), (1, 2))
 _TRIPLES = ((-2, -1, 0), (-1, 0, 1), (0, 1, 2))
 
 _WINDOWS: tuple[tuple[str, tuple[int, ...]], ...] = (
-    ("word", _NEAR), ("lower", _NEAR), ("stem", _NEAR), ("shape", _NEAR), ("short_shape", _NEAR), ("number", _NEAR),
+    ("word", _NEAR), ("lower", (-4, -3, *_NEAR, 3, 4)), ("stem", _NEAR), ("shape", _NEAR), ("short_shape", _NEAR),
+    ("number", _NEAR),
     *((f"{affix}{n}", (0,)) for affix in ("prefix", "suffix") for n in (1, 2, 3, 4, 5, 8)),
     ("prefix3", (-1, 1)), ("suffix3", (-1, 1)), ("suffix2", (-1, 1)),
     ("key", (0,)), ("section", (0,)), ("key_in_document", _BESIDE),
@@ -48,24 +49,33 @@ _WINDOWS: tuple[tuple[str, tuple[int, ...]], ...] = (
 """Columns read alone, and the offsets at which they are."""
 
 _RUNS: tuple[tuple[str, tuple[tuple[int, ...], ...]], ...] = (
-    ("word", _PAIRS + _TRIPLES), ("shape", _PAIRS + _TRIPLES), ("short_shape", _PAIRS + _TRIPLES), ("number", _PAIRS),
-    ("pos", _PAIRS + _TRIPLES),
+    ("word", _PAIRS + _TRIPLES), ("lower", _PAIRS), ("stem", _PAIRS), ("shape", _PAIRS + _TRIPLES),
+    ("short_shape", _PAIRS + _TRIPLES), ("number", _PAIRS), ("pos", _PAIRS + _TRIPLES),
 )  # fmt: skip
 """Columns read at several neighbouring tokens together."""
 
 _CROSSES: tuple[tuple[str, ...], ...] = (
     ("key", "key_distance"), ("key", "key_distance", "shape"), ("key", "short_shape"), ("key", "word"),
-    ("key", "number"), ("key_in_document", "short_shape"), ("key_in_document", "key"), ("section", "short_shape"),
-    ("section", "word"), ("line_from_start", "short_shape"), ("line_from_end", "short_shape"),
+    ("key", "number"), ("key_in_document", "short_shape"), ("key_in_document", "key"),
+    ("section", "key_distance"), ("section", "shape"), ("section", "short_shape"), ("section", "word"),
+    ("line_from_start", "short_shape"), ("line_from_end", "short_shape"),
     ("times_in_document", "short_shape"), ("length", "short_shape"), ("word", "pos"),
     ("first_name", "short_shape"), ("last_name", "short_shape"), ("city", "key"),
 )  # fmt: skip
 """Columns of one token read together."""
 
+_CONTEXTS: tuple[Template, ...] = (
+    (("short_shape", -1), ("word", 0)), (("word", 0), ("short_shape", 1)),
+    (("key", 0), ("word", -1)), (("key", 0), ("word", 1)),
+    (("key", 0), ("short_shape", -1), ("short_shape", 0), ("short_shape", 1)),
+)  # fmt: skip
+"""Different columns of neighbouring tokens read together."""
+
 TEMPLATES: tuple[Template, ...] = (
     *(((name, offset),) for name, offsets in _WINDOWS for offset in offsets),
     *(tuple((name, offset) for offset in run) for name, runs in _RUNS for run in runs),
     *(tuple((name, 0) for name in names) for names in _CROSSES),
+    *_CONTEXTS,
 )
 """What the CRF reads unless told otherwise."""
 

@@ -187,7 +187,7 @@ def format_patterns(patterns: Iterable[Pattern]) -> str:
             "flags": pattern.flags,
             "validator": pattern.validator,
             "labels": dict(pattern.labels),
-            "precision": round(pattern.precision, 6),
+            "precision": pattern.precision,
             "matches": pattern.matches,
         }
         for pattern in patterns

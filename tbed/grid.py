@@ -1,7 +1,7 @@
 """Many notes laid out in one row of places, so that looking at a neighbour is looking at another index.
 
     grid = TokenGrid.of(tables, ["word", "key"], reach=3)
-    grid.columns["word"]                    (n_places,) ids; the id `grid.edges["word"]` fills the places between sentences
+    grid.columns["word"]                    (n_places,) ids; the places between sentences have `grid.edges["word"]`
     grid.laid_out(tag_ids, edge=42)         (n_places,) the same for tags
     grid.where(rule_conditions, tags, tag)  the places where a rule applies
 
@@ -10,7 +10,7 @@ Between two sentences lie `reach` empty places, so that no offset up to `reach` 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from features.table import FeatureTable
 from tbed.atoms import TAG
 
-__all__ = ["Condition", "Ids", "TokenGrid"]
+__all__ = ["STRETCHES", "Condition", "Ids", "TokenGrid"]
 
 Ids = NDArray[np.int32]
 Condition = tuple[str, range, int]
@@ -48,17 +48,24 @@ class TokenGrid:
     reach: int
 
     @classmethod
-    def of(cls, tables: Sequence[FeatureTable], columns: Iterable[str], reach: int) -> TokenGrid:
-        """Lay out the named columns of notes; :raises SettingsError: for a column that the tables do not have."""
+    def of(
+        cls, tables: Sequence[FeatureTable], columns: Iterable[str], reach: int, *, within: str = "sentence"
+    ) -> TokenGrid:
+        """Lay out the named columns of notes.
+
+        :param within: which neighbours a token has: those of its `sentence`, `line` or `note`.
+        :raises SettingsError: for a column that the tables do not have.
+        """
         lengths = tuple(map(len, tables))
-        firsts = _sentence_starts(tables, lengths)
+        firsts = _starts(tables, lengths, within)
         n_tokens = sum(lengths)
         begins = np.zeros(n_tokens, dtype=np.int64)
         begins[firsts] = 1
         sentence = begins.cumsum() - 1
         places = np.arange(n_tokens) + reach * (sentence + 1)
         ends = np.append(firsts[1:], n_tokens)
-        grid = cls({}, {}, places, *_empty(n_tokens + reach * (len(firsts) + 1), -1, -1), lengths, reach)
+        n_places = n_tokens + reach * (len(firsts) + 1)
+        grid = cls({}, {}, places, _filled(n_places, -1), _filled(n_places, -1), lengths, reach)
         if n_tokens:
             grid.before[places] = np.arange(n_tokens) - firsts[sentence]
             grid.after[places] = ends[sentence] - 1 - np.arange(n_tokens)
@@ -73,7 +80,7 @@ class TokenGrid:
 
     def laid_out(self, values: NDArray[np.generic], edge: int) -> Ids:
         """Values of the tokens, of shape `(n_tokens,)`, as values of the places, of shape `(n_places,)`."""
-        (row,) = _empty(len(self.before), edge)
+        row = _filled(len(self), edge)
         row[self.places] = values
         return row
 
@@ -109,17 +116,39 @@ class TokenGrid:
         if len(offsets) == 1:
             found = hits - offsets[0]
         else:
-            found = np.unique(np.concatenate([hits - offset for offset in offsets]))
+            found = np.sort(np.concatenate([hits - offset for offset in offsets]))
+            found = found[np.append(True, found[1:] != found[:-1])[: len(found)]]
         # an empty place can stand next to a token that fits
         inside = found[(found >= 0) & (found < len(self.before))]
         return inside[self.before[inside] >= 0]
 
 
-def _sentence_starts(tables: Sequence[FeatureTable], lengths: Sequence[int]) -> NDArray[np.int64]:
+def _starts(tables: Sequence[FeatureTable], lengths: Sequence[int], within: str) -> NDArray[np.int64]:
+    """The first token of each stretch in which tokens are neighbours, over all notes."""
     offsets = np.cumsum([0, *lengths])
-    starts = [table.sentences[:-1].astype(np.int64) + offset for table, offset in zip(tables, offsets, strict=False)]
+    starts = [
+        _STRETCHES[within](table).astype(np.int64) + offset for table, offset in zip(tables, offsets, strict=False)
+    ]
     return np.concatenate(starts) if starts else np.zeros(0, dtype=np.int64)
 
 
-def _empty(length: int, *fillings: int) -> tuple[Ids, ...]:
-    return tuple(np.full(length, filling, dtype=np.int32) for filling in fillings)
+def _line_starts(table: FeatureTable) -> Ids:
+    """The starts of those sentences that are the first of a line."""
+    text, (starts, ends) = table.document.text, table.offsets
+    firsts: Ids = table.sentences[:-1]
+    gaps = (text[int(ends[i - 1]) if i else 0 : int(starts[i])] for i in firsts.tolist())
+    return firsts[[i == 0 or "\n" in gap or "\r" in gap for i, gap in enumerate(gaps)]]
+
+
+_STRETCHES: dict[str, Callable[[FeatureTable], Ids]] = {
+    "sentence": lambda table: table.sentences[:-1],
+    "line": _line_starts,
+    "note": lambda table: table.sentences[: min(1, len(table))],
+}
+
+STRETCHES = tuple(_STRETCHES)
+"""Which tokens are neighbours: those of one sentence, of the sentences that share a line, or of one note."""
+
+
+def _filled(length: int, value: int) -> Ids:
+    return np.full(length, value, dtype=np.int32)

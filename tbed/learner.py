@@ -53,6 +53,7 @@ class Learner:
     max_rules: int = 200
     min_gain: int = 2
     edges: bool = True
+    within: str = "sentence"
     patience: int = 40
 
     def __post_init__(self) -> None:
@@ -94,7 +95,7 @@ class _Training:
         self.settings, self.tables = settings, tables
         templates = settings.templates
         columns = frozenset().union(*(template.columns for template in templates))
-        self.grid = TokenGrid.of(tables, sorted(columns), max(template.reach for template in templates))
+        self.grid = TokenGrid.of(tables, sorted(columns), max(template.reach for template in templates), within=settings.within)
         self._ends = np.cumsum(self.grid.lengths)
         ids: dict[str, int] = {}
         starting, wanted = flat_tags(tables, initial, ids), flat_tags(tables, gold, ids)

@@ -49,6 +49,7 @@ class Tagger:
     """
 
     rules: tuple[Rule, ...]
+    within: str = "sentence"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rules", tuple(self.rules))
@@ -62,7 +63,7 @@ class Tagger:
         """
         ids: dict[str, int] = {}
         starting = flat_tags(tables, initial, ids)
-        application = Application(self.rules, tables, starting, ids)
+        application = Application(self.rules, tables, starting, ids, self.within)
         changed_by = np.zeros(len(application.grid), dtype=np.int32)
         for number, places, after in application:
             application.tags[places] = after
@@ -84,10 +85,13 @@ class Application:
     :param ids: tag -> id; the tags of the rules are entered.
     """
 
-    def __init__(self, rules: Sequence[Rule], tables: Sequence[FeatureTable], tags: Ids, ids: dict[str, int]) -> None:
+    def __init__(
+        self, rules: Sequence[Rule], tables: Sequence[FeatureTable], tags: Ids, ids: dict[str, int], within: str
+    ) -> None:
         self.rules = rules
         columns: frozenset[str] = frozenset().union(*(rule.columns for rule in rules))
-        self.grid = TokenGrid.of(tables, sorted(columns), max((rule.reach for rule in rules), default=0))
+        reach = max((rule.reach for rule in rules), default=0)
+        self.grid = TokenGrid.of(tables, sorted(columns), reach, within=within)
         for rule in rules:
             ids.setdefault(rule.before, len(ids))
             ids.setdefault(rule.after, len(ids))

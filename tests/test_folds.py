@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.folds import group_folds, labels_in_one_group
+from ensemble.folds import group_folds, labels_in_one_fold
 from features.documents import Document, Span
 from features.errors import TrainingError
 
@@ -38,7 +38,7 @@ def test_a_corpus_of_one_patient_cannot_be_split():
         group_folds(_documents([7, 7, 7]), n_folds=2)
 
 
-def test_labels_of_a_single_patient_are_found():
+def test_labels_of_a_single_fold_are_found():
     rare = Document("a", "text", (Span(0, 2, "DEVICE"), Span(0, 4, "DATE")), "p1")
     usual = Document("b", "text", (Span(0, 4, "DATE"),), "p2")
-    assert labels_in_one_group([rare, usual]) == ["DEVICE"]
+    assert labels_in_one_fold([rare, usual], [[0], [1]]) == ["DEVICE"]

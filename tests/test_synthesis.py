@@ -20,6 +20,7 @@ from ensemble.synthesis.dates import DAY_FORMATS, FULL_FORMATS, MONTH_FORMATS, S
 from ensemble.synthesis.grammar import Placeholder, expand, placeholders
 from ensemble.synthesis.identifiers import SHAPES, random_code
 from ensemble.synthesis.people import Person, invent_patient
+from ensemble.synthesis.phi import Scene
 from ensemble.synthesis.places import Hospital
 from ensemble.synthesis.templates import NOTE_TYPES, PARTS, table, templates
 from features.documents import Corpus, Document
@@ -216,6 +217,9 @@ def test_every_template_can_be_written(part: str, note_type: str) -> None:
         pieces = expand(template.text, {**words, **by_sex}, random.Random(1))
         assert pieces
         assert template.weight > 0
+        patient = invent_patient(100, seed=0)
+        scene = Scene(patient, patient.first_visit, patient.first_visit, random.Random(0))
+        assert all(scene.written(slot) for slot in template.slots)
 
 
 def test_notes_and_sentences_seldom_repeat(corpus: Corpus) -> None:
@@ -286,6 +290,12 @@ def test_codes_have_no_sign_left(kind: str) -> None:
     codes = [random_code(SHAPES[kind], rng) for _ in range(50)]
     assert not any(set(code) & set("#%@?") for code in codes)
     assert any(any(c.isdigit() for c in code) for code in codes)
+
+
+def test_a_label_without_a_writer_is_refused() -> None:
+    patient = invent_patient(100, seed=0)
+    with pytest.raises(SettingsError, match="BLOOD"):
+        Scene(patient, patient.first_visit, patient.first_visit, random.Random(0)).written(Placeholder("BLOOD"))
 
 
 def test_forms_of_a_name_and_a_hospital() -> None:

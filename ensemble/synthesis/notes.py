@@ -23,6 +23,10 @@ from features.documents import Span
 
 __all__ = ["write_note"]
 
+_ONE_SEX: Mapping[str, tuple[str, ...]] = {
+    "F": ("ravida", "Pap ", "LMP", "hCG", "pregnant", "Hysterectomy", "ovarian"),
+    "M": ("Prostate", "PSA", "BPH"),
+}  # what a template says only of patients of one sex
 _INFORMAL = frozenset(("nursing", "telephone"))
 _MARKERS = ("- ", "* ", "", "")
 _ENDINGS = (".", ":", "?", "!", ",")
@@ -68,7 +72,8 @@ def _write_part(
     part: Mapping[str, Any], note_type: str, builder: TextBuilder, scene: Scene, words: Mapping[str, Sequence[str]]
 ) -> None:
     rng, layout = scene.rng, part["layout"]
-    drawn = _draw(templates(part["pool"], note_type), rng.randint(part["least"], part["most"]), layout != "prose", rng)
+    pool = _fitting(templates(part["pool"], note_type), scene.patient)
+    drawn = _draw(pool, rng.randint(part["least"], part["most"]), layout != "prose", rng)
     heading, marker = rng.choice(part["headings"]), rng.choice(_MARKERS) if layout == "list" else ""
     builder.literal(_paragraph_break(part["pool"], builder))
     if lead := part.get("lead"):
@@ -88,6 +93,12 @@ def _write_part(
 
 def _paragraph_break(pool: str, builder: TextBuilder) -> str:
     return "\n" if pool == "header" or builder.rng.random() < 0.9 else ""
+
+
+def _fitting(pool: Sequence[Template], patient: Patient) -> list[Template]:
+    """The templates without what is said of the other sex only."""
+    other = _ONE_SEX["M" if patient.sex == "F" else "F"]
+    return [template for template in pool if not any(words in template.text for words in other)]
 
 
 def _draw(pool: Sequence[Template], number: int, distinct_facts: bool, rng: random.Random) -> list[Template]:

@@ -1,0 +1,152 @@
+"""CSV with a header: of each record only the field of the text column changes, byte for byte.
+
+    id,text,ward                       id,text,ward
+    110-01,"Seen by Dr. Ames",7   ->   110-01,"Seen by Dr. [DOCTOR]",7
+
+The grammar is that of RFC 4180, with a comma, semicolon, tab or bar between fields; the header tells which. It is kept to
+strictly: a record with a stray quote or the wrong number of fields is not guessed at, as text could be taken for
+another column and pass untouched.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from ensemble.batch.json_lines import printable_id
+from ensemble.batch.line_reader import LineReader, write_chunks
+from ensemble.batch.rows import FormSettings, Row, sha256
+from features.documents import patient_of
+from features.errors import CorpusError
+
+__all__ = ["CsvRows"]
+
+_DELIMITERS = (",", ";", "\t", "|")
+_FIELD = {d: re.compile(rf'"((?:[^"]|"")*)"|([^"{re.escape(d)}\r\n]*)') for d in _DELIMITERS}
+_END = re.compile(r"\r?\n?")
+
+
+class CsvRows:
+    """CSV.
+
+    :param path: of the input.
+    :param target: of the output; not used.
+    :param settings: the names of the columns and the encoding.
+    :raises SettingsError: if the encoding is unknown or is no superset of ASCII.
+    """
+
+    name = "csv"
+
+    def __init__(self, path: Path, target: Path, settings: FormSettings) -> None:
+        self.path = path
+        self.settings = settings
+        self.reader = LineReader(path, max_bytes=settings.max_bytes)
+        self._delimiter = ","
+        self._header: list[str] = []
+
+    def fraction(self) -> float:
+        """How much of the file was read, in [0, 1]."""
+        return self.reader.fraction()
+
+    def rows(self) -> Iterator[Row]:
+        """The header, then a row for each record; :raises CorpusError: if the header lacks a column."""
+        records = self._records()
+        first = next(records, (1, b""))[1]
+        self._read_header(first)
+        yield Row("line 1", first, sha256(first or b""))
+        for line, record in records:
+            yield self._row(f"line {line}", record)
+
+    def _records(self) -> Iterator[tuple[int, bytes | None]]:
+        """The number of its first line, and a record with its line end; it ends where quotes are closed."""
+        pending: list[bytes] = []
+        begin, length, quotes = 1, 0, 0
+        for number, line in enumerate(self.reader, 1):
+            begin = begin if pending else number
+            pending.append(line or b"")
+            length, quotes = length + len(line or b""), quotes + (line or b"").count(b'"')
+            too_long = line is None or length > self.settings.max_bytes
+            if too_long or quotes % 2 == 0:
+                yield begin, None if too_long else b"".join(pending)
+                pending, length, quotes = [], 0, 0
+        if pending:
+            yield begin, b"".join(pending)
+
+    def _read_header(self, record: bytes | None) -> None:
+        columns = self.settings.columns
+        try:
+            text = (record or b"").decode(self.settings.encoding).removeprefix("\ufeff")
+        except UnicodeDecodeError:
+            raise CorpusError(f"the first line of {self.path} is not {self.settings.encoding}") from None
+        for delimiter in _DELIMITERS:
+            names = [value for value, _, _ in _fields(text, delimiter) or ()]
+            if all(names.count(wanted) == 1 for wanted in (columns.id, columns.text)):
+                self._delimiter, self._header = delimiter, names
+                return
+        raise CorpusError(
+            f"the first line of {self.path} does not have the columns {columns.id} and {columns.text}, each once; "
+            f"name the columns that hold the id and the text"
+        )
+
+    def _row(self, place: str, record: bytes | None) -> Row:
+        if record is None:
+            return Row(place, b"", b"", place, place, problem="longer than the limit")
+        digest = sha256(record)
+        try:
+            text = record.decode(self.settings.encoding)
+        except UnicodeDecodeError as error:
+            problem = f"not {self.settings.encoding} at byte {error.start} of the record"
+            return Row(place, b"", digest, place, place, problem=problem)
+        if not text.strip("\r\n"):
+            return Row(place, record, digest)
+        fields = _fields(text, self._delimiter)
+        if fields is None or len(fields) != len(self._header):
+            problem = "a quote is out of place, or the number of fields is not that of the header"
+            return Row(place, b"", digest, place, place, problem=problem)
+        return self._note(place, text, digest, fields)
+
+    def _note(self, place: str, record: str, digest: bytes, fields: list[tuple[str, int, int]]) -> Row:
+        columns = self.settings.columns
+        id = printable_id(fields[self._header.index(columns.id)][0])
+        if not id:
+            return Row(place, b"", digest, place, place, problem=f"{columns.id} is empty or is no name")
+        has_patient = columns.patient in self._header
+        patient = fields[self._header.index(columns.patient)][0] if has_patient else ""
+        text, start, end = fields[self._header.index(columns.text)]
+        return Row(place, (record[:start], record[start:end], record[end:]), digest, id, patient or patient_of(id), text)
+
+    def encode(self, rows: Sequence[tuple[Row, str | None]]) -> bytes:
+        """The records; :raises UnicodeEncodeError: if the encoding lacks a character."""
+        return b"".join(map(self._record, rows))
+
+    def _record(self, row: tuple[Row, str | None]) -> bytes:
+        old, text = row
+        if text is None or old.text is None:
+            return bytes(old.raw)
+        before, field, after = old.raw
+        if text != old.text:
+            quoted = field.startswith('"') or any(mark in text for mark in ('"', "\r", "\n", self._delimiter))
+            field = '"' + text.replace('"', '""') + '"' if quoted else text
+        return f"{before}{field}{after}".encode(self.settings.encoding)
+
+    def assemble(self, chunks: Iterable[bytes], target: Path) -> None:
+        """Write the records of all chunks."""
+        write_chunks(chunks, target)
+
+
+def _fields(record: str, delimiter: str) -> list[tuple[str, int, int]] | None:
+    """Value, begin and end of each field, or nothing if the record breaks the grammar."""
+    fields: list[tuple[str, int, int]] = []
+    at = 0
+    while True:
+        match = _FIELD[delimiter].match(record, at)
+        if match is None:
+            return None
+        value = match[2] if match[1] is None else match[1].replace('""', '"')
+        fields.append((value, match.start(), match.end()))
+        at = match.end()
+        if record[at : at + 1] != delimiter:
+            end = _END.match(record, at)
+            return fields if end is not None and end.end() == len(record) else None
+        at += 1

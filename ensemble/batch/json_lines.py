@@ -1,0 +1,138 @@
+"""JSON lines, also gzipped: of each line only the value of the text column changes, byte for byte.
+
+    {"id": "110-01", "text": "Dr. Ames", "ward": 7.0}   ->   {"id": "110-01", "text": "Dr. [DOCTOR]", "ward": 7.0}
+
+Spelling, order and blanks of everything else stay. A line whose text is `null`, and an empty line, pass as they are.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from json.decoder import scanstring  # type: ignore[attr-defined]
+from pathlib import Path
+from typing import Any
+
+from ensemble.batch.line_reader import LineReader, compressed, write_chunks
+from ensemble.batch.rows import FormSettings, Row, sha256
+from features.documents import patient_of
+
+__all__ = ["JsonLines", "printable_id"]
+
+_BLANK = re.compile(r"[ \t\n\r]*")
+_ID = re.compile(r"[^\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]{1,200}")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_DECODER = json.JSONDecoder()
+_Values = dict[str, tuple[Any, int, int]]
+
+
+class JsonLines:
+    """JSON lines.
+
+    :param path: of the input.
+    :param target: of the output; gzipped if its name ends in `.gz`.
+    :param settings: the names of the columns.
+    """
+
+    name = "jsonl"
+
+    def __init__(self, path: Path, target: Path, settings: FormSettings) -> None:
+        self.target = target
+        self.columns = settings.columns
+        self.reader = LineReader(path, max_bytes=settings.max_bytes)
+
+    def fraction(self) -> float:
+        """How much of the file was read, in [0, 1]."""
+        return self.reader.fraction()
+
+    def rows(self) -> Iterator[Row]:
+        """A row for each line."""
+        for number, line in enumerate(self.reader, 1):
+            yield self._row(f"line {number}", line)
+
+    def _row(self, place: str, line: bytes | None) -> Row:
+        if line is None:
+            return Row(place, b"", b"", place, place, problem="longer than the limit")
+        digest = sha256(line)
+        try:
+            text = line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            return Row(place, b"", digest, place, place, problem=f"not UTF-8 at byte {error.start} of the line")
+        if not text.removeprefix("\ufeff").strip(" \t\r\n"):
+            return Row(place, line, digest)
+        try:
+            values = _members(text)
+        except (ValueError, RecursionError):
+            return Row(place, b"", digest, place, place, problem="not one valid JSON object, or a name occurs twice")
+        return self._note(place, text, line, digest, values)
+
+    def _note(self, place: str, line: str, raw: bytes, digest: bytes, values: _Values) -> Row:
+        id = printable_id(values.get(self.columns.id, (None, 0, 0))[0])
+        patient = values.get(self.columns.patient, (None, 0, 0))[0]
+        named = id or place
+        patient = str(patient) if isinstance(patient, str | int) and str(patient) else patient_of(named)
+        problem = "" if id else f"{self.columns.id} is missing or is no name"
+        text, start, end = values.get(self.columns.text, ("", 0, 0))
+        if not end or not isinstance(text, str | None):
+            problem = problem or f"{self.columns.text} is missing or is not a string"
+        if problem:
+            return Row(place, b"", digest, named, patient, problem=problem)
+        return Row(place, raw if text is None else (line[:start], line[end:]), digest, named, patient, text)
+
+    def encode(self, rows: Sequence[tuple[Row, str | None]]) -> bytes:
+        """The lines, compressed if the output is to be."""
+        return compressed(b"".join(map(_line, rows)), self.target)
+
+    def assemble(self, chunks: Iterable[bytes], target: Path) -> None:
+        """Write the lines of all chunks."""
+        write_chunks(chunks, target)
+
+
+def printable_id(value: object) -> str:
+    """An id as one line of at most 200 characters; empty if the value is none, as in a damaged file."""
+    id = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    return id if _ID.fullmatch(id) else ""
+
+
+def _line(row: tuple[Row, str | None]) -> bytes:
+    old, text = row
+    if text is None or old.text is None:
+        return bytes(old.raw)
+    before, after = old.raw
+    # JSON can say a lone surrogate only by an escape.
+    value = json.dumps(text, ensure_ascii=bool(_SURROGATE.search(text)))
+    return f"{before}{value}{after}".encode()
+
+
+def _members(line: str) -> _Values:
+    """Name -> value and where it begins and ends in the line; :raises ValueError: if that is not one JSON object."""
+    at = _skip(line, 1 if line.startswith("\ufeff") else 0)
+    members: _Values = {}
+    if line[at : at + 1] != "{":
+        raise ValueError
+    at = _skip(line, at + 1)
+    while line[at : at + 1] != "}":
+        if members:
+            at = _skip(line, _expect(line, at, ","))
+        name, at = scanstring(line, _expect(line, at, '"'), True)
+        start = _skip(line, _expect(line, _skip(line, at), ":"))
+        value, end = _DECODER.raw_decode(line, start)
+        if name in members:
+            raise ValueError
+        members[name] = value, start, end
+        at = _skip(line, end)
+    if _skip(line, at + 1) != len(line):
+        raise ValueError
+    return members
+
+
+def _skip(line: str, at: int) -> int:
+    match = _BLANK.match(line, at)
+    return match.end() if match else at
+
+
+def _expect(line: str, at: int, mark: str) -> int:
+    if line[at : at + 1] != mark:
+        raise ValueError
+    return at + 1

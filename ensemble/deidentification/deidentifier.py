@@ -1,0 +1,225 @@
+"""A note and its PHI to a new text, and the proof that nothing else changed.
+
+    result = Deidentifier(policy, label_set, "en", key).apply(document, spans)
+    result.replacements[0]       Replacement(span=Span(12, 17, "DOCTOR"), 12, 20, "tag")
+    verify(document, result)     raises unless every character outside the spans is unchanged
+
+Overlapping spans are one stretch, so that nothing of any of them can remain.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from ensemble.deidentification import strategies
+from ensemble.deidentification.keyed import Keyed, usable_key
+from ensemble.deidentification.kinds import kind_of
+from ensemble.deidentification.letters import normalised
+from ensemble.deidentification.memory import PatientMemory
+from ensemble.deidentification.policy import Policy
+from ensemble.deidentification.surrogates import LANGUAGES, Context, surrogate
+from features.documents import Document, Span
+from features.errors import PhistackError, SettingsError
+from features.labels import LabelSet
+
+__all__ = ["Deidentified", "Deidentifier", "Replacement", "verify"]
+
+_NUMBERS = 10**6
+_SEVERITY = {"keep": 0, "generalise": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """What became of one stretch of PHI.
+
+    :param span: the stretch in the note, with the label that decided; overlapping spans are one stretch.
+    :param start_in_output: offset of its first character in the new text, in code points.
+    :param end_in_output: offset after its last; equal to the first where it was removed.
+    :param strategy: what was done, which is `tag` where a surrogate was asked for and none could be made.
+    """
+
+    span: Span
+    start_in_output: int
+    end_in_output: int
+    strategy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deidentified:
+    """A note without its PHI.
+
+    :param text: the new text.
+    :param replacements: every stretch that was PHI, in order.
+    :param unresolved: the stretches that were tagged because their own strategy could do nothing with them.
+    """
+
+    text: str = field(repr=False)
+    replacements: tuple[Replacement, ...]
+    unresolved: tuple[Span, ...] = ()
+
+    @property
+    def counts(self) -> Counter[tuple[str, str]]:
+        """How often each label was treated by each strategy."""
+        return Counter((replacement.span.label, replacement.strategy) for replacement in self.replacements)
+
+
+class Deidentifier:
+    """Applies a policy to notes, one at a time; it can be used by many processes at once.
+
+    :param policy: what to do with each label.
+    :param label_set: the labels of the spans; a label that is not in it is of the kind OTHER.
+    :param language: of the notes, as an ISO 639-1 code; surrogates know en, es, nl, sv and de.
+    :param key: the secret of the surrogates and of the numbers, at least 16 bytes; not needed without surrogates.
+    :raises SettingsError: if the policy names unknown labels, or makes surrogates without a key or in a language
+        for which there are none.
+    """
+
+    def __init__(self, policy: Policy, label_set: LabelSet, language: str, key: bytes | None = None) -> None:
+        policy.check(label_set)
+        if policy.uses("surrogate", label_set):
+            usable_key(key)
+            if language not in LANGUAGES:
+                raise SettingsError(
+                    f"there are no surrogates in the language {language}, only in {', '.join(LANGUAGES)}; "
+                    "use another strategy, for example tag"
+                )
+        self.policy = policy
+        self.label_set = label_set
+        self.language = language
+        self._key = None if key is None else usable_key(key)
+
+    def __repr__(self) -> str:
+        return f"Deidentifier(policy={self.policy.name!r}, label_set={self.label_set.name!r}, {self.language!r})"
+
+    def remember(self, memory: PatientMemory, document: Document, spans: Iterable[Span]) -> None:
+        """Add the identifiers of a note to what is known of its patient.
+
+        Whoever has all notes of a patient at hand remembers them all before the first `apply`: then misspelt names are
+        linked across notes, and no surrogate equals an identifier of any of them.
+        """
+        for stretch in _stretches(spans, self._strategy):
+            kind = kind_of(stretch.label, self.label_set.name)
+            memory.add(document.text[stretch.start : stretch.end], kind, self.language)
+
+    def apply(self, document: Document, spans: Iterable[Span], memory: PatientMemory | None = None) -> Deidentified:
+        """The note with its spans treated as the policy says.
+
+        :param document: the note; its own spans are not looked at.
+        :param spans: the PHI; they may overlap.
+        :param memory: what is known of the patient; only numbers without a key are added to it. Without it the note
+            stands for itself.
+        :raises CorpusError: if a span ends beyond the text.
+        """
+        spans = document.with_spans(spans).spans
+        known = PatientMemory() if memory is None else memory.copy()
+        self.remember(known, document, spans)
+        context = self._context(document, known)
+        pieces: list[str] = []
+        replacements: list[Replacement] = []
+        unresolved: list[Span] = []
+        length = position = 0
+        for span in _stretches(spans, self._strategy):
+            strategy, new = self._replace(span, document.text[span.start : span.end], context, memory)
+            if strategy != self._strategy(span.label):
+                unresolved.append(span)
+            start = length + span.start - position
+            pieces += (document.text[position : span.start], new)
+            length, position = start + len(new), span.end
+            replacements.append(Replacement(span, start, length, strategy))
+        pieces.append(document.text[position:])
+        return Deidentified("".join(pieces), tuple(replacements), tuple(unresolved))
+
+    def _strategy(self, label: str) -> str:
+        return self.policy.strategy(label, kind_of(label, self.label_set.name))
+
+    def _context(self, document: Document, known: PatientMemory) -> Context:
+        keyed = None if self._key is None else Keyed(self._key, document.group)
+        return Context(keyed, self.language, self.policy.options, known)
+
+    def _replace(
+        self, span: Span, mention: str, context: Context, memory: PatientMemory | None
+    ) -> tuple[str, str]:
+        strategy, kind = self._strategy(span.label), kind_of(span.label, self.label_set.name)
+        if strategy == "number":
+            return strategy, strategies.number(span.label, self._number(span.label, kind, mention, context, memory))
+        new = {
+            "keep": lambda: mention,
+            "mask": lambda: strategies.mask(mention),
+            "remove": lambda: "",
+            "surrogate": lambda: surrogate(kind, mention, context),
+            "generalise": lambda: strategies.generalise(
+                kind, mention, context.options, context.memory.latest_year, self.language
+            ),
+            "tag": lambda: strategies.tag(span.label),
+        }[strategy]()
+        return (strategy, new) if new is not None else ("tag", strategies.tag(span.label))
+
+    def _number(self, label: str, kind: str, mention: str, context: Context, memory: PatientMemory | None) -> int:
+        """With a key a number of six digits, the same in every note; without one, the order of first mention."""
+        identity = context.memory.identity(mention, kind, self.language)
+        if context.keyed is not None:
+            return context.keyed.number(_NUMBERS, "number", label, identity)
+        return (context.memory if memory is None else memory).order(label, identity)
+
+
+def verify(document: Document, result: Deidentified, spans: Iterable[Span] = ()) -> None:
+    """Prove from the offsets that nothing outside the replacements changed, and that nothing inside was left.
+
+    :param document: the note as read.
+    :param result: what `Deidentifier.apply` made of it.
+    :param spans: the PHI that was asked for; every one must lie in a replacement.
+    :raises PhistackError: naming the document and the offset at which the proof fails.
+    """
+    position = position_in_output = 0
+    for replacement in result.replacements:
+        span = replacement.span
+        before = document.text[position : span.start]
+        if span.start < position or before != result.text[position_in_output : replacement.start_in_output]:
+            raise _failure(document, position, "the text before the next replacement was changed")
+        new = result.text[replacement.start_in_output : replacement.end_in_output]
+        if not _carried_out(replacement, document.text[span.start : span.end], new):
+            raise _failure(document, span.start, f"the strategy {replacement.strategy} was not carried out")
+        position, position_in_output = span.end, replacement.end_in_output
+    if document.text[position:] != result.text[position_in_output:]:
+        raise _failure(document, position, "the text after the last replacement was changed")
+    for span in spans:
+        if not any(r.span.start <= span.start and span.end <= r.span.end for r in result.replacements):
+            raise _failure(document, span.start, "a span was not replaced")
+
+
+def _carried_out(replacement: Replacement, old: str, new: str) -> bool:
+    label = re.escape(replacement.span.label)
+    checks = {
+        "keep": new == old,
+        "tag": new == strategies.tag(replacement.span.label),
+        "number": re.fullmatch(rf"\[{label}-\d+\]", new) is not None,
+        "mask": new == strategies.mask(old),
+        "remove": new == "",
+        "surrogate": new != "" and normalised(new) != normalised(old),
+        "generalise": new != "",
+    }
+    return checks.get(replacement.strategy, False)
+
+
+def _stretches(spans: Iterable[Span], strategy_of: Callable[[str], str]) -> list[Span]:
+    """Overlapping spans as one stretch, under the label whose strategy takes away the most."""
+    joined: list[list[Span]] = []
+    end = 0
+    for span in sorted(spans, key=lambda span: (span.start, -span.end, span.label)):
+        if not joined or span.start >= end:
+            joined.append([])
+        joined[-1].append(span)
+        end = max(end, span.end)
+    return [_stretch(overlapping, strategy_of) for overlapping in joined]
+
+
+def _stretch(overlapping: list[Span], strategy_of: Callable[[str], str]) -> Span:
+    leading = max(overlapping, key=lambda span: _SEVERITY.get(strategy_of(span.label), 2))
+    return Span(overlapping[0].start, max(span.end for span in overlapping), leading.label)
+
+
+def _failure(document: Document, offset: int, reason: str) -> PhistackError:
+    return PhistackError(f"document {document.id}, offset {offset}: {reason}; its output must not be used")

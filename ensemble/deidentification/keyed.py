@@ -1,0 +1,86 @@
+"""Choices that depend on a secret key, the patient and what is chosen for, and on nothing else.
+
+    keyed = Keyed(key, "patient-17")
+    keyed.number(365, "days")                     the same number below 365 in every note, run and process
+    keyed.pick(("Ann", "Eve"), "first", "mary")   the same name
+
+All choices are HMAC-SHA256 (RFC 2104, FIPS 198-1) under the key. A plain hash could be undone by hashing every name
+and number there is; without the key this can neither be computed nor undone. The key is never stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from features.errors import SettingsError
+
+__all__ = ["MINIMAL_KEY_BYTES", "Keyed", "key_check", "read_key", "usable_key"]
+
+MINIMAL_KEY_BYTES = 16
+
+_HOW = "make one with `openssl rand -hex 32 > KEYFILE`, keep it apart from the notes and use the same one in every run"
+_T = TypeVar("_T")
+
+
+class Keyed:
+    """Reproducible choices for one patient.
+
+    :param key: the secret.
+    :param group: the patient, `Document.group`.
+    """
+
+    def __init__(self, key: bytes, group: str) -> None:
+        self._key = hmac.digest(key, b"patient:" + group.encode("utf-8", "surrogatepass"), "sha256")
+
+    def __repr__(self) -> str:
+        return "Keyed()"
+
+    def number(self, below: int, *parts: object) -> int:
+        """A number from 0 to `below` - 1, as good as uniform, that depends on the parts and on their order."""
+        wanted = math.ceil(below.bit_length() / 8) + 8
+        counted = (len(data).to_bytes(8, "big") + data for data in (_bytes(part) for part in parts))
+        message, stream = b"".join(counted), b""
+        while len(stream) < wanted:
+            stream += hmac.digest(self._key, len(stream).to_bytes(4, "big") + message, "sha256")
+        return int.from_bytes(stream[:wanted], "big") % below
+
+    def pick(self, options: Sequence[_T], *parts: object) -> _T:
+        """One of the options, of which there is at least one."""
+        return options[self.number(len(options), *parts)]
+
+
+def usable_key(key: bytes | None) -> bytes:
+    """The key, if it is there and long enough; :raises SettingsError: if not, telling how to make one."""
+    if key is None:
+        raise SettingsError(f"surrogates need a secret key and none was given; {_HOW}")
+    if len(key) < MINIMAL_KEY_BYTES:
+        raise SettingsError(f"the secret key must have at least {MINIMAL_KEY_BYTES} bytes, not {len(key)}; {_HOW}")
+    return key
+
+
+def read_key(path: Path) -> bytes:
+    """The secret in a file, without the white space at its ends.
+
+    :raises SettingsError: if the file cannot be read or holds fewer than 16 bytes.
+    """
+    try:
+        return usable_key(path.read_bytes().strip())
+    except OSError as error:
+        raise SettingsError(f"the key file {path} cannot be read: {error.strerror}; {_HOW}") from None
+
+
+def key_check(key: bytes) -> str:
+    """Eight hexadecimal digits by which a later run notices that it was given another key.
+
+    They tell 32 bits about the key and no more, so that they are of no help with a key of 128 random bits.
+    """
+    return hmac.digest(key, b"phistack key check", hashlib.sha256).hex()[:8]
+
+
+def _bytes(part: object) -> bytes:
+    return str(part).encode("utf-8", "surrogatepass")

@@ -1,0 +1,50 @@
+"""Letters without their accents, and the case in which a word is written.
+
+    fold("García")                   "garcia"
+    in_case_of("miller", "SMITH")    "MILLER"
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+__all__ = ["LETTER", "WORD", "fold", "in_case_of", "is_latin", "normalised", "parts"]
+
+LETTER = "[^\\W\\d_][\u0300-\u036f]*"
+"""A letter with its combining accents."""
+
+WORD = re.compile(f"(?:{LETTER})+(?:['’](?:{LETTER})+)*")
+"""A run of letters; an apostrophe between letters is part of it."""
+
+_PLAIN = str.maketrans({"ø": "o", "æ": "ae", "œ": "oe", "đ": "d", "ł": "l", "þ": "th", "ð": "d", "ı": "i"})
+
+
+def fold(text: str) -> str:
+    """Lower case without accents; `ß` is `ss`."""
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(c for c in decomposed if not unicodedata.combining(c)).casefold().translate(_PLAIN)
+
+
+def normalised(mention: str) -> str:
+    """A mention so that two ways of writing it compare equal: case, accents, blanks and full stops do not count."""
+    return " ".join(fold(mention).replace(".", " ").split())
+
+
+def parts(mention: str, shortest: int = 3) -> frozenset[str]:
+    """The folded words of at least so many letters."""
+    return frozenset(word for word in re.findall(r"[^\W\d_]+", fold(mention)) if len(word) >= shortest)
+
+
+def is_latin(word: str) -> bool:
+    """Whether every letter is of the Latin alphabet."""
+    return all(unicodedata.name(c, "").startswith("LATIN") or unicodedata.combining(c) for c in word)
+
+
+def in_case_of(word: str, original: str) -> str:
+    """The word in upper, lower or title case, as the original is."""
+    if original.isupper() and len(original) > 1:
+        return word.upper()
+    if original.islower():
+        return word.lower()
+    return word[:1].upper() + word[1:]

@@ -1,0 +1,91 @@
+"""The frequent names of a language, from the tables of Faker's person providers.
+
+    names = name_tables("sv")
+    names.female, names.male, names.last     names as written
+    names.gender("karin")                    "female"; "neutral" where both tables have it; nothing where none has
+
+The tables are read, never called: Faker's own random choices play no part.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cache
+
+from ensemble.deidentification.letters import WORD, fold, is_latin
+
+__all__ = ["LOCALES", "NameTables", "is_known_name", "name_tables"]
+
+LOCALES = {"en": "en_US", "es": "es_ES", "nl": "nl_NL", "sv": "sv_SE", "de": "de_DE"}
+"""Language -> the locale of its tables."""
+
+_SHORTEST, _PER_LETTER = 3, 5
+_MOST_FIRST, _MOST_LAST = 400, 800
+
+
+@dataclass(frozen=True)
+class NameTables:
+    """Frequent names; a first name in both tables of first names is in `neutral` too.
+
+    :ivar first_letters: letters with which enough female and enough male names begin.
+    :ivar last_letters: letters with which enough last names begin.
+    """
+
+    female: tuple[str, ...]
+    male: tuple[str, ...]
+    last: tuple[str, ...]
+    neutral: tuple[str, ...] = field(init=False)
+    first_letters: str = field(init=False)
+    last_letters: str = field(init=False)
+    _folded: dict[str, frozenset[str]] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        folded = {name: frozenset(map(fold, getattr(self, name))) for name in ("female", "male", "last")}
+        object.__setattr__(self, "_folded", folded)
+        both = folded["female"] & folded["male"]
+        object.__setattr__(self, "neutral", tuple(name for name in self.female if fold(name) in both))
+        first = _common_letters(self.female) & _common_letters(self.male)
+        object.__setattr__(self, "first_letters", "".join(sorted(first)))
+        object.__setattr__(self, "last_letters", "".join(sorted(_common_letters(self.last))))
+
+    def gender(self, word: str) -> str | None:
+        """`female`, `male` or `neutral` for a folded first name that the tables have."""
+        female, male = word in self._folded["female"], word in self._folded["male"]
+        return "neutral" if female and male else "female" if female else "male" if male else None
+
+    def is_last(self, word: str) -> bool:
+        """Whether a folded word is a frequent last name."""
+        return word in self._folded["last"]
+
+
+@cache
+def name_tables(language: str) -> NameTables:
+    """The tables of a language, one of `LOCALES`."""
+    person = importlib.import_module(f"faker.providers.person.{LOCALES[language]}").Provider
+    return NameTables(
+        _usual(person.first_names_female, _MOST_FIRST),
+        _usual(person.first_names_male, _MOST_FIRST),
+        _usual(person.last_names, _MOST_LAST),
+    )
+
+
+@cache
+def is_known_name(word: str) -> bool:
+    """Whether a folded word is a frequent first or last name in any of the languages."""
+    every = map(name_tables, LOCALES)
+    return any(tables.gender(word) is not None or tables.is_last(word) for tables in every)
+
+
+def _usual(names: Iterable[str], most: int) -> tuple[str, ...]:
+    """The names of one word and Latin letters, the most frequent first where frequencies are given."""
+    weights = dict(names) if isinstance(names, dict) else {}
+    ordered = sorted(names, key=lambda name: -weights[name]) if weights else list(dict.fromkeys(names))
+    usable = [n for n in ordered if WORD.fullmatch(n) and len(n) >= _SHORTEST and is_latin(n) and "'" not in n]
+    return tuple(usable[:most] if weights else usable)
+
+
+def _common_letters(names: tuple[str, ...]) -> set[str]:
+    letters = [fold(name)[0] for name in names]
+    return {letter for letter in set(letters) if letters.count(letter) >= _PER_LETTER and letter.isascii()}

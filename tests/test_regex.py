@@ -1,0 +1,405 @@
+"""The regex submodel: patterns and their files, learned labels and precision, candidates, time on hostile text."""
+
+import itertools
+import json
+import time
+import tomllib
+from importlib import resources
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from features.documents import Document, Span
+from features.errors import BundleError, SettingsError, TrainingError
+from features.labels import LabelSet
+from features.table import FeatureSettings, FeatureSpace, FeatureTable
+from submodels.base import Candidate, Submodel, submodel_class
+from submodels.pattern_files import (
+    ANY_SET,
+    Pattern,
+    format_patterns,
+    parse_patterns,
+    shipped_patterns,
+    user_patterns,
+)
+from submodels.regex import RegexSubmodel
+from submodels.validators import VALIDATORS
+
+PATTERN_FOLDER = resources.files("submodels") / "patterns"
+FILES = sorted(entry.name.removesuffix(".toml") for entry in PATTERN_FOLDER.iterdir())
+LANGUAGES = [name for name in FILES if name != "common"]
+SHIPPED = {pattern.name: pattern for language in LANGUAGES for pattern in shipped_patterns(language)}
+HOSTILE = ("A", "1 ", "1-", "A-", " ", "Aa, ", "a.a@", "Dr. Aa A. ", "Hospital de la ")
+
+
+def tables(*documents: Document, language: str = "en") -> list[FeatureTable]:
+    """Tables without columns, as the regex submodel reads none."""
+    return FeatureSpace(FeatureSettings(language=language, without=("gazetteers",))).fit(documents)
+
+
+def marked(text: str, language: str = "en", label_set: str = "i2b2-2014") -> dict[str, str]:
+    """Chosen PHI -> its label, from patterns as shipped."""
+    submodel = RegexSubmodel(label_set=label_set, language=language).fit(tables(Document("1", "-")))
+    [candidates] = submodel.propose(tables(Document("2", text)))
+    return {text[c.span.start : c.span.end]: c.span.label for c in candidates if c.chosen}
+
+
+def note(id: str, text: str, **spans: str) -> Document:
+    """A note whose spans are given as label="the PHI"."""
+    found = (Span(text.index(phi), text.index(phi) + len(phi), label) for label, phi in spans.items())
+    return Document(id, text, tuple(found))
+
+
+def own_patterns(tmp_path: Path, toml: str) -> str:
+    path = tmp_path / "own.toml"
+    path.write_text(toml, encoding="utf-8")
+    return str(path)
+
+
+# What shipped patterns find
+
+
+@pytest.mark.parametrize(
+    ("text", "phi", "label"),
+    [
+        ("seen by Dr. Olivia Hartley today", "Olivia Hartley", "DOCTOR"),
+        ("Attending: Oscar Hollis, M.D.", "Oscar Hollis", "DOCTOR"),
+        ("for Mr. Dunmore", "Dunmore", "PATIENT"),
+        ("MRN: 4164752", "4164752", "MEDICALRECORD"),
+        ("a 45-year-old man", "45", "AGE"),
+        ("a 62 yo F", "62", "AGE"),
+        ("on March 3, 2014 he", "March 3, 2014", "DATE"),
+        ("on 3 Apr.", "3 Apr", "DATE"),
+        ("Record date: 2067-05-03", "2067-05-03", "DATE"),
+        ("on 04/23/2069", "04/23/2069", "DATE"),
+        ("in June 2011", "June 2011", "DATE"),
+        ("Tel: (617) 555-0199 x1234", "(617) 555-0199 x1234", "PHONE"),
+        ("fax 617-555-0100", "617-555-0100", "FAX"),
+        ("pager #23456", "23456", "PHONE"),
+        ("12 Elm Street, Apt 3", "12 Elm Street, Apt 3", "STREET"),
+        ("Boston, MA 02115", "02115", "ZIP"),
+        ("Boston, MA 02115", "Boston", "CITY"),
+        ("at Quince Valley Hospital for", "Quince Valley Hospital", "HOSPITAL"),
+        ("mail ann.lee@example.org now", "ann.lee@example.org", "EMAIL"),
+        ("from 192.168.0.12", "192.168.0.12", "IPADDR"),
+    ],
+)
+def test_english_phi(text: str, phi: str, label: str) -> None:
+    assert marked(text)[phi] == label
+
+
+@pytest.mark.parametrize(
+    "text", ["BP 120/80", "CK of 1028", "SVR of 1739", "version 1.2.3.400", "on 45/45/2012", "L4-5"]
+)
+def test_what_only_looks_like_phi(text: str) -> None:
+    assert marked(text) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "phi", "label"),
+    [
+        ("Nombre: Elvira.\nX", "Elvira", "NOMBRE_SUJETO_ASISTENCIA"),
+        ("\ufeffNombre:  Elvira .\r\nApellidos: Soto", "Elvira", "NOMBRE_SUJETO_ASISTENCIA"),
+        ("Médico: Irene de la Vega Ruiz NºCol: 41 41 12345.", "Irene de la Vega Ruiz", "NOMBRE_PERSONAL_SANITARIO"),
+        ("NºCol: 41 41 12345.", "41 41 12345", "ID_TITULACION_PERSONAL_SANITARIO"),
+        ("CP: 41001.", "41001", "TERRITORIO"),
+        ("Edad: 70 años Sexo: H.", "70 años", "EDAD_SUJETO_ASISTENCIA"),
+        ("Edad: 70 años Sexo: H.", "H", "SEXO_SUJETO_ASISTENCIA"),
+        ("desde marzo de 2011 refiere", "marzo de 2011", "FECHAS"),
+        ("en el Hospital Virgen del Puerto.", "Hospital Virgen del Puerto", "HOSPITAL"),
+        ("País: España.", "España", "PAIS"),
+    ],
+)
+def test_spanish_phi(text: str, phi: str, label: str) -> None:
+    assert marked(text, "es", "meddocan")[phi] == label
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "phi", "label"),
+    [
+        ("nl", "gezien door dr. J. van der Berg", "J. van der Berg", "DOCTOR"),
+        ("nl", "op 3 mei 2011", "3 mei 2011", "DATE"),
+        ("de", "Herr Brandt wurde", "Brandt", "PATIENT"),
+        ("de", "am 3. Mai 2011", "3. Mai 2011", "DATE"),
+        ("sv", "Doktor Lindqvist ringde", "Lindqvist", "DOCTOR"),
+        ("sv", "den 3 maj 2011", "3 maj 2011", "DATE"),
+        ("fr", "le Dr Marchand", "Marchand", "DOCTOR"),
+        ("fr", "le 3 mai 2011", "3 mai 2011", "DATE"),
+        ("it", "il 03/05/2011", "03/05/2011", "DATE"),
+    ],
+)
+def test_other_languages(language: str, text: str, phi: str, label: str) -> None:
+    assert marked(text, language)[phi] == label
+
+
+@pytest.mark.parametrize("name", sorted(SHIPPED))
+def test_a_shipped_pattern_has_a_label_of_each_label_set_it_names(name: str) -> None:
+    for label_set, label in SHIPPED[name].labels.items():
+        assert label in LabelSet.named(label_set)
+
+
+@pytest.mark.parametrize("name", sorted(SHIPPED))
+def test_no_shipped_pattern_is_slow_on_hostile_text(name: str) -> None:
+    """At most half a second on 100 000 characters."""
+    pattern = SHIPPED[name]
+    for unit in HOSTILE:
+        text = (unit * (100_000 // len(unit) + 1))[:100_000]
+        begun = time.process_time()
+        for _ in pattern.compiled.finditer(text):
+            pass
+        assert time.process_time() - begun < 0.5, unit
+
+
+def test_a_label_is_mapped_to_other_label_sets() -> None:
+    pattern = Pattern("p", "x", {"i2b2-2014": "DOCTOR"})
+    assert pattern.label_in("i2b2-2014") == "DOCTOR"
+    assert pattern.label_in("nut") == "Name"
+    assert pattern.label_in("no such set") == ""
+
+
+# What is learned
+
+
+def test_labels_are_learned_from_the_corpus() -> None:
+    train = tables(note("1", "Dr. Olivia Hartley came", ARZT="Olivia Hartley"))
+    [[candidate]] = RegexSubmodel().fit(train).propose(tables(Document("2", "Dr. Ann Lee")))
+    assert candidate == Candidate(Span(4, 11, "ARZT"), "regex", pytest.approx(2 / 3), True)
+    assert candidate.evidence == "en-title-doctor"
+
+
+def test_the_score_is_the_smoothed_precision() -> None:
+    train = tables(note("1", "Dr. Ann", DOCTOR="Ann"), note("2", "Dr. Bo"), note("3", "Dr. Cy", DOCTOR="Cy"))
+    submodel = RegexSubmodel().fit(train)
+    [pattern] = [pattern for pattern in submodel.patterns_ if pattern.name == "en-title-doctor"]
+    assert pattern.matches == 3
+    assert pattern.precision == pytest.approx((2 + 1) / (3 + 2))
+
+
+def test_a_pattern_that_is_often_wrong_is_left_out() -> None:
+    train = tables(*(note(str(i), "Dr. Ann at 04/23/2069", DATE="04/23/2069", DOCTOR="at") for i in range(12)))
+    assert "en-title-doctor" not in {pattern.name for pattern in RegexSubmodel().fit(train).patterns_}
+    kept = RegexSubmodel(min_precision=0.0, label_set="i2b2-2014").fit(train)
+    assert "en-title-doctor" in {pattern.name for pattern in kept.patterns_}
+    [candidates] = kept.propose(tables(Document("x", "Dr. Ann")))
+    assert candidates and not any(candidate.chosen for candidate in candidates)
+
+
+def test_a_pattern_without_matches_keeps_a_label_that_the_corpus_knows() -> None:
+    labels = {p.labels[ANY_SET] for p in RegexSubmodel().fit(tables(note("1", "in Xy", CITY="Xy"))).patterns_}
+    assert labels == {"CITY"}
+
+
+def test_a_named_label_set_keeps_all_its_patterns() -> None:
+    submodel = RegexSubmodel(label_set="i2b2-2014").fit(tables(Document("1", "-")))
+    assert len(submodel.patterns_) == len(shipped_patterns("en"))
+    assert {pattern.precision for pattern in submodel.patterns_} == {0.5}
+
+
+def test_the_language_is_that_of_the_tables_unless_set() -> None:
+    document = note("1", "País: España.", PAIS="España")
+    assert RegexSubmodel().fit(tables(document, language="es")).language_ == "es"
+    assert RegexSubmodel(language="nl").fit(tables(document, language="es")).language_ == "nl"
+
+
+def test_gold_is_not_looked_at_when_proposing() -> None:
+    submodel = RegexSubmodel().fit(tables(note("1", "Dr. Ann", DOCTOR="Ann")))
+    with_gold, without = tables(note("2", "Dr. Bo", PATIENT="Bo"), Document("3", "Dr. Bo"))
+    assert submodel.propose([with_gold]) == submodel.propose([without])
+
+
+@pytest.mark.parametrize("documents", [(), (Document("1", "no PHI"),)], ids=["no notes", "no PHI"])
+def test_nothing_to_learn_from(documents: tuple[Document, ...]) -> None:
+    with pytest.raises(TrainingError):
+        RegexSubmodel().fit(tables(*documents))
+
+
+@pytest.mark.parametrize("wrong", [{"min_precision": -0.1}, {"choose_precision": 1.5}])
+def test_settings_out_of_range_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(SettingsError, match=next(iter(wrong))):
+        RegexSubmodel(**wrong)  # type: ignore[arg-type]
+
+
+def test_an_unknown_label_set_is_refused() -> None:
+    with pytest.raises(SettingsError, match="i2b2-2014"):
+        RegexSubmodel(label_set="i2b2").fit(tables(Document("1", "-")))
+
+
+# Candidates
+
+
+@given(st.lists(st.sampled_from(["Dr. Ann Lee", "MRN: 4164752", "12/03/2081", "45-year-old", "617-555-0100", "é\r\n"])))
+@settings(max_examples=20, deadline=None)
+def test_chosen_candidates_never_overlap_and_none_is_proposed_twice(pieces: list[str]) -> None:
+    text = " ".join(pieces)
+    [candidates] = FITTED.propose(tables(Document("2", text)))
+    spans = [candidate.span for candidate in candidates if candidate.chosen]
+    assert spans == sorted(spans) and not any(a.overlaps(b) for a, b in itertools.pairwise(spans))
+    assert len({candidate.span for candidate in candidates}) == len(candidates)
+    assert all(text[c.span.start : c.span.end].strip() == text[c.span.start : c.span.end] for c in candidates)
+    assert all(0 < c.score < 1 and c.source == "regex" and c.evidence in SHIPPED for c in candidates)
+
+
+FITTED = RegexSubmodel(label_set="i2b2-2014").fit(tables(Document("1", "-")))
+
+
+def test_of_overlapping_matches_the_surest_is_chosen_and_then_the_longest(tmp_path: Path) -> None:
+    own = own_patterns(
+        tmp_path,
+        "patterns = ["
+        "{ name = 'long', regex = 'a b c', label = 'X' }, { name = 'short', regex = 'b', label = 'X' },"
+        "{ name = 'sure', regex = 'c d', label = 'Y' } ]",
+    )
+    train = tables(note("1", "b. b. c d", Y="c d"), note("2", "c d", Y="c d"), note("3", "a b c", X="a b c"))
+    [candidates] = RegexSubmodel(patterns_file=own).fit(train).propose(tables(Document("4", "a b c. a b c d")))
+    chosen = [(c.evidence, c.span.start) for c in candidates if c.chosen]
+    assert chosen == [("long", 0), ("sure", 11)]
+    assert {(c.evidence, c.span.start) for c in candidates if not c.chosen} >= {("long", 7)}
+
+
+# A user's own patterns
+
+
+def test_a_users_pattern_is_added_and_replaces_one_of_the_same_name(tmp_path: Path) -> None:
+    own = own_patterns(
+        tmp_path,
+        """
+        [parts]
+        digit = '[0-9]'
+        [[patterns]]
+        name = "ward"
+        regex = 'ward \\s (?P<phi>{{digit}}+)  # the number only'
+        flags = "ix"
+        label = "ROOM"
+        [[patterns]]
+        name = "email"
+        regex = 'never matches'
+        labels = { i2b2-2014 = "EMAIL" }
+        """,
+    )
+    submodel = RegexSubmodel(patterns_file=own, label_set="i2b2-2014").fit(tables(Document("1", "-")))
+    [candidates] = submodel.propose(tables(Document("2", "Ward 12, a@b.org")))
+    assert [(c.span, c.evidence) for c in candidates if c.chosen] == [(Span(5, 7, "ROOM"), "ward")]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("name = 'ward', regex = '(', label = 'A'", "ward is not a regular expression"),
+        ("name = 'ward', regex = 'x'", "ward has no label"),
+        ("name = 'ward', regex = 'x', label = ''", "ward has no label"),
+        ("name = 'ward', regex = 'x', label = 3", "ward has no label"),
+        ("name = 'ward', regex = 'x', label = 'A', validator = 'magic'", "ward names the unknown validator magic"),
+        ("name = 'ward', regex = 'x', label = 'A', flags = 'q'", "ward has a flag"),
+        ("name = 'ward', regex = '{{y}}', label = 'A'", "ward uses the part y"),
+        ("name = 'ward', label = 'A'", "ward has no regex"),
+        ("name = 'ward', regex = 'x', labels = 3", "ward has a value of the wrong type"),
+        ("name = 'ward', regex = 'x', label = 'A', colour = 'red'", "ward has the unknown key colour"),
+        ("regex = 'x', label = 'A'", "number 1 of the file has no name"),
+    ],
+)
+def test_a_users_mistake_is_told_by_the_patterns_name(row: str, message: str, tmp_path: Path) -> None:
+    own = own_patterns(tmp_path, f"patterns = [{{ {row} }}]")
+    with pytest.raises(SettingsError, match=message):
+        RegexSubmodel(patterns_file=own, label_set="i2b2-2014").fit(tables(Document("1", "-")))
+
+
+@pytest.mark.parametrize("toml", ["patterns = 3", "[[patterns", "patterns = [1]", "parts = 1\npatterns = [{name='a'}]"])
+def test_a_file_of_another_kind_is_refused(toml: str, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError):
+        user_patterns(Path(own_patterns(tmp_path, toml)))
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="cannot be read"):
+        user_patterns(tmp_path / "absent.toml")
+
+
+def test_two_patterns_of_one_name_are_refused() -> None:
+    row = "{ name = 'a', regex = 'x', label = 'A' }"
+    with pytest.raises(SettingsError, match="two patterns are named a"):
+        parse_patterns(f"patterns = [{row}, {row}]")
+
+
+def test_patterns_are_written_as_they_are_read() -> None:
+    patterns = list(SHIPPED.values())
+    toml = format_patterns(patterns)
+    assert parse_patterns(toml) == patterns
+    assert tomllib.loads(toml)["patterns"][0]["name"] == patterns[0].name
+
+
+# Bundles
+
+
+def test_saved_and_loaded_it_proposes_the_same(tmp_path: Path) -> None:
+    train = tables(note("1", "Dr. Ann Lee, 45-year-old", DOCTOR="Ann Lee", AGE="45"))
+    submodel = RegexSubmodel(min_precision=0.2).fit(train)
+    submodel.save(tmp_path)
+    again = RegexSubmodel.load(tmp_path, train[0].space)
+    unseen = tables(Document("2", "Dr. Bo Li saw a 62-year-old on 12/03/2081"))
+    assert [[(c, c.evidence) for c in found] for found in again.propose(unseen)] == [
+        [(c, c.evidence) for c in found] for found in submodel.propose(unseen)
+    ]
+    assert again.settings() == submodel.settings()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["patterns.toml", "settings.json"]
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("settings.json", "{"),
+        ("settings.json", "[]"),
+        ("settings.json", '{"settings": {"colour": 1}, "language": "en"}'),
+        ("settings.json", '{"settings": {"min_precision": 7}, "language": "en"}'),
+        ("patterns.toml", "[[patterns"),
+        ("patterns.toml", "patterns = [{ name = 'a', regex = '(', label = 'A' }]"),
+        ("patterns.toml", "patterns = [{ name = 'a', regex = 'x', labels = { nut = 'A' } }]"),
+    ],
+)
+def test_a_damaged_folder_is_refused(file: str, content: str, tmp_path: Path) -> None:
+    train = tables(note("1", "Dr. Ann", DOCTOR="Ann"))
+    RegexSubmodel().fit(train).save(tmp_path)
+    (tmp_path / file).write_text(content, encoding="utf-8")
+    with pytest.raises(BundleError):
+        RegexSubmodel.load(tmp_path, train[0].space)
+
+
+def test_it_is_a_submodel_and_its_settings_are_json() -> None:
+    submodel = submodel_class("regex")()
+    assert isinstance(submodel, Submodel)
+    assert RegexSubmodel(**json.loads(json.dumps(submodel.settings()))).settings() == submodel.settings()
+
+
+# Validators
+
+
+@pytest.mark.parametrize(
+    ("name", "language", "right", "wrong"),
+    [
+        ("phone", "es", "912 345 678", "12 34"),
+        ("phone", "en", "+44 20 7946 0958", "+999 1"),
+        ("date", "en", "29/02/2012", "31/13/2012"),
+        ("date", "en", "2012-12-31", "2012-32-31"),
+        ("date", "en", "12/31", "32/12"),
+        ("date", "en", "1.2.99", "1.2.3.4"),
+        ("ip", "en", "192.168.0.1", "192.168.0.256"),
+        ("iban", "es", "GB82 WEST 1234 5698 7654 32", "GB82 WEST 1234 5698 7654 33"),
+        ("luhn", "en", "4539578763621486", "4539578763621487"),
+        ("es_nif", "es", "54362315K", "54362315Z"),
+        ("nl_bsn", "nl", "111222333", "111222334"),
+        ("us_ssn", "en", "536-90-4399", "000-12-3456"),
+        ("se_personnummer", "sv", "880320-0016", "880320-0018"),
+    ],
+)
+def test_validators(name: str, language: str, right: str, wrong: str) -> None:
+    assert VALIDATORS[name](right, language)
+    assert not VALIDATORS[name](wrong, language)
+
+
+@pytest.mark.parametrize("name", sorted(VALIDATORS))
+@given(text=st.text(st.sampled_from("0129-/. +AZé٣²"), max_size=20))
+@settings(max_examples=15, deadline=None)
+def test_validators_answer_for_any_text(name: str, text: str) -> None:
+    assert VALIDATORS[name](text, "en") in (True, False)
+    assert VALIDATORS[name](text, "xx") in (True, False)

@@ -1,0 +1,126 @@
+"""What every registered kind of submodel must do, whatever it is."""
+
+import inspect
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from features.documents import Document, Span
+from features.errors import BundleError, SettingsError, TrainingError
+from features.table import FeatureSettings, FeatureSpace
+from submodels.base import KINDS, Candidate, Submodel, submodel_class
+
+NAMES = ["Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "Vance", "Wexford", "Yarrow"]
+QUICK = {"blstm": {"epochs": 2}}
+
+
+def _documents():
+    documents = []
+    for i, name in enumerate(NAMES * 2):
+        text = f"Seen by Dr. {name} on 0{i % 9 + 1}/12/2019.\nPlan: rest and fluids.\n\n"
+        end = 12 + len(name)
+        spans = (Span(12, end, "DOCTOR"), Span(end + 4, end + 14, "DATE"))
+        documents.append(Document(f"{100 + i}-01", text, spans))
+    return documents
+
+
+@pytest.fixture(scope="module")
+def tables():
+    return FeatureSpace(FeatureSettings()).fit(_documents())
+
+
+def _new(kind):
+    found = submodel_class(kind)
+    accepted = inspect.signature(found).parameters
+    wanted = QUICK.get(found.name, {})
+    return found(**{name: value for name, value in wanted.items() if name in accepted})
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def fitted(request, tables):
+    return _new(request.param).fit(tables, seed=1)
+
+
+@pytest.fixture(scope="module")
+def unseen(tables):
+    texts = ["Seen by Dr. Gorse on 05/12/2019.", "", "\ufeffDr. Yarrow,\r\n🩺 José on 03/12/2019", "   \n"]
+    return tables[0].space.tables(Document(f"u{i}", text) for i, text in enumerate(texts))
+
+
+def test_it_has_the_face_of_a_submodel(fitted):
+    assert isinstance(fitted, Submodel)
+    assert KINDS[fitted.kind][1] == type(fitted).__name__
+    assert submodel_class(fitted.name) is type(fitted)
+
+
+def test_it_gives_each_note_its_candidates_in_order(fitted, unseen):
+    proposals = fitted.propose(unseen)
+    assert len(proposals) == len(unseen)
+    assert proposals[1] == proposals[3] == []
+    assert proposals[0]
+    for table, candidates in zip(unseen, proposals, strict=True):
+        for candidate in candidates:
+            assert isinstance(candidate, Candidate)
+            assert candidate.source == fitted.name
+            assert 0 <= candidate.score <= 1
+            assert candidate.span.end <= len(table.document.text)
+            assert candidate.span.label in {"DOCTOR", "DATE"}
+
+
+def test_its_chosen_candidates_do_not_overlap(fitted, tables):
+    for candidates in fitted.propose(tables):
+        chosen = sorted(candidate.span for candidate in candidates if candidate.chosen)
+        assert all(a.end <= b.start for a, b in pairwise(chosen))
+
+
+def test_it_never_looks_at_the_spans_of_the_notes_it_proposes_for(fitted, tables):
+    bare = [table.space.table(table.document.with_spans(())) for table in tables[:5]]
+    assert fitted.propose(bare) == fitted.propose(tables[:5])
+
+
+def test_a_note_gets_the_same_candidates_alone_and_among_others(fitted, tables):
+    together = fitted.propose(tables[:4])
+    for table, candidates in zip(tables[:4], together, strict=True):
+        alone = fitted.propose([table])[0]
+        assert [(c.span, c.chosen) for c in alone] == [(c.span, c.chosen) for c in candidates]
+        assert np.allclose([c.score for c in alone], [c.score for c in candidates], atol=1e-5)
+
+
+def test_saved_and_loaded_it_proposes_the_same(fitted, tables, unseen, tmp_path):
+    fitted.save(tmp_path)
+    again = type(fitted).load(tmp_path, tables[0].space)
+    assert again.propose(unseen) == fitted.propose(unseen)
+    assert again.settings() == fitted.settings()
+    json.dumps(fitted.settings())
+    assert not [path for path in tmp_path.rglob("*") if path.suffix in (".pkl", ".pickle", ".joblib")]
+
+
+def test_the_same_seed_gives_the_same_model(fitted, tables, unseen):
+    assert _new(fitted.kind).fit(tables, seed=1).propose(unseen) == fitted.propose(unseen)
+
+
+def test_every_damaged_file_is_refused(fitted, tables, tmp_path):
+    fitted.save(tmp_path)
+    for path in sorted(path for path in tmp_path.rglob("*") if path.is_file()):
+        whole = path.read_bytes()
+        path.write_bytes(b"\x00damaged")
+        with pytest.raises(BundleError):
+            type(fitted).load(tmp_path, tables[0].space)
+        path.write_bytes(whole)
+
+
+def test_notes_without_phi_cannot_be_learned_from(fitted, tables):
+    bare = [table.space.table(table.document.with_spans(())) for table in tables]
+    with pytest.raises(TrainingError):
+        _new(fitted.kind).fit(bare)
+
+
+def test_neither_repr_nor_an_error_shows_text(fitted, tables):
+    assert not any(name in repr(fitted) + repr(tables[0]) for name in NAMES)
+
+
+def test_an_unknown_kind_is_refused_by_name():
+    with pytest.raises(SettingsError, match="no submodel is named bert"):
+        submodel_class("bert")
