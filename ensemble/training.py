@@ -28,7 +28,7 @@ from ensemble.stacker import Stacker
 from features.documents import Corpus, Document, Span
 from features.errors import TrainingError
 from features.table import FeatureSpace, FeatureTable
-from submodels.base import Candidate, submodel_class
+from submodels.base import Candidate, new_submodel, submodel_class
 
 __all__ = ["Training", "out_of_fold_corpora", "train"]
 
@@ -81,7 +81,7 @@ class _Task:
 
     def run(self) -> Proposals:
         """Fit, then propose for the held-out notes, or save the model where there are none."""
-        model = submodel_class(self.name)(**self.settings).fit(self.training, seed=self.seed)
+        model = new_submodel(self.name, self.settings).fit(self.training, seed=self.seed)
         if self.held_out:
             return model.propose(self.held_out)
         self.folder.mkdir(parents=True)
@@ -100,6 +100,8 @@ def train(
     :raises TrainingError: if the corpus has no PHI, or too few patients.
     """
     settings = settings or EngineSettings()
+    for name, arguments in settings.submodels.items():
+        new_submodel(name, arguments)
     documents = corpus.documents
     if not any(document.spans for document in documents):
         raise TrainingError("the corpus has no annotated PHI, so nothing can be learned; check its format and labels")

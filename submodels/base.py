@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
@@ -19,7 +20,7 @@ from features.documents import Span
 from features.errors import SettingsError
 from features.table import FeatureSpace, FeatureTable
 
-__all__ = ["KINDS", "Candidate", "Submodel", "submodel_class"]
+__all__ = ["KINDS", "Candidate", "Submodel", "new_submodel", "submodel_class"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,3 +91,13 @@ def submodel_class(kind: str) -> type[Submodel]:
     module, name = KINDS[matching[-1]]
     found: type[Submodel] = getattr(import_module(module), name)
     return found
+
+
+def new_submodel(kind: str, settings: Mapping[str, Any]) -> Submodel:
+    """An untrained submodel; :raises SettingsError: for a setting that it does not have."""
+    found = submodel_class(kind)
+    known = signature(found).parameters
+    unknown = [name for name in settings if name not in known]
+    if unknown:
+        raise SettingsError(f"the submodel {kind} has no setting {unknown[0]}; there are {', '.join(known)}")
+    return found(**settings)

@@ -36,7 +36,6 @@ __all__ = ["CrfSubmodel"]
 _LOG = logging.getLogger("phistack")
 _MODEL_FILE = "model.crfsuite"
 _SETTINGS_FILE = "settings.json"
-_ALGORITHMS = ("lbfgs", "l2sgd", "ap", "pa", "arow")
 _LIMITS = {
     "c1": (0, 1e6),
     "c2": (0, 1e6),
@@ -59,10 +58,9 @@ class CrfSubmodel:
     :param templates: the feature crosses; those that name a column left out of the feature space are dropped.
     :param scheme: `BIO` or `BIOES`.
     :param join_sentences: whether sentences of one line are one sequence; see `submodels.chain.line_bounds`.
-    :param algorithm: a training algorithm of CRFsuite: `lbfgs`, `l2sgd`, `ap`, `pa` or `arow`.
-    :param c1: coefficient of the L1 penalty; with `lbfgs` only.
-    :param c2: coefficient of the L2 penalty; with `lbfgs` and `l2sgd`.
-    :param max_iterations: at most so many passes over the corpus.
+    :param c1: coefficient of the L1 penalty, which leaves most attributes without a weight.
+    :param c2: coefficient of the L2 penalty.
+    :param max_iterations: L-BFGS stops after so many passes over the corpus, or earlier where nothing is gained.
     :param min_count: an attribute that occurs at fewer tokens of the corpus is left out.
     :param threshold: least probability of a candidate that is not on the best path.
     """
@@ -76,7 +74,6 @@ class CrfSubmodel:
         templates: Iterable[Template] = TEMPLATES,
         scheme: str = "BIO",
         join_sentences: bool = True,
-        algorithm: str = "lbfgs",
         c1: float = 0.05,
         c2: float = 0.05,
         max_iterations: int = 80,
@@ -86,7 +83,6 @@ class CrfSubmodel:
         self.templates = tuple(tuple((str(name), int(offset)) for name, offset in template) for template in templates)
         self.scheme = scheme
         self.join_sentences = join_sentences
-        self.algorithm = algorithm
         self.c1 = c1
         self.c2 = c2
         self.max_iterations = max_iterations
@@ -95,7 +91,7 @@ class CrfSubmodel:
 
     def settings(self) -> Mapping[str, Any]:
         """The constructor's arguments, JSON-ready."""
-        names = ("scheme", "join_sentences", "algorithm", "c1", "c2", "max_iterations", "min_count", "threshold")
+        names = ("scheme", "join_sentences", "c1", "c2", "max_iterations", "min_count", "threshold")
         return {"templates": [list(map(list, template)) for template in self.templates]} | {
             name: getattr(self, name) for name in names
         }
@@ -103,7 +99,8 @@ class CrfSubmodel:
     def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
         """Learn from annotated notes.
 
-        :param seed: not used by L-BFGS, which begins at zero; the other algorithms take notes in a fixed order.
+        :param seed: not used, as L-BFGS begins at zero and draws nothing. (CRFsuite's other algorithms do draw, from
+            a generator that nobody can seed, so that they would not give the same model twice.)
         :raises TrainingError: if no note has PHI.
         :raises SettingsError: if a setting is out of its range.
         """
@@ -157,9 +154,8 @@ class CrfSubmodel:
         return model
 
     def _check_settings(self) -> None:
-        for name, choices in (("scheme", tuple(SCHEMES)), ("algorithm", _ALGORITHMS)):
-            if getattr(self, name) not in choices:
-                raise SettingsError(f"the CRF's setting {name} must be one of {', '.join(choices)}")
+        if self.scheme not in SCHEMES:
+            raise SettingsError(f"the CRF's setting scheme must be one of {', '.join(SCHEMES)}")
         for name, (least, most) in _LIMITS.items():
             if not least <= getattr(self, name) <= most:
                 raise SettingsError(f"the CRF's setting {name} must lie between {least} and {most}")
@@ -182,7 +178,7 @@ class CrfSubmodel:
         """CRFsuite's model file."""
         from pycrfsuite import Trainer
 
-        trainer = Trainer(self.algorithm, verbose=False)
+        trainer = Trainer("lbfgs", verbose=False)
         trainer.message = _progress()
         parameters = {
             "c1": self.c1,
@@ -191,7 +187,7 @@ class CrfSubmodel:
             "feature.possible_states": False,
             "feature.possible_transitions": False,
         }
-        trainer.set_params({name: value for name, value in parameters.items() if name in trainer.params()})
+        trainer.set_params(parameters)
         names, attributes = self._attributes(tables)
         begin = 0
         for table, note_tags in zip(tables, tags, strict=True):

@@ -11,52 +11,15 @@ at each distinct word of a batch once. `submodels.blstm_inference` computes the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import keras
-import numpy as np
 from keras import ops
-from numpy.typing import NDArray
 
+from submodels.blstm_weights import NetworkSizes, first_weights
 from submodels.crf_layer import negative_log_likelihood
 
-__all__ = ["NetworkSizes", "TaggingNetwork"]
-
-
-@dataclass(frozen=True, slots=True)
-class NetworkSizes:
-    """How large each part of the network is.
-
-    :param words: number of word ids.
-    :param characters: number of character ids.
-    :param values: number of feature value ids, over all columns together.
-    :param columns: number of feature columns.
-    :param tags: number of tags.
-    :param word: length of a word's vector.
-    :param character: length of a character's vector.
-    :param kernels: widths of the convolutions over characters.
-    :param channels: outputs of each convolution.
-    :param feature: length of a feature value's vector.
-    :param lstm: state of the LSTM in each direction.
-    """
-
-    words: int
-    characters: int
-    values: int
-    columns: int
-    tags: int
-    word: int = 128
-    character: int = 16
-    kernels: tuple[int, ...] = (2, 3, 4, 5)
-    channels: int = 8
-    feature: int = 4
-    lstm: int = 128
-
-    @property
-    def inputs(self) -> int:
-        """Length of the vector that the LSTM reads for a token."""
-        return self.word + len(self.kernels) * self.channels + self.columns * self.feature
+__all__ = ["TaggingNetwork", "scanned_lstm"]
 
 
 class TaggingNetwork:
@@ -71,14 +34,12 @@ class TaggingNetwork:
         self.sizes = sizes
         self.dropout = dropout
         self._random = keras.random.SeedGenerator(seed)
-        self.weights = {
-            name: keras.Variable(value, name=name) for name, value in first_weights(sizes, seed).items()
-        }
+        self.weights = {name: keras.Variable(value, name=name) for name, value in first_weights(sizes, seed).items()}
 
     def emissions(self, batch: Mapping[str, Any], *, training: bool = False) -> Any:
         """How well each tag fits each token, of shape `(n_rows, n_tokens, n_tags)`.
 
-        :param batch: arrays as in `submodels.blstm_batches.Batch`.
+        :param batch: arrays as `submodels.blstm_batches.with_characters` gives them.
         """
         w = self.weights
         spelling = ops.take(self._spellings(batch["characters"]), batch["spellings"], axis=0)
@@ -118,38 +79,6 @@ class TaggingNetwork:
         ahead = _lstm(forward, w["forward"], w["forward_bias"])
         back = _reversed(_lstm(backward, w["backward"], w["backward_bias"]), lengths)
         return ops.transpose(ops.concatenate([ahead, back], axis=2), (1, 0, 2))
-
-
-def first_weights(sizes: NetworkSizes, seed: int) -> dict[str, NDArray[np.float32]]:
-    """Random weights: uniform as in Ma and Hovy 2016, and 1 for the bias of the forget gates."""
-    random = np.random.default_rng(seed)
-
-    def embedding(number: int, length: int) -> NDArray[np.float32]:
-        bound = np.sqrt(3 / length)
-        return random.uniform(-bound, bound, (number, length)).astype(np.float32)
-
-    def matrix(*shape: int) -> NDArray[np.float32]:
-        bound = np.sqrt(6 / (np.prod(shape[:-1]) + shape[-1]))
-        return random.uniform(-bound, bound, shape).astype(np.float32)
-
-    def zeros(length: int) -> NDArray[np.float32]:
-        return np.zeros(length, dtype=np.float32)
-
-    weights = {
-        "word": embedding(sizes.words, sizes.word),
-        "character": embedding(sizes.characters, sizes.character),
-        "feature": embedding(sizes.values, sizes.feature),
-    }
-    for width in sizes.kernels:
-        weights[f"kernel{width}"] = matrix(width, sizes.character, sizes.channels)
-        weights[f"kernel{width}_bias"] = zeros(sizes.channels)
-    for direction in ("forward", "backward"):
-        weights[direction] = matrix(sizes.inputs + sizes.lstm, 4 * sizes.lstm)
-        weights[f"{direction}_bias"] = np.repeat(np.array([0, 0, 1, 0], dtype=np.float32), sizes.lstm)
-    weights |= {"dense": matrix(2 * sizes.lstm, sizes.tags), "dense_bias": zeros(sizes.tags)}
-    return weights | {
-        "transitions": matrix(sizes.tags, sizes.tags), "start": zeros(sizes.tags), "end": zeros(sizes.tags)
-    }
 
 
 def _reversed(values: Any, lengths: Any) -> Any:

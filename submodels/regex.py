@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import json
 import logging
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from features.documents import Document, Span
 from features.errors import BundleError, LabelError, SettingsError, TrainingError
@@ -29,6 +29,27 @@ __all__ = ["RegexSubmodel"]
 
 _LOG = logging.getLogger("phistack")
 _ENOUGH_MATCHES = 10
+
+
+class _Match(NamedTuple):
+    """Where a pattern matches in training, and the labels that the gold has for exactly this."""
+
+    document: int
+    start: int
+    end: int
+    labels: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """What is known of a pattern so far; `free` are its matches where no surer pattern matches."""
+
+    pattern: Pattern
+    label: str
+    precision: float
+    overall: float
+    n_matches: int
+    free: list[_Match]
 
 
 class RegexSubmodel:
@@ -87,8 +108,9 @@ class RegexSubmodel:
         available = {pattern.name: pattern for pattern in shipped_patterns(self.language_)}
         if self.patterns_file:
             available |= {pattern.name: pattern for pattern in user_patterns(Path(self.patterns_file))}
-        fitted = (self._fit_pattern(pattern, documents, labels) for pattern in available.values())
-        self.patterns_ = tuple(pattern for pattern in fitted if pattern is not None)
+        found = [_labelled(pattern, self._matches(pattern, documents)) for pattern in available.values()]
+        named = [replace(fit, label=fit.label or self._declared(fit.pattern, labels)) for fit in found]
+        self.patterns_ = tuple(self._decision_list([fit for fit in named if fit.label], documents))
         _LOG.info("regex: %d of %d patterns kept", len(self.patterns_), len(available))
         return self
 
@@ -104,19 +126,34 @@ class RegexSubmodel:
             raise TrainingError("the notes carry no PHI, so the regex submodel cannot learn labels; name a label set")
         return labels
 
-    def _fit_pattern(self, pattern: Pattern, documents: Iterable[Document], labels: Collection[str]) -> Pattern | None:
-        """The pattern with its label and precision, or `None` if it is of no use."""
-        hits: Counter[str] = Counter()
-        matches = 0
-        for document in documents:
-            found = set(pattern.find(document.text, self.language_))
-            matches += len(found)
-            hits.update(span.label for span in set(document.spans) if (span.start, span.end) in found)
-        label = min(hits, key=lambda name: (-hits[name], name), default="") or self._declared(pattern, labels)
-        precision = (hits[label] + 1) / (matches + 2)
-        if not label or (matches >= _ENOUGH_MATCHES and precision < self.min_precision):
-            return None
-        return replace(pattern, labels={ANY_SET: label}, precision=precision, matches=matches)
+    def _matches(self, pattern: Pattern, documents: Iterable[Document]) -> list[_Match]:
+        matches = []
+        for number, document in enumerate(documents):
+            gold: defaultdict[tuple[int, int], set[str]] = defaultdict(set)
+            for span in document.spans:
+                gold[span.start, span.end].add(span.label)
+            for start, end in pattern.find(document.text, self.language_):
+                matches.append(_Match(number, start, end, frozenset(gold.get((start, end), ()))))
+        return matches
+
+    def _decision_list(self, fits: list[_Fit], documents: Sequence[Document]) -> Iterator[Pattern]:
+        """The patterns that are right often enough, the surest first.
+
+        A decision list (Rivest 1987, Machine Learning 2): the precision of a pattern is that of its matches where no
+        surer one matched, so that `June 2011` is not held to be wrong for being a part of `3 June 2011`.
+        """
+        taken = [bytearray(len(document.text)) for document in documents]
+        while fits:
+            best = min(fits, key=lambda fit: (-fit.precision, -fit.n_matches, fit.pattern.name))
+            fits = [fit for fit in fits if fit is not best]
+            if best.n_matches < _ENOUGH_MATCHES or best.precision >= self.min_precision:
+                yield replace(
+                    best.pattern, labels={ANY_SET: best.label}, precision=best.precision, matches=best.n_matches
+                )
+            if best.free and best.precision >= self.choose_precision:
+                for match in best.free:
+                    taken[match.document][match.start : match.end] = bytes([1]) * (match.end - match.start)
+                fits = [_without(fit, taken) for fit in fits]
 
     def _declared(self, pattern: Pattern, labels: Collection[str]) -> str:
         """The label of a pattern that is never right in training, if the corpus or the label set knows it."""
@@ -164,6 +201,23 @@ class RegexSubmodel:
             raise BundleError(f"the regex submodel in {folder} cannot be read ({type(error).__name__})") from None
         submodel.patterns_ = tuple(patterns)
         return submodel
+
+
+def _labelled(pattern: Pattern, matches: list[_Match]) -> _Fit:
+    """The label that the gold gives most often to the pattern's matches, and how often."""
+    hits = Counter(label for match in matches for label in match.labels)
+    label = min(hits, key=lambda name: (-hits[name], name), default="")
+    precision = (hits[label] + 1) / (len(matches) + 2)
+    return _Fit(pattern, label, precision, precision, len(matches), matches)
+
+
+def _without(fit: _Fit, taken: Sequence[bytearray]) -> _Fit:
+    """The fit with the precision on what is not yet taken, drawn towards the one on all matches where little is left."""
+    free = [match for match in fit.free if not any(taken[match.document][match.start : match.end])]
+    if len(free) == len(fit.free):
+        return fit
+    hits = sum(fit.label in match.labels for match in free)
+    return replace(fit, free=free, precision=(hits + 2 * fit.overall) / (len(free) + 2))
 
 
 def _surest_first(found: tuple[Span, Pattern]) -> tuple[float, int, Span]:

@@ -94,12 +94,8 @@ def test_it_finds_phi_in_unseen_notes(crf: CrfSubmodel, space: FeatureSpace) -> 
     assert strict_f1(crf, space) > 0.95
 
 
-@pytest.mark.parametrize("changed", [{"scheme": "BIOES"}, {"algorithm": "ap"}, {"algorithm": "l2sgd", "c2": 0.1}])
-def test_other_schemes_and_algorithms_work_too(
-    changed: dict[str, str | float], training_tables: list[FeatureTable], space: FeatureSpace
-) -> None:
-    model = CrfSubmodel(max_iterations=20, **changed)  # type: ignore[arg-type]
-    assert strict_f1(model.fit(training_tables), space) > 0.9
+def test_the_scheme_bioes_works_too(training_tables: list[FeatureTable], space: FeatureSpace) -> None:
+    assert strict_f1(CrfSubmodel(scheme="BIOES", max_iterations=20).fit(training_tables), space) > 0.95
 
 
 def test_phi_that_a_sentence_bound_cuts_is_found_where_the_sentences_of_a_line_are_joined(
@@ -213,7 +209,7 @@ def test_notes_without_phi_teach_nothing(space: FeatureSpace) -> None:
         CrfSubmodel().fit(space.tables([Document("a", "Seen for cough."), Document("b", "")]))
 
 
-@pytest.mark.parametrize("wrong", [{"scheme": "BILOU"}, {"algorithm": "adam"}, {"c1": -1.0}, {"min_count": 0}])
+@pytest.mark.parametrize("wrong", [{"scheme": "BILOU"}, {"max_iterations": 0}, {"c1": -1.0}, {"min_count": 0}])
 def test_settings_out_of_range_are_refused(wrong: dict[str, str | float], training_tables: list[FeatureTable]) -> None:
     with pytest.raises(SettingsError, match=next(iter(wrong))):
         CrfSubmodel(**wrong).fit(training_tables)  # type: ignore[arg-type]

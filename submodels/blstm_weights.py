@@ -1,0 +1,114 @@
+"""The weights of the BLSTM-CNN-CRF network: their names, shapes and first values, and their file.
+
+    sizes = NetworkSizes(words=9000, characters=90, values=1200, columns=20, tags=42)
+    sizes.shapes()["word"]           (9000, 128)
+    first_weights(sizes, seed=1)     {"word": array, "character": array, ..., "end": array}
+
+All are 32-bit floats. `forward` and `backward` hold the kernels of the LSTM: rows for the input and then for the state,
+columns for the gates in the order input, new, forget, output.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.errors import BundleError
+
+__all__ = ["NetworkSizes", "Weights", "first_weights", "load_weights", "save_weights"]
+
+Weights = dict[str, NDArray[np.float32]]
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkSizes:
+    """How large each part of the network is.
+
+    :param words: number of word ids.
+    :param characters: number of character ids.
+    :param values: number of feature value ids, over all columns together.
+    :param columns: number of feature columns.
+    :param tags: number of tags.
+    :param word: length of a word's vector.
+    :param character: length of a character's vector.
+    :param kernels: widths of the convolutions over characters.
+    :param channels: outputs of each convolution.
+    :param feature: length of a feature value's vector.
+    :param lstm: length of the LSTM's state in each direction.
+    """
+
+    words: int
+    characters: int
+    values: int
+    columns: int
+    tags: int
+    word: int = 128
+    character: int = 16
+    kernels: tuple[int, ...] = (2, 3, 4, 5)
+    channels: int = 8
+    feature: int = 4
+    lstm: int = 128
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Name of each weight -> its shape."""
+        inputs = self.word + len(self.kernels) * self.channels + self.columns * self.feature
+        shapes: dict[str, tuple[int, ...]] = {
+            "word": (self.words, self.word),
+            "character": (self.characters, self.character),
+            "feature": (self.values, self.feature),
+        }
+        for width in self.kernels:
+            shapes[f"kernel{width}"] = (width, self.character, self.channels)
+            shapes[f"kernel{width}_bias"] = (self.channels,)
+        for direction in ("forward", "backward"):
+            shapes[direction] = (inputs + self.lstm, 4 * self.lstm)
+            shapes[f"{direction}_bias"] = (4 * self.lstm,)
+        return shapes | {
+            "dense": (2 * self.lstm, self.tags),
+            "dense_bias": (self.tags,),
+            "transitions": (self.tags, self.tags),
+            "start": (self.tags,),
+            "end": (self.tags,),
+        }
+
+
+_EMBEDDINGS = ("word", "character", "feature")
+
+
+def first_weights(sizes: NetworkSizes, seed: int) -> Weights:
+    """Random weights, uniform within the bounds of Ma and Hovy 2016; 1 for the bias of forget gates, 0 for others."""
+    random = np.random.default_rng(seed)
+    weights: Weights = {}
+    for name, shape in sizes.shapes().items():
+        if len(shape) == 1:
+            weights[name] = np.zeros(shape, dtype=np.float32)
+        else:
+            bound = np.sqrt(3 / shape[1] if name in _EMBEDDINGS else 6 / (np.prod(shape[:-1]) + shape[-1]))
+            weights[name] = random.uniform(-bound, bound, shape).astype(np.float32)
+    for bias in ("forward_bias", "backward_bias"):
+        weights[bias][2 * sizes.lstm : 3 * sizes.lstm] = 1
+    return weights
+
+
+def save_weights(path: Path, weights: Mapping[str, NDArray[np.float32]]) -> None:
+    """Write weights as NumPy arrays in a zip file."""
+    with path.open("wb") as file:
+        np.savez(file, allow_pickle=False, **weights)
+
+
+def load_weights(path: Path, sizes: NetworkSizes) -> Weights:
+    """Read what `save_weights` wrote; :raises BundleError: if it is not that, or of other sizes."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            weights = {name: np.asarray(file[name]) for name in sizes.shapes()}
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise BundleError(f"the weights {path} cannot be read ({type(error).__name__}); train again") from None
+    for name, shape in sizes.shapes().items():
+        if weights[name].shape != shape or weights[name].dtype != np.float32 or not np.isfinite(weights[name]).all():
+            raise BundleError(f"the weights {path} do not fit the vocabularies beside them; train again")
+    return weights

@@ -1,0 +1,51 @@
+import pytest
+
+from ensemble.settings import SUBMODELS, EngineSettings
+from features.errors import SettingsError
+from submodels.base import new_submodel
+
+
+def test_a_file_names_only_what_differs(tmp_path):
+    path = tmp_path / "settings.toml"
+    path.write_text('folds = 3\n[features]\nlanguage = "es"\n[submodels.crf]\nc2 = 0.5\n[stacker]\nkernel = "zhao2020"\n')
+    settings = EngineSettings.from_toml(path)
+    assert (settings.folds, settings.seed, settings.features.language) == (3, 0, "es")
+    assert settings.submodels == {"crf": {"c2": 0.5}}
+    assert settings.stacker.kernel == "zhao2020"
+    assert EngineSettings.from_dict(settings.to_dict()) == settings
+
+
+def test_all_submodels_are_trained_in_their_order_by_default():
+    assert tuple(EngineSettings().submodels) == SUBMODELS
+    assert tuple(EngineSettings().only(("crf", "regex")).submodels) == ("regex", "crf")
+
+
+def test_the_digest_changes_with_any_setting():
+    assert EngineSettings().digest == EngineSettings().digest != EngineSettings(seed=1).digest
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        ({"fold": 3}, "fold"),
+        ({"features": {"langage": "es"}}, "langage"),
+        ({"stacker": {"features": "mine"}}, "mine"),
+        ({"submodels": {"bert": {}}}, "bert"),
+        ({"submodels": {}}, "at least one"),
+        ({"features": {"without": ["colours"]}}, "colours"),
+    ],
+)
+def test_what_cannot_work_is_named(table, told):
+    with pytest.raises(SettingsError, match=told):
+        EngineSettings.from_dict(table)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(SettingsError, match=r"none\.toml cannot be used"):
+        EngineSettings.from_toml(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize("name", SUBMODELS)
+def test_a_setting_that_a_submodel_does_not_have_is_named(name):
+    with pytest.raises(SettingsError, match=f"the submodel {name} has no setting colour"):
+        new_submodel(name, {"colour": "red"})
