@@ -24,6 +24,7 @@ help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
 
 demo: $(INSTALLED)
+	@rm -rf $(DEMO_OUTPUT)
 	@$(VENV)/bin/phistack demo --out $(DEMO_OUTPUT)
 
 test: $(INSTALLED)
@@ -39,7 +40,7 @@ format: $(INSTALLED)
 	@$(PYTHON) -m ruff format .
 
 meddocan: $(INSTALLED)
-	@$(PYTHON) benchmarks/meddocan.py --corpus $(CORPUS)
+	@$(PYTHON) benchmarks/meddocan.py --corpus $(CORPUS) --readme
 
 clean:
 	rm -rf $(VENV) $(DEMO_OUTPUT) meddocan_output build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache

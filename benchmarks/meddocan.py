@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import resource
+import shutil
 import subprocess
 import sys
 import time
@@ -56,6 +57,7 @@ def run(corpus: Path, out: Path, jobs: int, submodels: tuple[str, ...]) -> dict[
     console = Console(width=120)
     train = read_corpus(corpus / "train")
     settings = EngineSettings(features=FeatureSettings(language=train.label_set.language)).only(submodels)
+    shutil.rmtree(out / "engine", ignore_errors=True)
     begin = time.perf_counter()
     training, _ = train_bundle(train, out / "engine", settings, jobs=jobs, cache=out / "folds")
     trained = time.perf_counter() - begin

@@ -30,7 +30,7 @@ from features.errors import TrainingError
 from features.table import FeatureSpace, FeatureTable
 from submodels.base import Candidate, new_submodel, submodel_class
 
-__all__ = ["Training", "out_of_fold_corpora", "train"]
+__all__ = ["Proposed", "Training", "out_of_fold_corpora", "propose", "train"]
 
 _LOG = logging.getLogger("phistack")
 Proposals = list[list[Candidate]]
@@ -55,8 +55,29 @@ class Training:
 
 
 @dataclass(frozen=True)
+class Proposed:
+    """What every submodel proposes for notes of patients that it never saw.
+
+    :param tables: the training notes.
+    :param out_of_fold: for each submodel, its candidates for each training note, proposed out of fold; empty if those
+        were not asked for.
+    :param unseen: the other notes.
+    :param on_unseen: for each submodel, its candidates for each other note, after training on all training notes.
+    :param seconds: (submodel, part) -> wall-clock seconds in its process; the part is `fold K of N` or `unseen`.
+    :param warnings: what the tags cannot express, how often.
+    """
+
+    tables: Sequence[FeatureTable] = field(repr=False)
+    out_of_fold: Mapping[str, Proposals] = field(repr=False)
+    unseen: Sequence[FeatureTable] = field(repr=False)
+    on_unseen: Mapping[str, Proposals] = field(repr=False)
+    seconds: Mapping[tuple[str, str], float]
+    warnings: Counter[str]
+
+
+@dataclass(frozen=True)
 class _Task:
-    """One fit: of a submodel on all notes but one fold, or on all of them (`held_out` empty)."""
+    """One fit: of a submodel on some notes, to propose for others or, where there are none, to save the model."""
 
     name: str
     settings: Mapping[str, Any]
@@ -65,7 +86,7 @@ class _Task:
     held_out: Sequence[FeatureTable] = field(repr=False)
     indices: Sequence[int] = field(repr=False)
     seed: int
-    folder: Path
+    folder: Path | None = None
 
     def key(self) -> str:
         space = self.training[0].space
@@ -82,7 +103,7 @@ class _Task:
     def run(self) -> Proposals:
         """Fit, then propose for the held-out notes, or save the model where there are none."""
         model = new_submodel(self.name, self.settings).fit(self.training, seed=self.seed)
-        if self.held_out:
+        if self.folder is None:
             return model.propose(self.held_out)
         self.folder.mkdir(parents=True)
         model.save(self.folder)
@@ -100,29 +121,50 @@ def train(
     :raises TrainingError: if the corpus has no PHI, or too few patients.
     """
     settings = settings or EngineSettings()
-    for name, arguments in settings.submodels.items():
-        new_submodel(name, arguments)
-    documents = corpus.documents
-    if not any(document.spans for document in documents):
-        raise TrainingError("the corpus has no annotated PHI, so nothing can be learned; check its format and labels")
-    folds = group_folds(documents, n_folds=settings.folds, seed=settings.seed)
-    for label in labels_in_one_fold(documents, folds):
-        _LOG.warning("the label %s occurs in one fold only, so the stacker never sees it predicted; add notes", label)
-    space = FeatureSpace(settings.features)
-    tables = space.fit(documents)
-    warnings: Counter[str] = Counter()
-    for table in tables:
-        table.tags(counts=warnings)
+    space, tables, folds, warnings = _prepared(corpus, settings)
     with tempfile.TemporaryDirectory(prefix="phistack-") as temporary:
         folder = Path(temporary)
-        tasks = list(_tasks(settings, tables, folds, folder))
-        out_of_fold, seconds = _run(tasks, len(documents), jobs, FoldCache(cache))
+        tasks = list(_tasks(settings, tables, folds, folder=folder))
+        out_of_fold, seconds = _run(tasks, len(tables), jobs, FoldCache(cache))
         models = [submodel_class(name).load(folder / name, space) for name in settings.submodels]
     pools = _pools(out_of_fold)
     begin = time.perf_counter()
     stacker = Stacker(settings.stacker).fit(tables, pools, sources=tuple(out_of_fold), seed=settings.seed)
     seconds["stacker", "all"] = time.perf_counter() - begin
     return Training(Engine(corpus.label_set, space, models, stacker), out_of_fold, seconds, warnings)
+
+
+def propose(
+    corpus: Corpus,
+    settings: EngineSettings,
+    *,
+    unseen: Sequence[Document] = (),
+    out_of_fold: bool = True,
+    jobs: int = 1,
+    cache: Path | None = None,
+) -> Proposed:
+    """Let all submodels propose for notes that they never saw, and keep no model.
+
+    :param corpus: annotated notes to train on.
+    :param unseen: other notes, for which the submodels propose after training on the whole corpus.
+    :param out_of_fold: whether they also propose for the corpus, fold by fold.
+    :param jobs: processes; the result does not depend on it.
+    :param cache: a folder in which candidates are kept for the next run.
+    :raises TrainingError: if the corpus has no PHI, or too few patients.
+    """
+    space, tables, folds, warnings = _prepared(corpus, settings, folds=out_of_fold)
+    others = space.tables(unseen)
+    tasks = list(_tasks(settings, tables, folds, unseen=others))
+    proposals, seconds = _run(tasks, len(tables) + len(others), jobs, FoldCache(cache))
+    n = len(tables)
+    return Proposed(
+        tables=tables,
+        out_of_fold={name: notes[:n] for name, notes in proposals.items()} if out_of_fold else {},
+        unseen=others,
+        on_unseen={name: notes[n:] for name, notes in proposals.items()} if others else {},
+        seconds=seconds,
+        warnings=warnings,
+    )
 
 
 def out_of_fold_corpora(training: Training, corpus: Corpus) -> dict[str, Corpus]:
@@ -139,18 +181,52 @@ def _annotated(documents: Sequence[Document], notes: Sequence[Sequence[Span]]) -
     return tuple(document.with_spans(spans) for document, spans in zip(documents, notes, strict=True))
 
 
+def _prepared(
+    corpus: Corpus, settings: EngineSettings, *, folds: bool = True
+) -> tuple[FeatureSpace, list[FeatureTable], list[list[int]], Counter[str]]:
+    """The features of a corpus, its folds (none where they are not wanted), and what its tags cannot express."""
+    for name, arguments in settings.submodels.items():
+        new_submodel(name, arguments)
+    documents = corpus.documents
+    if not any(document.spans for document in documents):
+        raise TrainingError("the corpus has no annotated PHI, so nothing can be learned; check its format and labels")
+    parts = group_folds(documents, n_folds=settings.folds, seed=settings.seed) if folds else []
+    for label in labels_in_one_fold(documents, parts):
+        _LOG.warning("the label %s occurs in one fold only, so the stacker never sees it predicted; add notes", label)
+    space = FeatureSpace(settings.features)
+    tables = space.fit(documents)
+    warnings: Counter[str] = Counter()
+    for table in tables:
+        table.tags(counts=warnings)
+    return space, tables, parts, warnings
+
+
 def _tasks(
-    settings: EngineSettings, tables: Sequence[FeatureTable], folds: Sequence[Sequence[int]], folder: Path
+    settings: EngineSettings,
+    tables: Sequence[FeatureTable],
+    folds: Sequence[Sequence[int]],
+    *,
+    folder: Path | None = None,
+    unseen: Sequence[FeatureTable] = (),
 ) -> Iterator[_Task]:
-    """All fits, the dear ones first so that no process is left with one at the end."""
+    """All fits, the dear ones first so that no process is left with one at the end.
+
+    :param folder: where models of all notes are saved; without it there are none.
+    :param unseen: further notes to propose for; their indices follow those of `tables`.
+    """
+    seed = settings.seed
     for name in sorted(settings.submodels, key=_COST.__getitem__):
         arguments = settings.submodels[name]
-        yield _Task(name, arguments, "all", tables, (), (), settings.seed, folder / name)
+        if folder is not None:
+            yield _Task(name, arguments, "all", tables, (), (), seed, folder / name)
+        if unseen:
+            indices = range(len(tables), len(tables) + len(unseen))
+            yield _Task(name, arguments, "unseen", tables, unseen, indices, seed)
         for number, fold in enumerate(folds, start=1):
             held = set(fold)
             rest = [table for i, table in enumerate(tables) if i not in held]
             part = f"fold {number} of {len(folds)}"
-            yield _Task(name, arguments, part, rest, [tables[i] for i in fold], fold, settings.seed, folder / name)
+            yield _Task(name, arguments, part, rest, [tables[i] for i in fold], fold, seed)
 
 
 def _run(
@@ -175,7 +251,7 @@ def _run(
 
 def _timed(number: int, task: _Task, cache: FoldCache) -> tuple[int, Proposals, float]:
     begin = time.perf_counter()
-    key = task.key() if task.held_out else ""
+    key = task.key() if task.folder is None else ""
     proposals = cache.get(key) if key else None
     if proposals is None:
         proposals = task.run()

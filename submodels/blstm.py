@@ -14,45 +14,76 @@ import json
 import logging
 import os
 import random
-import zipfile
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from features.errors import BundleError, TrainingError
+from features.errors import BundleError, SettingsError, TrainingError
 from features.table import FeatureSpace, FeatureTable
 from features.tags import OUTSIDE
 from submodels.base import Candidate
 from submodels.blstm_batches import Encoder, Note
 from submodels.blstm_inference import emissions_of
 from submodels.blstm_training import TrainingPlan, train
-from submodels.chain import Chain, propose
+from submodels.blstm_weights import NetworkSizes, Weights, load_weights, save_weights
+from submodels.chain import Chain, line_bounds, propose
 
-__all__ = ["BlstmSubmodel", "DEFAULT_COLUMNS"]
+__all__ = ["DEFAULT_COLUMNS", "BlstmSubmodel"]
 
 _LOG = logging.getLogger("phistack")
+_SETTINGS_FILE = "settings.json"
+_VOCABULARY_FILE = "vocabularies.json"
+_WEIGHTS_FILE = "weights.npz"
 
 DEFAULT_COLUMNS = (
     "key", "key_distance", "key_in_document", "section", "shape", "line_start", "line_position", "line_from_start",
     "line_length", "space_before", "number", "starts_upper", "all_upper", "times_in_document", "document_position",
     "first_name", "last_name", "city", "region", "country", "month", "weekday",
 )  # fmt: skip
+"""The feature columns that are read where nothing else is said."""
+
+_LIMITS = {
+    "window": (1, 10_000), "word_size": (1, 4096), "character_size": (1, 1024), "channels": (1, 1024),
+    "feature_size": (1, 1024), "lstm_size": (1, 4096), "dropout": (0, 0.95), "word_dropout": (0, 0.95),
+    "value_dropout": (0, 0.95), "epochs": (1, 10_000), "batch_tokens": (1, 10**6), "least_steps": (0, 10**6),
+    "learning_rate": (1e-8, 1), "clip": (1e-6, 1e6), "average": (0, 0.99999), "held_out": (0, 0.9),
+    "patience": (1, 10_000), "threshold": (1e-6, 1), "threads": (1, 1024),
+}  # fmt: skip
+"""Setting -> the least and the greatest value that it may have."""
+
+_BATCHES_OF_A_PASS = 24
+_SMALLEST_BATCH = 256
 
 
 class BlstmSubmodel:
     """Bidirectional LSTM with character CNN, feature embeddings and a CRF on top.
 
-    Learned by `fit`: `encoder_`, `tags_`, `weights_`.
+    Learned by `fit`: `encoder_` (words, characters and feature values), `tags_`, `weights_`.
 
-    :param columns: feature columns that are read; those that the feature space leaves out are left out.
-    :param window: sentences are joined to up to so many tokens, so that the network sees what stands around them.
-    :param epochs: passes over the notes, more where the notes are few.
-    :param batch_tokens: tokens of a batch, fewer where the notes are few.
-    :param least_steps: what few notes are trained for at least.
+    :param columns: feature columns that are read; those that the feature space leaves out are dropped.
+    :param window: lines are joined to about so many tokens, so that the network sees what is around them.
+    :param word_size: length of a word's vector.
+    :param character_size: length of a character's vector.
+    :param kernels: widths of the convolutions over characters, at most 22.
+    :param channels: outputs of each convolution.
+    :param feature_size: length of the vector of a feature value.
+    :param lstm_size: length of the LSTM's state in each direction.
+    :param dropout: rate for the input of the LSTM and for its output.
+    :param word_dropout: share of words read as unknown in training.
+    :param value_dropout: share of feature values read as unknown in training.
+    :param epochs: the most rounds of training: passes over the notes, or several passes where the notes are few.
+    :param batch_tokens: tokens of a batch; less where the notes are few.
+    :param least_steps: steps of training that few notes get at least.
+    :param learning_rate: the highest of a schedule that rises and then falls to nothing; Zhao 2020 has 0.0002.
+    :param clip: the largest norm of a gradient.
+    :param average: how much of the running average of the weights is kept at each step.
+    :param held_out: share of the groups that decide when to stop, and are not learned from; 0 for none.
+    :param patience: epochs without a better F1 on them after which training stops.
+    :param threshold: least probability of a candidate that is not on the best path.
+    :param threads: threads of TensorFlow within one operation; without effect once TensorFlow has begun to work.
     """
 
     kind: ClassVar[str] = "blstm.v1"
@@ -72,8 +103,8 @@ class BlstmSubmodel:
         dropout: float = 0.5,
         word_dropout: float = 0.05,
         value_dropout: float = 0.02,
-        epochs: int = 14,
-        batch_tokens: int = 2048,
+        epochs: int = 10,
+        batch_tokens: int = 1024,
         least_steps: int = 400,
         learning_rate: float = 0.004,
         clip: float = 10.0,
@@ -107,72 +138,180 @@ class BlstmSubmodel:
 
     def settings(self) -> Mapping[str, Any]:
         """The constructor's arguments, JSON-ready."""
-        names = ("columns", "window", "word_size", "character_size", "kernels", "channels", "feature_size", "lstm_size",
-            "dropout", "word_dropout", "value_dropout", "epochs", "batch_tokens", "least_steps", "learning_rate",
-            "clip", "average", "held_out", "patience", "threshold", "threads")
-        return {n: list(v) if isinstance(v := getattr(self, n), tuple) else v for n in names}
+        return {
+            "columns": list(self.columns),
+            "kernels": list(self.kernels),
+            **{name: getattr(self, name) for name in _LIMITS},
+        }
 
     def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
-        """Learn from annotated notes; :raises TrainingError: if none of them has a gold span."""
-        if not any(tag != OUTSIDE for table in tables for tag in table.tags()):
-            raise TrainingError("the training notes hold no PHI, so that the BLSTM-CNN-CRF has nothing to learn")
-        learning, held_out = split_by_group(tables, self.held_out, seed)
-        self.tags_ = tuple(sorted({tag for table in learning for tag in table.tags()} | {OUTSIDE}))
-        known = set(tables[0].space.columns)
-        self.encoder_ = Encoder.of(learning, [c for c in self.columns if c in known])
-        self.weights_ = self._trained(learning, held_out, seed)
+        """Learn from annotated notes.
+
+        :param seed: decides on the first weights, the order of the notes, dropout and which groups are held out.
+        :raises TrainingError: if no note has PHI.
+        :raises SettingsError: if a setting is out of its range.
+        """
+        self._check_settings()
+        learned, held_out = _split(tables, self.held_out, seed)
+        if not learned:
+            raise TrainingError(f"the BLSTM-CNN-CRF needs PHI to learn from, and none of {len(tables)} notes has any")
+        self.tags_ = tuple(sorted({OUTSIDE}.union(*(table.tags() for table in learned))))
+        self.encoder_ = Encoder.of(learned, self._columns_of(learned[0].space))
+        spellings: dict[str, int] = {}
+        notes = [self.encoder_.encode(table, spellings, self.tags_) for table in learned]
+        network_class = _network_class(self.threads)
+        self.weights_ = train(
+            network_class(self._sizes(), dropout=self.dropout, seed=seed),
+            notes,
+            self.encoder_.spell(spellings),
+            self._plan(notes),
+            self._judge(held_out) if held_out else None,
+            unknown_values=self.encoder_.offsets[:-1],
+            seed=seed,
+        )
         return self
 
-    def _trained(self, learning, held_out, seed):
-        from_keras = _keras(self.threads)
-        from submodels.network import NetworkSizes, TaggingNetwork
-        spellings: dict[str, int] = {}
-        ids = {tag: i for i, tag in enumerate(self.tags_)}
-        notes = [self.encoder_.encode(t, spellings, ids) for t in learning]
-        characters = self.encoder_.spell(spellings)
-        sizes = NetworkSizes(len(self.encoder_.words) + 2, len(self.encoder_.characters) + 2, int(self.encoder_.offsets[-1]), len(self.encoder_.columns), len(self.tags_), self.word_size, self.character_size, self.kernels, self.channels, self.feature_size, self.lstm_size)
-        net = TaggingNetwork(sizes, dropout=self.dropout, seed=seed)
-        judge = None
-        if held_out:
-            gold = [set(t.document.spans) for t in held_out]
-            def judge(weights):
-                self.weights_ = weights
-                right = found = 0
-                for g, c in zip(gold, self.propose(held_out)):
-                    chosen = {x.span for x in c if x.chosen}
-                    found += len(chosen); right += len(chosen & g)
-                return 2 * right / max(1, found + sum(map(len, gold)))
-        return train(net, notes, characters, self._plan(notes), judge, unknown_values=self.encoder_.offsets[:-1], seed=seed)
-
-    def _plan(self, notes):
-        n = sum(len(x.words) for x in notes)
-        tokens = self.batch_tokens; epochs = self.epochs
-        return TrainingPlan(epochs, tokens, self.window, self.learning_rate, self.clip, self.word_dropout, self.value_dropout, self.average, self.patience)
-
     def propose(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
-        """Candidates for each note, in the order of the notes, scored by the probability of the span."""
+        """The spans of each note's best path, and the others that are probable enough."""
+        return self._propose(tables, self.weights_)
+
+    def emissions(self, tables: Sequence[FeatureTable]) -> list[NDArray[np.float32]]:
+        """The score of each tag at each token of each note, of shape `(n_tokens, n_tags)`."""
+        return self._emissions(tables, self.weights_)
+
+    def save(self, folder: Path) -> None:
+        """Write `settings.json`, `vocabularies.json` and `weights.npz`."""
+        vocabularies = {
+            "words": self.encoder_.words,
+            "characters": self.encoder_.characters,
+            "columns": list(self.encoder_.columns),
+            "values": self.encoder_.values,
+            "tags": list(self.tags_),
+        }
+        (folder / _SETTINGS_FILE).write_text(json.dumps(self.settings(), indent=1), encoding="utf-8")
+        (folder / _VOCABULARY_FILE).write_text(json.dumps(vocabularies, ensure_ascii=False), encoding="utf-8")
+        save_weights(folder / _WEIGHTS_FILE, self.weights_)
+
+    @classmethod
+    def load(cls, folder: Path, space: FeatureSpace) -> Self:
+        """Read what `save` wrote; :raises BundleError: if it is not that, or belongs to another feature space."""
+        try:
+            model = cls(**json.loads((folder / _SETTINGS_FILE).read_text(encoding="utf-8")))
+            model._check_settings()
+            found = json.loads((folder / _VOCABULARY_FILE).read_text(encoding="utf-8"))
+            model.tags_ = tuple(map(str, found["tags"]))
+            model.encoder_ = Encoder(found["words"], found["characters"], found["columns"], found["values"])
+        except (OSError, ValueError, KeyError, TypeError, SettingsError) as error:
+            raise BundleError(f"the BLSTM-CNN-CRF in {folder} cannot be read ({type(error).__name__})") from None
+        if not set(model.encoder_.columns) <= set(space.columns):
+            raise BundleError(f"the BLSTM-CNN-CRF in {folder} reads feature columns that this engine does not have")
+        model.weights_ = load_weights(folder / _WEIGHTS_FILE, model._sizes())
+        return model
+
+    def _check_settings(self) -> None:
+        for name, (least, most) in _LIMITS.items():
+            if not least <= getattr(self, name) <= most:
+                raise SettingsError(f"the BLSTM-CNN-CRF's setting {name} must lie between {least} and {most}")
+        if not self.kernels or not all(1 <= width <= 22 for width in self.kernels):
+            raise SettingsError("the BLSTM-CNN-CRF's setting kernels must hold widths between 1 and 22")
+
+    def _columns_of(self, space: FeatureSpace) -> list[str]:
+        missing = [name for name in self.columns if name not in space.columns]
+        if missing:
+            _LOG.info("blstm: %d columns are not read, as the features lack %s", len(missing), ", ".join(missing))
+        return [name for name in self.columns if name in space.columns]
+
+    def _sizes(self) -> NetworkSizes:
+        return NetworkSizes(
+            words=len(self.encoder_.words) + 2,
+            characters=len(self.encoder_.characters) + 2,
+            values=int(self.encoder_.offsets[-1]),
+            columns=len(self.encoder_.columns),
+            tags=len(self.tags_),
+            word=self.word_size,
+            character=self.character_size,
+            kernels=self.kernels,
+            channels=self.channels,
+            feature=self.feature_size,
+            lstm=self.lstm_size,
+        )
+
+    def _plan(self, notes: Sequence[Note]) -> TrainingPlan:
+        """With few notes, batches are smaller and an epoch has several passes, so that there are steps enough."""
+        n_tokens = sum(len(note.words) for note in notes)
+        batch_tokens = min(self.batch_tokens, max(_SMALLEST_BATCH, n_tokens // _BATCHES_OF_A_PASS))
+        steps = max(n_tokens // batch_tokens, 1) * self.epochs
+        return TrainingPlan(
+            rounds=self.epochs,
+            passes=max(1, round(self.least_steps / steps)),
+            batch_tokens=batch_tokens,
+            window=self.window,
+            learning_rate=self.learning_rate,
+            clip=self.clip,
+            word_dropout=self.word_dropout,
+            value_dropout=self.value_dropout,
+            average=self.average,
+            patience=self.patience,
+        )
+
+    def _judge(self, tables: Sequence[FeatureTable]) -> Callable[[Weights], float]:
+        """Strict micro F1 on held-out notes, as a function of the weights."""
+
+        def judge(weights: Weights) -> float:
+            right = found = 0
+            for table, candidates in zip(tables, self._propose(tables, weights), strict=True):
+                chosen = {candidate.span for candidate in candidates if candidate.chosen}
+                found += len(chosen)
+                right += len(chosen.intersection(table.document.spans))
+            gold = sum(len(set(table.document.spans)) for table in tables)
+            return 2 * right / (found + gold) if found + gold else 1.0
+
+        return judge
+
+    def _propose(self, tables: Sequence[FeatureTable], weights: Weights) -> list[list[Candidate]]:
+        transitions, start, end = (weights[name].astype(np.float64) for name in ("transitions", "start", "end"))
+        chain = Chain(self.tags_, transitions, start, end).constrained("BIO")
+        return [
+            propose(chain, emissions, table, self.name, self.threshold, bounds=line_bounds(table))
+            for emissions, table in zip(self._emissions(tables, weights), tables, strict=True)
+        ]
+
+    def _emissions(self, tables: Sequence[FeatureTable], weights: Weights) -> list[NDArray[np.float32]]:
         spellings: dict[str, int] = {}
         notes = [self.encoder_.encode(table, spellings) for table in tables]
-        emissions = emissions_of(self.weights_, notes, self.encoder_.spell(spellings), self.window)
-        w = self.weights_
-        chain = Chain(self.tags_, w["transitions"], w["start"], w["end"]).constrained("BIO")
-        return [propose(chain, e, t, self.name, self.threshold) for e, t in zip(emissions, tables, strict=True)]
+        return emissions_of(weights, notes, self.encoder_.spell(spellings), self.window)
 
 
-def split_by_group(tables, share, seed):
-    groups = sorted({t.document.group for t in tables})
-    n = round(share * len(groups)) or int(share > 0)
-    if n == 0 or len(groups) < 2: return list(tables), []
-    held = set(random.Random(seed).sample(groups, n))
-    a = [t for t in tables if t.document.group not in held]; b = [t for t in tables if t.document.group in held]
-    return a, b
+def _split(
+    tables: Sequence[FeatureTable], share: float, seed: int
+) -> tuple[list[FeatureTable], list[FeatureTable]]:
+    """The notes to learn from, and those of the groups that are held out.
+
+    No group is held out where only one has PHI; nothing is learned from where none has.
+    """
+    tagged = sorted({table.document.group for table in tables if any(tag != OUTSIDE for tag in table.tags())})
+    groups = sorted({table.document.group for table in tables})
+    n_held_out = max(1, round(share * len(groups))) if share else 0
+    kept = random.Random(seed).choice(tagged) if tagged else None
+    others = [group for group in groups if group != kept]
+    held_out = set(random.Random(seed + 1).sample(others, min(n_held_out, len(others)))) if len(tagged) > 1 else set()
+    learned = [table for table in tables if table.document.group not in held_out] if tagged else []
+    return learned, [table for table in tables if table.document.group in held_out]
 
 
-def _keras(threads: int):
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3"); os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+def _network_class(threads: int) -> Any:
+    """Import Keras, which takes seconds, with a TensorFlow that is quiet and keeps to its threads."""
+    os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    # With it, TensorFlow says on standard error what it does to floating-point sums.
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
     import tensorflow as tf
+
     try:
-        tf.config.threading.set_intra_op_parallelism_threads(threads); tf.config.threading.set_inter_op_parallelism_threads(1)
+        tf.config.threading.set_intra_op_parallelism_threads(threads)
+        tf.config.threading.set_inter_op_parallelism_threads(1)
     except RuntimeError:
-        pass
+        _LOG.debug("blstm: TensorFlow runs already, with the threads it was given before")
+    from submodels.network import TaggingNetwork
+
+    return TaggingNetwork

@@ -1,25 +1,28 @@
 """Feature tables as the integer arrays that the BLSTM-CNN-CRF network reads.
 
-    encoder = Encoder.of(tables, ("key", "section"))       learns which words, characters and values there are
-    notes = [encoder.encode(table) for table in tables]    one Note a table
-    rows = rows_of(notes, window=64)                       sentences packed into rows of up to 64 tokens
-    for batch in batches: ...                              the arrays of some rows, padded
+    encoder = Encoder.of(tables, ("key", "section"))             learns which words, characters and values there are
+    spellings = {}                                               every word so far, numbered
+    notes = [encoder.encode(table, spellings) for table in tables]
+    rows = rows_of(notes, window=64)                             lines packed into rows of about 64 tokens
+    for rows in batches_of(rows, tokens=2048): batch_of(rows, notes)
 
 A word is looked up in lower case with its digits as 0; its characters are read as they are, so that a word unseen in
-training still says how it is spelt. The id 0 stands for padding, 1 for the unknown.
+training still says how it is spelt. The id 0 stands for padding and 1 for the unknown.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from features.table import FeatureTable
+from submodels.chain import line_bounds
 
 __all__ = ["LONGEST_WORD", "UNKNOWN", "Encoder", "Note", "Row", "batch_of", "batches_of", "rows_of", "with_characters"]
 
@@ -42,9 +45,10 @@ class Note:
     """The tokens of one note, as integers.
 
     :param words: word ids, of shape `(n_tokens,)`.
-    :param spellings: which row of the encoder's characters spells the token, of shape `(n_tokens,)`.
+    :param spellings: the number of each token's word, of shape `(n_tokens,)`.
     :param features: value ids over all columns together, of shape `(n_tokens, n_columns)`.
-    :param sentences: as in `FeatureTable`.
+    :param sentences: index of the first token of each sentence, then the number of tokens.
+    :param lines: the same for the sentences of each line together; what one tag sequence covers.
     :param tags: tag ids, of shape `(n_tokens,)`; empty where they are not known.
     """
 
@@ -52,11 +56,21 @@ class Note:
     spellings: Integers = field(repr=False)
     features: Integers = field(repr=False)
     sentences: Integers = field(repr=False)
+    lines: Integers = field(repr=False)
     tags: Integers = field(repr=False)
+
+    def pieces(self, longest: int) -> Iterator[tuple[int, int]]:
+        """Lines as (first token, token after the last); a line of more than `longest` tokens by its sentences."""
+        for start, end in pairwise(self.lines.tolist()):
+            if end - start <= longest:
+                yield start, end
+            else:
+                inner = self.sentences[(self.sentences >= start) & (self.sentences <= end)]
+                yield from pairwise(inner.tolist())
 
 
 Row = tuple[int, int, int]
-"""Some whole sentences of a note: its place in a list of notes, first token, token after the last."""
+"""Some lines or sentences of a note: its place in a list of notes, first token, token after the last."""
 
 
 class Encoder:
@@ -98,19 +112,21 @@ class Encoder:
             [[int(i) for i in np.flatnonzero(counts >= least_count) if i] for counts in ids],
         )
 
-    def encode(self, table: FeatureTable, spellings: dict[str, int], tag_ids: Mapping[str, int] | None = None) -> Note:
+    def encode(self, table: FeatureTable, spellings: dict[str, int], tags: Sequence[str] = ()) -> Note:
         """One note as integers.
 
         :param spellings: words and their numbers so far; words of the note are added.
-        :param tag_ids: where given, the gold tags are read too.
+        :param tags: where given, the gold tags are read too, as places in it.
         """
         words = table.words
+        places = {tag: place for place, tag in enumerate(tags)}
         return Note(
             np.array([self._word_ids.get(normal_form(word), UNKNOWN) for word in words], dtype=np.int32),
             np.array([spellings.setdefault(word, len(spellings)) for word in words], dtype=np.int32),
             self._features(table),
             table.sentences,
-            np.array([tag_ids[tag] for tag in table.tags()] if tag_ids else [], dtype=np.int32),
+            line_bounds(table),
+            np.array([places[tag] for tag in table.tags()] if tags else [], dtype=np.int32),
         )
 
     def spell(self, words: Iterable[str]) -> Integers:
@@ -138,11 +154,14 @@ class Encoder:
 
 
 def rows_of(notes: Sequence[Note], *, window: int) -> list[Row]:
-    """Consecutive sentences joined into rows of at most `window` tokens; a longer sentence has a row of its own."""
+    """Consecutive lines joined into rows of at most `window` tokens, so that the network sees what is around a line.
+
+    A longer line has a row of its own; one of more than twice the window is taken by its sentences.
+    """
     rows: list[Row] = []
     for number, note in enumerate(notes):
         first = last = 0
-        for start, end in zip(note.sentences[:-1].tolist(), note.sentences[1:].tolist(), strict=True):
+        for start, end in note.pieces(2 * window):
             if end - first > window and last > first:
                 rows.append((number, first, last))
                 first = start
@@ -169,7 +188,7 @@ def batches_of(rows: Sequence[Row], *, tokens: int) -> list[list[Row]]:
 def batch_of(rows: Sequence[Row], notes: Sequence[Note]) -> Batch:
     """The arrays of some rows, padded with 0 to the longest.
 
-    :returns: `words`, `spellings`, `begins` (1 where a sentence begins), `tags` of shape `(n_rows, n_tokens)`,
+    :returns: `words`, `spellings`, `begins` (1 where a tag sequence begins), `tags` of shape `(n_rows, n_tokens)`,
         `features` of shape `(n_rows, n_tokens, n_columns)`, `lengths` of shape `(n_rows,)`.
     """
     lengths = np.array([last - first for _, first, last in rows], dtype=np.int32)
@@ -183,8 +202,8 @@ def batch_of(rows: Sequence[Row], notes: Sequence[Note]) -> Batch:
         features[i, :n] = note.features[first:last]
         if len(note.tags):
             tags[i, :n] = note.tags[first:last]
-        starts = note.sentences[:-1]
-        begins[i, starts[(starts >= first) & (starts < last)] - first] = 1
+        begins[i, 0] = 1
+        begins[i, note.lines[(note.lines > first) & (note.lines < last)] - first] = 1
     return {
         "words": words, "spellings": spellings, "features": features, "lengths": lengths, "begins": begins, "tags": tags
     }  # fmt: skip

@@ -1,11 +1,11 @@
 """Training of the BLSTM-CNN-CRF network.
 
-    plan = TrainingPlan.of(n_tokens=270_000, epochs=12, ...)      how many steps of which size
-    train(network, notes, characters, plan, judge, seed=0)        the best averaged weights
+    plan = TrainingPlan(rounds=10, passes=1, batch_tokens=2048, ...)
+    train(network, notes, characters, plan, judge, ...)       the best averaged weights
 
 Adam with clipped gradients; the learning rate rises for a tenth of the steps and then falls to nothing. What is judged
-and kept is a running average of the weights (Polyak and Juditsky 1992), which is better than the last weights at no
-cost to speak of.
+and kept is a running average of the weights (Polyak and Juditsky 1992), which is better than the last weights and
+costs next to nothing.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from submodels.blstm_batches import UNKNOWN, Batch, Note, Row, batch_of, batches_of, rows_of, with_characters
+from submodels.blstm_weights import Weights
 
 if TYPE_CHECKING:
     from submodels.network import TaggingNetwork
 
 __all__ = ["TrainingPlan", "train"]
 
-Weights = dict[str, NDArray[np.float32]]
 _LOG = logging.getLogger("phistack")
 _WARM_UP = 0.1
 
@@ -34,7 +34,8 @@ _WARM_UP = 0.1
 class TrainingPlan:
     """How the network is trained.
 
-    :param epochs: the most passes over the notes.
+    :param rounds: the most rounds; the weights are judged after each.
+    :param passes: passes over the notes in a round.
     :param batch_tokens: tokens of a batch, with its padding.
     :param window: see `rows_of`.
     :param learning_rate: the highest.
@@ -42,10 +43,11 @@ class TrainingPlan:
     :param word_dropout: the share of words that are read as unknown.
     :param value_dropout: the share of feature values that are read as unknown.
     :param average: how much of the average of the weights is kept at each step.
-    :param patience: epochs without improvement after which training stops.
+    :param patience: rounds without improvement after which training stops.
     """
 
-    epochs: int
+    rounds: int
+    passes: int
     batch_tokens: int
     window: int
     learning_rate: float
@@ -76,25 +78,28 @@ def train(
     """
     random = np.random.default_rng(seed)
     rows = rows_of(notes, window=plan.window)
-    steps = len(batches_of(rows, tokens=plan.batch_tokens)) * plan.epochs
-    optimiser = _Optimiser(network, plan, steps)
-    best, best_figure, best_epoch = optimiser.averaged(), -1.0, 0
-    for epoch in range(1, plan.epochs + 1):
+    optimiser = _Optimiser(network, plan, len(batches_of(rows, tokens=plan.batch_tokens)) * plan.passes * plan.rounds)
+    best, best_figure, best_round = optimiser.averaged(), -1.0, 0
+    for number in range(1, plan.rounds + 1):
         losses = [
             optimiser.step(with_characters(_noised(batch_of(batch, notes), plan, unknown_values, random), characters))
+            for _ in range(plan.passes)
             for batch in _shuffled(rows, plan.batch_tokens, random)
         ]
         weights = optimiser.averaged()
-        figure = judge(weights) if judge else float(epoch)
-        _LOG.info(
-            "blstm: epoch %d of %d, loss %.3f a sentence%s", epoch, plan.epochs, float(np.mean(losses)),
-            f", strict F1 on held-out notes {100 * figure:.2f}" if judge else "",
-        )  # fmt: skip
-        if figure > best_figure:
-            best, best_figure, best_epoch = weights, figure, epoch
-        if epoch - best_epoch >= plan.patience:
+        figure = judge(weights) if judge else 0.0
+        _report(number, plan.rounds, float(np.mean(losses)), figure if judge else None)
+        # Later weights are taken where two are as good, as they are averages over more steps.
+        if figure >= best_figure:
+            best, best_figure, best_round = weights, figure, number
+        if number - best_round >= plan.patience:
             break
     return best
+
+
+def _report(number: int, rounds: int, loss: float, figure: float | None) -> None:
+    judged = "" if figure is None else f", strict F1 on held-out notes {100 * figure:.2f}"
+    _LOG.info("blstm: round %d of %d, loss %.3f a line%s", number, rounds, loss, judged)
 
 
 class _Optimiser:

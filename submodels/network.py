@@ -19,7 +19,7 @@ from keras import ops
 from submodels.blstm_weights import NetworkSizes, first_weights
 from submodels.crf_layer import negative_log_likelihood
 
-__all__ = ["TaggingNetwork", "scanned_lstm"]
+__all__ = ["TaggingNetwork", "fused_lstm", "scanned_lstm"]
 
 
 class TaggingNetwork:
@@ -98,11 +98,11 @@ def _lstm(inputs: Any, kernel: Any, bias: Any) -> Any:
     the gradient of the second (2.21) takes the gates in the first one's order and is wrong.
     """
     if keras.backend.backend() == "tensorflow":
-        return _fused_lstm(inputs, kernel, bias)
+        return fused_lstm(inputs, kernel, bias)
     return scanned_lstm(inputs, kernel, bias)
 
 
-def _fused_lstm(inputs: Any, kernel: Any, bias: Any) -> Any:
+def fused_lstm(inputs: Any, kernel: Any, bias: Any) -> Any:
     import tensorflow as tf
 
     units = kernel.shape[1] // 4

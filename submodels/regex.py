@@ -212,7 +212,7 @@ def _labelled(pattern: Pattern, matches: list[_Match]) -> _Fit:
 
 
 def _without(fit: _Fit, taken: Sequence[bytearray]) -> _Fit:
-    """The fit with the precision on what is not yet taken, drawn towards the one on all matches where little is left."""
+    """The fit with its precision on what is not yet taken, drawn towards that on all matches where little is left."""
     free = [match for match in fit.free if not any(taken[match.document][match.start : match.end])]
     if len(free) == len(fit.free):
         return fit

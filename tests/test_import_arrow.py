@@ -135,7 +135,9 @@ def test_setup_ships_every_file_beside_the_sources(setup: ConfigParser) -> None:
 
 
 def test_setup_names_every_library_and_no_other(setup: ConfigParser) -> None:
-    needed = {line.split()[0].lower() for line in setup["options"]["install_requires"].strip().splitlines()}
+    extras = [lines for extra, lines in setup["options.extras_require"].items() if extra != "dev"]
+    lines = "\n".join([setup["options"]["install_requires"], *extras]).splitlines()
+    needed = {line.split()[0].lower() for line in lines if line}
     modules = {module.partition(".")[0] for source in SOURCES for module in imported(parsed(source))}
     libraries = modules - set(MAY_IMPORT) - sys.stdlib_module_names - {"__future__"}
     assert {DISTRIBUTIONS.get(module, module) for module in libraries} | BY_NAME_ONLY == needed

@@ -61,17 +61,18 @@ class CsvRows:
     def _records(self) -> Iterator[tuple[int, bytes | None]]:
         """The number of its first line, and a record with its line end; it ends where quotes are closed."""
         pending: list[bytes] = []
-        begin, length, quotes = 1, 0, 0
+        begin, length, quotes = 0, 0, 0
         for number, line in enumerate(self.reader, 1):
-            begin = begin if pending else number
-            pending.append(line or b"")
-            length, quotes = length + len(line or b""), quotes + (line or b"").count(b'"')
-            too_long = line is None or length > self.settings.max_bytes
-            if too_long or quotes % 2 == 0:
-                yield begin, None if too_long else b"".join(pending)
-                pending, length, quotes = [], 0, 0
-        if pending:
-            yield begin, b"".join(pending)
+            begin = begin or number
+            length += self.settings.max_bytes + 1 if line is None else len(line)
+            quotes += (line or b"").count(b'"')
+            # The rest of a record that is too long is passed over, and never taken for a record of its own.
+            pending = _extended(pending, line) if length <= self.settings.max_bytes else []
+            if quotes % 2 == 0:
+                yield begin, b"".join(pending) if pending else None
+                pending, begin, length, quotes = [], 0, 0, 0
+        if begin:
+            yield begin, b"".join(pending) if pending else None
 
     def _read_header(self, record: bytes | None) -> None:
         columns = self.settings.columns
@@ -91,7 +92,7 @@ class CsvRows:
 
     def _row(self, place: str, record: bytes | None) -> Row:
         if record is None:
-            return Row(place, b"", b"", place, place, problem="longer than the limit")
+            return Row(place, b"", b"", place, place, problem="longer than the limit, or a quote is never closed")
         digest = sha256(record)
         try:
             text = record.decode(self.settings.encoding)
@@ -102,7 +103,7 @@ class CsvRows:
             return Row(place, record, digest)
         fields = _fields(text, self._delimiter)
         if fields is None or len(fields) != len(self._header):
-            problem = "a quote is out of place, or the number of fields is not that of the header"
+            problem = f"{len(text.splitlines())} lines in which a quote is out of place or the number of fields is not the header's"
             return Row(place, b"", digest, place, place, problem=problem)
         return self._note(place, text, digest, fields)
 
@@ -133,6 +134,11 @@ class CsvRows:
     def assemble(self, chunks: Iterable[bytes], target: Path) -> None:
         """Write the records of all chunks."""
         write_chunks(chunks, target)
+
+
+def _extended(lines: list[bytes], line: bytes | None) -> list[bytes]:
+    lines.append(line or b"")
+    return lines
 
 
 def _fields(record: str, delimiter: str) -> list[tuple[str, int, int]] | None:

@@ -78,7 +78,8 @@ class JsonLines:
             problem = problem or f"{self.columns.text} is missing or is not a string"
         if problem:
             return Row(place, b"", digest, named, patient, problem=problem)
-        return Row(place, raw if text is None else (line[:start], line[end:]), digest, named, patient, text)
+        kept = raw if text is None else (line[:start], line[start:end], line[end:])
+        return Row(place, kept, digest, named, patient, text)
 
     def encode(self, rows: Sequence[tuple[Row, str | None]]) -> bytes:
         """The lines, compressed if the output is to be."""
@@ -99,9 +100,10 @@ def _line(row: tuple[Row, str | None]) -> bytes:
     old, text = row
     if text is None or old.text is None:
         return bytes(old.raw)
-    before, after = old.raw
-    # JSON can say a lone surrogate only by an escape.
-    value = json.dumps(text, ensure_ascii=bool(_SURROGATE.search(text)))
+    before, value, after = old.raw
+    if text != old.text:
+        # JSON can say a lone surrogate only by an escape; and a value that was written in ASCII stays so.
+        value = json.dumps(text, ensure_ascii=value.isascii() or bool(_SURROGATE.search(text)))
     return f"{before}{value}{after}".encode()
 
 

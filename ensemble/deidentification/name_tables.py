@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 
 from ensemble.deidentification.letters import WORD, fold, is_latin
 
@@ -62,8 +62,9 @@ class NameTables:
 
 @cache
 def name_tables(language: str) -> NameTables:
-    """The tables of a language, one of `LOCALES`."""
-    person = importlib.import_module(f"faker.providers.person.{LOCALES[language]}").Provider
+    """The tables of a language; those of English where there are none."""
+    locale = LOCALES.get(language, LOCALES["en"])
+    person = importlib.import_module(f"faker.providers.person.{locale}").Provider
     return NameTables(
         _usual(person.first_names_female, _MOST_FIRST),
         _usual(person.first_names_male, _MOST_FIRST),
@@ -71,7 +72,7 @@ def name_tables(language: str) -> NameTables:
     )
 
 
-@cache
+@lru_cache(maxsize=50_000)
 def is_known_name(word: str) -> bool:
     """Whether a folded word is a frequent first or last name in any of the languages."""
     every = map(name_tables, LOCALES)

@@ -1,0 +1,75 @@
+"""Time limits within one process.
+
+    with deadline(60.0):
+        ...                  NoteTimeoutError is raised in here after 60 seconds
+
+In the main thread a signal of the operating system interrupts, also inside a regular expression and a wait. In another
+thread, as in a worker of Dask, it is an exception that Python raises at the next bytecode. Compiled code that never comes
+back is seen by the runner, which then gives the process up.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+__all__ = ["NoteTimeoutError", "deadline"]
+
+
+class NoteTimeoutError(Exception):
+    """A note took too long."""
+
+
+@contextmanager
+def deadline(seconds: float) -> Iterator[None]:
+    """Raise NoteTimeoutError in the block when the time is over; without limit if `seconds` is 0."""
+    if seconds <= 0:
+        yield
+    elif threading.current_thread() is threading.main_thread():
+        with _by_signal(seconds):
+            yield
+    else:
+        with _by_thread(seconds):
+            yield
+
+
+@contextmanager
+def _by_signal(seconds: float) -> Iterator[None]:
+    def ring(signal_number: int, frame: FrameType | None) -> None:
+        raise NoteTimeoutError
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def _by_thread(seconds: float) -> Iterator[None]:
+    thread = ctypes.c_ulong(threading.get_ident())
+    lock = threading.Lock()
+    over = False
+
+    def ring() -> None:
+        with lock:
+            if not over:
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(NoteTimeoutError))
+
+    timer = threading.Timer(seconds, ring)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        with lock:
+            over = True
+        # What was raised too late to arrive is taken back.
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, None)

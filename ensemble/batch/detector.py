@@ -1,0 +1,102 @@
+"""The detector of a run: a trained engine as the workers see it.
+
+    detector = load_detector(bundle)
+    detector.find([Document("110-01", text)])     [Found(spans=(Span(12, 17, "DOCTOR"),), lowest=0.93)]
+
+Whatever callable takes the path of a bundle and gives a `Detector` can stand in for `load_detector`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ensemble.candidates import Decision
+from features.documents import Document, Span
+from features.errors import BundleError
+from features.labels import LabelSet
+
+__all__ = ["LONGEST_PIECE", "Detector", "Found", "bundle_digest", "load_detector", "pieces"]
+
+LONGEST_PIECE = 100_000
+"""Longer notes are searched in pieces of at most so many characters, so that one note never takes all memory."""
+
+_BREAKS = ("\n\n", "\n", " ")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found in one note.
+
+    :param spans: accepted by the stacker.
+    :param lowest: the least probability among them; 1 if there are none.
+    """
+
+    spans: tuple[Span, ...]
+    lowest: float = 1.0
+
+
+@dataclass(frozen=True)
+class Detector:
+    """An engine, its labels and its language.
+
+    :param label_set: of the spans.
+    :param language: ISO 639-1 code.
+    :param decide: as `Engine.decide`.
+    """
+
+    label_set: LabelSet
+    language: str
+    decide: Callable[[Iterable[Document]], Iterator[list[Decision]]]
+
+    def find(self, documents: Sequence[Document]) -> list[Found]:
+        """The PHI of each note, in order."""
+        parts = [(at, document) for document in documents for at in pieces(document.text)]
+        texts = (Document(document.id, document.text[at[0] : at[1]], (), document.group) for at, document in parts)
+        found = iter(list(zip(parts, self.decide(texts), strict=True)))
+        return [self._found(document, found) for document in documents]
+
+    def _found(self, document: Document, decided: Iterator[tuple[tuple[tuple[int, int], Document], list[Decision]]]) -> Found:
+        spans: list[Span] = []
+        lowest, end = 1.0, -1
+        while end < len(document.text):
+            ((start, end), _), decisions = next(decided)
+            accepted = [decision for decision in decisions if decision.accepted]
+            spans += (Span(start + d.span.start, start + d.span.end, d.span.label) for d in accepted)
+            lowest = min([lowest, *(d.probability for d in accepted)])
+        return Found(tuple(spans), lowest)
+
+
+def load_detector(path: Path) -> Detector:
+    """Load a bundle; :raises BundleError: if anything about it is not as it was made."""
+    from ensemble.bundle import load_bundle
+
+    engine = load_bundle(path)
+    return Detector(engine.label_set, engine.space.settings.language, engine.decide)
+
+
+def bundle_digest(path: Path) -> str:
+    """SHA-256 of a bundle's manifest, which lists the SHA-256 of all its other files.
+
+    :raises BundleError: if there is no manifest.
+    """
+    try:
+        if path.is_dir():
+            return hashlib.sha256((path / "manifest.json").read_bytes()).hexdigest()
+        with zipfile.ZipFile(path) as archive:
+            return hashlib.sha256(archive.read("manifest.json")).hexdigest()
+    except (OSError, KeyError, zipfile.BadZipFile):
+        raise BundleError(f"there is no bundle at {path}; make one with: phistack train CORPUS --model {path}") from None
+
+
+def pieces(text: str, longest: int = LONGEST_PIECE) -> list[tuple[int, int]]:
+    """Begin and end of the pieces of a text, cut at an empty line, a line end or a blank where there is one."""
+    bounds = [0]
+    while len(text) - bounds[-1] > longest:
+        begin, end = bounds[-1], bounds[-1] + longest
+        cuts = (text.rfind(mark, begin + longest // 2, end) + len(mark) for mark in _BREAKS if mark in text[begin + longest // 2 : end])
+        bounds.append(next(cuts, end))
+    return list(zip(bounds, [*bounds[1:], len(text)], strict=True))

@@ -1,0 +1,135 @@
+"""Folders with a note in each file: plain text, brat, and the XML of i2b2 2014, N-GRID 2016 and MEDDOCAN.
+
+    notes/ward3/110-01.txt     the note 110-01 of patient 110
+
+Folders inside the folder are read too, and come out again. Annotation in the input is never copied, as it quotes PHI: the
+`.ann` files and the `TAGS` of the output are empty. Files of other kinds are passed over.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from ensemble.batch.json_lines import printable_id
+from ensemble.batch.rows import FormSettings, Row, sha256
+from features.documents import Corpus, Document, patient_of
+from features.errors import CorpusError
+from features.formats.recognise import FORMATS
+from features.labels import LabelSet
+
+__all__ = ["NoteFiles"]
+
+_XML = ("i2b2", "ngrid", "meddocan")
+
+
+class NoteFiles:
+    """A folder of notes, or a single file.
+
+    :param path: the folder, or one file.
+    :param target: of the output; not used.
+    :param settings: the encoding of plain text and brat.
+    :param name: text, brat, i2b2, ngrid or meddocan.
+    """
+
+    def __init__(self, path: Path, target: Path, settings: FormSettings, *, name: str) -> None:
+        self.name = name
+        self.path = path
+        self.settings = settings
+        self.suffix = ".xml" if name in _XML else ".txt"
+        self._read = 0
+        self._total = 1
+
+    def fraction(self) -> float:
+        """How many of the files were read, in [0, 1]."""
+        return min(1.0, self._read / self._total)
+
+    def rows(self) -> Iterator[Row]:
+        """A row for each file, sorted by name within each folder."""
+        self._total = max(1, sum(1 for _ in self._files()))
+        for relative in self._files():
+            yield self._row(relative)
+            self._read += 1
+
+    def _files(self) -> Iterator[str]:
+        if self.path.is_file():
+            yield self.path.name
+        else:
+            yield from _walk(self.path, "", self.suffix)
+
+    def _row(self, relative: str) -> Row:
+        file = self.path if self.path.is_file() else self.path / relative
+        id = relative.rpartition(".")[0]
+        patient = patient_of(Path(id).name)
+        if not printable_id(id):
+            shown = f"file {self._read + 1}"
+            return Row(shown, None, sha256(os.fsencode(relative)), shown, shown, problem="its name is no id")
+        try:
+            content = b"" if file.stat().st_size > self.settings.max_bytes else file.read_bytes()
+            problem = "longer than the limit" if file.stat().st_size > self.settings.max_bytes else ""
+        except OSError as error:
+            content, problem = b"", f"cannot be read: {error.strerror}"
+        digest = sha256(os.fsencode(relative) + b"\0" + content)
+        if problem:
+            return Row(relative, None, digest, id, patient, problem=problem)
+        try:
+            text = self._text(file, content)
+        except UnicodeDecodeError as error:
+            return Row(relative, None, digest, id, patient, problem=f"not {error.encoding} at byte {error.start}")
+        except CorpusError as error:
+            return Row(relative, None, digest, id, patient, problem=str(error).replace(str(file), "the file"))
+        return Row(relative, relative, digest, id, patient, text)
+
+    def _text(self, file: Path, content: bytes) -> str:
+        if self.name not in _XML:
+            return content.decode(self.settings.encoding)
+        return FORMATS[self.name].read([file]).documents[0].text
+
+    def encode(self, rows: Sequence[tuple[Row, str | None]]) -> bytes:
+        """The files, one after the other, behind a line that tells their names and lengths.
+
+        :raises UnicodeEncodeError: if the encoding lacks a character.
+        :raises CorpusError: if XML cannot hold a character.
+        """
+        files = [file for row, text in rows if text is not None for file in self._written(row, text)]
+        index = json.dumps([[name, len(content)] for name, content in files])
+        return b"".join([index.encode(), b"\n", *(content for _, content in files)])
+
+    def _written(self, row: Row, text: str) -> list[tuple[str, bytes]]:
+        name = str(row.raw)
+        if self.name not in _XML:
+            files = [(name, text.encode(self.settings.encoding))]
+            return [*files, (name.removesuffix(".txt") + ".ann", b"")] if self.name == "brat" else files
+        corpus = Corpus((Document("note", text),), LabelSet("none", {}))
+        return [(name, content) for _, content in FORMATS[self.name].render(corpus)]
+
+    def assemble(self, chunks: Iterable[bytes], target: Path) -> None:
+        """Write every file; a single file becomes a single file."""
+        for chunk in chunks:
+            index, _, contents = chunk.partition(b"\n")
+            at = 0
+            for name, length in json.loads(index):
+                self._place(target, name, contents[at : at + length])
+                at += length
+        if not self.path.is_file():
+            target.mkdir(exist_ok=True)
+
+    def _place(self, target: Path, name: str, content: bytes) -> None:
+        file = target if self.path.is_file() and not name.endswith(".ann") else target / name
+        if self.path.is_file() and name.endswith(".ann"):
+            file = target.with_suffix(".ann")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+
+
+def _walk(root: Path, folder: str, suffix: str) -> Iterator[str]:
+    """The files below a folder with the given ending, as paths relative to it."""
+    with os.scandir(root / folder) as entries:
+        found = sorted((entry.name, entry.is_dir()) for entry in entries if not entry.name.startswith("."))
+    for name, is_folder in found:
+        if is_folder:
+            yield from _walk(root, f"{folder}{name}/", suffix)
+        elif name.lower().endswith(suffix):
+            yield folder + name

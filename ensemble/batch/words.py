@@ -1,0 +1,89 @@
+"""Words of an output that a person should look at: capitalised ones, and those like a known identifier.
+
+    capitalised("Seen by Dr. Ames.", [])                  Counter({"Dr": 1, "Ames": 1})
+    resembling("Called Mr Amse.", [], {"ames"})           Counter({"Amse": 1})
+
+This is the review list of Tjong Kim Sang and others (HealTAC 2019): the capitalised words that do not start a sentence
+and are still there, without context. Words inside replacements are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from ensemble.deidentification.letters import fold
+from ensemble.deidentification.memory import edits
+
+__all__ = ["Ranges", "capitalised", "name_words", "resembling", "struck_places"]
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_SENTENCE_START = re.compile(r"(?:\A|[.?!:;\n\r\u2022*-])[\s\"'“”«»()\[\]-]*\Z")
+_BEFORE = 12
+_EDITS_BY_LENGTH = ((8, 2), (5, 1))
+Ranges = Sequence[tuple[int, int]]
+
+
+def capitalised(text: str, replaced: Ranges) -> Counter[str]:
+    """Capitalised words of two letters or more that do not start a sentence.
+
+    :param replaced: begin and end of what was replaced, sorted.
+    """
+    return Counter(word for at, word in _words(text, replaced) if word[0].isupper() and not _starts(text, at))
+
+
+def resembling(text: str, replaced: Ranges, known: Collection[str]) -> Counter[str]:
+    """Words that are a known one but for case and accents, or an edit (from 5 letters) or two (from 8) away.
+
+    :param known: folded words, as `name_words` gives them.
+    """
+    by_start: dict[str, list[str]] = {}
+    for word in known:
+        by_start.setdefault(word[0], []).append(word)
+    verdicts: dict[str, bool] = {}
+    found: Counter[str] = Counter()
+    for _, word in _words(text, replaced):
+        if word not in verdicts:
+            plain = fold(word)
+            verdicts[word] = plain in known or any(_near(plain, other) for other in by_start.get(plain[:1], ()))
+        found[word] += verdicts[word]
+    return +found
+
+
+def name_words(identifiers: Iterable[str]) -> frozenset[str]:
+    """The folded words of four letters or more in identifiers."""
+    return frozenset(fold(w) for identifier in identifiers for w in _WORD.findall(identifier) if len(w) >= 4)
+
+
+def struck_places(text: str, struck: Collection[str]) -> list[tuple[int, int]]:
+    """Where the folded words of a strike list stand in a text, also as part of a word with hyphens."""
+    return [
+        (match.start(), match.end())
+        for match in re.finditer(r"[^\W\d_]+|\w+", text)
+        if fold(match[0]) in struck
+    ] + [(match.start(), match.end()) for match in _WORD.finditer(text) if fold(match[0]) in struck]
+
+
+def _words(text: str, replaced: Ranges) -> Iterator[tuple[int, str]]:
+    starts = [start for start, _ in replaced]
+    for match in _WORD.finditer(text):
+        before = bisect_right(starts, match.start()) - 1
+        inside = before >= 0 and replaced[before][1] > match.start()
+        if not inside and len(match[0]) > 1:
+            yield match.start(), match[0]
+
+
+def _starts(text: str, at: int) -> bool:
+    """Whether a word starts a sentence: right after the beginning, a line end, or a mark that ends sentences."""
+    before = text[max(0, at - _BEFORE) : at]
+    if _SENTENCE_START.search(before) is None:
+        return False
+    # After an abbreviation such as `Dr.` no sentence begins.
+    return re.search(r"\b[^\W\d_]{1,3}\.\s*\Z", before) is None
+
+
+def _near(word: str, known: str) -> bool:
+    allowed = next((n for length, n in _EDITS_BY_LENGTH if len(known) >= length), 0)
+    return bool(allowed) and abs(len(word) - len(known)) <= allowed and edits(word, known, allowed) <= allowed

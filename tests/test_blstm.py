@@ -1,0 +1,235 @@
+"""The BLSTM-CNN-CRF submodel on made-up notes: what it learns, keeps and refuses."""
+
+import json
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from features.documents import Document, Span
+from features.errors import BundleError, SettingsError, TrainingError
+from features.table import FeatureSettings, FeatureSpace
+from submodels.blstm import BlstmSubmodel
+from submodels.blstm_batches import LONGEST_WORD, UNKNOWN, Encoder, Note, batch_of, batches_of, rows_of, with_characters
+from submodels.blstm_inference import batch_emissions, lstm, spelling_vectors
+from submodels.blstm_weights import NetworkSizes, first_weights
+
+os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
+
+NAMES = ["Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "Vance", "Wexford", "Yarrow"]
+QUICK = {"epochs": 3, "least_steps": 150, "lstm_size": 32, "word_size": 32, "learning_rate": 0.01}
+
+
+def _note(number, name):
+    text = f"Patient: {name}\nAge: {20 + number} years. Seen by Dr. {name} on 0{number % 9 + 1}/12/2019.\nRest and fluids."
+    spans = [Span(9, 9 + len(name), "PATIENT")]
+    doctor, date = text.index("Dr. ") + 4, text.index("/12/") - 2
+    spans += [Span(doctor, doctor + len(name), "DOCTOR"), Span(date, date + 10, "DATE")]
+    return Document(f"{100 + number}-01", text, tuple(spans), group=f"p{number}")
+
+
+@pytest.fixture(scope="module")
+def tables():
+    return FeatureSpace(FeatureSettings()).fit([_note(i, name) for i, name in enumerate(NAMES * 2)])
+
+
+@pytest.fixture(scope="module")
+def fitted(tables):
+    return BlstmSubmodel(**QUICK).fit(tables, seed=3)
+
+
+@pytest.fixture(scope="module")
+def unseen(tables):
+    documents = [_note(i + 40, name) for i, name in enumerate(["Gorse", "Quillan"])]
+    return tables[0].space.tables([*documents, Document("empty", ""), Document("blank", " \r\n")])
+
+
+def _chosen(candidates):
+    return {candidate.span for candidate in candidates if candidate.chosen}
+
+
+def test_it_finds_names_it_never_saw(fitted, unseen):
+    proposals = fitted.propose(unseen)
+    for table, candidates in zip(unseen, proposals, strict=True):
+        assert _chosen(candidates) == set(table.document.spans)
+    assert all(candidate.score > 0.5 for candidate in proposals[0] if candidate.chosen)
+
+
+def test_emissions_are_those_of_the_keras_network(fitted, tables, unseen):
+    from submodels.network import TaggingNetwork
+
+    sizes = NetworkSizes(
+        len(fitted.encoder_.words) + 2, len(fitted.encoder_.characters) + 2, int(fitted.encoder_.offsets[-1]),
+        len(fitted.encoder_.columns), len(fitted.tags_), word=32, channels=fitted.channels, lstm=32,
+    )  # fmt: skip
+    network = TaggingNetwork(sizes)
+    for name, value in fitted.weights_.items():
+        network.weights[name].assign(value)
+    spellings = {}
+    notes = [fitted.encoder_.encode(table, spellings) for table in [*tables, *unseen]]
+    characters = fitted.encoder_.spell(spellings)
+    for rows in batches_of(rows_of(notes, window=16), tokens=300):
+        batch = batch_of(rows, notes)
+        real = np.arange(batch["words"].shape[1]) < batch["lengths"][:, None]
+        ours = batch_emissions(fitted.weights_, batch, spelling_vectors(fitted.weights_, characters))
+        theirs = np.asarray(network.emissions(with_characters(batch, characters)))
+        assert np.allclose(ours[real], theirs[real], atol=1e-4)
+
+
+def test_all_three_lstms_agree_also_in_their_gradient():
+    """TensorFlow's BlockLSTMV2 has a gradient that belongs to other weights; the one in use must not."""
+    import tensorflow as tf
+
+    from submodels.network import fused_lstm, scanned_lstm
+
+    random = np.random.default_rng(0)
+    inputs, kernel, bias, weights = (
+        random.normal(size=shape).astype(np.float32) for shape in ((6, 3, 5), (9, 16), (16,), (6, 3, 4))
+    )
+    gradients = []
+    for function in (fused_lstm, scanned_lstm):
+        variables = [tf.Variable(array) for array in (inputs, kernel, bias)]
+        with tf.GradientTape() as tape:
+            hidden = function(*variables)
+            loss = tf.reduce_sum(hidden * weights)
+        assert np.allclose(hidden, lstm(inputs, kernel, bias), atol=1e-5)
+        gradients.append(tape.gradient(loss, variables))
+    for ours, expected in zip(*gradients, strict=True):
+        assert np.allclose(ours, expected, atol=1e-5)
+
+
+def test_proposing_needs_no_tensorflow(fitted, tables, tmp_path):
+    fitted.save(tmp_path)
+    tables[0].space.save(tmp_path / "space")
+    program = (
+        "import sys; from pathlib import Path; from features.documents import Document; "
+        "from features.table import FeatureSpace; from submodels.blstm import BlstmSubmodel; "
+        "folder = Path(sys.argv[1]); space = FeatureSpace.load(folder / 'space'); "
+        "found = BlstmSubmodel.load(folder, space).propose(space.tables([Document('a', 'Patient: Gorse')])); "
+        "print(len(found[0]) > 0, 'tensorflow' in sys.modules, 'keras' in sys.modules)"
+    )
+    root = Path(__file__).parents[1]
+    answer = subprocess.run([sys.executable, "-c", program, str(tmp_path)], cwd=root, capture_output=True, text=True)
+    assert answer.stdout.split() == ["True", "False", "False"], answer.stderr
+
+
+def test_files_hold_no_object_and_of_words_only_what_was_seen_twice(fitted, tmp_path):
+    fitted.save(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["settings.json", "vocabularies.json", "weights.npz"]
+    vocabularies = json.loads((tmp_path / "vocabularies.json").read_text(encoding="utf-8"))
+    assert vocabularies["tags"] == ["B-DATE", "B-DOCTOR", "B-PATIENT", "I-DATE", "O"]
+    with np.load(tmp_path / "weights.npz", allow_pickle=False) as weights:
+        assert all(weights[name].dtype == np.float32 for name in weights.files)
+
+
+@pytest.mark.parametrize("change", ["words", "tags", "columns", "values"])
+def test_files_that_do_not_belong_together_are_refused(fitted, tables, tmp_path, change):
+    fitted.save(tmp_path)
+    path = tmp_path / "vocabularies.json"
+    vocabularies = json.loads(path.read_text(encoding="utf-8"))
+    vocabularies[change] = vocabularies[change][1:]
+    path.write_text(json.dumps(vocabularies), encoding="utf-8")
+    with pytest.raises(BundleError):
+        BlstmSubmodel.load(tmp_path, tables[0].space)
+
+
+def test_a_space_without_its_columns_is_refused(fitted, tmp_path):
+    fitted.save(tmp_path)
+    bare = FeatureSpace(FeatureSettings(without=("layout",)))
+    with pytest.raises(BundleError, match="feature columns"):
+        BlstmSubmodel.load(tmp_path, bare)
+
+
+def test_columns_that_are_left_out_are_dropped_and_said_so(caplog):
+    space = FeatureSpace(FeatureSettings(without=("layout", "gazetteers")))
+    tables = space.fit([_note(i, name) for i, name in enumerate(NAMES)])
+    with caplog.at_level(logging.INFO, logger="phistack"):
+        model = BlstmSubmodel(epochs=1, least_steps=2, lstm_size=8).fit(tables)
+    assert "shape" in model.encoder_.columns
+    assert not {"key", "section", "city"} & set(model.encoder_.columns)
+    assert "as the features lack key" in caplog.text
+    assert "round 1 of 1" in caplog.text
+    assert not any(name in caplog.text for name in NAMES)
+
+
+def test_it_learns_from_one_group_without_any_held_out(caplog):
+    documents = [Document(f"a{i}", note.text, note.spans, group="a") for i, note in enumerate(map(_note, range(4), NAMES))]
+    with caplog.at_level(logging.INFO, logger="phistack"):
+        BlstmSubmodel(epochs=2, least_steps=2, lstm_size=8).fit(FeatureSpace().fit(documents))
+    assert "round 2 of 2" in caplog.text
+    assert "held-out" not in caplog.text
+
+
+def test_held_out_notes_of_a_group_stay_together_and_are_not_learned_from():
+    documents = [_note(i, name) for i, name in enumerate(NAMES)]
+    documents += [Document(f"{note.id}-b", note.text, note.spans, note.group) for note in documents]
+    learned_words = set()
+    for seed in range(2):
+        model = BlstmSubmodel(epochs=1, least_steps=1, lstm_size=4, held_out=0.3).fit(FeatureSpace().fit(documents), seed=seed)
+        learned = {name for name in NAMES if name.lower() in model.encoder_.words}
+        assert len(learned) == 7
+        learned_words.add(tuple(sorted(learned)))
+    assert len(learned_words) == 2
+
+
+def test_notes_without_phi_and_impossible_settings_are_refused(tables):
+    bare = [table.space.table(table.document.with_spans(())) for table in tables]
+    for nothing in (bare, []):
+        with pytest.raises(TrainingError, match="PHI"):
+            BlstmSubmodel().fit(nothing)
+    for wrong in ({"dropout": 1.0}, {"window": 0}, {"kernels": ()}, {"kernels": (40,)}):
+        with pytest.raises(SettingsError, match=next(iter(wrong))):
+            BlstmSubmodel(**wrong).fit(tables)
+
+
+def test_words_are_looked_up_without_case_and_digits_and_rare_ones_are_unknown(tables):
+    encoder = Encoder.of(tables, ["shape"])
+    spellings = {}
+    note = encoder.encode(tables[0].space.table(Document("a", "PATIENT patient 17 2019 3141 zymurgy")), spellings)
+    assert note.words[0] == note.words[1] > UNKNOWN
+    assert note.words[3] == note.words[4] > UNKNOWN
+    assert note.words[5] == UNKNOWN
+    assert list(spellings) == ["PATIENT", "patient", "17", "2019", "3141", "zymurgy"]
+    characters = encoder.spell(["ab" * 30, "", "\N{STETHOSCOPE}"])
+    assert characters.shape == (3, LONGEST_WORD + 2)
+    assert (characters[0] > 0).sum() == LONGEST_WORD
+    assert not characters[1].any()
+    assert characters[2, 1] == UNKNOWN
+
+
+@given(
+    lines=st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=4), min_size=1, max_size=6), window=st.integers(1, 20)
+)
+def test_rows_hold_every_token_once_and_lines_are_cut_only_where_too_long(lines, window):
+    sentences = np.cumsum([0, *(length for line in lines for length in line)], dtype=np.int32)
+    bounds = np.cumsum([0, *map(sum, lines)], dtype=np.int32)
+    n_tokens = int(bounds[-1])
+    nothing = np.zeros(n_tokens, dtype=np.int32)
+    note = Note(nothing, nothing, nothing[:, None], sentences, bounds, nothing)
+    rows = rows_of([note], window=window)
+    assert [i for _, first, last in rows for i in range(first, last)] == list(range(n_tokens))
+    for _, first, last in rows:
+        assert last - first <= max(window, 2 * window if first in bounds else 9)
+        assert first in bounds or max(map(sum, lines)) > 2 * window
+    batches = batches_of(rows, tokens=24)
+    assert sorted(row for batch in batches for row in batch) == rows
+    for batch in batches:
+        assert len(batch) == 1 or len(batch) * max(last - first for _, first, last in batch) <= 24
+        begins = batch_of(batch, [note])["begins"]
+        for (_, first, last), marks in zip(batch, begins, strict=True):
+            assert {first, *(b for b in bounds.tolist() if first < b < last)} == set((first + np.flatnonzero(marks)).tolist())
+
+
+def test_first_weights_come_from_the_seed_alone():
+    sizes = NetworkSizes(words=5, characters=6, values=7, columns=2, tags=3, lstm=4)
+    first, again, other = first_weights(sizes, 1), first_weights(sizes, 1), first_weights(sizes, 2)
+    assert {name: array.shape for name, array in first.items()} == sizes.shapes()
+    assert all(np.array_equal(first[name], again[name]) for name in first)
+    assert not np.array_equal(first["word"], other["word"])

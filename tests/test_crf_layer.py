@@ -1,0 +1,113 @@
+"""The likelihood of tag sequences in Keras, against the enumeration of all of them."""
+
+import os
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from submodels.chain import Chain
+
+os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
+
+
+@pytest.fixture(scope="module")
+def layer():
+    from submodels import crf_layer
+
+    return crf_layer
+
+
+def _chain_scores(random, n_tags):
+    return random.normal(size=(n_tags, n_tags)), random.normal(size=n_tags), random.normal(size=n_tags)
+
+
+def _score(emissions, tags, begins, transitions, start, end):
+    """The score of one tag sequence, token by token."""
+    total = start[tags[0]] + emissions[0, tags[0]]
+    for i in range(1, len(tags)):
+        if begins[i]:
+            total += end[tags[i - 1]] + start[tags[i]]
+        else:
+            total += transitions[tags[i - 1], tags[i]]
+        total += emissions[i, tags[i]]
+    return total + end[tags[-1]]
+
+
+def _padded(rows):
+    longest = max(map(len, rows))
+    padded = np.zeros((len(rows), longest, *rows[0].shape[1:]), dtype=rows[0].dtype)
+    for row, values in zip(padded, rows, strict=True):
+        row[: len(values)] = values
+    return padded
+
+
+@settings(max_examples=15)
+@given(
+    lengths=st.lists(st.integers(1, 4), min_size=1, max_size=3),
+    n_tags=st.integers(1, 4),
+    scale=st.sampled_from([0.1, 1.0, 20.0]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_likelihood_is_that_of_enumeration(layer, lengths, n_tags, scale, seed):
+    random = np.random.default_rng(seed)
+    transitions, start, end = _chain_scores(random, n_tags)
+    emissions = [scale * random.normal(size=(length, n_tags)) for length in lengths]
+    begins = [random.integers(0, 2, size=length) for length in lengths]
+    tags = [random.integers(0, n_tags, size=length) for length in lengths]
+    totals, gold = [], []
+    for row, marks, path in zip(emissions, begins, tags, strict=True):
+        paths = product(range(n_tags), repeat=len(row))
+        totals.append(np.logaddexp.reduce([_score(row, p, marks, transitions, start, end) for p in paths]))
+        gold.append(_score(row, path, marks, transitions, start, end))
+
+    arrays = [a.astype(np.float32) for a in (transitions, start, end)]
+    mask = _padded([np.ones(length, dtype=np.int32) for length in lengths])
+    inputs = (_padded(emissions).astype(np.float32), _padded(begins).astype(np.int32), mask, *arrays)
+    tag_ids = _padded(tags).astype(np.int32)
+    tolerance = {"rtol": 1e-4, "atol": 1e-4 * max(1.0, scale)}
+    assert np.allclose(layer.log_partition(*inputs), totals, **tolerance)
+    assert np.allclose(layer.path_score(inputs[0], tag_ids, *inputs[1:]), gold, **tolerance)
+    lost = layer.negative_log_likelihood(inputs[0], tag_ids, *inputs[1:])
+    assert np.allclose(lost, np.array(totals) - np.array(gold), **tolerance)
+
+
+def test_a_row_of_two_sentences_is_as_likely_as_two_rows(layer):
+    random = np.random.default_rng(1)
+    arrays = [a.astype(np.float32) for a in _chain_scores(random, 3)]
+    emissions = random.normal(size=(1, 6, 3)).astype(np.float32)
+    begins = np.array([[1, 0, 1, 0, 0, 0]], dtype=np.int32)
+    ones = np.ones((1, 6), dtype=np.int32)
+    together = float(layer.log_partition(emissions, begins, ones, *arrays)[0])
+    first = float(layer.log_partition(emissions[:, :2], begins[:, :2], ones[:, :2], *arrays)[0])
+    second = float(layer.log_partition(emissions[:, 2:], begins[:, 2:], ones[:, 2:], *arrays)[0])
+    assert together == pytest.approx(first + second, rel=1e-5)
+
+
+def test_training_and_inference_agree_on_the_partition(layer):
+    random = np.random.default_rng(2)
+    transitions, start, end = _chain_scores(random, 3)
+    emissions = random.normal(size=(7, 3))
+    begins, mask = np.eye(1, 7, dtype=np.int32), np.ones((1, 7), dtype=np.int32)
+    arrays = [a.astype(np.float32) for a in (emissions[None], begins, mask, transitions, start, end)]
+    chain = Chain(("O", "B-AGE", "I-AGE"), transitions, start, end)
+    assert float(layer.log_partition(*arrays)[0]) == pytest.approx(chain.log_partition(emissions), rel=1e-5)
+
+
+def test_the_gradient_is_probability_less_gold(layer):
+    import tensorflow as tf
+
+    random = np.random.default_rng(3)
+    transitions, start, end = _chain_scores(random, 3)
+    emissions = random.normal(size=(5, 3))
+    tags = np.array([[0, 1, 2, 0, 1]], dtype=np.int32)
+    begins, mask = np.eye(1, 5, dtype=np.int32), np.ones((1, 5), dtype=np.int32)
+    scores = tf.Variable(emissions[None].astype(np.float32))
+    arrays = [a.astype(np.float32) for a in (transitions, start, end)]
+    with tf.GradientTape() as tape:
+        loss = layer.negative_log_likelihood(scores, tags, begins, mask, *arrays)
+    expected = Chain(("O", "B-AGE", "I-AGE"), transitions, start, end).marginals(emissions) - np.eye(3)[tags[0]]
+    assert np.allclose(tape.gradient(loss, scores)[0], expected, atol=1e-5)
