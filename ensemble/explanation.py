@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from ensemble.candidates import Decision
 from features.documents import Document
@@ -26,17 +27,17 @@ def print_explanation(
     for name in [*columns, "text"] if show_text else columns:
         table.add_column(name, justify="right" if name in ("start", "end", "probability") else "left")
     for decision in decisions:
-        cells = [
+        cells: list[str | Text] = [
             str(decision.span.start),
             str(decision.span.end),
             decision.span.label,
             f"{decision.probability:.3f}",
             "yes" if decision.accepted else "no",
-            "\n".join(map(_vote, decision.votes)),
+            Text("\n".join(map(_vote, decision.votes))),
         ]
-        text = [repr(document.text[decision.span.start : decision.span.end])] if show_text else []
+        text = [Text(repr(document.text[decision.span.start : decision.span.end]))] if show_text else []
         table.add_row(*cells, *text, style="" if decision.accepted else "dim")
-    console.print(table, markup=False)
+    console.print(table)
 
 
 def _vote(vote: Candidate) -> str:

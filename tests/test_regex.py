@@ -177,6 +177,18 @@ def test_the_score_is_the_smoothed_precision() -> None:
     assert pattern.precision == pytest.approx((2 + 1) / (3 + 2))
 
 
+def test_precision_is_that_where_no_surer_pattern_matches(tmp_path: Path) -> None:
+    own = own_patterns(
+        tmp_path,
+        "patterns = [{ name = 'part', regex = 'b c', label = 'X' }, { name = 'whole', regex = 'a b c', label = 'X' }]",
+    )
+    train = tables(*(note(str(i), "a b c", X="a b c") for i in range(20)), note("z", "b c", X="b c"))
+    kept = {pattern.name: pattern for pattern in RegexSubmodel(patterns_file=own).fit(train).patterns_}
+    assert kept["whole"].precision == pytest.approx(21 / 22)
+    assert kept["part"].precision == pytest.approx((1 + 2 * 2 / 23) / 3)
+    assert kept["part"].matches == 21
+
+
 def test_a_pattern_that_is_often_wrong_is_left_out() -> None:
     train = tables(*(note(str(i), "Dr. Ann at 04/23/2069", DATE="04/23/2069", DOCTOR="at") for i in range(12)))
     assert "en-title-doctor" not in {pattern.name for pattern in RegexSubmodel().fit(train).patterns_}

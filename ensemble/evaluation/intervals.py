@@ -61,4 +61,6 @@ def wilson(hits: int, trials: int) -> Interval:
     centre = share + z2 / (2 * trials)
     margin = _NORMAL_97_5 * sqrt(share * (1 - share) / trials + z2 / (4 * trials**2))
     scale = 1 + z2 / trials
-    return Interval(max(0.0, (centre - margin) / scale), min(1.0, (centre + margin) / scale))
+    low = (centre - margin) / scale if hits else 0.0
+    high = (centre + margin) / scale if hits < trials else 1.0
+    return Interval(low, high)
