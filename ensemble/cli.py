@@ -53,6 +53,17 @@ Page = Annotated[Path | None, typer.Option("--html", help="Write a page that sho
 Seed = Annotated[int, typer.Option("--seed", help="Of every random choice.")]
 Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Parallel processes; the result is the same.")]
 
+Out = Annotated[Path, typer.Option("--out", help="The folder to make.", show_default=False)]
+Submodels = Annotated[str, typer.Option("--submodels", help="Names joined by commas: regex,tbed,crf,blstm.")]
+Language = Annotated[str, typer.Option("--language", help="ISO 639-1 code; otherwise that of the label set.")]
+Folds = Annotated[int | None, typer.Option("--folds", help="Parts for out-of-fold prediction.", show_default="5")]
+SeedOrConfig = Annotated[int | None, typer.Option("--seed", help="Of every random choice.", show_default="0")]
+CriterionName = Annotated[str, typer.Option("--criterion", help="strict, spans, or a name that `evaluate` prints.")]
+WithStack = Annotated[bool, typer.Option(help="Score the stack too, which trains on every fold as well.")]
+TestCorpus = Annotated[
+    Path | None, typer.Option("--test", help="Other annotated notes to score on.", show_default=False)
+]
+
 
 @app.command()
 def demo(
@@ -210,6 +221,108 @@ def rules(
     from ensemble.commands import print_rules
 
     print_rules(model, _console())
+
+
+@app.command()
+def ablate(
+    corpus_path: CorpusPath,
+    out: Out,
+    test: TestCorpus = None,
+    groups: Annotated[bool, typer.Option("--groups", help="Leave out feature groups too, and train again.")] = False,
+    shuffles: Annotated[int, typer.Option(help="Of the paired randomisation.", min=1)] = 9999,
+    criterion: CriterionName = "strict",
+    config: Config = None,
+    submodels: Submodels = "",
+    language: Language = "",
+    folds: Folds = None,
+    cache: Cache = None,
+    label_set: Labels = "",
+    accept_unknown_labels: Unknown = False,
+    jobs: Jobs = 2,
+    seed: SeedOrConfig = None,
+) -> None:
+    """Score the stack with each part left out: submodels, feature groups, stacker features; with significance."""
+    from ensemble.experiments.ablation import write_ablation
+    from ensemble.experiments.request import Request
+    from ensemble.experiments.tables import ablation_table
+
+    request = Request(config, submodels, language, folds, seed, label_set, accept_unknown_labels)
+    corpus = request.corpus(corpus_path)
+    other = request.corpus(test, corpus.label_set) if test else None
+    _warn(corpus.warnings)
+    ablation = write_ablation(
+        out, corpus, request.settings(corpus), test=other, groups=groups, criterion=criterion, shuffles=shuffles,
+        jobs=jobs, cache=cache,
+    )  # fmt: skip
+    _console().print(ablation_table(ablation.results))
+    _say(f"table, chart and cases are in {out}")
+
+
+@app.command()
+def curve(
+    corpus_path: CorpusPath,
+    out: Out,
+    test: TestCorpus = None,
+    shares: Annotated[str, typer.Option(help="Percents of the training patients.")] = "10,20,30,40,50,60,70,80,90,100",
+    samples: Annotated[int, typer.Option(help="Random orders of the patients.", min=1)] = 3,
+    stack: WithStack = True,
+    criterion: CriterionName = "strict",
+    config: Config = None,
+    submodels: Submodels = "",
+    language: Language = "",
+    folds: Folds = None,
+    cache: Cache = None,
+    label_set: Labels = "",
+    accept_unknown_labels: Unknown = False,
+    jobs: Jobs = 2,
+    seed: SeedOrConfig = None,
+) -> None:
+    """Draw the learning curve: the score by the number of training patients, with a 95 % band."""
+    from ensemble.experiments.learning_curve import write_curve
+    from ensemble.experiments.request import Request, shares_of
+    from ensemble.experiments.tables import curve_table
+
+    request = Request(config, submodels, language, folds, seed, label_set, accept_unknown_labels)
+    corpus = request.corpus(corpus_path)
+    other = request.corpus(test, corpus.label_set) if test else None
+    _warn(corpus.warnings)
+    results = write_curve(
+        out, corpus, request.settings(corpus), test=other, shares=shares_of(shares), samples=samples, stack=stack,
+        criterion=criterion, jobs=jobs, cache=cache,
+    )  # fmt: skip
+    _console().print(curve_table(results))
+    _say(f"figures and picture are in {out}")
+
+
+@app.command()
+def transfer(
+    corpus_paths: Annotated[list[Path], typer.Argument(metavar="CORPUS...", help="Two corpora or more.")],
+    out: Out,
+    map_labels: Annotated[str, typer.Option("--map-labels", help="Turn all labels into those of this set.")] = "",
+    stack: WithStack = True,
+    criterion: CriterionName = "strict",
+    config: Config = None,
+    submodels: Submodels = "",
+    language: Language = "",
+    folds: Folds = None,
+    cache: Cache = None,
+    accept_unknown_labels: Unknown = False,
+    jobs: Jobs = 2,
+    seed: SeedOrConfig = None,
+) -> None:
+    """Train on each corpus and test on each: how far an engine travels."""
+    from ensemble.experiments.request import Request
+    from ensemble.experiments.tables import transfer_table
+    from ensemble.experiments.transfer import write_transfer
+
+    request = Request(config, submodels, language, folds, seed, "", accept_unknown_labels, map_labels)
+    domains = request.domains(corpus_paths)
+    for domain in domains:
+        _warn(domain.corpus.warnings)
+    results = write_transfer(out, domains, stack=stack, criterion=criterion, jobs=jobs, cache=cache)
+    for table in transfer_table(results):
+        _console().print(table)
+    _say(f"figures and picture are in {out}")
 
 
 def main() -> None:

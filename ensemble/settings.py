@@ -28,6 +28,7 @@ from typing import Any
 
 from ensemble.stacker import StackerSettings
 from features.errors import SettingsError
+from features.labels import LabelSet
 from features.table import FeatureSettings
 
 __all__ = ["SUBMODELS", "EngineSettings"]
@@ -85,6 +86,17 @@ class EngineSettings:
     def only(self, names: tuple[str, ...]) -> EngineSettings:
         """The same with just these submodels."""
         return replace(self, submodels={name: self.submodels.get(name, {}) for name in names})
+
+    def for_label_set(self, name: str) -> EngineSettings:
+        """The same, with patterns told the corpus' label set, so that those for types too rare to learn are kept."""
+        if name not in LabelSet.names():
+            return self
+        submodels = {key: dict(settings) for key, settings in self.submodels.items()}
+        if "regex" in submodels:
+            submodels["regex"].setdefault("label_set", name)
+        if submodels.get("tbed", {"start": ""}).get("start", "regex") == "regex":
+            submodels["tbed"]["regex"] = {"label_set": name, **submodels["tbed"].get("regex", {})}
+        return replace(self, submodels=submodels)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; `from_dict` reads it back."""

@@ -120,7 +120,7 @@ def train(
     :param cache: a folder in which fold predictions are kept for the next run.
     :raises TrainingError: if the corpus has no PHI, or too few patients.
     """
-    settings = settings or EngineSettings()
+    settings = (settings or EngineSettings()).for_label_set(corpus.label_set.name)
     space, tables, folds, warnings = _prepared(corpus, settings)
     with tempfile.TemporaryDirectory(prefix="phistack-") as temporary:
         folder = Path(temporary)
@@ -152,6 +152,7 @@ def propose(
     :param cache: a folder in which candidates are kept for the next run.
     :raises TrainingError: if the corpus has no PHI, or too few patients.
     """
+    settings = settings.for_label_set(corpus.label_set.name)
     space, tables, folds, warnings = _prepared(corpus, settings, folds=out_of_fold)
     others = space.tables(unseen)
     tasks = list(_tasks(settings, tables, folds, unseen=others))

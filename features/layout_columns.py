@@ -1,6 +1,6 @@
 """What can be read off a token's place in its note: lines, headers, keys before a colon, sentences, repetition.
 
-    Apellidos: Rivera Bueno.
+    Apellidos: Medina Prado.
                ^ key = "apellidos", key_distance = "1", line_start = "Aa"
 
 These columns carry much of what identifies PHI in structured clinical notes: who stands after `Doctor:` is a doctor,

@@ -282,9 +282,7 @@ class BlstmSubmodel:
         return emissions_of(weights, notes, self.encoder_.spell(spellings), self.window)
 
 
-def _split(
-    tables: Sequence[FeatureTable], share: float, seed: int
-) -> tuple[list[FeatureTable], list[FeatureTable]]:
+def _split(tables: Sequence[FeatureTable], share: float, seed: int) -> tuple[list[FeatureTable], list[FeatureTable]]:
     """The notes to learn from, and those of the groups that are held out.
 
     No group is held out where only one has PHI; nothing is learned from where none has.

@@ -166,9 +166,7 @@ def _shuffled(rows: Sequence[Row], tokens: int, random: np.random.Generator) -> 
     return [batches[i] for i in random.permutation(len(batches))]
 
 
-def _noised(
-    batch: Batch, plan: TrainingPlan, unknown_values: NDArray[np.int32], random: np.random.Generator
-) -> Batch:
+def _noised(batch: Batch, plan: TrainingPlan, unknown_values: NDArray[np.int32], random: np.random.Generator) -> Batch:
     """The batch with some words and feature values made unknown, as they may be in other notes."""
     words, features = batch["words"], batch["features"]
     forgotten = (random.random(words.shape) < plan.word_dropout) & (words > 0)

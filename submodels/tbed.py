@@ -11,7 +11,10 @@ from __future__ import annotations
 
 import json
 import logging
+import random
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import compress
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -25,6 +28,7 @@ from tbed.learner import Learner
 from tbed.rules import Rule, RuleFile, format_rules, parse_rules
 from tbed.tagger import Tagged, Tagger
 from tbed.templates import Template, named_templates, read_templates, restricted, template_names
+from tbed.training import Notes
 
 __all__ = ["STARTS", "TbedSubmodel"]
 
@@ -47,6 +51,11 @@ class TbedSubmodel:
         name a column left out of the feature space are dropped.
     :param max_rules: learn no more rules than this.
     :param min_gain: stop when the best rule gains less.
+    :param min_groups: a rule has to correct tokens of so many patients.
+    :param within: which tokens are neighbours: those of a `sentence`, a `line` or a `note`.
+    :param held_out: share of the patients on whom it is tried how far rules help; 0 learns up to `min_gain`. Rules are
+        learned from the others until they stop to help; the gain of the last helpful rule is then the smallest that is
+        accepted in learning from all notes.
     :raises SettingsError: if a setting cannot work.
     """
 
@@ -59,43 +68,78 @@ class TbedSubmodel:
         start: str = "regex",
         regex: Mapping[str, Any] | None = None,
         templates: str = "default",
-        max_rules: int = 400,
+        max_rules: int = 600,
         min_gain: int = 2,
+        min_groups: int = 2,
+        within: str = "line",
+        held_out: float = 0.2,
     ) -> None:
         if start not in STARTS:
             raise SettingsError(f"TBED cannot start from {start}; choose from {', '.join(STARTS)}")
+        if not 0 <= held_out < 1:
+            raise SettingsError(f"the share of patients held out for TBED must be in [0, 1), not {held_out}")
         self.start = start
         self.regex = dict(regex or {})
         self.templates = templates
         self.max_rules = max_rules
         self.min_gain = min_gain
+        self.min_groups = min_groups
+        self.within = within
+        self.held_out = held_out
 
     def settings(self) -> Mapping[str, Any]:
         """The constructor's arguments, JSON-ready."""
-        names = ("start", "regex", "templates", "max_rules", "min_gain")
+        names = ("start", "regex", "templates", "max_rules", "min_gain", "min_groups", "within", "held_out")
         return {name: getattr(self, name) for name in names}
 
     def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
-        """Learn the initial tagger, then the rules that correct its errors; `seed` changes nothing.
+        """Learn the initial tagger, then the rules that correct its errors.
 
+        :param seed: chooses the patients that are held out.
         :raises TrainingError: if no note has PHI.
         :raises SettingsError: if the template file cannot be used.
         """
         gold = [table.tags() for table in tables]
         if all(tag == OUTSIDE for tags in gold for tag in tags):
             raise TrainingError(f"TBED needs PHI to learn from, and none of the {len(tables)} notes has any")
-        learner = Learner(self._templates(tables[0].space), max_rules=self.max_rules, min_gain=self.min_gain)
+        learner = Learner(
+            self._templates(tables[0].space),
+            max_rules=self.max_rules,
+            min_gain=self.min_gain,
+            min_groups=self.min_groups,
+            within=self.within,
+        )
         self._fit_start(tables, gold)
         initial = self._initial(tables)
         self.tags_ = tuple(sorted({tag for tags in (*initial, *gold) for tag in tags}))
-        self.rules_ = RuleFile(tuple(learner.learn(tables, initial, gold)))
-        _LOG.info("tbed: %d rules", len(self.rules_.rules))
+        notes = Notes(tables, initial, gold)
+        if self.held_out:
+            learner = replace(learner, min_gain=self._helpful_gain(learner, notes, seed))
+        learned = learner.learn(notes)
+        self.rules_ = RuleFile(learned.rules)
+        _LOG.info("tbed: %d rules, %d of %d errors left", len(learned.rules), learned.errors[-1], learned.errors[0])
         return self
+
+    def _helpful_gain(self, learner: Learner, notes: Notes, seed: int) -> int:
+        """The gain of the last rule that helps on held-out patients."""
+        groups = sorted({table.document.group for table in notes.tables})
+        random.Random(seed).shuffle(groups)
+        chosen = set(groups[: round(self.held_out * len(groups))])
+        if not chosen or len(chosen) == len(groups):
+            return self.min_gain
+        is_chosen = [table.document.group in chosen for table in notes.tables]
+        learned = learner.learn(_part(notes, [not c for c in is_chosen]), held_out=_part(notes, is_chosen))
+        errors = learned.held_out_errors
+        _LOG.info(
+            "tbed: on %d held-out patients %d rules bring the errors from %d to %d",
+            len(chosen), len(learned.rules), errors[0], errors[len(learned.rules)],
+        )  # fmt: skip
+        return learned.rules[-1].gain or self.min_gain if learned.rules else self.min_gain
 
     def propose(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
         """The spans that the corrected tags say, each with the rule that was the last to change one of its tags."""
         proposed = self._initial_candidates(tables)
-        tagged = Tagger(self.rules_.rules).tag(tables, self._initial(tables, proposed))
+        tagged = Tagger(self.rules_.rules, self.within).tag(tables, self._initial(tables, proposed))
         return [self._candidates(*row) for row in zip(tables, tagged, proposed, strict=True)]
 
     def save(self, folder: Path) -> None:
@@ -192,6 +236,10 @@ class TbedSubmodel:
         if rules:
             return min(map(_precision, rules)), f"rule {numbers[-1]}: {rules[-1]}"
         return (start.score, f"{start.source} {start.evidence}") if start else (1.0, f"initial tags ({self.start})")
+
+
+def _part(notes: Notes, chosen: Sequence[bool]) -> Notes:
+    return Notes(*(list(compress(rows, chosen)) for rows in (notes.tables, notes.initial, notes.gold)))
 
 
 def _precision(rule: Rule) -> float:

@@ -64,7 +64,8 @@ class Atom:
         return range(self.first, self.last + 1)
 
     def __str__(self) -> str:
-        return f"{self.column}[{self.first}]" if self.first == self.last else f"{self.column}[{self.first}..{self.last}]"
+        offsets = f"{self.first}" if self.first == self.last else f"{self.first}..{self.last}"
+        return f"{self.column}[{offsets}]"
 
     def words(self) -> str:
         """The atom in words, as the subject of a sentence: `the word before`, `a tag 1 to 3 tokens after`."""

@@ -22,6 +22,7 @@ from tbed.slots import Keys, Numbers, Slots
 __all__ = ["RuleTable"]
 
 Int32s = NDArray[np.int32]
+_BARRED = 1 << 30
 
 
 class RuleTable:
@@ -110,6 +111,10 @@ class RuleTable:
             rules = self._following[rules]
             ongoing = rules >= 0
             rules, changes = rules[ongoing], changes[ongoing]
+
+    def bar(self, rule: int) -> None:
+        """Never choose a rule."""
+        self._score[rule] -= _BARRED
 
     def correct(self, rule: int, good: int, bad: int) -> None:
         """Set the counts of a rule that was recounted."""

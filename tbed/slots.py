@@ -83,7 +83,8 @@ class Slots:
 
     def _reserve(self, n_keys: int) -> None:
         if n_keys > len(self._keys):
-            self._keys = np.concatenate([self._keys, np.zeros(max(len(self._keys), n_keys) // 2 + n_keys - len(self._keys), dtype=np.uint64)])
+            more = np.zeros(n_keys + n_keys // 2 - len(self._keys), dtype=np.uint64)
+            self._keys = np.concatenate([self._keys, more])
         if 2 * n_keys > len(self._table):
             self._table = np.full(1 << (2 * n_keys - 1).bit_length(), -1, dtype=np.int32)
             at, waiting = self._home(self.keys), np.arange(self._count)

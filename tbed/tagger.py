@@ -46,6 +46,7 @@ class Tagger:
     """A list of rules, ready to be applied.
 
     :param rules: in order of application.
+    :param within: which neighbours a token has, as in learning; see `tbed.grid.STRETCHES`.
     """
 
     rules: tuple[Rule, ...]
@@ -135,7 +136,11 @@ def flat_tags(tables: Sequence[FeatureTable], sequences: TagSequences, ids: dict
     """
     if [len(table) for table in tables] != [len(tags) for tags in sequences]:
         raise SettingsError("the tags given to the rule learner are not one a token of each note")
-    return np.array([ids.setdefault(tag, len(ids)) for tags in sequences for tag in tags], dtype=np.int32)
+    for tags in sequences:
+        for tag in dict.fromkeys(tags):
+            ids.setdefault(tag, len(ids))
+    parts = [np.fromiter(map(ids.__getitem__, tags), dtype=np.int32, count=len(tags)) for tags in sequences]
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int32)
 
 
 def _numbered(values: Sequence[str]) -> dict[str, int]:

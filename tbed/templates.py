@@ -17,6 +17,7 @@ from importlib import resources
 from itertools import product
 
 from features.errors import SettingsError
+from features.table import COLUMN_GROUPS
 from tbed.atoms import TAG, Atom
 
 __all__ = ["Template", "named_templates", "read_templates", "restricted", "template_names", "template_text"]
@@ -62,10 +63,10 @@ class Template:
 
 
 def read_templates(text: str, name: str = "the template file") -> tuple[Template, ...]:
-    """Read a template file; alternatives in braces multiply out, and a template that comes again is dropped.
+    """Read a template file; alternatives in braces multiply out.
 
-    Repetition on separate lines is kept, as in NLTK's `fntbl37`; within one line, `{a, b}[0] & {a, b}[0]` gives only
-    the pair.
+    Within one line a template comes once, so that `{a, b}[0] & {a, b}[0]` gives only the pair; repetition on separate
+    lines is kept, as in NLTK's `fntbl37`.
 
     :raises SettingsError: for a line that cannot be read, with its number.
     """
@@ -111,5 +112,13 @@ def named_templates(name: str) -> tuple[Template, ...]:
 
 
 def restricted(templates: Iterable[Template], columns: Collection[str]) -> tuple[Template, ...]:
-    """The templates that need only the given columns, as when column groups are left out in an ablation."""
+    """The templates that need only the given columns, as when column groups are left out in an ablation.
+
+    :raises SettingsError: if a template names a column that no feature setting gives.
+    """
+    templates = tuple(templates)
+    known = {name for group in COLUMN_GROUPS.values() for name in group}.union(columns)
+    for template in templates:
+        if unknown := sorted(template.columns - known):
+            raise SettingsError(f"the template {template} names {unknown[0]}, which is no feature column")
     return tuple(template for template in templates if template.columns <= set(columns))

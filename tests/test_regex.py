@@ -65,15 +65,15 @@ def own_patterns(tmp_path: Path, toml: str) -> str:
     ("text", "phi", "label"),
     [
         ("seen by Dr. Olivia Hartley today", "Olivia Hartley", "DOCTOR"),
-        ("Attending: Oscar Hollis, M.D.", "Oscar Hollis", "DOCTOR"),
+        ("Attending: Victor Amsel, M.D.", "Victor Amsel", "DOCTOR"),
         ("for Mr. Dunmore", "Dunmore", "PATIENT"),
-        ("MRN: 4164752", "4164752", "MEDICALRECORD"),
+        ("MRN: 7301946", "7301946", "MEDICALRECORD"),
         ("a 45-year-old man", "45", "AGE"),
         ("a 62 yo F", "62", "AGE"),
         ("on March 3, 2014 he", "March 3, 2014", "DATE"),
         ("on 3 Apr.", "3 Apr", "DATE"),
-        ("Record date: 2067-05-03", "2067-05-03", "DATE"),
-        ("on 04/23/2069", "04/23/2069", "DATE"),
+        ("Record date: 2071-08-09", "2071-08-09", "DATE"),
+        ("on 04/18/2073", "04/18/2073", "DATE"),
         ("in June 2011", "June 2011", "DATE"),
         ("Tel: (617) 555-0199 x1234", "(617) 555-0199 x1234", "PHONE"),
         ("fax 617-555-0100", "617-555-0100", "FAX"),
@@ -190,7 +190,7 @@ def test_precision_is_that_where_no_surer_pattern_matches(tmp_path: Path) -> Non
 
 
 def test_a_pattern_that_is_often_wrong_is_left_out() -> None:
-    train = tables(*(note(str(i), "Dr. Ann at 04/23/2069", DATE="04/23/2069", DOCTOR="at") for i in range(12)))
+    train = tables(*(note(str(i), "Dr. Ann at 04/18/2073", DATE="04/18/2073", DOCTOR="at") for i in range(12)))
     assert "en-title-doctor" not in {pattern.name for pattern in RegexSubmodel().fit(train).patterns_}
     kept = RegexSubmodel(min_precision=0.0, label_set="i2b2-2014").fit(train)
     assert "en-title-doctor" in {pattern.name for pattern in kept.patterns_}
@@ -241,7 +241,7 @@ def test_an_unknown_label_set_is_refused() -> None:
 # Candidates
 
 
-@given(st.lists(st.sampled_from(["Dr. Ann Lee", "MRN: 4164752", "12/03/2081", "45-year-old", "617-555-0100", "é\r\n"])))
+@given(st.lists(st.sampled_from(["Dr. Ann Lee", "MRN: 7301946", "12/03/2081", "45-year-old", "617-555-0100", "é\r\n"])))
 @settings(max_examples=20, deadline=None)
 def test_chosen_candidates_never_overlap_and_none_is_proposed_twice(pieces: list[str]) -> None:
     text = " ".join(pieces)

@@ -49,3 +49,12 @@ def test_a_missing_file_is_named(tmp_path):
 def test_a_setting_that_a_submodel_does_not_have_is_named(name):
     with pytest.raises(SettingsError, match=f"the submodel {name} has no setting colour"):
         new_submodel(name, {"colour": "red"})
+
+
+def test_patterns_are_told_the_label_set_unless_the_user_said_otherwise():
+    told = EngineSettings().for_label_set("meddocan")
+    assert told.submodels["regex"] == {"label_set": "meddocan"}
+    assert told.submodels["tbed"] == {"regex": {"label_set": "meddocan"}}
+    own = EngineSettings(submodels={"regex": {"label_set": "nut"}, "tbed": {"start": "empty"}})
+    assert own.for_label_set("meddocan") == own
+    assert EngineSettings().for_label_set("custom") == EngineSettings()

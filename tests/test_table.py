@@ -19,10 +19,10 @@ from features.vocabulary import Vocabulary
 from features.word_columns import LANGUAGES, WORD_COLUMNS, values_of
 
 NOTE = (
-    "\ufeffNombre: Ana.\r\nApellidos: Rivera Bueno.\r\nEdad: 70 años Sexo: M.\r\nANTECEDENTES\r\nLa Sra. Rivera fuma."
+    "\ufeffNombre: Ana.\r\nApellidos: Medina Prado.\r\nEdad: 70 años Sexo: M.\r\nANTECEDENTES\r\nLa Sra. Medina fuma."
 )
 SPANS = (Span(9, 12, "NAME"), Span(26, 38, "NAME"))
-NOTES = [Document("1-01", NOTE, SPANS), Document("1-02", "Rivera, 𝐀na 😀 (12/03/2081"), Document("2-01", "")]
+NOTES = [Document("1-01", NOTE, SPANS), Document("1-02", "Medina, 𝐀na 😀 (12/03/2081"), Document("2-01", "")]
 TEXTS = st.text(st.one_of(st.sampled_from("aB9 é\u0301\n\r:.(\ufeff😀"), st.characters(exclude_categories=["Cs"])))
 
 
@@ -100,7 +100,7 @@ def test_a_language_without_a_stemmer_stems_to_the_lower_case_word() -> None:
 @pytest.mark.parametrize(
     ("text", "column", "values"),
     [
-        ("Apellidos: Rivera Bueno.", "key", {"Apellidos": "", "Rivera": "apellidos", "Bueno": "apellidos"}),
+        ("Apellidos: Medina Prado.", "key", {"Apellidos": "", "Medina": "apellidos", "Prado": "apellidos"}),
         ("Edad: 70 años Sexo: M", "key", {"70": "edad", "años": "edad", "M": "sexo"}),
         ("seen the Referring Doctor: Li", "key", {"Li": "doctor"}),
         ("12: x", "key", {"x": ""}),
@@ -115,7 +115,7 @@ def test_a_language_without_a_stemmer_stems_to_the_lower_case_word() -> None:
         ("(a b", "unmatched_bracket", {"a": "1"}),
         ("(a)", "unmatched_bracket", {"a": ""}),
         ("Bo bo x", "times_in_document", {"Bo": "2", "x": "1"}),
-        ("Name: Rivera\nthen Rivera came", "key_in_document", {"then": "", "Rivera": "name"}),
+        ("Name: Medina\nthen Medina came", "key_in_document", {"then": "", "Medina": "name"}),
     ],
 )
 def test_layout_columns(text: str, column: str, values: dict[str, str]) -> None:
@@ -168,7 +168,7 @@ def test_values_are_read_back(space: FeatureSpace) -> None:
     words = read(table, "word")
     assert words == table.words
     assert words[:4] == ["\ufeff", "Nombre", ":", "Ana"]
-    assert read(table, "key")[words.index("Rivera")] == "apellidos"
+    assert read(table, "key")[words.index("Medina")] == "apellidos"
     assert read(table, "section")[-2] == "antecedentes"
     assert read(table, "first_name")[words.index("Ana")] == "B"
 
@@ -222,7 +222,7 @@ def test_a_saved_space_reads_equal_tables(feature_settings: FeatureSettings, tmp
     space.save(tmp_path)
     again = FeatureSpace.load(tmp_path)
     assert again.settings == space.settings
-    unseen = Document("9", "Ana Rivera\nnueva: Zzyzx 70")
+    unseen = Document("9", "Ana Medina\nnueva: Zzyzx 70")
     for one, other in zip(space.tables([*NOTES, unseen]), again.tables([*NOTES, unseen]), strict=True):
         assert np.array_equal(one.ids, other.ids) and np.array_equal(one.sentences, other.sentences)
         assert all(np.array_equal(a, b) for a, b in zip(one.offsets, other.offsets, strict=True))
@@ -324,4 +324,4 @@ def test_no_file_is_refused(tmp_path: Path) -> None:
 
 def test_repr_shows_no_text(space: FeatureSpace) -> None:
     shown = repr(space.table(NOTES[0])) + repr(space)
-    assert "Rivera" not in shown and "1-01" in shown
+    assert "Medina" not in shown and "1-01" in shown

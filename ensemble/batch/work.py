@@ -22,12 +22,13 @@ from typing import Any
 from ensemble.batch.deadline import NoteTimeoutError, deadline
 from ensemble.batch.detector import LONGEST_PIECE, Detector, Found, bundle_digest, load_detector
 from ensemble.batch.register import Entry, Register
+from ensemble.batch.version import code_digest
 from ensemble.batch.words import capitalised, name_words, resembling, struck_places
 from ensemble.deidentification import Deidentified, Deidentifier, PatientMemory, Policy, verify
 from features.documents import Document, Span
 from features.errors import BundleError, PhistackError, SettingsError
 
-__all__ = ["STRUCK", "Job", "Note", "NoteResult", "Search", "process_chunk", "search_chunk", "start_worker"]
+__all__ = ["STRUCK", "Job", "Note", "NoteResult", "Search", "process_chunk", "search_chunk", "start_worker", "text_digest"]
 
 STRUCK = "STRUCK"
 """The label of words on the strike list; a policy treats it as it treats any label that it does not name."""
@@ -39,6 +40,7 @@ class Job:
 
     :param model: the bundle.
     :param model_digest: of the bundle with which the run began.
+    :param code: digest of the code with which the run began; a worker with other code is refused.
     :param policy: what to do with each label.
     :param key: the secret of surrogates.
     :param secret: of the register of identifiers of this run.
@@ -50,6 +52,7 @@ class Job:
 
     model: Path
     model_digest: str
+    code: str
     policy: Policy = field(repr=False)
     key: bytes | None = field(repr=False)
     secret: bytes = field(repr=False)
@@ -111,22 +114,22 @@ class Search:
 _LOADED: dict[tuple[Any, ...], tuple[Detector, Deidentifier]] = {}
 
 
-def start_worker(job: Job) -> str:
+def start_worker(job: Job) -> None:
     """Load the engine, once for each process.
 
-    :returns: the digest of the bundle that was loaded.
     :raises BundleError: if the bundle is not the one with which the run began.
     :raises SettingsError: if the policy does not suit the engine.
     """
     if job.identity not in _LOADED:
         if bundle_digest(job.model) != job.model_digest:
             raise BundleError(f"the bundle {job.model} was changed while a run used it; start the run again")
+        if code_digest() != job.code:
+            raise SettingsError("a worker has another version of phistack than the run; install the same on all machines")
         detector = job.load(job.model)
         if job.struck and job.policy.strategy(STRUCK, "OTHER") == "keep":
             raise SettingsError("the policy keeps what it does not name, so the words of the strike list would stay")
         _LOADED.clear()
         _LOADED[job.identity] = detector, Deidentifier(job.policy, detector.label_set, detector.language, job.key)
-    return job.model_digest
 
 
 def process_chunk(job: Job, notes: Sequence[Note]) -> list[NoteResult]:

@@ -1,6 +1,7 @@
 """The ways in which a date is written, as regular expressions of a language.
 
-    patterns("en")[0]        the most specific first; groups `y`, `m`, `d`, `mon`, `wd`, `ord`, and `d2`, `ord2` of ranges
+    patterns("en")[0]        the most specific first; with the groups
+                             `y`, `m`, `d`, `mon`, `wd`, `ord`, and `d2`, `ord2` of ranges
     names("en").months       {"jan": 1, "january": 1, "sept": 9, ...}
 
 Every part of a date is a named group, so that whatever stands between the groups can stay as it was written.
@@ -35,7 +36,10 @@ _D, _M, _D2 = r"(?P<d>\d{1,2})", r"(?P<m>\d{1,2})", r"(?P<d2>\d{1,2})"
 _END = r"(?![\w:]|[-/.]\d)"
 _END_OR_TIME = r"(?:(?![\w:]|[-/.]\d)|(?=T\d))"
 _YEAR_END = r"(?![\w:]|[/.]\d)"
-_TIME = r"(?:t|at|a las|om|um|kl|kl\.)?\s*\d{1,2}[:.h]\d{2}(?::\d{2})?\s*(?:h|hrs|hours|horas|uur|uhr|am|pm|a\.m\.|p\.m\.)?\b"
+_TIME = (
+    r"(?:t|at|a las|om|um|kl|kl\.)?\s*\d{1,2}[:.h]\d{2}(?::\d{2})?"
+    r"\s*(?:h|hrs|hours|horas|uur|uhr|am|pm|a\.m\.|p\.m\.)?\b"
+)
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,8 @@ def patterns(language: str) -> tuple[re.Pattern[str], ...]:
         rf"(?P<y>\d{{4}}|['’]\d{{2}}){_YEAR_END}",
         rf"(?P<wd>(?:{weekday})(?![^\W\d_])\.?)",
     )
-    return tuple(re.compile(rf"(?<!\w){pattern}", re.IGNORECASE) for pattern in (*written, *numeric))
+    short = (rf"(?P<y>\d{{2}})(?P<m>\d{{2}})(?P<d>\d{{2}}){_END}",) if language == "sv" else ()
+    return tuple(re.compile(rf"(?<!\w){pattern}", re.IGNORECASE) for pattern in (*written, *numeric, *short))
 
 
 @cache

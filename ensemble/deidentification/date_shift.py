@@ -110,7 +110,8 @@ def _range(mention: str, point: DatePoint, dates: list[date], language: DateName
     written = mention[slice(*places["mon"])]
     days = [f"{day.day} {_month_name(written, day.month, language)}" for day in dates]
     if "y" in places:
-        days = [f"{text} {_year(mention[slice(*places['y'])], day.year)}" for text, day in zip(days, dates, strict=True)]
+        year = mention[slice(*places["y"])]
+        days = [f"{text} {_year(year, day.year)}" for text, day in zip(days, dates, strict=True)]
     return " - ".join(days)
 
 

@@ -87,7 +87,7 @@ def year_of(mention: str, language: str) -> str | None:
     """
     written = set(_YEAR.findall(mention))
     if len(written) == 1:
-        return written.pop()
+        return str(written.pop())
     points = parse_dates(mention, language, True) or ()
     years = {mention[start:end] for point in points for start, end, part in point.places if part == "y"}
     if len(written) > 1 or len(years) != 1:

@@ -139,23 +139,31 @@ class Deidentifier:
         keyed = None if self._key is None else Keyed(self._key, document.group)
         return Context(keyed, self.language, self.policy.options, known)
 
-    def _replace(
-        self, span: Span, mention: str, context: Context, memory: PatientMemory | None
-    ) -> tuple[str, str]:
+    def _replace(self, span: Span, mention: str, context: Context, memory: PatientMemory | None) -> tuple[str, str]:
         strategy, kind = self._strategy(span.label), kind_of(span.label, self.label_set.name)
         if strategy == "number":
             return strategy, strategies.number(span.label, self._number(span.label, kind, mention, context, memory))
-        new = {
-            "keep": lambda: mention,
-            "mask": lambda: strategies.mask(mention),
-            "remove": lambda: "",
-            "surrogate": lambda: surrogate(kind, mention, context),
-            "generalise": lambda: strategies.generalise(
-                kind, mention, context.options, context.memory.latest_year, self.language
-            ),
-            "tag": lambda: strategies.tag(span.label),
-        }[strategy]()
-        return (strategy, new) if new is not None else ("tag", strategies.tag(span.label))
+        new = self._changed(strategy, kind, mention, context)
+        if new is None:
+            return "tag", strategies.tag(span.label)
+        return strategy, new
+
+    def _changed(self, strategy: str, kind: str, mention: str, context: Context) -> str | None:
+        """The mention by a strategy that needs no label; nothing for `tag`, and where the strategy can do nothing."""
+        match strategy:
+            case "keep":
+                return mention
+            case "mask":
+                return strategies.mask(mention)
+            case "remove":
+                return ""
+            case "surrogate":
+                return surrogate(kind, mention, context)
+            case "generalise":
+                latest = context.memory.latest_year
+                return strategies.generalise(kind, mention, context.options, latest, self.language)
+            case _:
+                return None
 
     def _number(self, label: str, kind: str, mention: str, context: Context, memory: PatientMemory | None) -> int:
         """With a key a number of six digits, the same in every note; without one, the order of first mention."""

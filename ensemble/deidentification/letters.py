@@ -1,7 +1,7 @@
 """Letters without their accents, and the case in which a word is written.
 
-    fold("García")                   "garcia"
-    in_case_of("miller", "SMITH")    "MILLER"
+fold("García")                   "garcia"
+in_case_of("miller", "SMITH")    "MILLER"
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ LETTER = "[^\\W\\d_][\u0300-\u036f]*"
 WORD = re.compile(f"(?:{LETTER})+(?:['’](?:{LETTER})+)*")
 """A run of letters; an apostrophe between letters is part of it."""
 
+_LATIN = ("LATIN", "FEMININE ORDINAL", "MASCULINE ORDINAL")
 _PLAIN = str.maketrans({"ø": "o", "æ": "ae", "œ": "oe", "đ": "d", "ł": "l", "þ": "th", "ð": "d", "ı": "i"})
 
 
 def fold(text: str) -> str:
     """Lower case without accents; `ß` is `ss`."""
+    if text.isascii():
+        return text.lower()
     decomposed = unicodedata.normalize("NFKD", text.casefold())
     return "".join(c for c in decomposed if not unicodedata.combining(c)).casefold().translate(_PLAIN)
 
@@ -37,8 +40,8 @@ def parts(mention: str, shortest: int = 3) -> frozenset[str]:
 
 
 def is_latin(word: str) -> bool:
-    """Whether every letter is of the Latin alphabet."""
-    return all(unicodedata.name(c, "").startswith("LATIN") or unicodedata.combining(c) for c in word)
+    """Whether every letter is of the Latin alphabet, where `ª` and `º` are too."""
+    return all(c.isascii() or unicodedata.name(c, "").startswith(_LATIN) or unicodedata.combining(c) for c in word)
 
 
 def in_case_of(word: str, original: str) -> str:

@@ -68,10 +68,16 @@ class PatientMemory:
         self._people[form.words] += 1
         if len(form.words) > 1:
             for word, role in form.roles:
-                self._roles.setdefault(word, Counter())[role] += 1
+                if role in ("first", "last"):
+                    self._roles.setdefault(word, Counter())[role] += 1
         else:
             for word in form.words:
                 self._roles.setdefault(word, Counter())
+
+    def companions(self, word: str) -> frozenset[str]:
+        """The folded words of every mention that has the word, or one of which it is a misspelling."""
+        meant = self.canonical(word)
+        return frozenset(other for person in self._people if meant in map(self.canonical, person) for other in person)
 
     @property
     def names(self) -> frozenset[str]:
@@ -92,7 +98,9 @@ class PatientMemory:
         if is_known_name(word):
             return word
         allowed = next((n for letters, n in _LONG_ENOUGH_FOR if len(word) >= letters), 0)
-        near = [name for name in self._roles if name != word and edits(word, name, allowed) <= allowed] if allowed else []
+        if not allowed:
+            return word
+        near = [name for name in self._roles if name != word and edits(word, name, allowed) <= allowed]
         better = [name for name in near if self._rank(name) > self._rank(word)]
         return max(better, key=self._rank, default=word)
 
@@ -134,5 +142,3 @@ def edits(a: str, b: str, limit: int) -> int:
         if min(row) > limit:
             return limit + 1
     return row[-1]
-
-

@@ -22,6 +22,7 @@ __all__ = ["NameForm", "Piece", "parse_name"]
 _GAP = re.compile(r"[\s.,\-‐‑–'’()/&;:*]*")
 _GENITIVE = re.compile(r"['’][sS]$")
 _MOST_WORDS = 9
+_FIRST_CREDENTIAL = 3
 _NAMES = ("first", "last")
 
 
@@ -59,13 +60,8 @@ class NameForm:
 
     @property
     def roles(self) -> tuple[tuple[str, str], ...]:
-        """Folded word and role of each first name, last name and initial."""
-        return tuple((p.folded, p.role) for p in self.pieces if p.role in (*_NAMES, "initial"))
-
-    @property
-    def title_gender(self) -> str:
-        """The folded titles, for whoever asks what gender they show."""
-        return " ".join(piece.folded for piece in self.pieces if piece.role == "title")
+        """Folded word and role of each first name, last name, initial and word of initials."""
+        return tuple((p.folded, p.role) for p in self.pieces if p.role in (*_NAMES, "initial", "initials"))
 
 
 def parse_name(mention: str, language: str) -> NameForm | None:
@@ -110,11 +106,10 @@ def _mark_words(pieces: list[Piece], language: str) -> list[Piece]:
     for place in places:
         word = pieces[place]
         leading = leading and place < last and word.folded in titles
-        if leading:
-            role = "title"
-        elif place > 3 and word.folded in credentials and all(
-            pieces[p].folded in credentials for p in range(place, last + 1, 2)
-        ):
+        trailing = place > _FIRST_CREDENTIAL and all(
+            pieces[after].folded in credentials for after in range(place, last + 1, 2)
+        )
+        if leading or trailing:
             role = "title"
         elif 1 < place < last and word.folded in connectors and word.text.islower():
             role = "connector"
@@ -183,7 +178,8 @@ def _roles_by_order(pieces: list[Piece], units: list[list[int]], tables: NameTab
     lasts = [tables.is_last(word) for word in words]
     before = {piece.role for piece in pieces[: units[0][0]]} if units else set()
     if len(units) == 1:
-        only_first = firsts[0] and not lasts[0] and not before & {"title", "particle", "initial"}
+        either = language == "es" and not pieces[units[0][0]].text.isupper()
+        only_first = firsts[0] and (either or not lasts[0]) and not before & {"title", "particle", "initial"}
         return ["first" if only_first else "last"]
     if len(units) == 2 and lasts[0] and not firsts[0]:
         return ["last", "first" if firsts[1] and not lasts[1] else "last"]

@@ -1,30 +1,24 @@
 """The strategies that need no invention: a label, a number, asterisks, nothing.
 
-    tag("PATIENT")               "[PATIENT]"
-    number("PATIENT", 1)         "[PATIENT-1]"
-    mask("Zoë 7")                "*****"
-    generalise("ZIP", "03601-1234", options, latest_year=None)   "000"
+tag("PATIENT")               "[PATIENT]"
+number("PATIENT", 1)         "[PATIENT-1]"
+mask("Zoë 7")                "*****"
+generalise("ZIP", "03601-1234", options, None, "en")    "000"
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from ensemble.deidentification.ages import OLDEST_AGE, cap_age
 from ensemble.deidentification.dates import year_of
 from ensemble.deidentification.policy import PolicyOptions
 from ensemble.deidentification.professions import profession_group
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["OLDEST_AGE", "cap_age", "generalise", "mask", "number", "tag"]
-
-OLDEST_AGE = 89
-"""The greatest age in years that Safe Harbor lets stand."""
+__all__ = ["generalise", "mask", "number", "tag"]
 
 _ZIP = re.compile(r"(\d{3})\d{2}(?:[- ]?\d{4})?")
-_NUMBER = re.compile(r"\d+")
 
 
 def tag(label: str) -> str:
@@ -54,19 +48,11 @@ def generalise(kind: str, mention: str, options: PolicyOptions, latest_year: int
     """
     ways: dict[str, Callable[[], str | None]] = {
         "DATE": lambda: _year(mention, latest_year, language),
-        "AGE": lambda: cap_age(mention),
+        "AGE": lambda: cap_age(mention, language),
         "ZIP": lambda: _zip3(mention, options.restricted_zip3),
         "PROFESSION": lambda: profession_group(mention, language),
     }
     return ways[kind]() if kind in ways else None
-
-
-def cap_age(mention: str) -> str | None:
-    """The age, with 90 and over as `90+`; nothing where no number can be read or one is no age."""
-    numbers = _NUMBER.findall(mention)
-    if not numbers or any(len(n) > 3 for n in numbers):
-        return None
-    return _NUMBER.sub(lambda match: match[0] if int(match[0]) <= OLDEST_AGE else f"{OLDEST_AGE + 1}+", mention)
 
 
 def _year(mention: str, latest_year: int | None, language: str) -> str | None:

@@ -1,16 +1,91 @@
-"""stub"""
+"""A surrogate for a mention of any kind, or nothing.
+
+    surrogate("PERSON", "Smith, Ann", context)    "Porter, Eve"
+    surrogate("OTHER", "the twins", context)      nothing: it will be tagged
+
+No surrogate equals its original, or any other identifier of the note: what does is made again with other choices, a few
+times, and then given up. Nothing is ever left as it was because no surrogate could be found.
+"""
+
 from __future__ import annotations
-from dataclasses import dataclass
-from ensemble.deidentification.keyed import Keyed
-from ensemble.deidentification.memory import PatientMemory
-from ensemble.deidentification.policy import PolicyOptions
+
+from collections.abc import Callable
+
+from ensemble.deidentification.addresses import surrogate_address, surrogate_place, surrogate_street
+from ensemble.deidentification.ages import surrogate_age
+from ensemble.deidentification.contacts import surrogate_email, surrogate_phone, surrogate_url, surrogate_username
+from ensemble.deidentification.context import Context
+from ensemble.deidentification.date_shift import offset, shift_dates
+from ensemble.deidentification.identifiers import surrogate_identifier
+from ensemble.deidentification.letters import normalised
+from ensemble.deidentification.names import surrogate_name
+from ensemble.deidentification.organisations import (
+    surrogate_department,
+    surrogate_hospital,
+    surrogate_organisation,
+    surrogate_room,
+)
+from ensemble.deidentification.places import surrogate_city, surrogate_country, surrogate_postcode, surrogate_state
+from ensemble.deidentification.professions import profession_group
 from ensemble.deidentification.words import LANGUAGES
+
 __all__ = ["LANGUAGES", "Context", "surrogate"]
-@dataclass(frozen=True, slots=True)
-class Context:
-    keyed: Keyed | None
-    language: str
-    options: PolicyOptions
-    memory: PatientMemory
+
+_TRIES = 8
+
+
 def surrogate(kind: str, mention: str, context: Context) -> str | None:
+    """Another mention of the same kind.
+
+    :param kind: one of `ensemble.deidentification.kinds.KINDS`.
+    :returns: nothing where none can be made: the mention cannot be read, the kind has no surrogates, or every choice
+        is an identifier of the note.
+    """
+    maker = _MAKERS.get(kind)
+    core = mention.strip()
+    if maker is None or not core:
+        return None
+    for _ in range(_TRIES):
+        new = maker(core, context)
+        if new is None:
+            return None
+        if _is_usable(new, core, context):
+            return mention.replace(core, new)
+        context = context.next()
     return None
+
+
+def _is_usable(new: str, original: str, context: Context) -> bool:
+    """Whether it says something, and nothing that the note says."""
+    said = normalised(new)
+    return bool(said) and said != normalised(original) and said not in context.memory.identifiers
+
+
+def _shifted(mention: str, context: Context) -> str | None:
+    days = offset(context.choices, context.options)
+    return shift_dates(mention, days, context.language, context.day_first, context.memory.latest_year)
+
+
+_MAKERS: dict[str, Callable[[str, Context], str | None]] = {
+    "PERSON": surrogate_name,
+    "INITIALS": surrogate_name,
+    "USERNAME": surrogate_username,
+    "PROFESSION": lambda mention, context: profession_group(mention, context.language),
+    "DATE": _shifted,
+    "AGE": surrogate_age,
+    "PHONE": surrogate_phone,
+    "EMAIL": surrogate_email,
+    "URL": surrogate_url,
+    "ID": surrogate_identifier,
+    "STREET": surrogate_street,
+    "CITY": surrogate_city,
+    "STATE": surrogate_state,
+    "ZIP": surrogate_postcode,
+    "COUNTRY": surrogate_country,
+    "PLACE": surrogate_place,
+    "ADDRESS": surrogate_address,
+    "HOSPITAL": surrogate_hospital,
+    "ORGANIZATION": surrogate_organisation,
+    "DEPARTMENT": surrogate_department,
+    "ROOM": surrogate_room,
+}

@@ -1,7 +1,7 @@
 """The words that surrogates need, by language: `words/LANGUAGE.toml`.
 
-    words("sv")["dates"]["months"][4]     "maj"
-    known_words("es", "ages", "years")    the words as a set, for looking up
+words("sv")["dates"]["months"][4]     "maj"
+known_words("es", "ages", "years")    the words as a set, for looking up
 """
 
 from __future__ import annotations

@@ -1,0 +1,138 @@
+"""The audit log: what became of each note, in lines that are chained by hashes.
+
+    {"run": {...}, "chain": "5f1c..."}                                 versions and settings
+    {"n": 1, "id": "110-01", "place": "line 2", "input": "...", "output": "...", "counts": {"DOCTOR": 1}, ..., "chain": ...}
+    {"end": 240, "quarantined": 1, "chain": "...", "seal": "..."}      the last line, so that cutting off is seen
+
+Each line's `chain` is the SHA-256 of the chain before and the line. Whoever changes, removes or moves a line must change all
+that follow, the seal too; the seal is an HMAC under the user's key, and is there if the run had one. There is no text in
+the log, and ids can be hidden as HMACs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Self
+
+from ensemble.batch.rows import Form
+from ensemble.batch.work import text_digest
+
+__all__ = ["AuditLog", "AuditReport", "check_log"]
+
+_START = hashlib.sha256(b"phistack audit 1").hexdigest()
+
+
+class AuditLog:
+    """Writes a log.
+
+    :param file: opened for writing text.
+    :param run: versions and settings, for the first line.
+    :param key: seals the log; may be missing.
+    """
+
+    def __init__(self, file: IO[str], run: Mapping[str, Any], key: bytes | None) -> None:
+        self._file = file
+        self._key = key
+        self._chain = _START
+        self._notes = self._quarantined = 0
+        self._write({"run": dict(run)})
+
+    def add(self, facts: Mapping[str, Any]) -> None:
+        """One note; a fact `problem` says that it is in quarantine."""
+        self._notes += 1
+        self._quarantined += "problem" in facts
+        self._write({"n": self._notes, **facts})
+
+    def end(self) -> Self:
+        """The last line; :returns: the log."""
+        line: dict[str, Any] = {"end": self._notes, "quarantined": self._quarantined}
+        if self._key is not None:
+            line["seal"] = _seal(self._key, self._chain, line)
+        self._write(line)
+        return self
+
+    @property
+    def head(self) -> str:
+        """The chain after the last line, which the summary of the run tells."""
+        return self._chain
+
+    def _write(self, line: dict[str, Any]) -> None:
+        self._chain = _link(self._chain, line)
+        self._file.write(_json({**line, "chain": self._chain}) + "\n")
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport:
+    """What checking a log and an output gave.
+
+    :param notes: lines on notes that are as they were written.
+    :param problems: what is wrong, first to last; at most one of the chain, as nothing after a break can be trusted.
+    :param sealed: whether the seal was checked with a key and is right.
+    """
+
+    notes: int
+    problems: tuple[str, ...]
+    sealed: bool
+
+
+def check_log(path: Path, form: Form, *, key: bytes | None = None, head: str | None = None) -> AuditReport:
+    """Check the chain of a log, and that each text of the output has the checksum that the log says.
+
+    :param form: opened on the output.
+    :param key: checks the seal, if given.
+    :param head: the chain after the last line, as told elsewhere.
+    """
+    outputs = (text_digest(row.text, None) for row in form.rows() if row.text is not None)
+    problems: list[str] = []
+    notes, chain, last = 0, _START, {}
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for number, line in enumerate(file, 1):
+            facts, link = _parsed(line)
+            if link is None or link != _link(chain, facts):
+                return AuditReport(notes, (*problems, f"line {number} of {path} was changed, or one before it removed"), False)
+            before, chain, last = chain, link, facts
+            notes += "n" in facts
+            if "output" in facts and next(outputs, "") != facts["output"] and not problems:
+                problems.append(f"the output of {facts['id']} is not the one that the run wrote, or is missing")
+    if "end" not in last or last["end"] != notes:
+        return AuditReport(notes, (*problems, f"the last lines of {path} were removed"), False)
+    if head is not None and head != chain:
+        problems.append(f"{path} is not the log that the summary of the run tells of")
+    if not problems and next(outputs, None) is not None:
+        problems.append("the output has notes that the run did not write")
+    sealed = key is not None and _is_sealed(key, before, last)
+    if key is not None and not sealed:
+        problems.append("the seal of the log is not of this key: the log was made with another, or forged")
+    return AuditReport(notes, tuple(problems), sealed)
+
+
+def _parsed(line: str) -> tuple[dict[str, Any], str | None]:
+    try:
+        facts = json.loads(line)
+        link = facts.pop("chain")
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
+        return {}, None
+    # Spelled otherwise, it was changed, even where it says the same.
+    return (facts, str(link)) if _json({**facts, "chain": link}) + "\n" == line else ({}, None)
+
+
+def _link(chain: str, facts: Mapping[str, Any]) -> str:
+    return hashlib.sha256(f"{chain}\n{_json(facts)}".encode()).hexdigest()
+
+
+def _seal(key: bytes, chain: str, facts: Mapping[str, Any]) -> str:
+    return hmac.digest(key, f"phistack audit seal\n{chain}\n{_json(facts)}".encode(), "sha256").hex()
+
+
+def _is_sealed(key: bytes, chain: str, last: Mapping[str, Any]) -> bool:
+    facts = {name: value for name, value in last.items() if name != "seal"}
+    return hmac.compare_digest(str(last.get("seal", "")), _seal(key, chain, facts))
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=True, separators=(", ", ": "))

@@ -1,0 +1,185 @@
+"""The journal of a run: which chunks are done, with checksums, in SQLite.
+
+    with Journal(folder) as journal:
+        journal.add(chunk_number, DoneChunk(...), entries)     one transaction
+        journal.done(chunk_number)                             what was added, or nothing
+
+It is written with a write-ahead log, so that it is whole after a process or a machine died; what the last moments before
+that added may be missing, and is then done again. It holds numbers and hashes, never text.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from ensemble.batch.register import Entry
+from features.errors import MissingResourceError
+
+__all__ = ["DoneChunk", "Journal"]
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS chunks (
+    number INTEGER PRIMARY KEY, input BLOB NOT NULL, data BLOB NOT NULL, records BLOB NOT NULL,
+    notes INTEGER NOT NULL, quarantined INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS register (
+    patient BLOB, words INTEGER, identifier BLOB, label TEXT, PRIMARY KEY (patient, words, identifier)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS searches (number INTEGER PRIMARY KEY, counts TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS review (word TEXT PRIMARY KEY, capitalised INTEGER, resembling INTEGER);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class DoneChunk:
+    """A chunk that is done.
+
+    :param input: SHA-256 of its rows.
+    :param data: SHA-256 of its part of the output.
+    :param records: SHA-256 of the facts on its notes.
+    :param notes: how many notes it has.
+    :param quarantined: how many of them are in quarantine.
+    """
+
+    input: bytes
+    data: bytes
+    records: bytes
+    notes: int
+    quarantined: int
+
+
+class Journal:
+    """The journal in a folder, made if it is not there.
+
+    :param folder: that of the unfinished run; only one process may use it.
+    :raises MissingResourceError: in every method, if the disk is full or fails.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "journal.sqlite"
+        with self._checked():
+            self._database = sqlite3.connect(self.path, isolation_level=None)
+            # Without shared memory, so that it works on network file systems too.
+            self._database.execute("PRAGMA locking_mode = EXCLUSIVE")
+            self._database.execute("PRAGMA journal_mode = WAL")
+            self._database.execute("PRAGMA synchronous = NORMAL")
+            self._database.executescript(_TABLES)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._database.close()
+
+    @contextmanager
+    def _checked(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            name = getattr(error, "sqlite_errorname", None) or type(error).__name__
+            raise MissingResourceError(
+                f"the journal {self.path} cannot be used ({name}); if the disk is full, free space on it, and start "
+                f"again: the run goes on where it stopped"
+            ) from None
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._checked():
+            self._database.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._database
+                self._database.execute("COMMIT")
+            finally:
+                if self._database.in_transaction:
+                    self._database.execute("ROLLBACK")
+
+    def fact(self, name: str) -> Any:
+        """A fact on the run as it was set, or None."""
+        with self._checked():
+            row = self._database.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        return json.loads(row[0]) if row else None
+
+    def set_fact(self, name: str, value: Any) -> None:
+        """Keep a fact on the run, JSON-ready."""
+        with self._transaction() as database:
+            database.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, json.dumps(value, sort_keys=True)))
+
+    def add(self, number: int, chunk: DoneChunk, entries: Iterable[tuple[bytes, Entry]]) -> None:
+        """A chunk is done.
+
+        :param entries: the hash of a patient and an entry of the register, for each identifier.
+        """
+        row = (number, chunk.input, chunk.data, chunk.records, chunk.notes, chunk.quarantined)
+        register = [(patient, words, digest, label) for patient, (label, words, digest) in sorted(entries)]
+        with self._transaction() as database:
+            database.execute("INSERT OR REPLACE INTO chunks VALUES (?, ?, ?, ?, ?, ?)", row)
+            database.executemany("INSERT OR IGNORE INTO register VALUES (?, ?, ?, ?)", register)
+
+    def done(self, number: int) -> DoneChunk | None:
+        """The chunk of that number, if it is done."""
+        columns = "input, data, records, notes, quarantined"
+        with self._checked():
+            row = self._database.execute(f"SELECT {columns} FROM chunks WHERE number = ?", (number,)).fetchone()
+        return DoneChunk(*row) if row else None
+
+    def forget(self, number: int) -> None:
+        """A chunk must be done again."""
+        with self._transaction() as database:
+            database.execute("DELETE FROM chunks WHERE number = ?", (number,))
+
+    def numbers(self) -> list[int]:
+        """The numbers of all chunks that are done, in order."""
+        with self._checked():
+            return [row[0] for row in self._database.execute("SELECT number FROM chunks ORDER BY number")]
+
+    def totals(self) -> tuple[int, int]:
+        """How many notes the chunks have that are done, and how many of them are in quarantine."""
+        with self._checked():
+            query = "SELECT COALESCE(SUM(notes), 0), COALESCE(SUM(quarantined), 0) FROM chunks"
+            notes, quarantined = self._database.execute(query).fetchone()
+        return notes, quarantined
+
+    def entries(self, patient: bytes) -> list[Entry]:
+        """The identifiers of a patient."""
+        query = "SELECT label, words, identifier FROM register WHERE patient = ? ORDER BY words, identifier"
+        with self._checked():
+            return list(self._database.execute(query, (patient,)))
+
+    def searched(self, number: int) -> list[tuple[str, str, int]] | None:
+        """What was found when the output of a chunk was searched: label, place and count; None if it was not yet."""
+        with self._checked():
+            row = self._database.execute("SELECT counts FROM searches WHERE number = ?", (number,)).fetchone()
+        return [(label, place, count) for label, place, count in json.loads(row[0])] if row else None
+
+    def add_search(self, number: int, counts: Iterable[tuple[str, str, int]]) -> None:
+        """The output of a chunk was searched."""
+        with self._transaction() as database:
+            database.execute("INSERT OR REPLACE INTO searches VALUES (?, ?)", (number, json.dumps(sorted(counts))))
+
+    def clear_review(self) -> None:
+        """Begin the review list anew."""
+        with self._transaction() as database:
+            database.execute("DELETE FROM review")
+
+    def add_review(self, words: Iterable[tuple[str, int, int]]) -> None:
+        """Add words, how often each stood capitalised, and how often like an identifier."""
+        with self._transaction() as database:
+            database.executemany(
+                "INSERT INTO review VALUES (?, ?, ?) ON CONFLICT (word) DO UPDATE SET "
+                "capitalised = capitalised + excluded.capitalised, resembling = resembling + excluded.resembling",
+                words,
+            )
+
+    def review(self) -> Iterator[tuple[str, int, int]]:
+        """The review list: the words most like identifiers first, then the most frequent."""
+        query = "SELECT word, capitalised, resembling FROM review ORDER BY resembling DESC, capitalised DESC, word"
+        with self._checked():
+            yield from self._database.execute(query)

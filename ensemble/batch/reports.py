@@ -1,0 +1,160 @@
+"""The reports of a run: OUT.run, beside the output.
+
+    audit.jsonl         each note, chained by hashes
+    quarantine.jsonl    id, place and reason of each note that did not come out
+    review.tsv          words still in the output for a person to look at
+    summary.json, summary.html
+
+They hold no text of a note, but for the words of the review list, which are in the output too.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ensemble.batch.audit import AuditLog
+from ensemble.batch.settings import RunSettings
+from ensemble.batch.store import Store
+from ensemble.batch.summary_page import render_page
+
+__all__ = ["AUDIT", "QUARANTINE", "REVIEW", "SUMMARY", "read_summary", "write_reports"]
+
+AUDIT, QUARANTINE, REVIEW, SUMMARY = "audit.jsonl", "quarantine.jsonl", "review.tsv", "summary.json"
+
+_AUDITED = ("input", "output", "counts", "strategies", "unresolved", "lowest", "second_pass", "problem")
+_SUMMED = ("counts", "strategies", "second_pass")
+
+
+def write_reports(
+    settings: RunSettings, fingerprint: Mapping[str, Any], store: Store, facts: Mapping[str, Any]
+) -> None:
+    """Write all reports into the folder of the unfinished run.
+
+    :param facts: on this start, for the summary only, as they differ from start to start.
+    """
+    folder = store.folder / "reports"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    totals: dict[str, Counter[str]] = {name: Counter() for name in (*_SUMMED, "problems", "notes")}
+    store.journal.clear_review()
+    with ExitStack() as stack:
+        audit_file = stack.enter_context((folder / AUDIT).open("w", encoding="utf-8"))
+        quarantine = stack.enter_context((folder / QUARANTINE).open("w", encoding="utf-8"))
+        run = {name: value for name, value in fingerprint.items() if name != "key"}
+        audit = AuditLog(audit_file, {**run, "input": store.journal.fact("input")}, settings.key)
+        for _, records in store.records():
+            for record in records:
+                named = {"id": _shown(settings, record["id"]), "place": _shown_place(settings, record["place"])}
+                if "problem" in record:
+                    # A message may name the document.
+                    record["problem"] = record["problem"].replace(record["id"], named["id"])
+                audit.add({**named, **{name: record[name] for name in _AUDITED if name in record}})
+                if "problem" in record:
+                    quarantine.write(json.dumps({**named, "reason": record["problem"]}, ensure_ascii=False) + "\n")
+                _sum(totals, record)
+            store.journal.add_review(_review(records))
+        audit.end()
+    n_words = _write_review(folder / REVIEW, store.journal.review())
+    summary = _summary(fingerprint, store, totals, audit.head, n_words, facts)
+    (folder / SUMMARY).write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    (folder / "summary.html").write_text(render_page(summary), encoding="utf-8")
+
+
+def read_summary(folder: Path) -> dict[str, Any] | None:
+    """The summary in a folder of reports; nothing if there is none that can be read."""
+    try:
+        summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return summary if isinstance(summary, dict) else None
+
+
+def _shown(settings: RunSettings, id: str) -> str:
+    if not settings.hide_ids:
+        return id
+    return hmac.digest(settings.key or b"", b"id:" + id.encode("utf-8", "surrogatepass"), "sha256").hex()[:32]
+
+
+def _shown_place(settings: RunSettings, place: str) -> str:
+    """A line number is no identifier, but the name of a file may be one."""
+    is_number = place.rpartition(" ")[2].isdigit() and place.partition(" ")[0] in ("line", "row", "file")
+    return place if is_number else _shown(settings, place)
+
+
+def _sum(totals: Mapping[str, Counter[str]], record: Mapping[str, Any]) -> None:
+    for name in _SUMMED:
+        totals[name].update(record.get(name, {}))
+    totals["notes"]["all"] += 1
+    totals["notes"]["with PHI"] += bool(record.get("counts"))
+    totals["notes"]["unresolved"] += record.get("unresolved", 0)
+    if "problem" in record:
+        totals["notes"]["quarantined"] += 1
+        totals["problems"][_kind_of_problem(record["problem"])] += 1
+
+
+def _kind_of_problem(problem: str) -> str:
+    """The reason without what differs from note to note, so that reasons can be counted."""
+    words = problem.partition(": ")[2] if problem.startswith("document ") else problem
+    return " ".join("N" if any(c.isdigit() for c in word) else word for word in words.split())
+
+
+def _review(records: Iterable[Mapping[str, Any]]) -> list[tuple[str, int, int]]:
+    words: dict[str, list[int]] = {}
+    for record in records:
+        for column, name in enumerate(("capitalised", "resembling")):
+            for word, count in record.get(name, {}).items():
+                words.setdefault(word, [0, 0])[column] += count
+    return [(word, *counts) for word, counts in sorted(words.items())]  # type: ignore[misc]
+
+
+def _write_review(path: Path, words: Iterable[tuple[str, int, int]]) -> int:
+    n = 0
+    with path.open("w", encoding="utf-8") as file:
+        file.write("# word\tcapitalised within a sentence\tlike an identifier of the patient\n")
+        for n, (word, capitalised, resembling) in enumerate(words, 1):  # noqa: B007
+            file.write(f"{word}\t{capitalised}\t{resembling}\n")
+    return n
+
+
+def _summary(
+    fingerprint: Mapping[str, Any],
+    store: Store,
+    totals: Mapping[str, Counter[str]],
+    head: str,
+    n_words: int,
+    facts: Mapping[str, Any],
+) -> dict[str, Any]:
+    leaks: dict[str, Counter[str]] = {"outside": Counter(), "inside": Counter(), "short": Counter()}
+    for number in store.journal.numbers():
+        for label, place, count in store.journal.searched(number) or ():
+            leaks[place][label] += count
+    return {
+        "notes": totals["notes"]["all"],
+        "quarantined": totals["notes"]["quarantined"],
+        "notes with PHI": totals["notes"]["with PHI"],
+        "PHI by label": _sorted(totals["counts"]),
+        "PHI by strategy": _sorted(totals["strategies"]),
+        "tagged as nothing else was possible": totals["notes"]["unresolved"],
+        "quarantined by reason": _sorted(totals["problems"]),
+        "found by the second pass": _sorted(totals["second_pass"]),
+        "identifiers still in the output": _sorted(leaks["outside"]),
+        "short identifiers, also by chance": _sorted(leaks["short"]),
+        "surrogates equal to another identifier": _sorted(leaks["inside"]),
+        "words to review": n_words,
+        "input": store.journal.fact("input"),
+        "audit log ends with": head,
+        "settings": dict(fingerprint),
+        "this start": {"finished": datetime.now(UTC).isoformat(timespec="seconds"), **facts},
+    }
+
+
+def _sorted(counts: Counter[str]) -> dict[str, int]:
+    return dict(sorted(((name, n) for name, n in counts.items() if n), key=lambda item: (-item[1], item[0])))

@@ -1,0 +1,119 @@
+"""What a run is asked to do, and where its files are.
+
+    settings = RunSettings(Path("notes.jsonl"), Path("out.jsonl"), Path("engine"), Policy.named("safe-harbor"))
+    settings.work        out.jsonl.partial, while the run is not finished
+    settings.reports     out.jsonl.run, when it is
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ensemble.batch.detector import Detector, load_detector
+from ensemble.batch.rows import FormSettings
+from ensemble.batch.version import code_digest, code_version
+from ensemble.deidentification import Policy
+from ensemble.deidentification.keyed import key_check
+from ensemble.deidentification.letters import fold
+from features.errors import SettingsError
+
+__all__ = ["RunSettings", "read_struck"]
+
+_WORD = re.compile(r"\w+(?:['’-]\w+)*")
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """A run.
+
+    :param source: the input, a file or folder.
+    :param target: the output, of the same form; it must not be there.
+    :param model: the bundle.
+    :param policy: what to do with each label.
+    :param key: the secret of surrogates and seals; at least 16 bytes.
+    :param form: of the input; empty to look.
+    :param form_settings: how to read it.
+    :param struck: folded words to be removed everywhere.
+    :param timeout: seconds for a note, for each 100,000 characters begun; 0 for no limit.
+    :param second_pass: whether to run the detector over the output.
+    :param hide_ids: whether reports name notes by HMACs of their ids, for which a key is needed.
+    :param jobs: processes of this machine.
+    :param cluster: address of a Dask scheduler.
+    :param restart: throw away what an unfinished run has done.
+    :param load: makes a detector from the path of a bundle.
+    :raises SettingsError: if ids are to be hidden without a key, or input and output are the same or inside each other.
+    """
+
+    source: Path
+    target: Path
+    model: Path
+    policy: Policy
+    key: bytes | None = field(default=None, repr=False)
+    form: str = ""
+    form_settings: FormSettings = FormSettings()
+    struck: frozenset[str] = field(default=frozenset(), repr=False)
+    timeout: float = 60.0
+    second_pass: bool = True
+    hide_ids: bool = False
+    jobs: int = 1
+    cluster: str = ""
+    restart: bool = False
+    load: Callable[[Path], Detector] = load_detector
+
+    def __post_init__(self) -> None:
+        if self.hide_ids and self.key is None:
+            raise SettingsError("ids can only be hidden with a key; give one with --key-file")
+        source, target = self.source.resolve(), self.target.resolve()
+        if source == target or source in target.parents or target in source.parents:
+            raise SettingsError("the output must be neither the input nor a part of it; give another place")
+
+    @property
+    def work(self) -> Path:
+        """The folder of the run while it is not finished."""
+        return self.target.with_name(self.target.name + ".partial")
+
+    @property
+    def reports(self) -> Path:
+        """The folder with audit log, summary, quarantine and review list of the finished run."""
+        return self.target.with_name(self.target.name + ".run")
+
+    def fingerprint(self, form: str, model_digest: str) -> dict[str, Any]:
+        """Everything that decides the output besides the input, JSON-ready."""
+        columns = self.form_settings.columns
+        return {
+            "protocol": 1,
+            "phistack": code_version(),
+            "code": code_digest(),
+            "bundle": model_digest,
+            "policy": self.policy.digest,
+            "strike list": hashlib.sha256("\n".join(sorted(self.struck)).encode()).hexdigest(),
+            "key": key_check(self.key) if self.key is not None else "",
+            "form": form,
+            "columns": [columns.id, columns.text, columns.patient],
+            "encoding": self.form_settings.encoding,
+            "longest": self.form_settings.max_bytes,
+            "compressed": self.target.suffix == ".gz",
+            "second pass": self.second_pass,
+            "hidden ids": self.hide_ids,
+        }
+
+
+def read_struck(path: Path) -> frozenset[str]:
+    """The words of a strike list, folded: the first column of a file with a word a line, as of a review list.
+
+    :raises SettingsError: if the file cannot be read, or an entry is not one word.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError):
+        raise SettingsError(f"the strike list {path} cannot be read as UTF-8 text") from None
+    words = [line.split("\t")[0].strip() for line in lines if line.strip() and not line.startswith("#")]
+    wrong = [number for number, word in enumerate(words, 1) if not _WORD.fullmatch(word)]
+    if wrong:
+        raise SettingsError(f"entry {wrong[0]} of the strike list {path} is not one word; give one word a line")
+    return frozenset(map(fold, words))

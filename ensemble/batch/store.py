@@ -1,0 +1,146 @@
+"""The files of an unfinished run: for each chunk its part of the output, and the facts on its notes.
+
+    OUT.partial/lock                  held while a process works on the run
+    OUT.partial/journal.sqlite        which chunks are done
+    OUT.partial/chunks/000/000123.data, .json
+    OUT.partial/output/OUT            the output, put together when all chunks are done
+    OUT.partial/reports/              the reports, likewise
+
+A file appears by renaming, so it is there whole or not at all; what a power failure may still take is noticed by its
+checksum in the journal, and done again.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ensemble.batch.chunks import Chunk
+from ensemble.batch.journal import DoneChunk, Journal
+from ensemble.batch.register import Entry, Register
+from ensemble.batch.rows import Form, Row, sha256
+from ensemble.batch.work import NoteResult
+from features.errors import CorpusError
+
+__all__ = ["Store"]
+
+_CHUNKS_OF_A_FOLDER = 1000
+Outcome = tuple[Row, NoteResult | None]
+
+
+class Store:
+    """Chunks on disk and in the journal.
+
+    :param folder: of the unfinished run.
+    :param journal: in the same folder.
+    :param form: writes the rows.
+    :param secret: of the register.
+    """
+
+    def __init__(self, folder: Path, journal: Journal, form: Form, secret: bytes) -> None:
+        self.folder = folder
+        self.journal = journal
+        self.form = form
+        self.register = Register(secret)
+
+    def add(self, chunk: Chunk, results: Sequence[NoteResult]) -> None:
+        """Keep what became of a chunk: files first, then one transaction."""
+        found = iter(results)
+        outcomes = [(row, next(found) if row.text is not None else None) for row in chunk.rows]
+        data = self._encoded(outcomes)
+        records = [_record(row, result) for row, result in outcomes if row.is_note]
+        content = json.dumps(records, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        path = self._path(chunk.number)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for suffix, part in ((".data", data), (".json", content)):
+            temporary = path.with_suffix(".new")
+            temporary.write_bytes(part)
+            temporary.replace(path.with_suffix(suffix))
+        quarantined = sum("problem" in record for record in records)
+        done = DoneChunk(chunk.digest, sha256(data), sha256(content), len(records), quarantined)
+        self.journal.add(chunk.number, done, self._entries(outcomes))
+
+    def _encoded(self, outcomes: Sequence[Outcome]) -> bytes:
+        """The rows that have a text or need none; one that the form cannot write gets a problem."""
+        try:
+            return self._encode(outcomes)
+        except (UnicodeEncodeError, CorpusError):
+            for row, result in outcomes:
+                if result is not None and not result.problem:
+                    result.problem = self._problem(row, result)
+            return self._encode(outcomes)
+
+    def _encode(self, outcomes: Sequence[Outcome]) -> bytes:
+        fine = [(row, result) for row, result in outcomes if not row.problem and not (result and result.problem)]
+        return self.form.encode([(row, result.text if result else None) for row, result in fine])
+
+    def _problem(self, row: Row, result: NoteResult) -> str:
+        try:
+            self.form.encode([(row, result.text)])
+        except UnicodeEncodeError as error:
+            return f"the encoding {error.encoding} lacks a character of the new text"
+        except CorpusError:
+            return "the form of the output cannot hold a character of the new text"
+        return ""
+
+    def _entries(self, outcomes: Sequence[Outcome]) -> set[tuple[bytes, Entry]]:
+        return {
+            (self.register.patient(row.patient), entry)
+            for row, result in outcomes
+            if result is not None and not result.problem
+            for entry in result.entries
+        }
+
+    def forget_damaged(self) -> int:
+        """Forget every chunk whose files are not as the journal says; :returns: how many."""
+        damaged = [number for number in self.journal.numbers() if not self._is_whole(number)]
+        for number in damaged:
+            self.journal.forget(number)
+        return len(damaged)
+
+    def _is_whole(self, number: int) -> bool:
+        done, path = self.journal.done(number), self._path(number)
+        try:
+            found = tuple(sha256(path.with_suffix(suffix).read_bytes()) for suffix in (".data", ".json"))
+        except FileNotFoundError:
+            return False
+        return done is not None and found == (done.data, done.records)
+
+    def data(self) -> Iterator[bytes]:
+        """The output's part of each chunk, in order."""
+        for number in self.journal.numbers():
+            yield self._path(number).with_suffix(".data").read_bytes()
+
+    def records(self) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+        """The number of each chunk, and the facts on each of its notes, in order."""
+        for number in self.journal.numbers():
+            content = self._path(number).with_suffix(".json").read_bytes()
+            yield number, json.loads(content.decode("utf-8", "surrogatepass"))
+
+    def assemble(self, name: str) -> Path:
+        """Put the output together; what was put together before is removed.
+
+        :param name: of the output, which tells whether it is gzipped.
+        """
+        folder = self.folder / "output"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        self.form.assemble(self.data(), folder / name)
+        return folder / name
+
+    def _path(self, number: int) -> Path:
+        return self.folder / "chunks" / f"{number // _CHUNKS_OF_A_FOLDER:03d}" / f"{number:06d}"
+
+
+def _record(row: Row, result: NoteResult | None) -> dict[str, Any]:
+    """The facts on a note: those of its result, or the problem and nothing else."""
+    named = {"id": row.id, "place": row.place, "patient": row.patient}
+    problem = row.problem or (result.problem if result else "")
+    facts: Mapping[str, Any] = {"problem": problem} if problem or result is None else result.record
+    return {**named, **facts}
+
+

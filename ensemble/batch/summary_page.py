@@ -1,0 +1,34 @@
+"""The summary of a run as one HTML file that fetches nothing.
+
+    render_page(summary)      the page, from what is in summary.json
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import resources
+from typing import Any
+
+__all__ = ["render_page"]
+
+_TABLES = (
+    "PHI by label", "PHI by strategy", "quarantined by reason", "found by the second pass",
+    "identifiers still in the output", "short identifiers, also by chance", "surrogates equal to another identifier",
+)  # fmt: skip
+_FIGURES = ("notes", "quarantined", "notes with PHI", "tagged as nothing else was possible", "words to review")
+
+
+def render_page(summary: Mapping[str, Any]) -> str:
+    """The page; whatever comes from the run is escaped."""
+    from jinja2 import Environment
+
+    template = (resources.files("ensemble.batch") / "summary_template.html").read_text(encoding="utf-8")
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    facts = {**summary["settings"], **summary["this start"]}
+    return environment.from_string(template).render(
+        figures=[(name, summary[name]) for name in _FIGURES],
+        tables=[(name, summary[name], max(summary[name].values(), default=0)) for name in _TABLES],
+        facts={**facts, "input": summary["input"], "audit log ends with": summary["audit log ends with"]},
+        quarantined=summary["quarantined"],
+        left=sum(sum(summary[name].values()) for name in (_TABLES[3], _TABLES[4])),
+    )

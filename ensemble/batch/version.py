@@ -1,0 +1,37 @@
+"""The version of the code, told by its content.
+
+    code_digest()       SHA-256 over every module of phistack
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib import import_module, metadata
+from pathlib import Path
+
+__all__ = ["code_digest", "code_version"]
+
+_PACKAGES = ("features", "tbed", "submodels", "ensemble")
+_CODE = (".py", ".toml")
+
+
+@cache
+def code_digest() -> str:
+    """SHA-256 over names and content of the modules and tables of all packages."""
+    digest = hashlib.sha256()
+    for package in _PACKAGES:
+        folder = Path(import_module(package).__path__[0])
+        for path in sorted(folder.rglob("*")):
+            if path.suffix in _CODE and path.is_file():
+                content = path.read_bytes()
+                digest.update(f"{package}/{path.relative_to(folder).as_posix()}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()
+
+
+def code_version() -> str:
+    """The version as installed."""
+    try:
+        return metadata.version("phistack")
+    except metadata.PackageNotFoundError:
+        return "not installed"

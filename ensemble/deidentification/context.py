@@ -1,0 +1,64 @@
+"""What a surrogate may depend on: the patient's keyed choices, the language, the options, the rest of the note.
+
+context.pick(("Ann", "Eve"), "first", "mary")    by the key, the patient and the number of the attempt
+context.day_first                                whether 3/5 is the third of May
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from ensemble.deidentification.keyed import Keyed
+from ensemble.deidentification.memory import PatientMemory
+from ensemble.deidentification.policy import PolicyOptions
+from ensemble.deidentification.words import words
+
+__all__ = ["Context"]
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Handed to every maker of surrogates.
+
+    :param keyed: choices for the patient; nothing where the policy makes no surrogates and no key was given.
+    :param language: of the note.
+    :param memory: the identifiers of the note, and of the patient as far as they are known.
+    :param attempt: 0 at first; a higher number gives other choices, after one that must not be used.
+    """
+
+    keyed: Keyed | None
+    language: str
+    options: PolicyOptions
+    memory: PatientMemory
+    attempt: int = 0
+
+    @property
+    def choices(self) -> Keyed:
+        """The keyed choices; the deidentifier sees to it that they are there where surrogates are made."""
+        if self.keyed is None:
+            raise ValueError("surrogates need a key")
+        return self.keyed
+
+    @property
+    def day_first(self) -> bool:
+        """Whether numeric dates have the day before the month: as the dates of the note show, or else the language."""
+        shown = self.memory.day_first
+        if shown[True] != shown[False]:
+            return shown[True] > shown[False]
+        return bool(words(self.language)["dates"]["day_first"])
+
+    def pick(self, options: Sequence[_T], *parts: object) -> _T:
+        """One of the options, by the key, the patient, the parts and the attempt."""
+        return self.choices.pick(options, *parts, self.attempt)
+
+    def number(self, below: int, *parts: object) -> int:
+        """A number, by the key, the patient, the parts and the attempt."""
+        return self.choices.number(below, *parts, self.attempt)
+
+    def next(self) -> Context:
+        """The same with other choices."""
+        return replace(self, attempt=self.attempt + 1)

@@ -1,0 +1,56 @@
+"""Codes of the same pattern: a digit for a digit, a letter for a letter of the same case, all else as it is.
+
+    same_pattern("AB-1203/x", context)     "QM-7405/t"
+
+A first digit other than 0 is not turned to 0, so that no number gets shorter; a leading 0 stays.
+"""
+
+from __future__ import annotations
+
+import string
+
+from ensemble.deidentification.context import Context
+from ensemble.deidentification.letters import fold
+
+__all__ = ["compact", "same_pattern"]
+
+_RANGE = 10**12
+
+
+def compact(code: str) -> str:
+    """The letters and digits, folded, by which two ways of writing a code are the same."""
+    return "".join(c for c in fold(code) if c.isalnum())
+
+
+def same_pattern(code: str, context: Context, *purpose: object) -> str | None:
+    """A code of the same pattern, the same for every way of writing the original.
+
+    :returns: nothing if there is no letter or digit in it.
+    """
+    original = compact(code)
+    if not original:
+        return None
+    written: list[str] = []
+    place = 0
+    for c in code:
+        if not c.isalnum():
+            written.append("" if _is_mark(c) else c)
+            continue
+        dice = context.number(_RANGE, "code", *purpose, original, place)
+        written.append(_replacement(c, dice, first=place == 0))
+        place += 1
+    return "".join(written)
+
+
+def _replacement(c: str, dice: int, first: bool) -> str:
+    if not c.isalpha():
+        if first:
+            return "0" if c == "0" else string.digits[1 + dice % 9]
+        return string.digits[dice % 10]
+    letters = string.ascii_uppercase if c.isupper() else string.ascii_lowercase
+    return letters[dice % 26]
+
+
+def _is_mark(c: str) -> bool:
+    """Combining accents go with the letter that they stood on."""
+    return "\u0300" <= c <= "\u036f"

@@ -1,0 +1,192 @@
+"""The score by the number of training patients: whether more annotated notes would help.
+
+    out/results.json               every run, and the curve of each system
+    out/curve.png, out/curve.svg   the curves with their 95 % bands
+
+Each sample is one random order of the training patients, of which every share takes the first; so a larger share holds
+the smaller one. All runs are scored on the same notes, of patients that no run is trained on.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+import numpy as np
+
+from ensemble.evaluation import Criterion
+from ensemble.experiments.measuring import RESAMPLES, counts_of, criterion_named, measured
+from ensemble.experiments.parts import (
+    all_answers,
+    described,
+    fitting,
+    held_out_patients,
+    of_patients,
+    patients_of,
+)
+from ensemble.experiments.pictures import curve_picture
+from ensemble.experiments.results import head, new_folder, refuse_existing, write_json
+from ensemble.settings import EngineSettings
+from ensemble.training import propose
+from features.documents import Corpus
+from features.errors import SettingsError
+
+__all__ = ["SCHEMA", "SHARES", "Sample", "learning_curve", "samples_of", "write_curve"]
+
+SCHEMA = "phistack.curve.v1"
+SHARES = (10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
+"""Percent of the training patients."""
+
+_PROTOCOL = (
+    "Trained on growing shares of the training patients, {samples} random orders of them, and scored on {where}. The "
+    "band is the 95 % interval of the mean over the orders by Student's t; it tells of the choice of patients and of "
+    "the random start of training, not of the choice of test notes, which the bootstrap interval of each run tells of."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One run: the training notes of some patients.
+
+    :param share: percent of the training patients.
+    :param number: of the random order, from 1.
+    :param corpus: the notes.
+    """
+
+    share: int
+    number: int
+    corpus: Corpus
+
+
+def samples_of(corpus: Corpus, *, shares: Sequence[int], samples: int, seed: int) -> Iterator[Sample]:
+    """The training notes of every run, order by order, shares growing; never fewer than two patients.
+
+    :raises SettingsError: if a share is not from 1 to 100, or there are no samples or fewer than two patients.
+    """
+    if not shares or not all(1 <= share <= 100 for share in shares):
+        raise SettingsError("the shares of the training patients must be from 1 to 100 percent")
+    if samples < 1:
+        raise SettingsError(f"the number of samples must be at least 1, not {samples}")
+    patients = sorted(patients_of(corpus))
+    if len(patients) < 2:
+        raise SettingsError("a learning curve needs training notes of at least two patients")
+    for number in range(1, samples + 1):
+        order = np.random.default_rng((seed, number)).permutation(patients).tolist()
+        for share in sorted(set(shares)):
+            chosen = set(order[: max(2, round(len(order) * share / 100))])
+            yield Sample(share, number, of_patients(corpus, chosen))
+
+
+def learning_curve(
+    corpus: Corpus,
+    settings: EngineSettings,
+    *,
+    test: Corpus | None = None,
+    shares: Sequence[int] = SHARES,
+    samples: int = 3,
+    stack: bool = True,
+    criterion: str = "strict",
+    jobs: int = 1,
+    cache: Path | None = None,
+) -> dict[str, Any]:
+    """Train on growing shares of the patients and score each run.
+
+    :param test: the notes to score on; without it a fifth of the patients is held out for that.
+    :param shares: percent of the training patients.
+    :param samples: how many random orders of the patients.
+    :param stack: whether the stack is scored beside the submodels; without it each run trains once instead of once
+        for each fold and once more.
+    :param jobs: processes; the result does not depend on it.
+    :param cache: a folder in which candidates are kept for the next run.
+    :returns: the results, as JSON can hold them.
+    :raises SettingsError: if shares or samples make no sense, or there are too few patients.
+    :raises TrainingError: if nothing can be learned from a sample, as none of its notes has PHI.
+    """
+    rule = criterion_named(criterion)
+    training, gold = held_out_patients(corpus, seed=settings.seed) if test is None else (corpus, test)
+    runs = [
+        _run(sample, gold, settings, rule, stack, jobs, cache)
+        for sample in samples_of(training, shares=shares, samples=samples, seed=settings.seed)
+    ]
+    where = "a fifth of the patients, held out" if test is None else "another corpus"
+    return {
+        **head(SCHEMA, settings, criterion=rule.name, protocol=_PROTOCOL.format(samples=samples, where=where)),
+        "training": described(training),
+        "test": described(gold),
+        "samples": samples,
+        "bootstrap resamples": RESAMPLES,
+        "curves": _curves(runs),
+        "runs": runs,
+    }
+
+
+def write_curve(out: Path, corpus: Corpus, settings: EngineSettings, **options: Any) -> dict[str, Any]:
+    """Run `learning_curve` and write the folder of results, complete or not at all.
+
+    :param options: as for `learning_curve`.
+    :raises SettingsError: if the folder is already there; that is seen before training begins.
+    """
+    refuse_existing(out)
+    results = learning_curve(corpus, settings, **options)
+    with new_folder(out) as folder:
+        write_json(folder / "results.json", results)
+        curve_picture(results, folder)
+    return results
+
+
+def _run(
+    sample: Sample,
+    gold: Corpus,
+    settings: EngineSettings,
+    criterion: Criterion,
+    stack: bool,
+    jobs: int,
+    cache: Path | None,
+) -> dict[str, Any]:
+    """Train on one sample; the seed of training changes with the order of the patients."""
+    chosen = fitting(replace(settings, seed=settings.seed + sample.number - 1), sample.corpus)
+    proposed = propose(sample.corpus, chosen, unseen=gold.documents, out_of_fold=stack, jobs=jobs, cache=cache)
+    answers = all_answers(proposed, chosen)
+    counts = {name: counts_of(gold, spans, sample.corpus.label_set, criterion) for name, spans in answers.items()}
+    rows = measured(counts, seed=settings.seed)
+    return {
+        "share": sample.share,
+        "sample": sample.number,
+        "training": described(sample.corpus),
+        "folds": chosen.folds if stack else None,
+        "systems": {name: row.to_dict() for name, row in rows.items()},
+    }
+
+
+def _curves(runs: Sequence[Mapping[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """For each system, the mean F1 of every share with its band."""
+    by_share: defaultdict[int, list[Mapping[str, Any]]] = defaultdict(list)
+    for run in runs:
+        by_share[run["share"]].append(run)
+    return {name: [_point(share, by_share[share], name) for share in sorted(by_share)] for name in runs[0]["systems"]}
+
+
+def _point(share: int, runs: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
+    scores = [run["systems"][name]["f1"]["value"] for run in runs]
+    low, high = band(scores)
+    return {
+        "share": share,
+        "patients": runs[0]["training"]["patients"],
+        "f1": fmean(scores),
+        "low": low,
+        "high": high,
+    }
+
+
+def band(scores: Sequence[float]) -> tuple[float | None, float | None]:
+    """The 95 % interval of the mean by Student's t, within 0 and 1; none of a single score."""
+    from scipy.stats import t
+
+    if len(scores) < 2:
+        return None, None
+    mean, margin = fmean(scores), float(t.ppf(0.975, len(scores) - 1)) * stdev(scores) / len(scores) ** 0.5
+    return max(0.0, mean - margin), min(1.0, mean + margin)

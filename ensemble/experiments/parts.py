@@ -1,0 +1,117 @@
+"""The steps that all experiments share: parts of a corpus, settings that fit it, and the answers of every system.
+
+    training, held_out = held_out_patients(corpus, seed=0)      four fifths of the patients, and the others
+    answers = all_answers(proposed, settings)                   {"crf": [spans of note 1, ...], "stack": [...]}
+
+A system is one submodel alone or a stack over several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ensemble.candidates import chosen_spans, pooled
+from ensemble.fold_cache import corpus_digest
+from ensemble.folds import group_folds
+from ensemble.settings import EngineSettings
+from ensemble.stacker import Stacker, StackerSettings
+from ensemble.training import Proposed
+from features.documents import Corpus, Span
+from features.errors import SettingsError
+
+__all__ = [
+    "STACK",
+    "Answers",
+    "all_answers",
+    "alone_answers",
+    "described",
+    "fitting",
+    "held_out_patients",
+    "of_patients",
+    "patients_of",
+    "stack_answers",
+]
+
+Answers = Sequence[Sequence[Span]]
+"""For each note, the spans that a system marks."""
+
+STACK = "stack"
+"""The name of the system that joins all submodels."""
+
+_FIFTHS = 5
+
+
+def patients_of(corpus: Corpus) -> list[str]:
+    """The patients, each once, in the order of their first notes."""
+    return list(dict.fromkeys(document.group for document in corpus.documents))
+
+
+def of_patients(corpus: Corpus, patients: Collection[str]) -> Corpus:
+    """The notes of some patients, in the order of the corpus."""
+    return replace(corpus, documents=tuple(d for d in corpus.documents if d.group in patients))
+
+
+def held_out_patients(corpus: Corpus, *, seed: int) -> tuple[Corpus, Corpus]:
+    """Split a corpus by patient: about four fifths of its PHI to train on, and the rest to test on.
+
+    :raises SettingsError: if there is only one patient.
+    """
+    patients = patients_of(corpus)
+    if len(patients) < 2:
+        raise SettingsError("a corpus of one patient cannot be split into notes to train on and notes to test on")
+    tested = group_folds(corpus.documents, n_folds=min(_FIFTHS, len(patients)), seed=seed)[0]
+    held_out = {corpus.documents[i].group for i in tested}
+    return of_patients(corpus, set(patients) - held_out), of_patients(corpus, held_out)
+
+
+def fitting(settings: EngineSettings, corpus: Corpus) -> EngineSettings:
+    """The same settings with no more folds than the corpus has patients."""
+    return replace(settings, folds=max(2, min(settings.folds, len(patients_of(corpus)))))
+
+
+def alone_answers(proposed: Proposed, name: str) -> list[list[Span]]:
+    """What one submodel marks by itself: on the unseen notes or, where there are none, out of fold."""
+    notes = proposed.on_unseen[name] if proposed.unseen else proposed.out_of_fold[name]
+    return [chosen_spans(note) for note in notes]
+
+
+def stack_answers(
+    proposed: Proposed, names: Sequence[str], settings: StackerSettings, *, seed: int
+) -> list[list[Span]]:
+    """What a stack over some of the submodels marks: on the unseen notes or, where there are none, out of fold.
+
+    :param names: of the submodels, in the order of training.
+    :returns: nothing at all where none of them proposed anything out of fold.
+    """
+    pools = [pooled(notes) for notes in zip(*(proposed.out_of_fold[name] for name in names), strict=True)]
+    if not any(pools):
+        return [[] for _ in proposed.unseen or proposed.tables]
+    stacker = Stacker(settings).fit(proposed.tables, pools, sources=tuple(names), seed=seed)
+    if not proposed.unseen:
+        return stacker.out_of_fold_
+    notes = zip(*(proposed.on_unseen[name] for name in names), strict=True)
+    return [
+        [decision.span for decision in stacker.decide(table, pooled(candidates)) if decision.accepted]
+        for table, candidates in zip(proposed.unseen, notes, strict=True)
+    ]
+
+
+def all_answers(proposed: Proposed, settings: EngineSettings) -> dict[str, Answers]:
+    """The answers of each submodel alone and, where it was proposed out of fold, of the stack over all of them."""
+    answers: dict[str, Answers] = {name: alone_answers(proposed, name) for name in settings.submodels}
+    if proposed.out_of_fold:
+        answers[STACK] = stack_answers(proposed, tuple(settings.submodels), settings.stacker, seed=settings.seed)
+    return answers
+
+
+def described(corpus: Corpus) -> Mapping[str, Any]:
+    """A corpus in figures, as results tell it."""
+    return {
+        "documents": len(corpus),
+        "patients": len(patients_of(corpus)),
+        "spans": sum(len(document.spans) for document in corpus.documents),
+        "label set": corpus.label_set.name,
+        "corpus SHA-256": corpus_digest(corpus.documents),
+    }

@@ -1,0 +1,182 @@
+"""Results as pictures, PNG and SVG: restrained, with colours that the colour-blind can tell apart (Okabe and Ito 2008).
+
+All of them read what `results.json` holds. Every SVG is the same for the same results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ensemble.experiments.parts import STACK
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["ablation_chart", "curve_picture", "matrix_picture"]
+
+_INK, _PALE, _GREY = "#222222", "#DDDDDD", "#888888"
+_BLUE, _SKY, _GREEN, _ORANGE, _VERMILION = "#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00"
+_PART_COLOURS = {"submodel alone": "#999999", STACK: _BLUE}
+_LINES = {
+    STACK: (_BLUE, "-", "o"),
+    "blstm": (_VERMILION, "--", "s"),
+    "crf": (_GREEN, "-.", "^"),
+    "tbed": (_ORANGE, ":", "D"),
+    "regex": (_GREY, (0, (1, 1)), "v"),
+}
+_SIGNIFICANT = 0.05
+_STYLE: dict[Any, Any] = {
+    "font.size": 9,
+    "font.family": "DejaVu Sans",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": _GREY,
+    "axes.labelcolor": _INK,
+    "xtick.color": _INK,
+    "ytick.color": _INK,
+    "svg.hashsalt": "phistack",
+    "svg.fonttype": "none",
+}
+
+
+def ablation_chart(results: Mapping[str, Any], folder: Path) -> None:
+    """`chart.png` and `chart.svg`: F1 of every variant as bars, and beside them the differences to the stack."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    rows = results["rows"]
+    places = _places_of(rows)
+    with matplotlib.rc_context(_STYLE):
+        figure = Figure(figsize=(9.5, 1.4 + 0.27 * (places[-1] + 1)), layout="constrained")
+        bars, gaps = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
+        _bars(bars, rows, places)
+        _gaps(gaps, rows, places)
+        figure.suptitle(_title("Ablation", results), x=0.01, ha="left", fontsize=10)
+        _save(figure, folder, "chart")
+
+
+def _places_of(rows: Sequence[Mapping[str, Any]]) -> list[float]:
+    """The height of each bar, from the top, with a gap between the parts."""
+    places: list[float] = []
+    for i, row in enumerate(rows):
+        step = 1.0 if i == 0 or row["part"] == rows[i - 1]["part"] else 1.6
+        places.append(places[-1] + step if places else 0.0)
+    return places
+
+
+def _bars(axes: Axes, rows: Sequence[Mapping[str, Any]], places: Sequence[float]) -> None:
+    values = [100 * row["f1"]["value"] for row in rows]
+    below = [value - 100 * row["f1"]["low"] for value, row in zip(values, rows, strict=True)]
+    above = [100 * row["f1"]["high"] - value for value, row in zip(values, rows, strict=True)]
+    colours = [_PART_COLOURS.get(row["part"], _SKY) for row in rows]
+    axes.barh(places, values, height=0.72, color=colours)
+    axes.errorbar(values, places, xerr=_lengths(below, above), fmt="none", ecolor=_INK, elinewidth=1, capsize=2)
+    for place, row in zip(places, rows, strict=True):
+        axes.text(101.5, place, f"{100 * row['f1']['value']:.2f}", va="center", color=_INK)
+    axes.set_yticks(list(places), [row["name"] for row in rows])
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlim(0, 112)
+    axes.set_xticks(range(0, 101, 20))
+    axes.set_ylim(places[-1] + 0.7, -0.7)
+    axes.set_xlabel("F1 in percent, with 95 % interval")
+
+
+def _gaps(axes: Axes, rows: Sequence[Mapping[str, Any]], places: Sequence[float]) -> None:
+    """Differences to the stack as dots; those of single submodels, which are far off, as figures only."""
+    axes.axvline(0, color=_BLUE, linewidth=1)
+    for place, row in zip(places, rows, strict=True):
+        if "difference" not in row:
+            continue
+        gap, p = row["difference"]["f1"], row["difference"]["p after Holm"]
+        told = f"{100 * gap['value']:+.2f}   p {'< 0.001' if p < 0.001 else f'= {p:.3f}'}"
+        axes.text(1.02, place, told, transform=axes.get_yaxis_transform(), va="center", color=_INK)
+        if row["part"] == "submodel alone":
+            continue
+        axes.plot([100 * gap["low"], 100 * gap["high"]], [place, place], color=_INK, linewidth=1)
+        filled = _INK if p < _SIGNIFICANT else "white"
+        axes.plot([100 * gap["value"]], [place], "o", markersize=5, color=_INK, markerfacecolor=filled)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel("difference to the stack in points of F1\n(filled: p < 0.05 after Holm's correction)")
+    axes.margins(x=0.1)
+
+
+def curve_picture(results: Mapping[str, Any], folder: Path) -> None:
+    """`curve.png` and `curve.svg`: F1 by training patients, a line and a band a system."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    curves: Mapping[str, Sequence[Mapping[str, Any]]] = results["curves"]
+    with matplotlib.rc_context(_STYLE):
+        figure = Figure(figsize=(7, 4.2), layout="constrained")
+        axes = figure.subplots()
+        for name, points in sorted(curves.items(), key=lambda item: -item[1][-1]["f1"]):
+            _curve(axes, name, points)
+        axes.set_xlabel("training patients (share of all)")
+        axes.set_ylabel("F1 in percent")
+        points = next(iter(curves.values()))
+        axes.set_xticks([p["patients"] for p in points], [f"{p['patients']}\n{p['share']} %" for p in points])
+        axes.grid(axis="y", color=_PALE, linewidth=0.6)
+        axes.set_axisbelow(True)
+        axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=3)
+        figure.suptitle(_title("Learning curve", results), x=0.01, ha="left", fontsize=10)
+        _save(figure, folder, "curve")
+
+
+def _curve(axes: Axes, name: str, points: Sequence[Mapping[str, Any]]) -> None:
+    colour, line, marker = _LINES.get(name, (_INK, "-", "x"))
+    patients = [point["patients"] for point in points]
+    axes.plot(
+        patients, [100 * p["f1"] for p in points], color=colour, linestyle=line, marker=marker, markersize=4, label=name
+    )
+    if all(point["low"] is not None for point in points):
+        low, high = ([100 * point[end] for point in points] for end in ("low", "high"))
+        axes.fill_between(patients, low, high, color=colour, alpha=0.15, linewidth=0)
+
+
+def matrix_picture(results: Mapping[str, Any], folder: Path) -> None:
+    """`matrix.png` and `matrix.svg`: F1 of each pair of corpora, a panel a system, the stack first."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    matrices = dict(sorted(results["matrix"].items(), key=lambda item: item[0] != STACK))
+    names = list(results["corpora"])
+    size = 1.0 + 0.75 * len(names)
+    with matplotlib.rc_context(_STYLE):
+        figure = Figure(figsize=(1.6 + size * len(matrices), 1.9 + 0.75 * len(names)), layout="constrained")
+        panels = figure.subplots(1, len(matrices), sharey=True, squeeze=False)[0]
+        for axes, (system, matrix) in zip(panels, matrices.items(), strict=True):
+            _matrix(axes, system, matrix, names)
+        panels[0].set_ylabel("trained on")
+        figure.supxlabel("tested on", fontsize=9)
+        figure.suptitle(_title("F1 in percent", results), x=0.01, ha="left", fontsize=10)
+        _save(figure, folder, "matrix")
+
+
+def _matrix(axes: Axes, system: str, matrix: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> None:
+    values = [[100 * matrix[trained][tested]["f1"]["value"] for tested in names] for trained in names]
+    axes.imshow(values, cmap="Blues", vmin=0, vmax=115)
+    for i, row in enumerate(values):
+        for j, value in enumerate(row):
+            axes.text(j, i, f"{value:.1f}", ha="center", va="center", color="white" if value > 65 else _INK)
+    axes.set_xticks(range(len(names)), list(names), rotation=30, ha="right", rotation_mode="anchor")
+    axes.set_yticks(range(len(names)), list(names))
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    axes.set_title(system, fontsize=9, fontweight="bold" if system == STACK else "normal")
+
+
+def _lengths(below: Sequence[float], above: Sequence[float]) -> list[list[float]]:
+    """Lengths of error bars; never below 0, as a percentile interval need not hold the figure itself."""
+    return [[max(0.0, length) for length in lengths] for lengths in (below, above)]
+
+
+def _title(what: str, results: Mapping[str, Any]) -> str:
+    return f"{what}, {results['criterion']} ({results['date']}, settings {results['settings hash']})"
+
+
+def _save(figure: Figure, folder: Path, name: str) -> None:
+    figure.savefig(folder / f"{name}.png", dpi=160, metadata={"Software": "phistack"})
+    figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": "phistack"})

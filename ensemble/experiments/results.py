@@ -1,0 +1,59 @@
+"""A folder of results, made in one step, and what every results file tells of how it came about.
+
+with new_folder(Path("out")) as folder:
+    (folder / "results.json").write_text(...)        out appears at the end, whole, or not at all
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from ensemble.settings import EngineSettings
+from features.errors import SettingsError
+
+__all__ = ["head", "new_folder", "refuse_existing", "write_json"]
+
+
+def refuse_existing(path: Path) -> None:
+    """:raises SettingsError: if there is anything at the path; to be asked before long work begins."""
+    if path.exists() or path.is_symlink():
+        raise SettingsError(f"{path} is already there; remove it or give another name with --out")
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A temporary folder beside the path, which takes its place at the end if nothing failed.
+
+    :raises SettingsError: if there is anything at the path.
+    """
+    refuse_existing(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as temporary:
+        folder = Path(temporary) / "results"
+        folder.mkdir()
+        yield folder
+        refuse_existing(path)
+        folder.rename(path)
+
+
+def head(schema: str, settings: EngineSettings, *, criterion: str, protocol: str) -> dict[str, Any]:
+    """The first entries of a results file: what it is, of when, with which settings and by which protocol."""
+    return {
+        "schema": schema,
+        "date": date.today().isoformat(),
+        "settings hash": settings.digest,
+        "settings": settings.to_dict(),
+        "criterion": criterion,
+        "protocol": protocol,
+    }
+
+
+def write_json(path: Path, results: Mapping[str, Any]) -> None:
+    """Write results, indented, as UTF-8."""
+    path.write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -1,0 +1,78 @@
+"""Detectors for the tests of batch runs, quick or faulty, which worker processes can import by the name of this file."""
+
+import os
+import re
+import signal
+import time
+from pathlib import Path
+
+from ensemble.batch.detector import Detector
+from ensemble.candidates import Decision
+from features.documents import Span
+from features.labels import LabelSet
+
+_PATTERNS = (
+    ("DOCTOR", re.compile(r"(?<=Dr\. )\w+")),
+    ("PATIENT", re.compile(r"(?<=Patient )\w+(?: \w+)?")),
+    ("DATE", re.compile(r"\d{2}/\d{2}/\d{4}")),
+)
+
+
+def bundle(folder: Path) -> Path:
+    """A folder that passes for a bundle."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "manifest.json").write_text("{}")
+    return folder
+
+
+def _decisions(document):
+    return [
+        Decision(Span(match.start(), match.end(), label), 0.9, True, ())
+        for label, pattern in _PATTERNS
+        for match in pattern.finditer(document.text)
+    ]
+
+
+def _detector(decide) -> Detector:
+    return Detector(LabelSet.named("i2b2-2014"), "en", lambda documents: map(decide, documents))
+
+
+def quick(path: Path) -> Detector:
+    """Finds names and dates by patterns."""
+    return _detector(_decisions)
+
+
+def slow(path: Path) -> Detector:
+    """The same, a thousandth of a second a note."""
+
+    def decide(document):
+        time.sleep(0.001)
+        return _decisions(document)
+
+    return _detector(decide)
+
+
+def faulty(path: Path) -> Detector:
+    """Does what the note tells it: fails, waits, or makes its process die."""
+
+    def decide(document):
+        if "FAIL" in document.text:
+            raise ValueError(f"this message quotes {document.text}")
+        if "WAIT" in document.text:
+            time.sleep(60)
+        if "DIE" in document.text:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return _decisions(document)
+
+    return _detector(decide)
+
+
+def failing_second_pass(path: Path) -> Detector:
+    """Finds PHI, and fails on what was redacted."""
+
+    def decide(document):
+        if "[DOCTOR]" in document.text:
+            raise RuntimeError
+        return _decisions(document)
+
+    return _detector(decide)

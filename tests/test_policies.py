@@ -1,0 +1,215 @@
+"""Policies: which strategy each label takes, ready ones, files, overrides; and the kinds behind the labels."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ensemble.deidentification import KINDS, STRATEGIES, Deidentifier, Policy, kind_of, verify
+from ensemble.deidentification.policy import RESTRICTED_ZIP3
+from features.documents import Document, Span
+from features.errors import LabelError, SettingsError
+from features.labels import LabelSet
+
+KEY = b"a key of the tests, not a secret"
+I2B2 = LabelSet.named("i2b2-2014")
+
+
+def apply(policy, text, marked, *, key=None, language="en", label_set=I2B2):
+    """`marked` is a list of (mention, label); each is the first occurrence in the text."""
+    spans = [Span(text.index(mention), text.index(mention) + len(mention), label) for mention, label in marked]
+    document = Document("1", text, tuple(spans))
+    result = Deidentifier(policy, label_set, language, key).apply(document, spans)
+    verify(document, result, spans)
+    return result.text
+
+
+@pytest.mark.parametrize("label_set", LabelSet.names())
+def test_every_label_of_every_shipped_set_has_a_kind(label_set):
+    labels = LabelSet.named(label_set).labels
+    assert {kind_of(label, label_set) for label in labels} <= set(KINDS)
+    without = {label for label in labels if kind_of(label, label_set) == "OTHER"}
+    assert without == {"meddocan": {"OTROS_SUJETO_ASISTENCIA"}, "nut": {"Other"}}.get(label_set, {"OTHER"})
+
+
+@pytest.mark.parametrize("label_set", LabelSet.names())
+def test_the_policy_of_a_label_set_names_each_of_its_labels(label_set):
+    policy = Policy.named(label_set)
+    assert set(policy.strategies) == set(LabelSet.named(label_set).labels)
+    policy.check(LabelSet.named(label_set))
+
+
+@pytest.mark.parametrize("name", [name for name in Policy.names() if name not in LabelSet.names()])
+@pytest.mark.parametrize("label_set", LabelSet.names())
+def test_the_other_policies_work_with_every_label_set(name, label_set):
+    Policy.named(name).check(LabelSet.named(label_set))
+
+
+@pytest.mark.parametrize(
+    ("strategy", "expected"),
+    [
+        ("tag", "Zoë [PATIENT]."),
+        ("number", "Zoë [PATIENT-1]."),
+        ("mask", "Zoë *** ****."),
+        ("remove", "Zoë ."),
+        ("keep", "Zoë Ann Ngũĩ."),
+    ],
+)
+def test_each_simple_strategy(strategy, expected):
+    text = "Zoë Ann Ngũĩ."
+    policy = Policy.named("tag").with_overrides({"PATIENT": strategy})
+    if strategy == "mask":
+        expected = "Zoë " + "*" * len("Ann Ngũĩ") + "."
+    assert apply(policy, text, [("Ann Ngũĩ", "PATIENT")]) == expected
+
+
+@given(st.text(min_size=1, max_size=12))
+def test_a_mask_leaves_no_character_of_any_alphabet(mention):
+    assert apply(Policy.named("mask"), f"<{mention}>", [(mention, "PATIENT")]).strip("<>*") == ""
+
+
+def test_a_label_beats_its_kind_and_an_override_beats_both():
+    policy = Policy("mine", {"PERSON": "mask", "DOCTOR": "keep"})
+    assert policy.strategy("DOCTOR", "PERSON") == "keep"
+    assert policy.strategy("PATIENT", "PERSON") == "mask"
+    assert policy.strategy("PHONE", "PHONE") == "tag"
+    assert policy.with_overrides({"PERSON": "remove"}).strategy("DOCTOR", "PERSON") == "remove"
+
+
+def test_an_unknown_label_is_tagged_and_never_left_by_every_shipped_policy_but_those_that_do_more():
+    for name in Policy.names():
+        if name in LabelSet.names() and name != "i2b2-2014":
+            continue
+        text = apply(Policy.named(name), "It is Xylo.", [("Xylo", "NEWTYPE")], key=KEY)
+        assert "Xylo" not in text
+        assert text == "It is [NEWTYPE]." or name in ("mask", "remove", "number")
+
+
+def test_a_policy_file_is_read_and_its_name_is_not_part_of_its_digest(tmp_path):
+    first, second = tmp_path / "a.toml", tmp_path / "b.toml"
+    for path in (first, second):
+        path.write_text(
+            'default = "mask"\n[strategies]\nDATE = "surrogate"\n[options]\nkeep_weekday = true\n', encoding="utf-8"
+        )
+    policy = Policy.from_toml(first)
+    assert (policy.name, policy.default, policy.options.keep_weekday) == ("a", "mask", True)
+    assert policy.digest == Policy.from_toml(second).digest
+    assert policy.digest != policy.with_overrides({"AGE": "tag"}).digest
+    assert policy.digest != policy.with_options(shift_days=30).digest
+
+
+@pytest.mark.parametrize(
+    ("content", "part"),
+    [
+        ('default = "hide"', "no strategy is named hide"),
+        ("[options]\nshift_days = 3", "shift_days must be a whole number from 7"),
+        ("[options]\nshift = 3", "no entry shift"),
+        ("defaults = 1", "no entry defaults"),
+        ("strategies = 3", "must be a table"),
+        ("[strategies", "cannot be used"),
+    ],
+)
+def test_a_bad_policy_file_is_refused_by_name(tmp_path, content, part):
+    path = tmp_path / "bad.toml"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(SettingsError, match=part) as caught:
+        Policy.from_toml(path)
+    assert "bad.toml" in str(caught.value)
+
+
+def test_a_missing_policy_and_an_unknown_name_are_refused(tmp_path):
+    with pytest.raises(SettingsError, match="cannot be used"):
+        Policy.from_toml(tmp_path / "none.toml")
+    with pytest.raises(SettingsError, match="there are .*safe-harbor"):
+        Policy.named("../secrets")
+
+
+def test_a_policy_that_names_neither_label_nor_kind_is_refused():
+    with pytest.raises(SettingsError, match="PATIENTS, which is neither a label of i2b2-2014 nor a kind"):
+        Deidentifier(Policy.named("tag").with_overrides({"PATIENTS": "keep"}), I2B2, "en")
+
+
+@pytest.mark.parametrize("key", [None, b"short"])
+def test_surrogates_without_a_usable_key_are_refused_with_how_to_make_one(key):
+    with pytest.raises(SettingsError, match="openssl rand"):
+        Deidentifier(Policy.named("surrogate"), I2B2, "en", key)
+
+
+def test_surrogates_in_a_language_without_them_are_refused():
+    with pytest.raises(SettingsError, match="in the language fi"):
+        Deidentifier(Policy.named("surrogate"), I2B2, "fi", KEY)
+    assert apply(Policy.named("tag"), "Aino", [("Aino", "PATIENT")], language="fi") == "[PATIENT]"
+
+
+@pytest.mark.parametrize(
+    ("mention", "label", "expected"),
+    [
+        ("5/12/2081", "DATE", "2081"),
+        ("May 12th, 2081", "DATE", "2081"),
+        ("5/12/81", "DATE", "'81"),
+        ("May 12", "DATE", "[DATE]"),
+        ("Christmas 2081", "DATE", "2081"),
+        ("2080-2081", "DATE", "[DATE]"),
+        ("89 years", "AGE", "89 years"),
+        ("90 years", "AGE", "90+ years"),
+        ("101-year-old", "AGE", "90+-year-old"),
+        ("90 days", "AGE", "90 days"),
+        ("three weeks", "AGE", "three weeks"),
+        ("ninety-four", "AGE", "[AGE]"),
+        ("45 John", "AGE", "[AGE]"),
+        ("02114", "ZIP", "021"),
+        ("02114-1234", "ZIP", "021"),
+        ("03601", "ZIP", "000"),
+        ("SW1A 1AA", "ZIP", "[ZIP]"),
+        ("MA", "STATE", "MA"),
+        ("Boston", "CITY", "[CITY]"),
+        ("Ann Lee", "DOCTOR", "[DOCTOR]"),
+    ],
+)
+def test_safe_harbor(mention, label, expected):
+    assert apply(Policy.named("safe-harbor"), f"({mention})", [(mention, label)]) == f"({expected})"
+
+
+def test_safe_harbor_hides_a_year_that_shows_an_age_of_ninety():
+    text = "Born in 1925, seen in 2019, first in 1999."
+    marked = [("1925", "DATE"), ("2019", "DATE"), ("1999", "DATE")]
+    assert apply(Policy.named("safe-harbor"), text, marked) == "Born in [DATE], seen in 2019, first in 1999."
+
+
+@given(st.from_regex(r"[0-9]{5}(-[0-9]{4})?", fullmatch=True))
+def test_the_zip_rule(code):
+    expected = "000" if code[:3] in RESTRICTED_ZIP3 else code[:3]
+    assert apply(Policy.named("safe-harbor"), f"({code})", [(code, "ZIP")]) == f"({expected})"
+
+
+def test_the_restricted_areas_are_the_seventeen_of_the_census_of_2000():
+    assert len(set(RESTRICTED_ZIP3)) == 17
+
+
+def test_a_limited_data_set_keeps_dates_towns_states_and_postcodes():
+    text = "Ann Lee, 94, of 3 Elm St, Boston, MA 02114, seen 5/12/2081, tel 555-0100"
+    marked = [
+        ("Ann Lee", "PATIENT"),
+        ("94", "AGE"),
+        ("3 Elm St", "STREET"),
+        ("Boston", "CITY"),
+        ("MA", "STATE"),
+        ("02114", "ZIP"),
+        ("5/12/2081", "DATE"),
+        ("555-0100", "PHONE"),
+    ]
+    expected = "[PATIENT], 94, of [STREET], Boston, MA 02114, seen 5/12/2081, tel [PHONE]"
+    assert apply(Policy.named("limited-data-set"), text, marked) == expected
+
+
+def test_the_kinds_of_another_label_set_are_treated_alike():
+    text = "Visto el 12 de marzo de 2019, 94 años"
+    marked = [("12 de marzo de 2019", "FECHAS"), ("94 años", "EDAD_SUJETO_ASISTENCIA")]
+    meddocan = LabelSet.named("meddocan")
+    found = apply(Policy.named("safe-harbor"), text, marked, language="es", label_set=meddocan)
+    assert found == "Visto el 2019, 90+ años"
+
+
+def test_every_strategy_is_named_in_the_table():
+    assert set(STRATEGIES) == {"tag", "number", "mask", "remove", "surrogate", "generalise", "keep"}
+    with pytest.raises(LabelError):
+        LabelSet.named("no such set")
