@@ -19,7 +19,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from features.word_columns import NONE, short_shape
+from features.word_columns import NONE, shape, short_shape
 
 __all__ = ["LAYOUT_COLUMNS", "Layout"]
 
@@ -190,6 +190,30 @@ def _unmatched_bracket(layout: Layout) -> list[str]:
     return _by_sentence(layout, unmatched)
 
 
+def _piece_shape(layout: Layout) -> list[str]:
+    """The shape of the stretch without white space around the token, less the punctuation at its ends.
+
+    `22-10-04,` gives `00-00-00` to each of its tokens; a stretch of more than 16 characters gives its short shape.
+    """
+    bounds = [i for i, gap in enumerate(layout.gaps) if gap or i == 0]
+    values: list[str] = []
+    for first, last in pairwise([*bounds, len(layout)]):
+        piece = layout.text[layout.starts[first] : layout.ends[last - 1]].strip(".,;:()[]\"'«»")
+        value = (shape(piece) if len(piece) <= 16 else short_shape(piece)[:16]) or NONE
+        values.extend([value] * (last - first))
+    return values
+
+
+def _place_in_piece(layout: Layout) -> list[str]:
+    """How many tokens without white space between them came before the token, up to 6."""
+    values: list[str] = []
+    place = -1
+    for gap in layout.gaps:
+        place = 0 if gap else min(place + 1, 6)
+        values.append(str(place))
+    return values
+
+
 def _times_in_document(layout: Layout) -> list[str]:
     counts = Counter(layout.lower)
     return [_step(counts[word], (1, 2, 3, 5, 9)) for word in layout.lower]
@@ -223,6 +247,8 @@ LAYOUT_COLUMNS: Mapping[str, Callable[[Layout], list[str]]] = {
     "line_from_end": _line_from_end,
     "line_length": _line_length,
     "space_before": _space_before,
+    "piece_shape": _piece_shape,
+    "place_in_piece": _place_in_piece,
     "document_position": _document_position,
     "sentence_length": _sentence_length,
     "end_mark": _end_mark,

@@ -40,7 +40,7 @@ COLUMN_GROUPS: dict[str, tuple[str, ...]] = {
     "affixes": tuple(name for name in WORD_COLUMNS if name.startswith(("prefix", "suffix"))),
     "orthography": (
         "shape", "short_shape", "length", "number", "digits_only", "starts_upper", "all_upper", "has_upper",
-        "has_digit", "punctuation",
+        "has_digit", "punctuation", "piece_shape", "place_in_piece",
     ),
     "layout": (
         "key", "key_distance", "section", "line_start", "line_end", "line_position", "line_from_start", "line_from_end",

@@ -119,7 +119,7 @@ def test_a_bad_policy_file_is_refused_by_name(tmp_path, content, part):
 def test_a_missing_policy_and_an_unknown_name_are_refused(tmp_path):
     with pytest.raises(SettingsError, match="cannot be used"):
         Policy.from_toml(tmp_path / "none.toml")
-    with pytest.raises(SettingsError, match="there are .*safe-harbor"):
+    with pytest.raises(SettingsError, match=r"there are .*safe-harbor"):
         Policy.named("../secrets")
 
 

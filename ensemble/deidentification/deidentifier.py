@@ -89,6 +89,7 @@ class Deidentifier:
         self.policy = policy
         self.label_set = label_set
         self.language = language
+        self._looks_back = policy.uses("surrogate", label_set) or policy.uses("number", label_set)
         self._key = None if key is None else usable_key(key)
 
     def __repr__(self) -> str:
@@ -100,9 +101,13 @@ class Deidentifier:
         Whoever has all notes of a patient at hand remembers them all before the first `apply`: then misspelt names are
         linked across notes, and no surrogate equals an identifier of any of them.
         """
+        if document.id in memory.documents:
+            return
+        memory.documents.add(document.id)
         for stretch in _stretches(spans, self._strategy):
             kind = kind_of(stretch.label, self.label_set.name)
-            memory.add(document.text[stretch.start : stretch.end], kind, self.language)
+            if self._looks_back or kind == "DATE":
+                memory.add(document.text[stretch.start : stretch.end], kind, self.language)
 
     def apply(self, document: Document, spans: Iterable[Span], memory: PatientMemory | None = None) -> Deidentified:
         """The note with its spans treated as the policy says.
@@ -114,8 +119,7 @@ class Deidentifier:
         :raises CorpusError: if a span ends beyond the text.
         """
         spans = document.with_spans(spans).spans
-        known = PatientMemory() if memory is None else memory.copy()
-        self.remember(known, document, spans)
+        known = self._known(document, spans, memory)
         context = self._context(document, known)
         pieces: list[str] = []
         replacements: list[Replacement] = []
@@ -131,6 +135,14 @@ class Deidentifier:
             replacements.append(Replacement(span, start, length, strategy))
         pieces.append(document.text[position:])
         return Deidentified("".join(pieces), tuple(replacements), tuple(unresolved))
+
+    def _known(self, document: Document, spans: tuple[Span, ...], memory: PatientMemory | None) -> PatientMemory:
+        """The memory, if it has the note; or else a copy of it, or a new one, with the note."""
+        if memory is not None and document.id in memory.documents:
+            return memory
+        known = PatientMemory() if memory is None else memory.copy()
+        self.remember(known, document, spans)
+        return known
 
     def _strategy(self, label: str) -> str:
         return self.policy.strategy(label, kind_of(label, self.label_set.name))

@@ -31,11 +31,14 @@ class PatientMemory:
 
     :ivar identifiers: every mention of PHI, normalised.
     :ivar latest_year: the latest year written with four digits in a date.
+    :ivar day_first: how many dates show that the day is before the month, and how many the contrary.
+    :ivar documents: ids of the notes that were added.
     """
 
     identifiers: set[str] = field(default_factory=set, repr=False)
     latest_year: int | None = field(default=None, repr=False)
     day_first: Counter[bool] = field(default_factory=Counter, repr=False)
+    documents: set[str] = field(default_factory=set)
     _roles: dict[str, Counter[str]] = field(default_factory=dict, repr=False)
     _people: Counter[tuple[str, ...]] = field(default_factory=Counter, repr=False)
     _order: dict[str, dict[str, int]] = field(default_factory=dict, repr=False)
@@ -48,6 +51,7 @@ class PatientMemory:
             set(self.identifiers),
             self.latest_year,
             Counter(self.day_first),
+            set(self.documents),
             {name: Counter(roles) for name, roles in self._roles.items()},
             Counter(self._people),
             {label: dict(order) for label, order in self._order.items()},

@@ -176,7 +176,9 @@ def _roles_by_order(pieces: list[Piece], units: list[list[int]], tables: NameTab
     words = [pieces[unit[0]].folded for unit in units]
     firsts = [tables.gender(word) is not None for word in words]
     lasts = [tables.is_last(word) for word in words]
-    before = {piece.role for piece in pieces[: units[0][0]]} if units else set()
+    if not units:
+        return []
+    before = {piece.role for piece in pieces[: units[0][0]]}
     if len(units) == 1:
         either = language == "es" and not pieces[units[0][0]].text.isupper()
         only_first = firsts[0] and (either or not lasts[0]) and not before & {"title", "particle", "initial"}

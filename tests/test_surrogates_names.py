@@ -1,0 +1,210 @@
+"""Surrogates of persons, initials, user names and e-mail addresses."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ensemble.deidentification import Deidentifier, Policy, verify
+from ensemble.deidentification.letters import fold, parts
+from ensemble.deidentification.memory import PatientMemory, edits
+from ensemble.deidentification.name_tables import LOCALES, name_tables
+from ensemble.deidentification.names import sounds_like
+from ensemble.deidentification.words import known_words
+from features.documents import Document, Span
+from features.labels import LabelSet
+
+KEY = b"a key of the tests, not a secret"
+LABELS = LabelSet.named("i2b2-2014")
+LETTERS = "abcdefghijklmnopqrstuvwxyzáéñöåß"
+
+tables_of = {language: name_tables(language) for language in LOCALES}
+languages = st.sampled_from(sorted(LOCALES))
+
+
+@st.composite
+def persons(draw, language):
+    """A first and a last name, frequent or not, in one of the ways in which notes write them."""
+    tables = tables_of[language]
+    rare = st.text(LETTERS, min_size=2, max_size=12).map(str.title)
+    first = draw(st.one_of(st.sampled_from(tables.female), st.sampled_from(tables.male), rare))
+    last = draw(st.one_of(st.sampled_from(tables.last), rare))
+    form = draw(
+        st.sampled_from(("{f} {l}", "{l}, {f}", "{l}, {f} M.", "{f} K. {l}", "{i}. {l}", "{f}", "{l}", "{l}-{l2} {f}"))
+    )
+    written = form.format(f=first, l=last, i=first[0], l2=draw(st.sampled_from(tables.last)))
+    return draw(st.sampled_from((written, written.upper(), written.lower())))
+
+
+def replace(mentions, language="en", key=KEY, group="p", memory=None, label="PATIENT", note="1"):
+    """What becomes of mentions of persons, each on its own line of one note."""
+    text, spans = "", []
+    for mention in mentions:
+        mention, kind = mention if isinstance(mention, tuple) else (mention, label)
+        spans.append(Span(len(text), len(text) + len(mention), kind))
+        text += mention + "\n"
+    document = Document(note, text, tuple(spans), group)
+    result = Deidentifier(Policy.named("surrogate"), LABELS, language, key).apply(document, spans, memory)
+    verify(document, result, spans)
+    return [result.text[r.start_in_output : r.end_in_output] for r in result.replacements]
+
+
+@given(st.data(), languages)
+def test_no_part_of_a_name_is_in_its_surrogate_and_the_form_stays(data, language):
+    mention = data.draw(persons(language))
+    (new,) = replace([mention], language)
+    assert fold(new) != fold(mention)
+    if new != "[PATIENT]":
+        kept = known_words(language, "names", "titles", "connectors", "credentials")
+        assert not [part for part in parts(mention) - kept if part in fold(new)]
+        assert new.isupper() == mention.isupper()
+        assert ("," in new) == ("," in mention)
+
+
+@given(st.data(), languages)
+def test_the_same_key_gives_the_same_and_nothing_depends_on_the_note(data, language):
+    mention = data.draw(persons(language))
+    assert replace([mention], language, note="1") == replace([mention], language, note="2")
+
+
+@given(languages)
+def test_another_key_or_another_patient_gives_other_names(language):
+    mentions = [f"{tables_of[language].female[n]} {tables_of[language].last[n]}" for n in range(8)]
+    first, other = replace(mentions, language), replace(mentions, language, key=b"another key of the tests")
+    patient = replace(mentions, language, group="q")
+    assert sum(a == b for a, b in zip(first, other, strict=True)) <= 2
+    assert sum(a == b for a, b in zip(first, patient, strict=True)) <= 2
+
+
+@given(st.data(), languages)
+def test_first_names_keep_their_gender(data, language):
+    tables = tables_of[language]
+    gender = data.draw(st.sampled_from(("female", "male")))
+    first = data.draw(st.sampled_from([n for n in getattr(tables, gender) if n not in tables.neutral]))
+    last = data.draw(st.sampled_from([n for n in tables.last if tables.gender(fold(n)) is None]))
+    (new,) = replace([f"{last}, {first}"], language)
+    if new != "[PATIENT]" and fold(first) not in known_words(language, "names", "titles", "particles"):
+        assert tables.gender(fold(new.partition(", ")[2])) == gender
+
+
+def test_all_forms_of_one_name_are_forms_of_one_surrogate():
+    full, formal, initial, upper, last, first, genitive, monogram = replace(
+        ["John Smith", "Smith, John", "J. Smith", "JOHN SMITH", "Smith", "John", "Smith's", "JS"]
+    )
+    new_first, new_last = full.split()
+    assert formal == f"{new_last}, {new_first}"
+    assert initial == f"{new_first[0]}. {new_last}"
+    assert upper == full.upper()
+    assert (last, first, genitive) == (new_last, new_first, f"{new_last}'s")
+    assert monogram == new_first[0] + new_last[0]
+
+
+def test_initials_fit_the_names_of_another_note():
+    (full,) = replace(["John Smith"], note="1")
+    (initial,) = replace(["J. Smith"], note="2")
+    (monogram,) = replace(["JS"], note="3")
+    assert initial == f"{full[0]}. {full.split()[1]}"
+    assert monogram == full[0] + full.split()[1][0]
+
+
+@pytest.mark.parametrize(("name", "misspelt"), [("Johnson", "Jonhson"), ("Rodriguez", "Rodrigeuz"), ("Williams", "Wiliams")])
+def test_a_misspelling_has_the_surrogate_of_the_name(name, misspelt):
+    right, wrong = replace([f"Ann {name}", f"Ann {misspelt}"])
+    assert right == wrong
+
+
+def test_names_that_sound_alike_are_linked_without_being_in_one_note():
+    assert replace(["Peter Johnson"], note="1") == replace(["Peter Jonson"], note="2")
+    assert sounds_like("johnson") == sounds_like("jonson") and sounds_like("maria") != sounds_like("mario")
+
+
+def test_two_frequent_names_an_edit_apart_stay_two_persons():
+    one, other = replace(["Anna Hansen", "Anna Jansen"], "de")
+    assert one != other
+
+
+def test_a_memory_links_misspellings_across_notes():
+    deidentifier = Deidentifier(Policy.named("surrogate"), LABELS, "en", KEY)
+    texts = {"1": "Zelkowitz", "2": "Zelkowits", "3": "Zelkowitz"}
+    documents = [Document(id, text, (Span(0, len(text), "DOCTOR"),), "p") for id, text in texts.items()]
+    memory = PatientMemory()
+    for document in documents:
+        deidentifier.remember(memory, document, document.spans)
+        deidentifier.remember(memory, document, document.spans)
+    assert len({deidentifier.apply(document, document.spans, memory).text for document in documents}) == 1
+
+
+@pytest.mark.parametrize(
+    ("language", "mention", "form"),
+    [
+        ("en", "Dr. Smith", r"Dr\. [A-Z]\w+"),
+        ("en", "SMITH, JOHN Q.", r"[A-Z]+, [A-Z]+ [A-Z]\."),
+        ("en", "John Smith, MD", r"[A-Z]\w+ [A-Z]\w+, MD"),
+        ("en", "John and Mary Smith", r"[A-Z]\w+ and [A-Z]\w+ [A-Z]\w+"),
+        ("en", "Mary Smith-Jones", r"[A-Z]\w+ [A-Z]\w+-[A-Z]\w+"),
+        ("en", "O'Brien's", r"[A-Z]\w+'s"),
+        ("es", "Dra. María García López", r"Dra\. [A-Z]\w+ [A-Z]\w+ [A-ZÁ]\w+"),
+        ("es", "Mª José Vela Muñoz", r"[A-Z]\w+ [A-Z]\w+ [A-ZÁ]\w+ [A-ZÁ]\w+"),
+        ("nl", "Jan van der Berg", r"[A-Z]\w+ [A-Z]\w+"),
+        ("nl", "mw. de Vries", r"mw\. [A-Z]\w+"),
+        ("sv", "Anderssons", r"[A-ZÅÄÖ]\w+[sxz]"),
+        ("de", "Frau Prof. Müller", r"Frau Prof\. [A-ZÄÖÜ]\w+"),
+    ],
+)
+def test_titles_genitives_and_separators_stay(language, mention, form):
+    (new,) = replace([mention], language)
+    assert re.fullmatch(form, new)
+
+
+@pytest.mark.parametrize("mention", ["Smith 12", "王小明", "Smith\u200bJohn", "<b>", "a b c d e f g h i j k", "..."])
+def test_what_cannot_be_read_as_a_name_is_tagged(mention):
+    assert replace([mention]) == ["[PATIENT]"]
+
+
+def test_no_surrogate_is_another_name_of_the_note():
+    tables = tables_of["en"]
+    names = [f"{tables.female[n]} {tables.last[n]}" for n in range(60)]
+    originals = {fold(word) for name in names for word in name.split()}
+    for group in "abcdefgh":
+        found = replace(names, group=group)
+        assert not {fold(word) for name in found for word in name.split()} & originals
+
+
+def test_mail_and_user_names_follow_the_person():
+    name, mail, initial_mail, user, web = replace(
+        [
+            "John Smith",
+            ("john.smith@clinic.org", "EMAIL"),
+            ("jsmith2@clinic.org", "EMAIL"),
+            ("JSmith", "USERNAME"),
+            ("js12", "USERNAME"),
+        ]
+    )
+    first, last = name.lower().split()
+    assert mail.startswith(f"{first}.{last}@example.")
+    assert re.match(rf"{first[0]}{last}\d@example\.", initial_mail)
+    assert user.lower() == first[0] + last
+    assert re.fullmatch(rf"{first[0]}{last[0]}\d\d", web)
+
+
+@given(st.from_regex(r"[a-z]{2,8}[._]?[a-z0-9]{1,8}@[a-z]{2,8}\.(com|org|es)", fullmatch=True))
+def test_mail_addresses_are_in_reserved_domains(address):
+    (new,) = replace([(address, "EMAIL")])
+    assert re.fullmatch(r"[a-z0-9._]+@example\.(com|org|net)", new)
+    assert new.partition("@")[0] != address.partition("@")[0]
+
+
+@given(st.text(LETTERS, max_size=8), st.text(LETTERS, max_size=8))
+def test_edits_count_insertions_deletions_substitutions_and_swaps(a, b):
+    found = edits(a, b, 2)
+    assert (found == 0) == (a == b)
+    assert found == edits(b, a, 2)
+    assert edits(a, a + "x", 2) == 1
+    assert edits("ab" + a, "ba" + a, 2) == 1
+
+
+def test_memory_shows_no_text():
+    memory = PatientMemory()
+    memory.add("Ann Smith", "PERSON", "en")
+    assert "smith" not in repr(memory).lower()
