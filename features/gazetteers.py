@@ -3,18 +3,19 @@
     gazetteers = Gazetteers.of_language("es")
     gazetteers.columns(["vive", "en", "san", "sebastián"])["city"]     ["", "", "B", "I"]
 
-No list is shipped: names, cities and regions are those of Faker's providers, countries, months and weekdays those of
-the Unicode CLDR as Babel holds it. A trained engine keeps the lists it was trained with, so that a newer Faker changes
+Names, cities, regions and occupations are those of Faker's providers, countries, months and weekdays those of the
+Unicode CLDR as Babel holds it; only the words for relatives are a table of ours. A trained engine keeps the lists it was trained with, so that a newer Faker changes
 nothing. Upper case and accents do not count: `Jose` matches `José`.
 """
 
 from __future__ import annotations
 
+import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from importlib import import_module
+from importlib import import_module, resources
 from itertools import product
 from typing import Any
 
@@ -47,10 +48,11 @@ FAKER_TABLES: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "address",
         ("states", "regions", "provinces", "counties", "departments", "cantons", "estados", "distritos"),
     ),
+    "occupation": ("job", ("jobs", "jobs_female", "jobs_male")),
 }
 """Column -> Faker's provider, and its attributes; a locale has some of them."""
 
-GAZETTEER_COLUMNS = (*FAKER_TABLES, "country", "month", "weekday")
+GAZETTEER_COLUMNS = (*FAKER_TABLES, "country", "month", "weekday", "relative")
 """The columns, in order."""
 
 _SHORTEST = 3
@@ -94,7 +96,8 @@ class Gazetteers:
         """The lists of a language, as an ISO 639-1 code; empty lists for a language without any."""
         locales = LOCALES.get(language, ())
         names = {column: _from_faker(column, locales) for column in FAKER_TABLES}
-        return cls({column: _entries(found) for column, found in (names | _from_babel(language)).items()})
+        found = names | _from_babel(language) | {"relative": _relatives(language)}
+        return cls({column: _entries(entries) for column, entries in found.items()})
 
     def columns(self, lower: Sequence[str]) -> dict[str, list[str]]:
         """For each column, `B` where an entry begins, `I` where it goes on, empty elsewhere.
@@ -153,6 +156,11 @@ def _entries(names: Iterable[str]) -> frozenset[Entry]:
         if len(folded) >= _SHORTEST and any(map(str.isalpha, folded)) and folded not in too_common:
             found.add(entry)
     return frozenset(found)
+
+
+def _relatives(language: str) -> list[str]:
+    table = tomllib.loads((resources.files("features") / "relatives.toml").read_text(encoding="utf-8"))
+    return str(table.get(language, "")).split()
 
 
 def _from_faker(column: str, locales: Iterable[str]) -> Iterator[str]:

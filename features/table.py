@@ -25,7 +25,7 @@ from features.annotators import Annotator, annotators_of
 from features.byte_pairs import BytePairs
 from features.documents import Document, Span
 from features.errors import BundleError, SettingsError
-from features.gazetteers import Gazetteers
+from features.gazetteers import GAZETTEER_COLUMNS, Gazetteers
 from features.layout_columns import LAYOUT_COLUMNS, Layout
 from features.sentences import learned_abbreviations, sentence_starts
 from features.tags import decode, encode
@@ -48,7 +48,7 @@ COLUMN_GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "document": ("document_position", "times_in_document", "key_in_document"),
     "sentence": ("sentence_length", "end_mark", "unmatched_bracket"),
-    "gazetteers": ("first_name", "last_name", "city", "region", "country", "month", "weekday"),
+    "gazetteers": GAZETTEER_COLUMNS,
     "tagging": ("pos", "ner"),
 }  # fmt: skip
 """Group -> its columns; what an ablation leaves out together."""

@@ -41,7 +41,8 @@ _WEIGHTS_FILE = "weights.npz"
 DEFAULT_COLUMNS = (
     "key", "key_distance", "key_in_document", "section", "shape", "line_start", "line_position", "line_from_start",
     "line_length", "space_before", "number", "starts_upper", "all_upper", "times_in_document", "document_position",
-    "first_name", "last_name", "city", "region", "country", "month", "weekday",
+    "first_name", "last_name", "city", "region", "country", "month", "weekday", "occupation", "relative",
+    "piece_shape", "place_in_piece",
 )  # fmt: skip
 """The feature columns that are read where nothing else is said."""
 

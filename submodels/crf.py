@@ -72,7 +72,7 @@ class CrfSubmodel:
         self,
         *,
         templates: Iterable[Template] = TEMPLATES,
-        scheme: str = "BIO",
+        scheme: str = "BIOES",
         join_sentences: bool = True,
         c1: float = 0.05,
         c2: float = 0.05,

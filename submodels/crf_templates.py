@@ -44,6 +44,7 @@ _WINDOWS: tuple[tuple[str, tuple[int, ...]], ...] = (
     ("line_from_start", (0,)), ("line_from_end", (0,)), ("document_position", (0,)), ("space_before", (0, 1)),
     ("sentence_length", (0,)), ("end_mark", (0,)), ("unmatched_bracket", (0,)), ("times_in_document", (0,)),
     *((name, _BESIDE) for name in ("first_name", "last_name", "city", "region", "country", "month", "weekday")),
+    ("occupation", _BESIDE), ("relative", _BESIDE), ("piece_shape", (-2, -1, 0, 1, 2)),
     ("pos", _NEAR), ("ner", _BESIDE),
 )  # fmt: skip
 """Columns read alone, and the offsets at which they are."""
@@ -60,12 +61,15 @@ _CROSSES: tuple[tuple[str, ...], ...] = (
     ("section", "key_distance"), ("section", "shape"), ("section", "short_shape"), ("section", "word"),
     ("line_from_start", "short_shape"), ("line_from_end", "short_shape"),
     ("times_in_document", "short_shape"), ("length", "short_shape"), ("word", "pos"),
+    ("piece_shape", "place_in_piece"), ("piece_shape", "word"), ("piece_shape", "key"),
     ("first_name", "short_shape"), ("last_name", "short_shape"), ("city", "key"),
 )  # fmt: skip
 """Columns of one token read together."""
 
 _CONTEXTS: tuple[Template, ...] = (
     (("short_shape", -1), ("word", 0)), (("word", 0), ("short_shape", 1)),
+    (("piece_shape", 0), ("word", -1)), (("piece_shape", 0), ("word", 1)), (("piece_shape", 0), ("lower", -2)),
+    (("relative", 0), ("lower", -1)), (("relative", 0), ("lower", 1)),
     (("key", 0), ("word", -1)), (("key", 0), ("word", 1)),
     (("key", 0), ("short_shape", -1), ("short_shape", 0), ("short_shape", 1)),
 )  # fmt: skip

@@ -109,8 +109,7 @@ class TbedSubmodel:
             min_groups=self.min_groups,
             within=self.within,
         )
-        self._fit_start(tables, gold)
-        initial = self._initial(tables)
+        initial = self._fit_start(tables, gold)
         self.tags_ = tuple(sorted({tag for tags in (*initial, *gold) for tag in tags}))
         notes = Notes(tables, initial, gold)
         if self.held_out:
@@ -198,11 +197,16 @@ class TbedSubmodel:
                       len(templates) - len(kept), len(templates))  # fmt: skip
         return kept
 
-    def _fit_start(self, tables: Sequence[FeatureTable], gold: Sequence[Sequence[str]]) -> None:
-        self.frequent_ = FrequentTags.learn(tables, gold) if self.start == "frequent" else None
+    def _fit_start(self, tables: Sequence[FeatureTable], gold: Sequence[Sequence[str]]) -> list[list[str]]:
+        """Learn the initial tagger; its tags for the training notes come back."""
+        self.frequent_: FrequentTags | None = None
         self.regex_: Submodel | None = None
+        if self.start == "frequent":
+            self.frequent_, tags = FrequentTags.learn(tables, gold)
+            return tags
         if self.start == "regex":
             self.regex_ = submodel_class("regex")(**self.regex).fit(tables)
+        return self._initial(tables)
 
     def _initial_candidates(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
         """What the regex submodel proposes; nothing with another initial tagger."""
@@ -239,7 +243,9 @@ class TbedSubmodel:
 
 
 def _part(notes: Notes, chosen: Sequence[bool]) -> Notes:
-    return Notes(*(list(compress(rows, chosen)) for rows in (notes.tables, notes.initial, notes.gold)))
+    return Notes(
+        list(compress(notes.tables, chosen)), list(compress(notes.initial, chosen)), list(compress(notes.gold, chosen))
+    )
 
 
 def _precision(rule: Rule) -> float:

@@ -1,10 +1,11 @@
 """The simplest initial tagger: the most frequent tag of a word.
 
-    frequent = FrequentTags.learn(tables, tags)
-    frequent.tag(tables)        for each note one tag a token
+    frequent, tags = FrequentTags.learn(tables, gold)
+    frequent.tag(unseen)        for each note one tag a token
 
 A token is looked up by its key (what stands before the colon of its line) and its lower-case word, then by the word
-alone; a word that was never seen is outside.
+alone; a word that was never seen is outside. The tags for learning rules are counted in the notes of the other patients
+only: with the patient's own notes nearly all of them would be right, and there would be nothing to learn.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ __all__ = ["FrequentTags"]
 
 _LOOKUPS = (("key", "lower"), ("lower",))
 
+Values = tuple[str, ...]
+Counts = defaultdict[Values, Counter[str]]
+
 
 @dataclass(frozen=True)
 class FrequentTags:
@@ -31,17 +35,29 @@ class FrequentTags:
     """
 
     lookups: tuple[tuple[str, ...], ...]
-    tags: tuple[dict[tuple[str, ...], str], ...] = field(repr=False)
+    tags: tuple[dict[Values, str], ...] = field(repr=False)
 
     @classmethod
-    def learn(cls, tables: Sequence[FeatureTable], tags: Sequence[Sequence[str]]) -> FrequentTags:
-        """Count tags; of equally frequent ones the first in the alphabet is taken, and `O` only if it is in front.
+    def learn(
+        cls, tables: Sequence[FeatureTable], gold: Sequence[Sequence[str]]
+    ) -> tuple[FrequentTags, list[list[str]]]:
+        """Count tags; of equally frequent ones the first in the alphabet is taken.
 
-        :param tags: for each note one tag a token.
+        :param gold: for each note one tag a token.
+        :returns: the tagger, and the notes' own tags, counted without those of the same patient.
         """
         available = tables[0].space.columns if tables else ()
         lookups = tuple(columns for columns in _LOOKUPS if set(columns) <= set(available))
-        return cls(lookups, tuple(_most_frequent(tables, tags, columns) for columns in lookups))
+        counts = [_counts(tables, gold, columns) for columns in lookups]
+        tagger = cls(lookups, tuple({values: _first(of_tag) for values, of_tag in c.items()} for c in counts))
+        tags: list[list[str]] = [[] for _ in tables]
+        for members in _by_group(tables).values():
+            rows = [tables[i] for i in members]
+            own = [_counts(rows, [gold[i] for i in members], columns) for columns in lookups]
+            others = [_without(all_counts, own_counts) for all_counts, own_counts in zip(counts, own, strict=True)]
+            for i, found in zip(members, cls(lookups, tuple(others)).tag(rows), strict=True):
+                tags[i] = found
+        return tagger, tags
 
     def tag(self, tables: Sequence[FeatureTable]) -> list[list[str]]:
         """The most frequent tag of every token."""
@@ -50,10 +66,8 @@ class FrequentTags:
     def _tag(self, table: FeatureTable) -> list[str]:
         found: list[str | None] = [None] * len(table)
         for columns, tags in zip(self.lookups, self.tags, strict=True):
-            found = [
-                tags.get(values) if tag is None else tag
-                for tag, values in zip(found, _values(table, columns), strict=True)
-            ]
+            pairs = zip(found, _values(table, columns), strict=True)
+            found = [tags.get(values) if tag is None else tag for tag, values in pairs]
         return [OUTSIDE if tag is None else tag for tag in found]
 
     def to_dict(self) -> dict[str, Any]:
@@ -72,17 +86,32 @@ class FrequentTags:
         )
 
 
-def _most_frequent(
-    tables: Sequence[FeatureTable], tags: Sequence[Sequence[str]], columns: tuple[str, ...]
-) -> dict[tuple[str, ...], str]:
-    counts: defaultdict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
-    for table, note_tags in zip(tables, tags, strict=True):
-        for values, tag in zip(_values(table, columns), note_tags, strict=True):
+def _by_group(tables: Sequence[FeatureTable]) -> dict[str, list[int]]:
+    groups: defaultdict[str, list[int]] = defaultdict(list)
+    for number, table in enumerate(tables):
+        groups[table.document.group].append(number)
+    return groups
+
+
+def _counts(tables: Sequence[FeatureTable], gold: Sequence[Sequence[str]], columns: tuple[str, ...]) -> Counts:
+    counts: Counts = defaultdict(Counter)
+    for table, tags in zip(tables, gold, strict=True):
+        for values, tag in zip(_values(table, columns), tags, strict=True):
             counts[values][tag] += 1
-    return {values: min(of_tag, key=lambda tag: (-of_tag[tag], tag)) for values, of_tag in counts.items()}
+    return counts
 
 
-def _values(table: FeatureTable, columns: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def _without(counts: Counts, own: Counts) -> dict[Values, str]:
+    """The most frequent tags of some values when their own counts are taken off."""
+    rest = {values: counts[values] - of_tag for values, of_tag in own.items()}
+    return {values: _first(of_tag) for values, of_tag in rest.items() if of_tag}
+
+
+def _first(of_tag: Counter[str]) -> str:
+    return min(of_tag, key=lambda tag: (-of_tag[tag], tag))
+
+
+def _values(table: FeatureTable, columns: tuple[str, ...]) -> Iterator[Values]:
     values = [table.space.values(name) for name in columns]
     ids = [table.column(name).tolist() for name in columns]
     for row in zip(*ids, strict=True):

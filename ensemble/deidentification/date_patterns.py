@@ -35,7 +35,7 @@ _YEAR4 = r"(?P<y>\d{4}|['’]\d{2})(?![\d:\w])"
 _D, _M, _D2 = r"(?P<d>\d{1,2})", r"(?P<m>\d{1,2})", r"(?P<d2>\d{1,2})"
 _END = r"(?![\w:]|[-/.]\d)"
 _END_OR_TIME = r"(?:(?![\w:]|[-/.]\d)|(?=T\d))"
-_YEAR_END = r"(?![\w:]|[/.]\d)"
+_YEAR_END = r"(?![\w:]|[/.]\d|-\d{1,2}(?!\d))"
 _TIME = (
     r"(?:t|at|a las|om|um|kl|kl\.)?\s*\d{1,2}[:.h]\d{2}(?::\d{2})?"
     r"\s*(?:h|hrs|hours|horas|uur|uhr|am|pm|a\.m\.|p\.m\.)?\b"

@@ -145,4 +145,4 @@ def edits(a: str, b: str, limit: int) -> int:
                 row[-1] = min(row[-1], older[j - 2] + 1)
         if min(row) > limit:
             return limit + 1
-    return row[-1]
+    return min(row[-1], limit + 1)

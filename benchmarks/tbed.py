@@ -1,0 +1,166 @@
+"""How fast rules are learned and applied: our learner beside NLTK's, and how the cost grows.
+
+    python benchmarks/tbed.py [CORPUS]      a folder of MEDDOCAN with train/brat; default ../shared/corpora/meddocan
+    python benchmarks/tbed.py --memory      a million tokens and 300 templates, and the memory that they take
+
+Times are CPU seconds of this process. Both learners start from tokens that are all outside, use the templates fntbl37,
+and have to learn the same rules; if they do not, the command fails. The last line is `ratio R`: NLTK's time over ours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import sys
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+# This file has the name of the package that it measures, and its own folder comes first otherwise.
+sys.path[0] = str(Path(__file__).parents[1])
+
+from features.documents import Document, Span  # noqa: E402
+from features.table import FeatureSettings, FeatureSpace, FeatureTable  # noqa: E402
+from tbed.atoms import Atom  # noqa: E402
+from tbed.learner import Learner  # noqa: E402
+from tbed.rules import Rule  # noqa: E402
+from tbed.tagger import Tagger  # noqa: E402
+from tbed.templates import Template, named_templates  # noqa: E402
+from tbed.training import Notes  # noqa: E402
+
+_CORPUS = Path(__file__).parents[1].parent / "shared" / "corpora" / "meddocan"
+_TAG_COLUMN = {"Word": "word", "Pos": "tag"}
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description="Speed of the rule learner beside NLTK's, and its growth.")
+    parser.add_argument("corpus", nargs="?", type=Path, default=_CORPUS)
+    parser.add_argument("--rules", type=int, default=200)
+    parser.add_argument("--memory", action="store_true", help="only a million tokens with 300 templates")
+    arguments = parser.parse_args()
+    documents = read_train(arguments.corpus)
+    if arguments.memory:
+        memory(documents)
+        return
+    notes = outside(FeatureSpace(FeatureSettings(language="es")).fit(documents))
+    growth(notes)
+    tagging(notes)
+    ratio(notes, arguments.rules)
+
+
+def read_train(corpus: Path) -> list[Document]:
+    """The training notes of MEDDOCAN, from its brat folder."""
+    files = sorted((corpus / "train" / "brat").glob("*.txt"))
+    if not files:
+        sys.exit(f"there is no train/brat folder with notes in {corpus}")
+    return [Document(f.stem, f.read_bytes().decode("utf-8"), tuple(_spans(f.with_suffix(".ann")))) for f in files]
+
+
+def _spans(file: Path) -> list[Span]:
+    lines = [line.split("\t") for line in file.read_text(encoding="utf-8").splitlines() if line.startswith("T")]
+    places = [line[1].split() for line in lines]
+    return [Span(int(place[1]), int(place[-1]), place[0]) for place in places]
+
+
+def outside(tables: Sequence[FeatureTable]) -> Notes:
+    """Notes whose initial tags are all `O`."""
+    return Notes(tables, [["O"] * len(table) for table in tables], [table.tags() for table in tables])
+
+
+def first(notes: Notes, n_notes: int) -> Notes:
+    """The first notes."""
+    return Notes(notes.tables[:n_notes], notes.initial[:n_notes], notes.gold[:n_notes])
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    """CPU seconds and result of some work."""
+    start = process_time()
+    result = work()
+    return process_time() - start, result
+
+
+def learn(notes: Notes, templates: Sequence[Template], max_rules: int) -> tuple[float, tuple[Rule, ...]]:
+    """CPU seconds and rules, as NLTK would learn them."""
+    learner = Learner(tuple(templates), max_rules=max_rules, min_gain=2, edges=False)
+    seconds, learned = timed(lambda: learner.learn(notes))
+    return seconds, learned.rules
+
+
+def growth(notes: Notes) -> None:
+    """How the cost of learning grows with tokens, templates and rules; the better of two runs each."""
+    fntbl, many = named_templates("fntbl37"), named_templates("default")[:224]
+    n_all = len(notes.tables)
+    runs = {
+        "tokens x 5": ((first(notes, n_all // 5), fntbl, 100), (first(notes, n_all), fntbl, 100)),
+        "templates x 4": ((notes, many[::4], 50), (notes, many[: 4 * len(many[::4])], 50)),
+        "rules x 4": ((notes, fntbl, 50), (notes, fntbl, 200)),
+    }
+    for name, (small, large) in runs.items():
+        a, b = (min(learn(*run)[0] for _ in range(2)) for run in (small, large))
+        print(f"{name}: {a:.2f} s -> {b:.2f} s, cost x {b / a:.1f}", flush=True)
+
+
+def tagging(notes: Notes) -> None:
+    """How many tokens a second a thousand rules are applied to."""
+    learner = Learner(named_templates("default"), max_rules=1000, min_gain=1, within="line")
+    rules = learner.learn(first(notes, 300)).rules
+    rules = (rules * (1000 // len(rules) + 1))[:1000]
+    seconds, _ = timed(lambda: Tagger(rules, "line").tag(notes.tables, notes.initial))
+    n_tokens = sum(map(len, notes.tables))
+    print(f"tagging: {len(rules)} rules, {n_tokens} tokens in {seconds:.2f} s, {n_tokens / seconds:,.0f} tokens a second")
+
+
+def ratio(notes: Notes, max_rules: int) -> None:
+    """NLTK's time over ours, for the same rules."""
+    ours, rules = learn(notes, named_templates("fntbl37"), max_rules)
+    print(f"ours: {len(rules)} rules in {ours:.2f} s", flush=True)
+    theirs, reference = timed(lambda: _nltk_rules(notes, max_rules))
+    print(f"nltk: {len(reference)} rules in {theirs:.2f} s")
+    if [(str(rule), rule.gain) for rule in rules] != reference:
+        sys.exit("the rules differ")
+    print("the rules and their gains are the same")
+    print(f"ratio {theirs / ours:.1f}")
+
+
+def _nltk_rules(notes: Notes, max_rules: int) -> list[tuple[str, int]]:
+    """NLTK's rules in our writing, and their scores."""
+    from nltk.tag import DefaultTagger, brill
+    from nltk.tag.brill_trainer import BrillTaggerTrainer
+    from nltk.tbl import Template as NltkTemplate
+
+    NltkTemplate.ALLTEMPLATES.clear()
+    sentences = [
+        list(zip(table.words[a:b], tags[a:b], strict=True))
+        for table, tags in zip(notes.tables, notes.gold, strict=True)
+        for a, b in pairwise(table.sentences.tolist())
+    ]
+    trainer = BrillTaggerTrainer(DefaultTagger("O"), brill.fntbl37(), deterministic=True)
+    tagger = trainer.train(sentences, max_rules=max_rules, min_score=2)
+    return [(_written(r), score) for r, score in zip(tagger.rules(), tagger.train_stats("rulescores"), strict=True)]
+
+
+def _written(rule: Any) -> str:
+    conditions = tuple(
+        (Atom(_TAG_COLUMN[feature.PROPERTY_NAME], feature.positions[0], feature.positions[-1]), value)
+        for feature, value in rule._conditions
+    )
+    return str(Rule(rule.original_tag, rule.replacement_tag, conditions))
+
+
+def memory(documents: Sequence[Document]) -> None:
+    """Learn from a million tokens (the notes, four times) with 300 templates."""
+    copies = [Document(f"{d.id}-{i}", d.text, d.spans) for i in range(4) for d in documents]
+    tables = FeatureSpace(FeatureSettings(language="es")).fit(copies)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
+    templates = (*named_templates("default"), *named_templates("fntbl37"), *named_templates("fntbl37"))[:300]
+    seconds, rules = learn(outside(tables), templates, 200)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
+    print(f"{sum(map(len, tables))} tokens, {len(templates)} templates, {len(rules)} rules: {seconds:.0f} s, ", end="")
+    print(f"peak {peak:.2f} GB, of which {before:.2f} GB for the notes and their features")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,426 @@
+"""Runs from outside: what comes out, what goes to quarantine, what is refused, what the reports tell."""
+
+import gzip
+import hashlib
+import importlib
+import json
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ensemble.batch import RunSettings, audit_run, deidentify, deidentify_files
+from ensemble.batch.commands import key_from, policy_from
+from ensemble.batch.detector import pieces
+from ensemble.batch.lock import locked
+from ensemble.batch.meter import duration
+from ensemble.batch.rows import FormSettings
+from ensemble.batch.settings import read_struck
+from ensemble.deidentification import Policy
+from features.errors import BundleError, CorpusError, SettingsError
+
+KEY = b"0123456789abcdef-key"
+
+
+@pytest.fixture
+def engines(monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    return importlib.import_module("batch_engines")
+
+
+@pytest.fixture
+def run(engines, tmp_path):
+    """Settings of a run over a few notes, to be changed by tests."""
+    write(tmp_path / "in.jsonl", [f"Patient Ann{i} Hill saw Dr. Ames on 03/12/2019." for i in range(9)])
+    bundle = engines.bundle(tmp_path / "bundle")
+    return RunSettings(tmp_path / "in.jsonl", tmp_path / "out.jsonl", bundle, Policy.named("tag"), load=engines.quick)
+
+
+def write(path, texts):
+    lines = [json.dumps({"id": f"{100 + i // 3}-0{i % 3 + 1}", "ward": i, "text": text}) for i, text in enumerate(texts)]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def texts(path):
+    return [json.loads(line)["text"] for line in path.read_text().splitlines()]
+
+
+def quarantine(run):
+    return [json.loads(line) for line in (run.reports / "quarantine.jsonl").read_text().splitlines()]
+
+
+def test_every_note_comes_out_in_order_with_its_phi_replaced(run):
+    summary = deidentify(run)
+    assert texts(run.target) == ["Patient [PATIENT] saw Dr. [DOCTOR] on [DATE]."] * 9
+    assert [json.loads(line)["ward"] for line in run.target.read_text().splitlines()] == list(range(9))
+    assert (summary["notes"], summary["quarantined"], summary["PHI by label"]["DOCTOR"]) == (9, 0, 9)
+    assert not run.work.exists()
+    assert {path.name for path in run.reports.iterdir()} == {
+        "audit.jsonl", "quarantine.jsonl", "review.tsv", "summary.html", "summary.json",
+    }  # fmt: skip
+
+
+def test_numbers_go_on_through_the_notes_of_a_patient(run):
+    deidentify(replace(run, policy=Policy.named("number")))
+    assert texts(run.target)[:4] == [
+        "Patient [PATIENT-1] saw Dr. [DOCTOR-1] on [DATE-1].",
+        "Patient [PATIENT-2] saw Dr. [DOCTOR-1] on [DATE-1].",
+        "Patient [PATIENT-3] saw Dr. [DOCTOR-1] on [DATE-1].",
+        "Patient [PATIENT-1] saw Dr. [DOCTOR-1] on [DATE-1].",
+    ]
+
+
+def test_a_note_that_fails_waits_or_cannot_be_read_goes_to_quarantine_and_the_others_come_out(run, engines):
+    write(run.source, ["Dr. Ames", "Dr. FAIL", "Dr. Hill", "Dr. WAIT", "Dr. Pell"])
+    with run.source.open("ab") as file:
+        file.write(b'{"id": "x", "text": "Dr. \xff secret"}\n{"id": "y", "text": "Dr. Last"}\n')
+    summary = deidentify(replace(run, load=engines.faulty, timeout=0.2))
+    assert texts(run.target) == ["Dr. [DOCTOR]"] * 4
+    assert (summary["notes"], summary["quarantined"]) == (7, 3)
+    assert quarantine(run) == [
+        {"id": "100-02", "place": "line 2", "reason": "ValueError in batch_engines.py line 53"},
+        {"id": "101-01", "place": "line 4", "reason": "it took longer than 0.2 seconds"},
+        {"id": "line 6", "place": "line 6", "reason": "not UTF-8 at byte 26 of the line"},
+    ]
+    told = b"".join(path.read_bytes() for path in run.reports.iterdir())
+    assert not any(word in told for word in (b"FAIL", b"WAIT", b"secret", b"quotes", b"Dr."))
+    assert audit_run(run.target).problems == ()
+
+
+def test_a_note_whose_output_cannot_be_checked_does_not_come_out(run, engines):
+    summary = deidentify(replace(run, load=engines.failing_second_pass))
+    assert run.target.read_text() == "" and summary["quarantined"] == 9
+    assert {problem["reason"].partition(" ")[0] for problem in quarantine(run)} == {"RuntimeError"}
+
+
+def test_time_is_limited_in_threads_too(engines, tmp_path):
+    from ensemble.batch.deadline import NoteTimeoutError, deadline
+
+    caught = []
+
+    def work():
+        try:
+            with deadline(0.05):
+                while True:
+                    sum(range(100))
+        except NoteTimeoutError:
+            caught.append(True)
+        with deadline(60):
+            caught.append(False)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join(20)
+    assert caught == [True, False]
+
+
+def test_a_note_that_the_encoding_cannot_express_goes_to_quarantine(run, engines, tmp_path):
+    """Swedish surrogates have no place in ASCII; what the output cannot hold is not replaced by question marks."""
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "1.txt").write_text("Dr. Ames")
+    run = replace(run, source=folder, target=tmp_path / "out", form_settings=FormSettings(encoding="ascii"))
+    from ensemble.batch.forms import open_form
+    from ensemble.batch.store import Store
+    from ensemble.batch.work import NoteResult
+
+    form = open_form(folder, tmp_path / "out", run.form_settings)
+    row = next(form.rows())
+    result = NoteResult("Dr. Ström", record={})
+    store = Store(tmp_path, None, form, b"0" * 32)
+    assert store._encoded([(row, result)]) == form.encode([])
+    assert result.problem == "the encoding ascii lacks a character of the new text"
+
+
+@pytest.mark.parametrize("form", ["text", "csv", "jsonl.gz", "parquet"])
+def test_every_form_comes_out_in_the_same_form_and_order(run, tmp_path, form):
+    notes = texts(run.source)
+    source, target = tmp_path / f"source.{form}", tmp_path / f"target.{form}"
+    if form == "text":
+        source.mkdir()
+        for i, text in enumerate(notes):
+            (source / f"{i}.txt").write_text(text)
+    elif form == "csv":
+        source.write_text("id,text\n" + "".join(f"{i},{text}\n" for i, text in enumerate(notes)))
+    elif form == "parquet":
+        pyarrow = pytest.importorskip("pyarrow")
+        from pyarrow import parquet
+
+        parquet.write_table(pyarrow.table({"id": [str(i) for i in range(9)], "text": notes}), source)
+    else:
+        source.write_bytes(gzip.compress(run.source.read_bytes()))
+    run = replace(run, source=source, target=target)
+    assert deidentify(run)["notes"] == 9
+    redacted = "Patient [PATIENT] saw Dr. [DOCTOR] on [DATE]."
+    if form == "text":
+        assert [path.read_text() for path in sorted(target.iterdir())] == [redacted] * 9
+    elif form == "csv":
+        assert target.read_text() == "id,text\n" + "".join(f"{i},{redacted}\n" for i in range(9))
+    elif form == "parquet":
+        assert parquet.read_table(target)["text"].to_pylist() == [redacted] * 9
+    else:
+        assert gzip.decompress(target.read_bytes()).count(b"[PATIENT]") == 9
+    assert audit_run(target).notes == 9 and not audit_run(target).problems
+
+
+def test_what_is_left_of_a_patient_is_counted_and_listed_without_context(run):
+    write(run.source, ["Patient Ann Hillard came.", "The wife of hillard, Mrs Hilard, called.", "Ann Hillard? Not 2."])
+    summary = deidentify(run)
+    assert summary["identifiers still in the output"] == {"PATIENT": 1}
+    review = [line.split("\t") for line in (run.reports / "review.tsv").read_text().splitlines()]
+    assert review[1:] == [["Hilard", "1", "1"], ["hillard", "0", "1"], ["Hillard", "1", "1"], ["Mrs", "1", "0"]] or (
+        sorted(review[1:]) == sorted([["Hilard", "1", "1"], ["Hillard", "1", "1"], ["Mrs", "1", "0"], ["hillard", "0", "1"]])
+    )
+
+
+def test_struck_words_are_removed_everywhere_on_the_next_run(run, tmp_path):
+    write(run.source, ["Seen with HILL-Smith and Hillary.", "Patient Ann Hill, of hill."])
+    (tmp_path / "strike.tsv").write_text("# word\tn\nHill\t1\t1\n")
+    struck = read_struck(tmp_path / "strike.tsv")
+    deidentify(replace(run, struck=struck))
+    assert texts(run.target) == ["Seen with [STRUCK]-Smith and Hillary.", "Patient [PATIENT], of [STRUCK]."]
+    (tmp_path / "strike.tsv").write_text("two words\n")
+    with pytest.raises(SettingsError, match="not one word"):
+        read_struck(tmp_path / "strike.tsv")
+    keep = replace(run, struck=struck, policy=Policy(default="keep"), target=tmp_path / "other.jsonl")
+    with pytest.raises(SettingsError, match="strike list would stay"):
+        deidentify(keep)
+
+
+def test_a_second_start_finds_the_run_finished_and_another_run_is_refused(run, tmp_path):
+    first = deidentify(run)
+    before = run.target.stat()
+    assert deidentify(run) == first
+    assert run.target.stat() == before and not run.work.exists()
+    with pytest.raises(SettingsError, match="already there"):
+        deidentify(replace(run, policy=Policy.named("mask")))
+    with pytest.raises(SettingsError, match="already there"):
+        deidentify(replace(run, policy=Policy.named("mask"), restart=True))
+    write(run.source, ["Dr. Other"])
+    with pytest.raises(SettingsError, match="another input"):
+        deidentify(run)
+    (tmp_path / "taken.jsonl").write_text("mine")
+    with pytest.raises(SettingsError, match="already there"):
+        deidentify(replace(run, target=tmp_path / "taken.jsonl"))
+    assert (tmp_path / "taken.jsonl").read_text() == "mine" and not (tmp_path / "taken.jsonl.partial").exists()
+
+
+def interrupted(run, monkeypatch, place="_check"):
+    """Start a run that is interrupted when all chunks are done and nothing is published."""
+
+    def stop(*arguments):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"ensemble.batch.runner.{place}", stop)
+        with pytest.raises(KeyboardInterrupt):
+            deidentify(run)
+    assert run.work.exists() and not run.target.exists()
+
+
+@pytest.mark.parametrize("place", ["_process", "_check", "write_reports", "_publish"])
+def test_an_interrupted_run_goes_on_to_the_same_result(run, monkeypatch, tmp_path, place):
+    undisturbed = replace(run, target=tmp_path / "undisturbed.jsonl", key=KEY)
+    run = replace(run, key=KEY)
+    deidentify(undisturbed)
+    interrupted(run, monkeypatch, place)
+    deidentify(run)
+    assert run.target.read_bytes() == undisturbed.target.read_bytes()
+    for name in ("audit.jsonl", "quarantine.jsonl", "review.tsv"):
+        assert (run.reports / name).read_bytes() == (undisturbed.reports / name).read_bytes()
+    assert not run.work.exists()
+
+
+def test_a_changed_input_bundle_policy_or_key_is_noticed_and_refused_unless_asked_for(run, monkeypatch):
+    interrupted(run, monkeypatch)
+    for change, what in (
+        ({"policy": Policy.named("mask")}, "policy"),
+        ({"key": KEY}, "key"),
+        ({"struck": frozenset({"ames"})}, "strike list"),
+        ({"second_pass": False}, "second pass"),
+    ):
+        with pytest.raises(SettingsError, match=f"begun with another {what}"):
+            deidentify(replace(run, **change))
+    (run.model / "manifest.json").write_text('{"trained": "again"}')
+    with pytest.raises(SettingsError, match="another bundle"):
+        deidentify(run)
+    (run.model / "manifest.json").write_text("{}")
+    write(run.source, ["Dr. Other"])
+    with pytest.raises(SettingsError, match="input"):
+        deidentify(run)
+    deidentify(replace(run, restart=True, policy=Policy.named("mask")))
+    assert texts(run.target) == ["Dr. *****"]
+
+
+def test_a_changed_code_is_noticed(run, monkeypatch):
+    interrupted(run, monkeypatch)
+    monkeypatch.setattr("ensemble.batch.settings.code_digest", lambda: "other")
+    with pytest.raises(SettingsError, match="another code"):
+        deidentify(run)
+
+
+def test_files_damaged_by_a_power_failure_are_made_again(run, monkeypatch):
+    interrupted(run, monkeypatch)
+    (data,) = run.work.rglob("*.data")
+    data.write_bytes(data.read_bytes()[:50])
+    assert deidentify(run)["this start"]["chunks done again"] == 1
+    assert len(texts(run.target)) == 9
+
+
+def test_an_output_that_does_not_read_as_written_is_not_published(run, monkeypatch):
+    def spoil(chunks, target):
+        target.write_bytes(b"".join(chunks).replace(b"saw", b"SAW"))
+
+    monkeypatch.setattr("ensemble.batch.json_lines.write_chunks", spoil)
+    with pytest.raises(CorpusError, match="does not read as it was written"):
+        deidentify(run)
+    assert not run.target.exists()
+
+
+def test_two_runs_at_once_on_one_output_are_refused(run):
+    with locked(run.work), pytest.raises(SettingsError, match="another run"):
+        deidentify(run)
+    assert run.work.exists()
+    deidentify(run)
+
+
+def test_a_bundle_that_is_missing_leaves_no_trace(run, tmp_path):
+    with pytest.raises(BundleError):
+        deidentify(replace(run, model=tmp_path / "none"))
+    with pytest.raises(CorpusError):
+        deidentify(replace(run, source=tmp_path / "none"))
+    assert not run.work.exists()
+
+
+def test_an_output_where_nothing_can_be_written_is_refused(run, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="Not a directory"):
+        deidentify(replace(run, target=tmp_path / "file" / "out.jsonl"))
+
+
+def test_an_output_in_the_input_is_refused(run, tmp_path):
+    with pytest.raises(SettingsError, match="neither the input"):
+        replace(run, target=run.source)
+    with pytest.raises(SettingsError, match="neither the input"):
+        replace(run, source=tmp_path, target=tmp_path / "out")
+
+
+@pytest.fixture
+def audited(run):
+    run = replace(run, key=KEY)
+    deidentify(run)
+    return run
+
+
+def test_the_audit_log_names_each_note_with_checksums_and_counts_and_holds_no_text(audited):
+    lines = [json.loads(line) for line in (audited.reports / "audit.jsonl").read_text().splitlines()]
+    assert lines[1]["id"] == "100-01" and lines[1]["counts"] == {"DATE": 1, "DOCTOR": 1, "PATIENT": 1}
+    assert lines[1]["output"] == hashlib.sha256(texts(audited.target)[0].encode()).hexdigest()
+    assert lines[1]["input"] != hashlib.sha256(texts(audited.source)[0].encode()).hexdigest()
+    assert lines[1]["lowest"] == 0.9 and lines[0]["run"]["policy"] == audited.policy.digest
+    log = (audited.reports / "audit.jsonl").read_text()
+    assert not any(word in log for word in ("Ames", "Hill", "saw", "03/12"))
+
+
+@pytest.mark.parametrize("line", range(11))
+def test_a_removed_or_changed_line_of_the_audit_log_is_found(audited, line, tmp_path):
+    log = audited.reports / "audit.jsonl"
+    lines = log.read_text().splitlines(keepends=True)
+    assert len(lines) == 11 and audit_run(audited.target).problems == ()
+    log.write_text("".join(lines[:line] + lines[line + 1 :]))
+    assert audit_run(audited.target).problems
+    log.write_text("".join([*lines[:line], lines[line].replace("1", "2", 1), *lines[line + 1 :]]))
+    assert audit_run(audited.target).problems
+    log.write_text("".join([*lines[:line], lines[line].replace(", ", ",  ", 1), *lines[line + 1 :]]))
+    assert audit_run(audited.target).problems
+    log.write_text("".join(lines[: line + 1]))
+    assert bool(audit_run(audited.target).problems) == (line < 10)
+
+
+def test_a_changed_output_is_found_by_the_audit(audited):
+    audited.target.write_text(audited.target.read_text().replace("saw", "SAW", 1))
+    assert "the output of 100-01" in audit_run(audited.target).problems[0]
+    audited.target.write_text("")
+    assert audit_run(audited.target).problems
+
+
+def test_the_seal_tells_a_log_that_was_made_anew(audited, tmp_path):
+    (tmp_path / "key").write_bytes(KEY)
+    (tmp_path / "other").write_bytes(b"another key of enough bytes")
+    assert audit_run(audited.target, key_file=tmp_path / "key").sealed
+    report = audit_run(audited.target, key_file=tmp_path / "other")
+    assert not report.sealed and "seal" in report.problems[0]
+    assert audit_run(audited.target) == replace(audit_run(audited.target, key_file=tmp_path / "key"), sealed=False)
+
+
+def test_ids_can_be_hidden_in_the_reports(run, tmp_path, engines):
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "anna-hill.txt").write_text("Dr. Ames")
+    (folder / "tom-pell.txt").write_text("FAIL")
+    run = replace(run, source=folder, target=tmp_path / "out", key=KEY, hide_ids=True, load=engines.faulty)
+    deidentify(run)
+    told = b"".join(path.read_bytes() for path in run.reports.iterdir())
+    assert b"anna" not in told and b"pell" not in told
+    with pytest.raises(SettingsError, match="key"):
+        replace(run, key=None)
+
+
+def test_a_note_of_twenty_megabytes_comes_out(run):
+    note = "Patient Ann Hill saw Dr. Ames on 03/12/2019. " * 450_000
+    write(run.source, ["Dr. Ames", note])
+    assert deidentify(replace(run, second_pass=False))["quarantined"] == 0
+    assert texts(run.target)[1] == "Patient [PATIENT] saw Dr. [DOCTOR] on [DATE]. " * 450_000
+
+
+@pytest.mark.parametrize("text", ["", "x", "a b\n\nc", "word " * 20, "x" * 95, "line\n" * 30])
+def test_pieces_of_a_long_note_are_the_note(text):
+    found = pieces(text, 40)
+    assert "".join(text[start:end] for start, end in found) == text
+    assert all(end - start <= 40 for start, end in found) and len(found) >= 1
+
+
+def test_strategies_policies_and_keys_are_taken_from_the_command_line(tmp_path, monkeypatch, run, engines):
+    assert policy_from("mask", ["DATE=keep"]).strategy("DATE", "DATE") == "keep"
+    (tmp_path / "own.toml").write_text('default = "remove"\n')
+    assert policy_from(str(tmp_path / "own.toml")).default == "remove"
+    with pytest.raises(SettingsError, match="LABEL=STRATEGY"):
+        policy_from("mask", ["DATE"])
+    with pytest.raises(SettingsError, match="no policy is named"):
+        policy_from("no-such")
+    monkeypatch.setenv("PHISTACK_KEY", KEY.decode())
+    assert key_from(None) == KEY
+    monkeypatch.delenv("PHISTACK_KEY")
+    assert key_from(None) is None
+    deidentify_files(run.source, run.target, run.model, policy="tag", strategies=["DATE=remove"], load=engines.quick)
+    assert texts(run.target)[0] == "Patient [PATIENT] saw Dr. [DOCTOR] on ."
+
+
+def test_progress_is_plain_lines_with_rate_where_there_is_no_terminal(run, capsys):
+    deidentify(run)
+    assert "de-identifying: 100%, 9 notes, " in capsys.readouterr().err
+    assert [duration(s) for s in (45, 720, 12_000, 360_000)] == ["45 s", "12 min", "3 h 20 min", "4 days 4 h"]
+
+
+def test_an_empty_input_gives_an_empty_output(run):
+    run.source.write_text("")
+    assert deidentify(run)["notes"] == 0
+    assert run.target.read_text() == "" and audit_run(run.target).problems == ()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["text", "jsonl"])
+def test_a_hundred_thousand_empty_notes(run, tmp_path, form):
+    if form == "text":
+        run = replace(run, source=tmp_path / "notes", target=tmp_path / "out")
+        for i in range(100_000):
+            (run.source / f"{i // 1000}").mkdir(parents=True, exist_ok=True)
+            (run.source / f"{i // 1000}" / f"{i}.txt").touch()
+    else:
+        run.source.write_text("".join(f'{{"id": {i}, "text": ""}}\n' for i in range(100_000)))
+    assert deidentify(run)["notes"] == 100_000
+    if form == "text":
+        assert sum(path.is_file() and path.stat().st_size == 0 for path in run.target.rglob("*.txt")) == 100_000
+    else:
+        assert run.target.read_bytes() == run.source.read_bytes()

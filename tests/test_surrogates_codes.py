@@ -1,0 +1,273 @@
+"""Surrogates of numbers, codes, addresses, places, institutions, ages and professions."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from stdnum import iban, luhn
+from stdnum.de import idnr
+from stdnum.es import nif
+from stdnum.nl import bsn
+from stdnum.se import personnummer
+
+from ensemble.deidentification.context import Context
+from ensemble.deidentification.keyed import Keyed
+from ensemble.deidentification.letters import fold, parts
+from ensemble.deidentification.memory import PatientMemory
+from ensemble.deidentification.places import _states, _table
+from ensemble.deidentification.policy import PolicyOptions
+from ensemble.deidentification.surrogates import LANGUAGES, surrogate
+
+KEY = b"a key of the tests, not a secret"
+languages = st.sampled_from(LANGUAGES)
+
+
+def context(language="en", *, group="p", key=KEY, identifiers=()):
+    memory = PatientMemory()
+    memory.identifiers.update(identifiers)
+    return Context(Keyed(key, group), language, PolicyOptions(), memory)
+
+
+def make(kind, mention, language="en", **more):
+    return surrogate(kind, mention, context(language, **more))
+
+
+def pattern(code):
+    return re.sub("[a-z]", "a", re.sub("[A-Z]", "A", re.sub("[0-9]", "0", code)))
+
+
+@given(st.from_regex(r"[A-Z]{0,3}[- ]?[0-9]{3,9}([/-][0-9a-z]{1,4})?", fullmatch=True), languages)
+def test_codes_keep_their_pattern_and_never_stay(code, language):
+    new = make("ID", code, language)
+    assert pattern(new) == pattern(code) and new != code
+
+
+@given(st.from_regex(r"[0-9]{8}", fullmatch=True))
+def test_the_same_code_has_the_same_surrogate_however_it_is_written(code):
+    spaced = f"{code[:3]}-{code[3:]}"
+    assert make("ID", spaced).replace("-", "") == make("ID", code)
+    others = [make("ID", code, group="q"), make("ID", code, key=b"another key of the tests")]
+    assert make("ID", code) not in others
+
+
+@given(st.text(min_size=1, max_size=10), languages, st.sampled_from(("ID", "PHONE", "ROOM", "ZIP", "URL", "STREET")))
+def test_any_text_gets_a_surrogate_that_differs_or_none(text, language, kind):
+    new = make(kind, text, language)
+    assert new is None or fold(new) != fold(text)
+
+
+@pytest.mark.parametrize(
+    ("language", "code", "is_valid"),
+    [
+        ("es", "12345678Z", nif.is_valid),
+        ("es", "12345678-z", lambda code: nif.is_valid(code.upper())),
+        ("es", "X1234567L", nif.is_valid),
+        ("nl", "111222333", bsn.is_valid),
+        ("nl", "1112.22.333", bsn.is_valid),
+        ("sv", "880320-0016", personnummer.is_valid),
+        ("de", "36574261809", idnr.is_valid),
+        ("en", "4111 1111 1111 1111", luhn.is_valid),
+        ("en", "GB82 WEST 1234 5698 7654 32", lambda code: iban.is_valid(code, check_country=False)),
+        ("es", "ES91 2100 0418 4502 0005 1332", lambda code: iban.is_valid(code, check_country=False)),
+    ],
+)
+def test_check_digits_are_valid_where_they_were(language, code, is_valid):
+    assert is_valid(code)
+    for group in "abcdefgh":
+        new = make("ID", code, language, group=group)
+        assert new != code and is_valid(new)
+        assert re.sub(r"\w", "x", new) == re.sub(r"\w", "x", code)
+
+
+@given(st.from_regex(r"\([2-9][0-9]{2}\) [2-9][0-9]{2}-[0-9]{4}( ext\. [0-9]{2,4})?", fullmatch=True))
+def test_telephone_numbers_keep_their_form(number):
+    new = make("PHONE", number)
+    assert pattern(new) == pattern(number) and new != number
+
+
+@pytest.mark.parametrize(
+    ("language", "number", "start"),
+    [("es", "+34 612 345 678", "+34 6"), ("es", "912 345 678", "9"), ("nl", "06-12345678", "06"), ("sv", "070-123 45 67", "07")],
+)
+def test_country_codes_and_the_kind_of_number_stay(language, number, start):
+    new = make("PHONE", number, language)
+    assert new.startswith(start) and new != number
+
+
+@pytest.mark.parametrize("number", ["12", "call Ann at 555-0100", "none"])
+def test_what_is_no_telephone_number_has_no_surrogate(number):
+    assert make("PHONE", number) is None
+
+
+@pytest.mark.parametrize(
+    ("address", "form"),
+    [
+        ("http://www.stmary.org/staff/a.lee", r"http://www\.example\.(com|org|net)/[a-z]{5}/[a-z]\.[a-z]{3}"),
+        ("stmary.org", r"example\.(com|org|net)"),
+        ("10.1.2.3", r"(192\.0\.2|198\.51\.100|203\.0\.113)\.\d+"),
+        ("fe80::1", r"2001:db8::[0-9a-f]+"),
+        ("00:1b:44:11:3a:b7", r"([0-9a-f]{2}:){5}[0-9a-f]{2}"),
+    ],
+)
+def test_addresses_of_the_internet_are_reserved_ones(address, form):
+    new = make("URL", address)
+    assert re.fullmatch(form, new) and new != address
+
+
+@pytest.mark.parametrize(
+    ("language", "street", "form"),
+    [
+        ("en", "123 N. Main St, Apt 4B", r"\d{3} N\. [A-Z]\w+ St, Apt \d[A-Z]"),
+        ("en", "12 Martin Luther King Blvd", r"\d\d [A-Z]\w+ Blvd"),
+        ("es", "C/ Fray Luis de León, 20 7D", r"C/ [A-ZÁ]\w+, \d\d \d[A-Z]"),
+        ("es", "Avda. Gaspar Aguilar, 90", r"Avda\. [A-ZÁ]\w+, \d\d"),
+        ("nl", "Kerkstraat 12", r"[A-Z]\w+straat \d\d"),
+        ("sv", "Storgatan 5B", r"[A-ZÅÄÖ]\w+gatan \d[A-Z]"),
+        ("de", "Goethestraße 5", r"[A-ZÄÖÜ]\w+straße \d"),
+        ("de", "Hauptstr. 17a", r"[A-ZÄÖÜ]\w+str\. \d\d[a-z]"),
+    ],
+)
+def test_streets_keep_their_kind(language, street, form):
+    new = make("STREET", street, language)
+    assert re.fullmatch(form, new) and new != street
+
+
+@pytest.mark.parametrize(("language", "street"), [("en", "12 North Street"), ("es", "Calle 25"), ("en", "12345")])
+def test_a_street_without_a_name_has_no_surrogate(language, street):
+    assert make("STREET", street, language) is None
+
+
+def states():
+    return [(language, state) for language in LANGUAGES for state in _states(language)]
+
+
+@pytest.mark.parametrize(("language", "state"), states(), ids=lambda value: getattr(value, "name", value))
+def test_places_are_exchanged_within_their_region(language, state):
+    region = [other for other in _states(language) if other.region == state.region]
+    new = make("STATE", state.name, language)
+    assert new != state.name and (new is None or new in [other.name for other in region])
+    if state.abbreviation:
+        assert make("STATE", state.abbreviation, language) in [other.abbreviation for other in region]
+    for city in state.cities:
+        new = make("CITY", city, language)
+        assert new != city and not parts(new) & parts(city)
+        regions = {other.region for other in _states(language) if new in other.cities}
+        same_name = {other.region for other in _states(language) if city in other.cities}
+        assert regions & same_name
+
+
+@given(languages, st.data())
+def test_countries_stay_on_their_continent(language, data):
+    from babel import Locale
+
+    continents = [codes.split() for codes in _table("countries")["continents"].values()]
+    names = Locale.parse(language).territories
+    codes = data.draw(st.sampled_from(continents))
+    code = data.draw(st.sampled_from(codes))
+    new = make("COUNTRY", names[code], language)
+    assert new != names[code]
+    assert new is None or new in [names[other] for other in codes]
+
+
+@pytest.mark.parametrize(
+    ("language", "name"), [("en", "USA"), ("es", "EE.UU."), ("es", "República Argentina"), ("nl", "Holland"), ("en", "ENGLAND")]
+)
+def test_other_names_of_countries_are_known(language, name):
+    assert make("COUNTRY", name, language)
+
+
+@pytest.mark.parametrize(
+    ("language", "code", "kept"), [("en", "02114-1234", 1), ("es", "28036", 2), ("nl", "1012 AB", 1), ("sv", "114 55", 1), ("de", "10115", 1)]
+)
+def test_postcodes_keep_their_region_and_form(language, code, kept):
+    new = make("ZIP", code, language)
+    assert new[:kept] == code[:kept] and pattern(new) == pattern(code) and new != code
+
+
+@pytest.mark.parametrize(
+    ("language", "address"),
+    [("es", "C/ Mayor Nueva 3, 28001, Madrid"), ("nl", "Kerkstraat 12, 1012 AB, Amsterdam"), ("de", "Lindenweg 5, 10115, Ulm")],
+)
+def test_addresses_are_exchanged_part_by_part(language, address):
+    new = make("ADDRESS", address, language)
+    assert new.count(",") == 2
+    assert all(a != b for a, b in zip(address.split(","), new.split(","), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("kind", "language", "mention"),
+    [
+        ("HOSPITAL", "en", "Mercy General Hospital"),
+        ("HOSPITAL", "en", "MERCY"),
+        ("HOSPITAL", "en", "MGH"),
+        ("HOSPITAL", "es", "Hospital Infanta Sofía"),
+        ("HOSPITAL", "sv", "Karolinska sjukhuset"),
+        ("ORGANIZATION", "de", "Siemens"),
+        ("DEPARTMENT", "nl", "Afdeling Cardiologie"),
+        ("DEPARTMENT", "en", "CCU"),
+    ],
+)
+def test_institutions_come_from_lists(kind, language, mention):
+    new = make(kind, mention, language)
+    assert new and fold(new) != fold(mention) and new.isupper() == mention.isupper()
+
+
+def test_a_clinic_stays_a_clinic():
+    assert make("HOSPITAL", "Lahey Clinic").endswith("Clinic")
+    assert make("HOSPITAL", "Centro de Salud Las Calesas", "es").startswith("Centro de Salud")
+
+
+@pytest.mark.parametrize(("room", "form"), [("room 12B", r"room \d\d[A-Z]"), ("7", r"\d"), ("West wing", None), ("bed 3, ward 12", r"bed \d, ward \d\d")])
+def test_rooms_get_other_numbers(room, form):
+    new = make("ROOM", room)
+    assert new is None if form is None else re.fullmatch(form, new) and new != room
+
+
+@given(st.integers(1, 120), languages)
+def test_ages_differ_by_a_few_years_and_are_capped(age, language):
+    new = make("AGE", str(age), language)
+    assert new != str(age)
+    assert new == "90+" if age > 91 else new == "90+" or 1 <= abs(int(new) - age) <= 2
+
+
+@pytest.mark.parametrize(
+    ("language", "mention"), [("en", "three weeks"), ("es", "tres años"), ("de", "45-jährige"), ("sv", "45 år"), ("nl", "45 jarige")]
+)
+def test_ages_in_words_and_with_units(language, mention):
+    new = make("AGE", mention, language)
+    assert new and new != mention and parts(new) & parts(mention)
+
+
+@pytest.mark.parametrize(
+    ("language", "profession", "group"),
+    [
+        ("en", "retired schoolteacher", "education worker"),
+        ("en", "nurses", "health worker"),
+        ("es", "pescador", "trabajo manual"),
+        ("de", "Grundschullehrerin", "Beruf im Bildungswesen"),
+        ("nl", "huisarts", "werk in de zorg"),
+        ("sv", "snickare", "praktiskt arbete"),
+        ("en", "astronaut", None),
+        ("en", "nurse and teacher", None),
+    ],
+)
+def test_professions_are_generalised(language, profession, group):
+    new = make("PROFESSION", profession, language)
+    assert new is None if group is None else fold(new) == fold(group)
+
+
+@pytest.mark.parametrize("kind", ["OTHER", "SEX", "RELATIVE", "NO SUCH KIND"])
+def test_kinds_without_surrogates_have_none(kind):
+    assert make(kind, "anything") is None
+
+
+def test_a_surrogate_that_is_another_identifier_of_the_note_is_made_again():
+    first = make("ID", "4711")
+    second = make("ID", "4711", identifiers={first})
+    assert second not in (None, first, "4711")
+
+
+def test_nothing_is_given_out_when_every_choice_is_taken():
+    every = {str(n) for n in range(10)}
+    assert make("ID", "5", identifiers=every) is None
