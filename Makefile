@@ -40,7 +40,7 @@ format: $(INSTALLED)
 	@$(PYTHON) -m ruff format .
 
 meddocan: $(INSTALLED)
-	@$(PYTHON) benchmarks/meddocan.py --corpus $(CORPUS) --readme
+	@$(PYTHON) -m benchmarks.meddocan --corpus $(CORPUS) --readme
 
 clean:
 	rm -rf $(VENV) $(DEMO_OUTPUT) meddocan_output build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -110,7 +110,7 @@ def tagging(notes: Notes) -> None:
     rules = (rules * (1000 // len(rules) + 1))[:1000]
     seconds, _ = timed(lambda: Tagger(rules, "line").tag(notes.tables, notes.initial))
     n_tokens = sum(map(len, notes.tables))
-    print(f"tagging: {len(rules)} rules, {n_tokens} tokens in {seconds:.2f} s, {n_tokens / seconds:,.0f} tokens a second")
+    print(f"tagging: {len(rules)} rules, {n_tokens} tokens, {n_tokens / seconds:,.0f} tokens a second")
 
 
 def ratio(notes: Notes, max_rules: int) -> None:

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import random
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -27,7 +25,7 @@ from features.tags import OUTSIDE
 from submodels.base import Candidate
 from submodels.blstm_batches import Encoder, Note
 from submodels.blstm_inference import emissions_of
-from submodels.blstm_training import TrainingPlan, train
+from submodels.blstm_training import TrainingPlan, network_class, split_by_group, train
 from submodels.blstm_weights import NetworkSizes, Weights, load_weights, save_weights
 from submodels.chain import Chain, line_bounds, propose
 
@@ -94,20 +92,20 @@ class BlstmSubmodel:
         self,
         *,
         columns: Sequence[str] = DEFAULT_COLUMNS,
-        window: int = 64,
+        window: int = 32,
         word_size: int = 128,
         character_size: int = 16,
         kernels: Sequence[int] = (2, 3, 4, 5),
         channels: int = 16,
         feature_size: int = 4,
         lstm_size: int = 128,
-        dropout: float = 0.5,
+        dropout: float = 0.3,
         word_dropout: float = 0.05,
         value_dropout: float = 0.02,
         epochs: int = 10,
         batch_tokens: int = 1024,
-        least_steps: int = 400,
-        learning_rate: float = 0.004,
+        least_steps: int = 240,
+        learning_rate: float = 0.008,
         clip: float = 10.0,
         average: float = 0.99,
         held_out: float = 0.1,
@@ -153,16 +151,15 @@ class BlstmSubmodel:
         :raises SettingsError: if a setting is out of its range.
         """
         self._check_settings()
-        learned, held_out = _split(tables, self.held_out, seed)
+        learned, held_out = split_by_group(tables, self.held_out, seed)
         if not learned:
             raise TrainingError(f"the BLSTM-CNN-CRF needs PHI to learn from, and none of {len(tables)} notes has any")
         self.tags_ = tuple(sorted({OUTSIDE}.union(*(table.tags() for table in learned))))
         self.encoder_ = Encoder.of(learned, self._columns_of(learned[0].space))
         spellings: dict[str, int] = {}
         notes = [self.encoder_.encode(table, spellings, self.tags_) for table in learned]
-        network_class = _network_class(self.threads)
         self.weights_ = train(
-            network_class(self._sizes(), dropout=self.dropout, seed=seed),
+            network_class(self.threads)(self._sizes(), dropout=self.dropout, seed=seed),
             notes,
             self.encoder_.spell(spellings),
             self._plan(notes),
@@ -281,36 +278,3 @@ class BlstmSubmodel:
         spellings: dict[str, int] = {}
         notes = [self.encoder_.encode(table, spellings) for table in tables]
         return emissions_of(weights, notes, self.encoder_.spell(spellings), self.window)
-
-
-def _split(tables: Sequence[FeatureTable], share: float, seed: int) -> tuple[list[FeatureTable], list[FeatureTable]]:
-    """The notes to learn from, and those of the groups that are held out.
-
-    No group is held out where only one has PHI; nothing is learned from where none has.
-    """
-    tagged = sorted({table.document.group for table in tables if any(tag != OUTSIDE for tag in table.tags())})
-    groups = sorted({table.document.group for table in tables})
-    n_held_out = max(1, round(share * len(groups))) if share else 0
-    kept = random.Random(seed).choice(tagged) if tagged else None
-    others = [group for group in groups if group != kept]
-    held_out = set(random.Random(seed + 1).sample(others, min(n_held_out, len(others)))) if len(tagged) > 1 else set()
-    learned = [table for table in tables if table.document.group not in held_out] if tagged else []
-    return learned, [table for table in tables if table.document.group in held_out]
-
-
-def _network_class(threads: int) -> Any:
-    """Import Keras, which takes seconds, with a TensorFlow that is quiet and keeps to its threads."""
-    os.environ.setdefault("KERAS_BACKEND", "tensorflow")
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    # With it, TensorFlow says on standard error what it does to floating-point sums.
-    os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
-    import tensorflow as tf
-
-    try:
-        tf.config.threading.set_intra_op_parallelism_threads(threads)
-        tf.config.threading.set_inter_op_parallelism_threads(1)
-    except RuntimeError:
-        _LOG.debug("blstm: TensorFlow runs already, with the threads it was given before")
-    from submodels.network import TaggingNetwork
-
-    return TaggingNetwork

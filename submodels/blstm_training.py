@@ -11,6 +11,8 @@ costs next to nothing.
 from __future__ import annotations
 
 import logging
+import os
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,13 +20,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from features.table import FeatureTable
+from features.tags import OUTSIDE
 from submodels.blstm_batches import UNKNOWN, Batch, Note, Row, batch_of, batches_of, rows_of, with_characters
 from submodels.blstm_weights import Weights
 
 if TYPE_CHECKING:
     from submodels.network import TaggingNetwork
 
-__all__ = ["TrainingPlan", "train"]
+__all__ = ["TrainingPlan", "network_class", "split_by_group", "train"]
 
 _LOG = logging.getLogger("phistack")
 _WARM_UP = 0.1
@@ -76,15 +80,17 @@ def train(
     :param unknown_values: the value id of each column that stands for the unknown, of shape `(n_columns,)`.
     :returns: the averaged weights that were judged best, or else the last ones.
     """
-    random = np.random.default_rng(seed)
+    generator = np.random.default_rng(seed)
     rows = rows_of(notes, window=plan.window)
     optimiser = _Optimiser(network, plan, len(batches_of(rows, tokens=plan.batch_tokens)) * plan.passes * plan.rounds)
     best, best_figure, best_round = optimiser.averaged(), -1.0, 0
     for number in range(1, plan.rounds + 1):
         losses = [
-            optimiser.step(with_characters(_noised(batch_of(batch, notes), plan, unknown_values, random), characters))
+            optimiser.step(
+                with_characters(_noised(batch_of(batch, notes), plan, unknown_values, generator), characters)
+            )
             for _ in range(plan.passes)
-            for batch in _shuffled(rows, plan.batch_tokens, random)
+            for batch in _shuffled(rows, plan.batch_tokens, generator)
         ]
         weights = optimiser.averaged()
         figure = judge(weights) if judge else 0.0
@@ -160,18 +166,58 @@ class _Optimiser:
         return compiled
 
 
-def _shuffled(rows: Sequence[Row], tokens: int, random: np.random.Generator) -> list[list[Row]]:
+def _shuffled(rows: Sequence[Row], tokens: int, generator: np.random.Generator) -> list[list[Row]]:
     """Batches in random order, of rows that are together by chance among those of the same length."""
-    batches = batches_of([rows[i] for i in random.permutation(len(rows))], tokens=tokens)
-    return [batches[i] for i in random.permutation(len(batches))]
+    batches = batches_of([rows[i] for i in generator.permutation(len(rows))], tokens=tokens)
+    return [batches[i] for i in generator.permutation(len(batches))]
 
 
-def _noised(batch: Batch, plan: TrainingPlan, unknown_values: NDArray[np.int32], random: np.random.Generator) -> Batch:
+def _noised(
+    batch: Batch, plan: TrainingPlan, unknown_values: NDArray[np.int32], generator: np.random.Generator
+) -> Batch:
     """The batch with some words and feature values made unknown, as they may be in other notes."""
     words, features = batch["words"], batch["features"]
-    forgotten = (random.random(words.shape) < plan.word_dropout) & (words > 0)
-    lost = random.random(features.shape, dtype=np.float32) < plan.value_dropout
+    forgotten = (generator.random(words.shape) < plan.word_dropout) & (words > 0)
+    lost = generator.random(features.shape, dtype=np.float32) < plan.value_dropout
     return batch | {
         "words": np.where(forgotten, np.int32(UNKNOWN), words),
         "features": np.where(lost, unknown_values, features),
     }
+
+
+def split_by_group(
+    tables: Sequence[FeatureTable], share: float, seed: int
+) -> tuple[list[FeatureTable], list[FeatureTable]]:
+    """The notes to learn from, and those of the groups that are held out.
+
+    :param share: of the groups to hold out, at least one; none where only one group has PHI, or where it is 0.
+    :returns: two lists; both are empty where no note has PHI.
+    """
+    tagged = sorted({table.document.group for table in tables if any(tag != OUTSIDE for tag in table.tags())})
+    groups = sorted({table.document.group for table in tables})
+    n_held_out = max(1, round(share * len(groups))) if share else 0
+    kept = random.Random(seed).choice(tagged) if tagged else None
+    others = [group for group in groups if group != kept]
+    held_out = set(random.Random(seed + 1).sample(others, min(n_held_out, len(others)))) if len(tagged) > 1 else set()
+    if not tagged:
+        return [], []
+    learned = [table for table in tables if table.document.group not in held_out]
+    return learned, [table for table in tables if table.document.group in held_out]
+
+
+def network_class(threads: int) -> Any:
+    """Import Keras, which takes seconds, with a TensorFlow that is quiet and keeps to its threads."""
+    os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    # With it, TensorFlow says on standard error what it does to floating-point sums.
+    os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
+    import tensorflow as tf
+
+    try:
+        tf.config.threading.set_intra_op_parallelism_threads(threads)
+        tf.config.threading.set_inter_op_parallelism_threads(1)
+    except RuntimeError:
+        _LOG.debug("blstm: TensorFlow runs already, with the threads it was given before")
+    from submodels.network import TaggingNetwork
+
+    return TaggingNetwork

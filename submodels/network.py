@@ -103,6 +103,7 @@ def _lstm(inputs: Any, kernel: Any, bias: Any) -> Any:
 
 
 def fused_lstm(inputs: Any, kernel: Any, bias: Any) -> Any:
+    """TensorFlow's kernel for a whole sequence, with its own gradient."""
     import tensorflow as tf
 
     units = kernel.shape[1] // 4

@@ -106,6 +106,25 @@ def test_all_three_lstms_agree_also_in_their_gradient():
         assert np.allclose(ours, expected, atol=1e-5)
 
 
+def test_other_backends_than_tensorflow_compute_the_same(tables, monkeypatch):
+    import keras
+
+    from submodels.network import TaggingNetwork
+
+    spellings = {}
+    encoder = Encoder.of(tables, ["shape", "key"])
+    notes = [encoder.encode(table, spellings) for table in tables[:3]]
+    sizes = NetworkSizes(
+        len(encoder.words) + 2, len(encoder.characters) + 2, int(encoder.offsets[-1]), columns=2, tags=3, lstm=8
+    )
+    batch = with_characters(batch_of(rows_of(notes, window=16), notes), encoder.spell(spellings))
+    network = TaggingNetwork(sizes, dropout=0.0)
+    emissions, loss = np.asarray(network.emissions(batch)), float(network.loss(batch))
+    monkeypatch.setattr(keras.backend, "backend", lambda: "another")
+    assert np.allclose(network.emissions(batch), emissions, atol=1e-5)
+    assert float(network.loss(batch)) == pytest.approx(loss, rel=1e-5)
+
+
 def test_proposing_needs_no_tensorflow(fitted, tables, tmp_path):
     fitted.save(tmp_path)
     tables[0].space.save(tmp_path / "space")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stdnum import iban, luhn
 from stdnum.de import idnr
-from stdnum.es import nif
+from stdnum.es import ccc, nif
 from stdnum.nl import bsn
 from stdnum.se import personnummer
 
@@ -67,7 +67,8 @@ def test_any_text_gets_a_surrogate_that_differs_or_none(text, language, kind):
         ("nl", "1112.22.333", bsn.is_valid),
         ("sv", "880320-0016", personnummer.is_valid),
         ("de", "36574261809", idnr.is_valid),
-        ("en", "4111 1111 1111 1111", luhn.is_valid),
+        ("en", "4111 1111 1111 1111", lambda code: luhn.is_valid(code.replace(" ", ""))),
+        ("es", "1234-1234-16 1234567890", ccc.is_valid),
         ("en", "GB82 WEST 1234 5698 7654 32", lambda code: iban.is_valid(code, check_country=False)),
         ("es", "ES91 2100 0418 4502 0005 1332", lambda code: iban.is_valid(code, check_country=False)),
     ],
@@ -88,7 +89,12 @@ def test_telephone_numbers_keep_their_form(number):
 
 @pytest.mark.parametrize(
     ("language", "number", "start"),
-    [("es", "+34 612 345 678", "+34 6"), ("es", "912 345 678", "9"), ("nl", "06-12345678", "06"), ("sv", "070-123 45 67", "07")],
+    [
+        ("es", "+34 612 345 678", "+34 6"),
+        ("es", "912 345 678", "9"),
+        ("nl", "06-12345678", "06"),
+        ("sv", "070-123 45 67", "07"),
+    ],
 )
 def test_country_codes_and_the_kind_of_number_stay(language, number, start):
     new = make("PHONE", number, language)
@@ -171,14 +177,16 @@ def test_countries_stay_on_their_continent(language, data):
 
 
 @pytest.mark.parametrize(
-    ("language", "name"), [("en", "USA"), ("es", "EE.UU."), ("es", "República Argentina"), ("nl", "Holland"), ("en", "ENGLAND")]
+    ("language", "name"),
+    [("en", "USA"), ("es", "EE.UU."), ("es", "República Argentina"), ("nl", "Holland"), ("en", "ENGLAND")],
 )
 def test_other_names_of_countries_are_known(language, name):
     assert make("COUNTRY", name, language)
 
 
 @pytest.mark.parametrize(
-    ("language", "code", "kept"), [("en", "02114-1234", 1), ("es", "28036", 2), ("nl", "1012 AB", 1), ("sv", "114 55", 1), ("de", "10115", 1)]
+    ("language", "code", "kept"),
+    [("en", "02114-1234", 1), ("es", "28036", 2), ("nl", "1012 AB", 1), ("sv", "114 55", 1), ("de", "10115", 1)],
 )
 def test_postcodes_keep_their_region_and_form(language, code, kept):
     new = make("ZIP", code, language)
@@ -187,7 +195,11 @@ def test_postcodes_keep_their_region_and_form(language, code, kept):
 
 @pytest.mark.parametrize(
     ("language", "address"),
-    [("es", "C/ Mayor Nueva 3, 28001, Madrid"), ("nl", "Kerkstraat 12, 1012 AB, Amsterdam"), ("de", "Lindenweg 5, 10115, Ulm")],
+    [
+        ("es", "C/ Mayor Nueva 3, 28001, Madrid"),
+        ("nl", "Kerkstraat 12, 1012 AB, Amsterdam"),
+        ("de", "Lindenweg 5, 10115, Ulm"),
+    ],
 )
 def test_addresses_are_exchanged_part_by_part(language, address):
     new = make("ADDRESS", address, language)
@@ -218,7 +230,10 @@ def test_a_clinic_stays_a_clinic():
     assert make("HOSPITAL", "Centro de Salud Las Calesas", "es").startswith("Centro de Salud")
 
 
-@pytest.mark.parametrize(("room", "form"), [("room 12B", r"room \d\d[A-Z]"), ("7", r"\d"), ("West wing", None), ("bed 3, ward 12", r"bed \d, ward \d\d")])
+@pytest.mark.parametrize(
+    ("room", "form"),
+    [("room 12B", r"room \d\d[A-Z]"), ("7", r"\d"), ("West wing", None), ("bed 3, ward 12", r"bed \d, ward \d\d")],
+)
 def test_rooms_get_other_numbers(room, form):
     new = make("ROOM", room)
     assert new is None if form is None else re.fullmatch(form, new) and new != room
@@ -232,11 +247,12 @@ def test_ages_differ_by_a_few_years_and_are_capped(age, language):
 
 
 @pytest.mark.parametrize(
-    ("language", "mention"), [("en", "three weeks"), ("es", "tres años"), ("de", "45-jährige"), ("sv", "45 år"), ("nl", "45 jarige")]
+    ("language", "mention"),
+    [("en", "three weeks"), ("es", "tres años"), ("de", "45-jährige"), ("sv", "45 år"), ("nl", "45 jarige")],
 )
 def test_ages_in_words_and_with_units(language, mention):
     new = make("AGE", mention, language)
-    assert new and new != mention and parts(new) & parts(mention)
+    assert new and new != mention and new.split()[1:] == mention.split()[1:]
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,21 @@ from features.labels import LabelSet
 KEY = b"a key of the tests, not a secret"
 LANGUAGES = ("en", "es", "nl", "sv", "de")
 FULL = {
-    "en": ("{m}/{d}/{y}", "{mm}/{dd}/{y}", "{month} {d}, {y}", "{d} {mon} {y}", "{y}-{mm}-{dd}", "{weekday}, {month} {d}, {y}"),
-    "es": ("{d}/{m}/{y}", "{dd}-{mm}-{y}", "{d} de {month} de {y}", "{d} de {month} del {y}", "{weekday} {d} de {month} de {y}"),
+    "en": (
+        "{m}/{d}/{y}",
+        "{mm}/{dd}/{y}",
+        "{month} {d}, {y}",
+        "{d} {mon} {y}",
+        "{y}-{mm}-{dd}",
+        "{weekday}, {month} {d}, {y}",
+    ),
+    "es": (
+        "{d}/{m}/{y}",
+        "{dd}-{mm}-{y}",
+        "{d} de {month} de {y}",
+        "{d} de {month} del {y}",
+        "{weekday} {d} de {month} de {y}",
+    ),
     "nl": ("{d}-{m}-{y}", "{d} {month} {y}", "{d} {mon} {y}", "{weekday} {d} {month} {y}", "{dd}.{mm}.{y}"),
     "sv": ("{y}-{mm}-{dd}", "den {d} {month} {y}", "{d} {mon} {y}", "{d}/{m} {y}", "{y}{mm}{dd}"),
     "de": ("{d}.{m}.{y}", "{dd}.{mm}.{y}", "{d}. {month} {y}", "{weekday}, {d}. {month} {y}"),
@@ -129,7 +142,20 @@ def test_ways_of_writing(language, text, expected):
 
 
 @pytest.mark.parametrize(
-    "text", ["yesterday", "1980s", "13/13/2019", "31/02/2019", "2019-02-30", "3/5 and Smith", "99", "", "the", "1/2/3/4", "0/0/2019"]
+    "text",
+    [
+        "yesterday",
+        "1980s",
+        "13/13/2019",
+        "31/02/2019",
+        "2019-02-30",
+        "3/5 and Smith",
+        "99",
+        "",
+        "the",
+        "1/2/3/4",
+        "0/0/2019",
+    ],
 )
 def test_what_cannot_be_read_is_not_shifted(text):
     assert shifted(text, 40) is None

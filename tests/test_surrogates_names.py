@@ -108,7 +108,9 @@ def test_initials_fit_the_names_of_another_note():
     assert monogram == full[0] + full.split()[1][0]
 
 
-@pytest.mark.parametrize(("name", "misspelt"), [("Johnson", "Jonhson"), ("Rodriguez", "Rodrigeuz"), ("Williams", "Wiliams")])
+@pytest.mark.parametrize(
+    ("name", "misspelt"), [("Johnson", "Jonhson"), ("Rodriguez", "Rodrigeuz"), ("Williams", "Wiliams")]
+)
 def test_a_misspelling_has_the_surrogate_of_the_name(name, misspelt):
     right, wrong = replace([f"Ann {name}", f"Ann {misspelt}"])
     assert right == wrong

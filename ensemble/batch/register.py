@@ -74,6 +74,8 @@ class Register:
 
 
 def _place(joined: str, start: int, end: int, replaced: Sequence[tuple[int, int]]) -> str:
-    if any(begin <= start and end <= until for begin, until in replaced):
+    before = bisect_right(replaced, (start, end)) - 1
+    # Two replacements of equal begin: the first of them is empty.
+    if before >= 0 and end <= replaced[before][1] or before + 1 < len(replaced) and replaced[before + 1][0] == start:
         return "inside"
     return "short" if len(joined.replace(" ", "")) < _SHORT else "outside"

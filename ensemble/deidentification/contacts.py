@@ -18,7 +18,7 @@ from ensemble.deidentification.context import Context
 from ensemble.deidentification.letters import fold, in_case_of
 from ensemble.deidentification.name_tables import LOCALES
 from ensemble.deidentification.names import name_words, new_letter
-from ensemble.deidentification.patterns import compact, same_pattern
+from ensemble.deidentification.patterns import same_pattern
 
 __all__ = ["surrogate_email", "surrogate_phone", "surrogate_url", "surrogate_username"]
 
@@ -30,7 +30,7 @@ _HARDWARE = re.compile(r"(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}", re.IGNORECASE)
 _RUNS = re.compile(r"[^\W\d_]+")
 _DOMAINS = ("example.com", "example.org", "example.net")
 _BLOCKS = ("192.0.2", "198.51.100", "203.0.113")
-_PHONE = re.compile(r"[\d\s()+./\-–x#*,;:]*\d[\d\s()+./\-–x#*,;:]*", re.IGNORECASE)
+_PHONE = re.compile(r"p?[\d\s()+./\-–x#*,;:]*\d[\d\s()+./\-–x#*,;:]*", re.IGNORECASE)
 _PHONE_WORDS = re.compile(
     r"\b(?:ext|extension|extn|tel|telefono|teléfono|telefon|tfno|tlf|phone|fax|cell|mobile|movil|móvil|mob|int|anexo|"
     r"pager|beeper|durchwahl|toestel|and|or|y|en|och|und)\b\.?",
@@ -39,6 +39,7 @@ _PHONE_WORDS = re.compile(
 _TRIES = 40
 _LETTERS_OF_INITIALS = 3
 _MOST_INITIALS = 2
+_WITH_LONG_DISTANCE = 11
 
 
 def surrogate_email(mention: str, context: Context) -> str | None:
@@ -61,7 +62,7 @@ def surrogate_username(mention: str, context: Context) -> str | None:
     """Another user name: names by their surrogates, up to three letters as initials, all else by its pattern."""
     if not any(c.isalnum() for c in mention) or any(c.isspace() for c in mention.strip()):
         return None
-    known = name_words(context)
+    known = name_words(fold(mention), context)
     coded = same_pattern(mention, context, "user name")
     if coded is None or len(coded) != len(mention):
         return coded
@@ -133,7 +134,7 @@ def surrogate_phone(mention: str, context: Context) -> str | None:
     wanted = _is_valid(bare, context.language)
     new, attempted = None, context
     for _ in range(_TRIES):
-        coded = same_pattern(compact(bare), attempted, "phone") or ""
+        coded = same_pattern("".join(bare[place] for place in digits), attempted, "phone") or ""
         numbers = iter(coded)
         changed = {place: next(numbers) for place in digits}
         new = "".join(c if at in kept or at not in changed else changed[at] for at, c in enumerate(mention))
@@ -145,15 +146,21 @@ def surrogate_phone(mention: str, context: Context) -> str | None:
 
 def _prefix(bare: str, language: str) -> int:
     """How many leading digits say the country and the kind of number: +34 6, 06, 0."""
+    if language == "en" and len(_digits(bare)) == _WITH_LONG_DISTANCE and _digits(bare)[0] == "1":
+        return 1
     international = re.match(r"\s*\(?(?:\+|00)\s*", bare)
     country = str(_country_code(language))
-    digits = "".join(c for c in bare if c.isdigit())
+    digits = _digits(bare)
     start = 0
     if international:
         start = 2 if "+" not in international[0] else 0
         start += len(country) if digits[start:].startswith(country) else 2
     zeros = len(digits[start:]) - len(digits[start:].lstrip("0"))
     return min(start + zeros + (1 if len(digits) - start - zeros > 8 and language != "en" else 0), len(digits) - 2)
+
+
+def _digits(text: str) -> str:
+    return "".join(c for c in text if c.isdigit())
 
 
 def _country_code(language: str) -> int:

@@ -10,6 +10,7 @@ Overlapping spans are one stretch, so that nothing of any of them can remain.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -205,8 +206,10 @@ def verify(document: Document, result: Deidentified, spans: Iterable[Span] = ())
         position, position_in_output = span.end, replacement.end_in_output
     if document.text[position:] != result.text[position_in_output:]:
         raise _failure(document, position, "the text after the last replacement was changed")
+    starts = [replacement.span.start for replacement in result.replacements]
     for span in spans:
-        if not any(r.span.start <= span.start and span.end <= r.span.end for r in result.replacements):
+        place = bisect_right(starts, span.start) - 1
+        if place < 0 or span.end > result.replacements[place].span.end:
             raise _failure(document, span.start, "a span was not replaced")
 
 

@@ -75,7 +75,7 @@ def _valid(module: str, code: str, context: Context) -> str | None:
     attempted = context
     for _ in range(_TRIES):
         coded = same_pattern(code, attempted, module) or ""
-        for candidate in _candidates(module, code, coded, context):
+        for candidate in _candidates(module, code, coded, attempted):
             if _is_valid(module, candidate):
                 return candidate
         attempted = attempted.next()
@@ -87,6 +87,10 @@ def _candidates(module: str, code: str, coded: str, context: Context) -> list[st
         return [code[:2] + _iban_check(code[:2], coded[4:]) + coded[4:]]
     if module == "se.personnummer":
         coded = _born(code, context) + coded[len(code) - 4 :]
+    if module == "de.idnr":
+        coded = _exchanged(code, context)
+    if module == "es.ccc":
+        return [coded[:8] + _ccc_check(coded[:8], coded[10:]) + coded[10:]]
     keeps_first = code[0].isalpha()
     stem = (code[0] if keeps_first else coded[0]) + coded[1:-1]
     last = string.digits if code[-1].isdigit() else string.ascii_uppercase
@@ -97,6 +101,20 @@ def _iban_check(country: str, account: str) -> str:
     """The two check digits of ISO 13616, computed as ISO 7064 MOD 97-10."""
     rearranged = "".join(str(int(c, 36)) for c in f"{account}{country}00".upper())
     return f"{98 - int(rearranged) % 97:02d}"
+
+
+def _ccc_check(bank: str, account: str) -> str:
+    """The two check digits of a Spanish account number."""
+    from stdnum.es import ccc
+
+    return str(ccc.calc_check_digits(f"{bank}00{account}"))
+
+
+def _exchanged(code: str, context: Context) -> str:
+    """Digit for digit, always the same for the same one: a German tax number repeats exactly one of its digits."""
+    free = list(string.digits)
+    order = [free.pop(context.number(len(free), "digits", code, place)) for place in range(len(string.digits))]
+    return "".join(order[int(c)] for c in code)
 
 
 def _born(code: str, context: Context) -> str:

@@ -12,17 +12,16 @@ one note is made for each note anyway; a caller who holds several notes of a pat
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Set
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ensemble.deidentification.dates import four_digit_year, order_shown_by
 from ensemble.deidentification.letters import normalised
 from ensemble.deidentification.name_forms import NameForm, parse_name
-from ensemble.deidentification.name_tables import is_known_name
+from ensemble.deidentification.name_index import NameIndex, edits
 
 __all__ = ["PatientMemory", "edits"]
-
-_LONG_ENOUGH_FOR = ((8, 2), (5, 1))
 
 
 @dataclass
@@ -42,6 +41,8 @@ class PatientMemory:
     _roles: dict[str, Counter[str]] = field(default_factory=dict, repr=False)
     _people: Counter[tuple[str, ...]] = field(default_factory=Counter, repr=False)
     _order: dict[str, dict[str, int]] = field(default_factory=dict, repr=False)
+
+    _index: NameIndex | None = field(default=None, repr=False)
 
     _NAMED: ClassVar[frozenset[str]] = frozenset({"PERSON", "INITIALS"})
 
@@ -70,23 +71,17 @@ class PatientMemory:
 
     def _add_name(self, form: NameForm) -> None:
         self._people[form.words] += 1
-        if len(form.words) > 1:
-            for word, role in form.roles:
-                if role in ("first", "last"):
-                    self._roles.setdefault(word, Counter())[role] += 1
-        else:
-            for word in form.words:
-                self._roles.setdefault(word, Counter())
-
-    def companions(self, word: str) -> frozenset[str]:
-        """The folded words of every mention that has the word, or one of which it is a misspelling."""
-        meant = self.canonical(word)
-        return frozenset(other for person in self._people if meant in map(self.canonical, person) for other in person)
+        for word, role in form.roles:
+            if role in ("first", "last"):
+                roles = self._roles.setdefault(word, Counter())
+                if len(form.words) > 1:
+                    roles[role] += 1
+        self._index = None
 
     @property
-    def names(self) -> frozenset[str]:
+    def names(self) -> Set[str]:
         """Every folded word of a name."""
-        return frozenset(self._roles)
+        return self._roles.keys()
 
     def role(self, word: str) -> str | None:
         """`first` or `last`, as the word stands in longer names of the patient's notes; nothing if in none."""
@@ -96,53 +91,29 @@ class PatientMemory:
     def canonical(self, word: str) -> str:
         """The known name of which a folded word is a misspelling; the word itself if of none.
 
-        A misspelling is one edit away from a name of five letters or more, two from one of eight or more, and is not
-        itself a frequent name: Hansen and Jansen stay two persons. A word seen as often as the name is none either.
+        A misspelling is one edit away from a name of five letters or more, two from one of eight or more, begins with
+        the same letter and is not itself a frequent name: Hansen and Jansen stay two persons. Where more than 200
+        names begin with a letter nothing is linked, as most would be by chance.
         """
-        if is_known_name(word):
-            return word
-        allowed = next((n for letters, n in _LONG_ENOUGH_FOR if len(word) >= letters), 0)
-        if not allowed:
-            return word
-        near = [name for name in self._roles if name != word and edits(word, name, allowed) <= allowed]
-        better = [name for name in near if self._rank(name) > self._rank(word)]
-        return max(better, key=self._rank, default=word)
+        return self._indexed().canonical(word)
 
-    def _rank(self, name: str) -> tuple[bool, int, str]:
-        """Frequent names before others, then those seen in more mentions; the alphabet settles the rest."""
-        return is_known_name(name), sum(n for words, n in self._people.items() if name in words), name
+    def companions(self, word: str) -> Set[str]:
+        """The folded words of every mention that has the word, or one of which it is a misspelling."""
+        index = self._indexed()
+        return index.companions.get(index.canonical(word), frozenset())
 
     def identity(self, mention: str, kind: str, language: str) -> str:
         """Whom or what a mention names: a shorter form of a name is the only longer name that holds all its words."""
         form = parse_name(mention, language) if kind in self._NAMED else None
         if form is None or not form.words:
             return normalised(mention)
-        words = {self.canonical(word) for word in form.words}
-        known = {tuple(self.canonical(word) for word in person) for person in self._people}
-        longer = {person for person in known if words < set(person)}
-        longest = {person for person in longer if not any(set(person) < set(other) for other in longer)}
-        whom = longest.pop() if len({frozenset(person) for person in longest}) == 1 else tuple(words)
-        return " ".join(sorted(set(whom)))
+        return " ".join(sorted(self._indexed().fullest(form.words)))
+
+    def _indexed(self) -> NameIndex:
+        if self._index is None:
+            self._index = NameIndex(self._people)
+        return self._index
 
     def order(self, label: str, identity: str) -> int:
         """1 for the first identity asked for under a label, 2 for the second, and so on."""
         return self._order.setdefault(label, {}).setdefault(identity, len(self._order[label]) + 1)
-
-
-def edits(a: str, b: str, limit: int) -> int:
-    """Insertions, deletions, substitutions and swaps of neighbours between two words, or `limit` + 1 if more.
-
-    This is the restricted edit distance of Damerau (1964).
-    """
-    if abs(len(a) - len(b)) > limit:
-        return limit + 1
-    before, row = list(range(len(b) + 1)), list(range(len(b) + 1))
-    for i, c in enumerate(a, 1):
-        older, before, row = before, row, [i]
-        for j, d in enumerate(b, 1):
-            row.append(min(before[j] + 1, row[-1] + 1, before[j - 1] + (c != d)))
-            if i > 1 and j > 1 and c == b[j - 2] and d == a[i - 2]:
-                row[-1] = min(row[-1], older[j - 2] + 1)
-        if min(row) > limit:
-            return limit + 1
-    return min(row[-1], limit + 1)

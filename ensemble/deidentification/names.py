@@ -101,10 +101,10 @@ def surrogate_word(word: str, role: str, titled: str | None, context: Context) -
     return None
 
 
-def name_words(context: Context) -> dict[str, str]:
-    """Every known word of a name -> its folded surrogate, for e-mail addresses and user names that hold it."""
+def name_words(text: str, context: Context) -> dict[str, str]:
+    """Every known word of a name that is somewhere in a folded text -> its folded surrogate."""
     found: dict[str, str] = {}
-    for word in sorted(context.memory.names):
+    for word in sorted(name for name in context.memory.names if name in text):
         role = context.memory.role(word) or ("first" if _table_gender(word, context.language) else "last")
         new = surrogate_word(word, role, None, context)
         if new is not None:

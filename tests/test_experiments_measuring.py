@@ -1,0 +1,137 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ensemble.evaluation import evaluate, holm, paired_randomisation
+from ensemble.evaluation.intervals import bootstrap_f1
+from ensemble.experiments.cases import cases_as_text, patterns, places_of, saved_by_the_stack
+from ensemble.experiments.learning_curve import band
+from ensemble.experiments.measuring import counts_of, criterion_named, measured
+from features.documents import Corpus, Document, Span
+from features.errors import EvaluationError, SettingsError
+from features.labels import LabelSet
+
+TEXT = "Seen by Dr. Gorse on 05/12/2019 in Alderton."
+LABELS = LabelSet.named("i2b2-2014")
+DOCTOR, DATE, CITY = Span(12, 17, "DOCTOR"), Span(21, 31, "DATE"), Span(35, 43, "CITY")
+GOLD = Corpus(
+    (Document("1-01", TEXT, (DOCTOR, DATE)), Document("2-01", TEXT, (CITY,)), Document("3-01", TEXT)), LABELS
+)
+ANSWERS = [[DOCTOR, Span(21, 31, "AGE")], [CITY, DATE], []]
+
+counts_by_document = st.lists(st.tuples(*[st.integers(0, 9)] * 3), min_size=1, max_size=8)
+
+
+def test_counts_are_those_of_the_evaluation():
+    system = Corpus(tuple(d.with_spans(s) for d, s in zip(GOLD.documents, ANSWERS, strict=True)), LABELS)
+    report = evaluate(GOLD, system, resamples=1)
+    for name in ("i2b2 strict", "meddocan spans strict", "i2b2 token"):
+        counts = counts_of(GOLD, ANSWERS, LABELS, criterion_named(name))
+        assert counts.tolist() == report.score(name).by_document.tolist()
+
+
+def test_short_names_stand_for_the_two_usual_criteria():
+    assert criterion_named("strict").name == "i2b2 strict"
+    assert criterion_named("spans").name == "meddocan spans strict"
+    with pytest.raises(SettingsError, match=r"no criterion is named other; there are strict, spans, i2b2 token"):
+        criterion_named("other")
+
+
+@given(counts_by_document)
+@settings(max_examples=20, deadline=None)
+def test_intervals_of_f1_are_those_of_the_evaluation(rows):
+    counts = np.array(rows, dtype=np.int64)
+    row = measured({"a": counts}, resamples=200, seed=5)["a"]
+    expected = bootstrap_f1(counts[:, None], resamples=200, seed=5)[0]
+    assert (row.f1.low, row.f1.high) == pytest.approx(tuple(expected))
+
+
+@given(counts_by_document)
+@settings(max_examples=20, deadline=None)
+def test_a_system_does_not_differ_from_itself(rows):
+    counts = np.array(rows, dtype=np.int64)
+    gap = measured({"a": counts, "b": counts}, reference="b", shuffles=20, resamples=20, seed=0)["a"].difference
+    assert gap.f1 == (0, 0, 0)
+    assert (gap.p, gap.p_holm) == (1, 1)
+
+
+def test_precision_and_recall_are_micro():
+    row = measured({"a": np.array([[3, 1, 0], [0, 0, 2]])}, seed=0)["a"]
+    assert row.counts == (3, 1, 2)
+    assert (row.precision.value, row.recall.value) == (0.75, 0.6)
+    assert row.precision.low <= 0.75 <= row.precision.high
+    assert row.difference is None
+
+
+def test_differences_are_corrected_over_all_comparisons():
+    counts = {
+        "good": np.array([[9, 1, 1]] * 20),
+        "worse": np.array([[7, 2, 3]] * 20),
+        "alike": np.array([[9, 1, 1]] * 19 + [[9, 1, 2]]),
+    }
+    rows = measured(counts, reference="good", shuffles=999, seed=0)
+    plain = [paired_randomisation(counts[n], counts["good"], shuffles=999, seed=0) for n in ("worse", "alike")]
+    assert [rows[name].difference.p_holm for name in ("worse", "alike")] == list(holm(plain))
+    assert rows["worse"].difference.f1.high < 0
+    assert rows["worse"].difference.p_holm < 0.05 < rows["alike"].difference.p_holm
+    assert rows["good"].difference is None
+
+
+def test_systems_on_different_documents_cannot_be_measured_together():
+    with pytest.raises(EvaluationError, match="same documents"):
+        measured({"a": np.zeros((2, 3), dtype=int), "b": np.zeros((3, 3), dtype=int)}, seed=0)
+    with pytest.raises(EvaluationError, match="at least one"):
+        measured({"a": np.zeros((0, 3), dtype=int)}, seed=0)
+
+
+SAID = {
+    "regex": [[DATE], [], [DATE]],
+    "crf": [[DOCTOR, Span(21, 31, "AGE")], [Span(32, 43, "CITY")], []],
+    "stack": [[DOCTOR, DATE], [Span(32, 43, "CITY")], []],
+}
+
+
+def test_a_place_is_where_gold_or_a_system_marks_something():
+    places = places_of(GOLD.documents, SAID)
+    assert [(p.document, p.start, p.end) for p in places] == [
+        ("1-01", 12, 17),
+        ("1-01", 21, 31),
+        ("2-01", 32, 43),
+        ("3-01", 21, 31),
+    ]
+    assert [place.right for place in places] == [("crf", "stack"), ("regex", "stack"), (), ("crf", "stack")]
+
+
+def test_cases_are_where_the_stack_is_right_and_a_submodel_wrong():
+    places = places_of(GOLD.documents, SAID)
+    assert [(c.document, c.wrong) for c in saved_by_the_stack(places)] == [
+        ("1-01", ("regex",)),
+        ("1-01", ("crf",)),
+        ("3-01", ("regex",)),
+    ]
+    assert patterns(places)[0] == (("crf", "stack"), 2)
+
+
+def test_cases_name_ids_and_offsets_and_never_text():
+    told = cases_as_text(places_of(GOLD.documents, SAID), tuple(SAID))
+    assert "1-01      DATE 21-31    right       AGE 21-31" in told
+    assert "3-01      nothing       DATE 21-31  right" in told
+    assert not any(word in told for word in ("Gorse", "Alderton", "05/12/2019"))
+
+
+def test_places_of_notes_without_any_marks_are_none():
+    assert places_of(GOLD.documents[2:], {"crf": [[]], "stack": [[]]}) == []
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=6))
+@settings(deadline=None)
+def test_the_band_holds_the_mean_and_stays_within_0_and_1(scores):
+    low, high = band(scores)
+    assert 0 <= low <= sum(scores) / len(scores) + 1e-9
+    assert sum(scores) / len(scores) - 1e-9 <= high <= 1
+
+
+def test_the_band_is_students_t():
+    assert band([0.5, 0.6, 0.7]) == pytest.approx((0.6 - 4.302653 * 0.1 / 3**0.5, 0.6 + 4.302653 * 0.1 / 3**0.5))
+    assert band([0.5]) == (None, None)

@@ -1,0 +1,311 @@
+"""The learner and the tagger, with NLTK's Brill tagger as the oracle."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from features.documents import Document, Span
+from features.errors import SettingsError, TrainingError
+from features.table import COLUMN_GROUPS, FeatureSettings, FeatureSpace, FeatureTable
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from nltk.tag import brill
+from nltk.tag.brill_trainer import BrillTaggerTrainer
+from nltk.tbl import Template as NltkTemplate
+from tbed.atoms import Atom
+from tbed.initial import FrequentTags
+from tbed.learner import Learned, Learner
+from tbed.report import describe, score_rules
+from tbed.rules import Rule, parse_rules
+from tbed.tagger import Tagger
+from tbed.templates import Template, named_templates, read_templates
+from tbed.training import Notes
+
+MEDDOCAN = Path(__file__).parents[1].parent / "shared" / "corpora" / "meddocan" / "train" / "brat"
+WORDS_ONLY = FeatureSettings(without=tuple(group for group in COLUMN_GROUPS if group != "words"), split_lines=True)
+
+
+def tables_of(*texts: str) -> list[FeatureTable]:
+    documents = [Document(f"note-{i}", text, group=f"patient-{i // 2}") for i, text in enumerate(texts)]
+    return FeatureSpace(WORDS_ONLY).fit(documents)
+
+
+class Given:
+    """An initial tagger for NLTK that gives the tags it was given, sentence by sentence."""
+
+    def __init__(self, tags: Sequence[Sequence[str]]) -> None:
+        self._tags = iter(tags)
+
+    def tag(self, words: Sequence[str]) -> list[tuple[str, str]]:
+        return list(zip(words, next(self._tags), strict=True))
+
+
+def sentences(notes: Notes, tags: Sequence[Sequence[str]]) -> Iterator[tuple[list[str], list[str]]]:
+    for table, of_note in zip(notes.tables, tags, strict=True):
+        for a, b in pairwise(table.sentences.tolist()):
+            yield table.words[a:b], list(of_note[a:b])
+
+
+def nltk_learns(notes: Notes, templates: Sequence[NltkTemplate], max_rules: int, min_gain: int) -> Learned:
+    """What NLTK's deterministic trainer learns, in our words."""
+    gold = [list(zip(words, tags, strict=True)) for words, tags in sentences(notes, notes.gold)]
+    initial = [tags for _, tags in sentences(notes, notes.initial)]
+    trainer = BrillTaggerTrainer(Given(initial), list(templates), deterministic=True)
+    tagger = trainer.train(gold, max_rules=max_rules, min_score=min_gain)
+    scores = tagger.train_stats("rulescores")
+    errors = [tagger.train_stats("initialerrors")]
+    for score in scores:
+        errors.append(errors[-1] - score)
+    rules = [in_our_words(rule, score) for rule, score in zip(tagger.rules(), scores, strict=True)]
+    return Learned(tuple(rules), tuple(errors))
+
+
+def in_our_words(rule: object, gain: int) -> Rule:
+    names = {"Word": "word", "Pos": "tag"}
+    conditions = tuple(
+        (Atom(names[f.PROPERTY_NAME], f.positions[0], f.positions[-1]), value) for f, value in rule._conditions
+    )
+    return Rule(rule.original_tag, rule.replacement_tag, conditions, gain)
+
+
+def nltk_tags(notes: Notes, learned: Sequence[Rule], templates: Sequence[NltkTemplate]) -> list[list[str]]:
+    """The tags that NLTK's tagger gives with NLTK's own rules."""
+    names = {"word": brill.Word, "tag": brill.Pos}
+    from nltk.tbl.rule import Rule as NltkRule
+
+    rules = [
+        NltkRule("000", r.before, r.after, [(names[a.column](a.first, a.last), v) for a, v in r.conditions])
+        for r in learned
+    ]
+    initial = [tags for _, tags in sentences(notes, notes.initial)]
+    tagger = brill.BrillTagger(Given(initial), rules)
+    return [[tag for _, tag in tagger.tag(words)] for words, _ in sentences(notes, notes.gold)]
+
+
+def same_as_nltk(notes: Notes, name: str, *, max_rules: int, min_gain: int) -> None:
+    """Our rules, their gains, the errors after each, and the tags are those of NLTK."""
+    NltkTemplate.ALLTEMPLATES.clear()
+    expected = nltk_learns(notes, getattr(brill, name)(), max_rules, min_gain)
+    learner = Learner(named_templates(name), max_rules=max_rules, min_gain=min_gain, edges=False)
+    found = learner.learn(notes)
+    assert [(str(rule), rule.gain) for rule in found.rules] == [(str(rule), rule.gain) for rule in expected.rules]
+    assert found.errors == expected.errors
+    tagged = [tagged.tags for tagged in Tagger(found.rules).tag(notes.tables, notes.initial)]
+    assert [tags for _, tags in sentences(notes, tagged)] == nltk_tags(notes, expected.rules, ())
+    wrong = sum(a != b for x, y in zip(tagged, notes.gold, strict=True) for a, b in zip(x, y, strict=True))
+    assert wrong == found.errors[-1]
+
+
+@st.composite
+def random_notes(draw: st.DrawFn) -> Notes:
+    words = st.lists(st.sampled_from(["a", "b", "it's", "É", "7", "."]), min_size=1, max_size=12)
+    lines = draw(st.lists(words, min_size=1, max_size=6))
+    tables = tables_of(*["\n".join(" ".join(line) for line in lines[i::2]) for i in range(2)])
+    tags = st.sampled_from(["O", "B-X", "I-X", "B-Y"])
+    initial, gold = ([draw(st.lists(tags, min_size=len(t), max_size=len(t))) for t in tables] for _ in range(2))
+    return Notes(tables, initial, gold)
+
+
+@settings(max_examples=60, deadline=None)
+@given(random_notes(), st.sampled_from(["brill24", "fntbl37"]), st.integers(1, 3))
+def test_random_notes_give_the_rules_of_nltk(notes: Notes, name: str, min_gain: int) -> None:
+    same_as_nltk(notes, name, max_rules=12, min_gain=min_gain)
+
+
+@pytest.mark.skipif(not MEDDOCAN.is_dir(), reason="the MEDDOCAN corpus is not in ../shared")
+@pytest.mark.parametrize("name", ["brill24", "fntbl37"])
+def test_real_notes_give_the_rules_of_nltk(name: str) -> None:
+    documents = []
+    for file in sorted(MEDDOCAN.glob("*.txt"))[:60]:
+        lines = [line.split("\t") for line in file.with_suffix(".ann").read_text(encoding="utf-8").splitlines()]
+        places = [line[1].split() for line in lines if line[0].startswith("T")]
+        spans = tuple(Span(int(place[1]), int(place[-1]), place[0]) for place in places)
+        documents.append(Document(file.stem, file.read_bytes().decode("utf-8"), spans))
+    tables = FeatureSpace(WORDS_ONLY).fit(documents)
+    notes = Notes(tables, [["O"] * len(table) for table in tables], [table.tags() for table in tables])
+    same_as_nltk(notes, name, max_rules=40, min_gain=2)
+
+
+def naive(notes: Notes, templates: Sequence[Template], max_rules: int) -> list[tuple[str, int]]:
+    """Brill's algorithm by the book, slow, over notes as one stretch each: rules with their gains."""
+    tags = [list(of_note) for of_note in notes.initial]
+    ids = [[table.space.values("word")[i] for i in table.column("word")] for table in notes.tables]
+    learned = []
+    while len(learned) < max_rules:
+        gains: dict[tuple[object, ...], int] = {}
+        for number, template in enumerate(templates):
+            for note, gold in enumerate(notes.gold):
+                for place, right in enumerate(gold):
+                    seen = [
+                        {value_at(ids[note] if a.column == "word" else tags[note], place + o) for o in a.offsets}
+                        for a in template.atoms
+                    ]
+                    for values in combinations(seen):
+                        key = (number, tags[note][place], values)
+                        if tags[note][place] != right:
+                            gains[(*key, right)] = gains.get((*key, right), 0) + 1
+                        else:
+                            gains[(*key, None)] = gains.get((*key, None), 0) - 1
+        scores = {key: good + gains.get((*key[:3], None), 0) for key, good in gains.items() if key[3] is not None}
+        best = max(scores.values(), default=0)
+        if best < 1:
+            break
+        number, before, values, after = min(
+            (key for key in scores if scores[key] == best),
+            key=lambda key: (key[0], repr(key[1]), repr(key[3]), [repr(value) for value in key[2]]),
+        )
+        rule = Rule(before, after, tuple(zip(templates[number].atoms, values, strict=True)))
+        learned.append((str(rule), best))
+        tags = [
+            [after if tag == before and holds(rule, ids[note], of_note, i) else tag for i, tag in enumerate(of_note)]
+            for note, of_note in enumerate(tags)
+        ]
+    return learned
+
+
+def value_at(row: Sequence[str], place: int) -> str | None:
+    return row[place] if 0 <= place < len(row) else None
+
+
+def combinations(seen: Sequence[set[str | None]]) -> list[tuple[str | None, ...]]:
+    found: list[tuple[str | None, ...]] = [()]
+    for values in seen:
+        found = [(*front, value) for front in found for value in values]
+    return found
+
+
+def holds(rule: Rule, words: Sequence[str], tags: Sequence[str], place: int) -> bool:
+    return all(
+        value in {value_at(words if atom.column == "word" else tags, place + o) for o in atom.offsets}
+        for atom, value in rule.conditions
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(random_notes())
+def test_with_edges_and_whole_notes_the_rules_are_those_of_the_book(notes: Notes) -> None:
+    templates = read_templates("word[0]\ntag[-1..1] & word[-2..2]\n{tag, word}[{-1, 1}] & word[0]\ntag[-2] & tag[2]")
+    learner = Learner(templates, max_rules=5, min_gain=1, within="note")
+    found = [(str(rule), rule.gain) for rule in learner.learn(notes).rules]
+    assert found == naive(notes, templates, 5)
+
+
+def doctors() -> Notes:
+    tables = tables_of(*["seen by dr smith today", "dr jones was in", "the dr said so", "dr smith came"])
+    gold = [["B-DOCTOR" if w in ("smith", "jones") else "O" for w in table.words] for table in tables]
+    return Notes(tables, [["O"] * len(table) for table in tables], gold)
+
+
+def test_a_rule_has_a_record_that_people_can_follow() -> None:
+    notes = doctors()
+    learned = Learner(read_templates("word[-1]\nword[0]"), min_gain=1).learn(notes)
+    assert list(map(str, learned.rules)) == ['O -> B-DOCTOR if word[-1] = "dr"', 'B-DOCTOR -> O if word[0] = "said"'][
+        : len(learned.rules)
+    ] or list(map(str, learned.rules))[0] == 'O -> B-DOCTOR if word[-1] = "dr"'
+    row = describe(learned.rules)[0]
+    assert (row.number, row.gain, row.broken, row.example, row.off) == (1, 2, 1, ("note-0", 11), False)
+    assert row.sentence == 'O becomes B-DOCTOR where the word before is "dr"'
+    assert learned.errors[:2] == (3, 1)
+
+
+def test_the_tagger_says_which_rule_changed_a_tag_last_and_leaves_out_rules_that_are_off() -> None:
+    notes = doctors()
+    text = 'O -> B-DOCTOR if word[-1] = "dr"\noff B-DOCTOR -> O\nB-DOCTOR -> O if word[0] = "said"\n'
+    rules = parse_rules(text).rules
+    tagged = Tagger(rules).tag(notes.tables, notes.initial)
+    assert [t.tags for t in tagged] == notes.gold
+    assert tagged[0].changed_by == [0, 0, 0, 1, 0]
+    assert tagged[2].changed_by == [0, 0, 3, 0]
+    scores = score_rules(rules, notes)
+    assert [(s.corrected, s.broken, s.moved, s.gain) for s in scores] == [(3, 1, 0, 2), (0, 0, 0, 0), (1, 0, 0, 1)]
+
+
+def test_rules_apply_to_all_tokens_at_once() -> None:
+    tables = tables_of("a a a a")
+    rules = parse_rules('O -> B-X if tag[-1] = "B-X"\n').rules
+    assert Tagger(rules).tag(tables, [["B-X", "O", "O", "O"]])[0].tags == ["B-X", "B-X", "O", "O"]
+
+
+def test_a_rule_does_not_look_into_the_next_sentence_unless_told_to() -> None:
+    tables = tables_of("a\nb")
+    rules = parse_rules('O -> B-X if word[-1] = "a"\n').rules
+    tags = {within: Tagger(rules, within).tag(tables, [["O", "O"]])[0].tags for within in ("sentence", "line", "note")}
+    assert tags == {"sentence": ["O", "O"], "line": ["O", "O"], "note": ["O", "B-X"]}
+
+
+def test_rules_that_help_one_patient_only_can_be_passed_over() -> None:
+    tables = tables_of("x x x", "x x", "y", "y z", "z")
+    gold = [["B-A"] * len(table) for table in tables]
+    notes = Notes(tables, [["O"] * len(table) for table in tables], gold)
+    rules = Learner(read_templates("word[0]"), min_gain=1, min_groups=2).learn(notes).rules
+    assert list(map(str, rules)) == ['O -> B-A if word[0] = "z"']
+
+
+def test_rules_that_do_not_help_held_out_patients_are_dropped() -> None:
+    learning = tables_of(*["x p q", "x p q", "x p q"])
+    gold = [["B-A", "B-B", "O"]] * 3
+    other = learning[0].space.tables([Document("h", "x p q", group="h")])
+    notes = Notes(learning, [["O"] * 3] * 3, gold)
+    held_out = Notes(other, [["O"] * 3], [["B-A", "O", "O"]])
+    learned = Learner(read_templates("word[0]"), min_gain=1).learn(notes, held_out=held_out)
+    assert list(map(str, learned.rules)) == ['O -> B-A if word[0] = "x"']
+    assert learned.held_out_errors == (1, 0, 1)
+
+
+def test_no_errors_no_rules_and_the_log_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    notes = doctors()
+    with caplog.at_level(logging.INFO, logger="phistack"):
+        learned = Learner(read_templates("word[0]")).learn(Notes(notes.tables, notes.gold, notes.gold))
+    assert learned.rules == ()
+    assert "no errors" in caplog.text
+
+
+def test_one_tag_everywhere_is_learned_in_one_rule() -> None:
+    tables = tables_of("a b c", "c d")
+    notes = Notes(tables, [["O"] * len(t) for t in tables], [["B-X"] * len(t) for t in tables])
+    learned = Learner(read_templates("tag[-1..1]")).learn(notes)
+    assert list(map(str, learned.rules)) == ['O -> B-X if tag[-1..1] = "O"']
+
+
+def test_empty_notes_are_no_trouble() -> None:
+    tables = tables_of("", "a b", "")
+    notes = Notes(tables, [[], ["O", "O"], []], [[], ["B-X", "B-X"], []])
+    learned = Learner(named_templates("fntbl37"), min_gain=1).learn(notes)
+    assert [t.tags for t in Tagger(learned.rules).tag(tables, notes.initial)] == [list(tags) for tags in notes.gold]
+    assert Tagger(learned.rules).tag([], []) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"templates": ()}, "at least one template"),
+        ({"min_gain": 0}, "min_gain of the rule learner must be at least 1"),
+        ({"within": "page"}, "not a page"),
+        ({"templates": read_templates("key[0]")}, "the column key is not among the features"),
+    ],
+)
+def test_settings_that_cannot_work(change: dict[str, object], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        Learner(**{"templates": read_templates("word[0]"), **change}).learn(doctors())
+
+
+def test_notes_that_cannot_be_learned_from() -> None:
+    learner = Learner(read_templates("word[0]"))
+    with pytest.raises(TrainingError, match="at least one annotated note"):
+        learner.learn(Notes([], [], []))
+    notes = doctors()
+    with pytest.raises(SettingsError, match="not one a token"):
+        learner.learn(Notes(notes.tables, [["O"]] * 4, notes.gold))
+
+
+def test_frequent_tags_of_the_training_notes_are_counted_without_the_patient() -> None:
+    tables = tables_of("x y", "x y", "x z", "x z")
+    gold = [["B-A", "B-B"], ["B-A", "B-B"], ["B-A", "O"], ["O", "O"]]
+    tagger, tags = FrequentTags.learn(tables, gold)
+    assert tagger.tag(tables) == [["B-A", "B-B"]] * 2 + [["B-A", "O"]] * 2
+    assert tags == [["B-A", "O"], ["B-A", "O"], ["B-A", "O"], ["B-A", "O"]]
+    assert FrequentTags.from_dict(tagger.to_dict()) == tagger
