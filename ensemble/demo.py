@@ -33,7 +33,7 @@ from features.documents import Corpus, Document
 from features.errors import CorpusError
 from features.formats import write_corpus
 
-__all__ = ["run_demo", "score_on"]
+__all__ = ["run_demo", "score_on", "split_patients"]
 
 _FOLDS = 3
 _SHOWN = 6
@@ -52,7 +52,7 @@ def run_demo(out: Path, *, n_documents: int, seed: int = 0, jobs: int = 2) -> No
         raise CorpusError(f"{out} is already there; remove it or choose another folder with --out")
     console = Console(width=120)
     begin = time.perf_counter()
-    training, held_out = _split(synthesize(n_documents, seed=seed), seed)
+    training, held_out = split_patients(synthesize(n_documents, seed=seed), seed=seed)
     console.print(f"{len(training)} synthetic notes to train on, {len(held_out)} of other patients to score.")
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as temporary:
@@ -101,7 +101,7 @@ def score_rows(reports: dict[str, Report]) -> list[ScoreRow]:
     return rows
 
 
-def _split(corpus: Corpus, seed: int) -> tuple[Corpus, Corpus]:
+def split_patients(corpus: Corpus, *, seed: int) -> tuple[Corpus, Corpus]:
     """Three quarters of the patients to train on, and the rest."""
     held_out = set(group_folds(corpus.documents, n_folds=4, seed=seed)[0])
     parts: tuple[list[Document], list[Document]] = ([], [])

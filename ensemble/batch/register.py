@@ -14,9 +14,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 
-from ensemble.batch.words import Ranges
+from ensemble.batch.ranges import Range, covering
 from ensemble.deidentification.letters import fold
 
 __all__ = ["Entry", "Register"]
@@ -48,7 +48,7 @@ class Register:
         joined = " ".join(words)
         return (label, len(words), self._hash(joined)) if len(joined) > 1 else None
 
-    def search(self, text: str, replaced: Ranges, entries: Iterable[Entry]) -> Counter[tuple[str, str]]:
+    def search(self, text: str, replaced: Iterable[Range], entries: Iterable[Entry]) -> Counter[tuple[str, str]]:
         """How often each label's identifiers are in a text.
 
         :param replaced: begin and end of what was replaced, sorted; identifiers inside it are surrogates that
@@ -60,22 +60,21 @@ class Register:
         for label, length, digest in entries:
             by_length.setdefault(length, {})[digest] = label
         tokens = [(match.start(), match.end(), fold(match[0])) for match in _TOKEN.finditer(text)]
+        inside = covering(replaced)
         found: Counter[tuple[str, str]] = Counter()
         for length, labels in by_length.items():
             for i in range(len(tokens) - length + 1):
                 joined = " ".join(token[2] for token in tokens[i : i + length])
                 label = labels.get(self._hash(joined))
                 if label is not None:
-                    found[label, _place(joined, tokens[i][0], tokens[i + length - 1][1], replaced)] += 1
+                    found[label, _place(joined, tokens[i][0], tokens[i + length - 1][1], inside)] += 1
         return found
 
     def _hash(self, text: str) -> bytes:
         return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), key=self._secret, digest_size=8).digest()
 
 
-def _place(joined: str, start: int, end: int, replaced: Sequence[tuple[int, int]]) -> str:
-    before = bisect_right(replaced, (start, end)) - 1
-    # Two replacements of equal begin: the first of them is empty.
-    if before >= 0 and end <= replaced[before][1] or before + 1 < len(replaced) and replaced[before + 1][0] == start:
+def _place(joined: str, start: int, end: int, inside: Callable[[int, int], bool]) -> str:
+    if inside(start, end):
         return "inside"
     return "short" if len(joined.replace(" ", "")) < _SHORT else "outside"

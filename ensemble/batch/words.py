@@ -10,23 +10,22 @@ and are still there, without context. Words inside replacements are left out.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 
+from ensemble.batch.ranges import Range, touching
 from ensemble.deidentification.letters import fold
 from ensemble.deidentification.memory import edits
 
-__all__ = ["Ranges", "capitalised", "name_words", "resembling", "struck_places"]
+__all__ = ["capitalised", "name_words", "resembling", "struck_places"]
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _SENTENCE_START = re.compile(r"(?:\A|[.?!:;\n\r\u2022*-])[\s\"'“”«»()\[\]-]*\Z")
 _BEFORE = 12
 _EDITS_BY_LENGTH = ((8, 2), (5, 1))
-Ranges = Sequence[tuple[int, int]]
 
 
-def capitalised(text: str, replaced: Ranges) -> Counter[str]:
+def capitalised(text: str, replaced: Iterable[Range]) -> Counter[str]:
     """Capitalised words of two letters or more that do not start a sentence.
 
     :param replaced: begin and end of what was replaced, sorted.
@@ -34,7 +33,7 @@ def capitalised(text: str, replaced: Ranges) -> Counter[str]:
     return Counter(word for at, word in _words(text, replaced) if word[0].isupper() and not _starts(text, at))
 
 
-def resembling(text: str, replaced: Ranges, known: Collection[str]) -> Counter[str]:
+def resembling(text: str, replaced: Iterable[Range], known: Collection[str]) -> Counter[str]:
     """Words that are a known one but for case and accents, or an edit (from 5 letters) or two (from 8) away.
 
     :param known: folded words, as `name_words` gives them.
@@ -66,12 +65,10 @@ def struck_places(text: str, struck: Collection[str]) -> list[tuple[int, int]]:
     ] + [(match.start(), match.end()) for match in _WORD.finditer(text) if fold(match[0]) in struck]
 
 
-def _words(text: str, replaced: Ranges) -> Iterator[tuple[int, str]]:
-    starts = [start for start, _ in replaced]
+def _words(text: str, replaced: Iterable[Range]) -> Iterator[tuple[int, str]]:
+    touched = touching(replaced)
     for match in _WORD.finditer(text):
-        before = bisect_right(starts, match.start()) - 1
-        inside = before >= 0 and replaced[before][1] > match.start()
-        if not inside and len(match[0]) > 1:
+        if len(match[0]) > 1 and not touched(*match.span()):
             yield match.start(), match[0]
 
 

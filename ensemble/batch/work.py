@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from ensemble.batch.deadline import NoteTimeoutError, deadline
 from ensemble.batch.detector import LONGEST_PIECE, Detector, Found, bundle_digest, load_detector
 from ensemble.batch.register import Entry, Register
 from ensemble.batch.version import code_digest
+from ensemble.batch.ranges import covering, touching
 from ensemble.batch.words import capitalised, name_words, resembling, struck_places
 from ensemble.deidentification import Deidentified, Deidentifier, PatientMemory, Policy, verify
 from features.documents import Document, Span
@@ -176,7 +178,8 @@ def _replace(
 
     def replace(i: int, note: Note) -> None:
         result = deidentifier.apply(note.document, spans[i], memory)
-        verify(note.document, result, spans[i])
+        verify(note.document, result)
+        _check_covered(note, result, spans[i])
         results[i].text = result.text
         _record(job, note, found[i], result, results[i], name_words(known))
 
@@ -186,15 +189,24 @@ def _replace(
                 results[i].problem = _failure(lambda s=step, i=i, n=note: s(i, n), job.timeout * note.units)  # type: ignore[misc]
 
 
+def _check_covered(note: Note, result: Deidentified, spans: tuple[Span, ...]) -> None:
+    """Prove that every span lies in a replacement, in time that grows with their number and not its square.
+
+    :raises PhistackError: naming the offset of a span that does not.
+    """
+    starts = [replacement.span.start for replacement in result.replacements]
+    for span in spans:
+        before = bisect_right(starts, span.start) - 1
+        if before < 0 or result.replacements[before].span.end < span.end:
+            raise PhistackError(f"document {note.id}, offset {span.start}: a span was not replaced")
+
+
 def _with_struck(job: Job, text: str, spans: tuple[Span, ...]) -> tuple[Span, ...]:
     if not job.struck:
         return spans
-    places = {place for place in struck_places(text, job.struck)}
-    return spans + tuple(
-        Span(start, end, STRUCK)
-        for start, end in sorted(places)
-        if not any(span.start <= start and end <= span.end for span in spans)
-    )
+    places = set(struck_places(text, job.struck)) - {(span.start, span.end) for span in spans}
+    covered = covering([(span.start, span.end) for span in spans])
+    return spans + tuple(Span(start, end, STRUCK) for start, end in sorted(places) if not covered(start, end))
 
 
 def _record(
@@ -234,16 +246,13 @@ def _look_again(job: Job, detector: Detector, notes: Sequence[Note], results: li
         documents = [Document(notes[i].id, results[i].text or "", (), notes[i].patient) for i in fine]
         again = _find(job, detector, documents, [notes[i] for i in fine], [results[i] for i in fine])
         for i, found in zip(fine, again, strict=True):
-            left = (span.label for span in found.spans if not _inside(span, results[i].record["replaced"]))
+            touched = touching(results[i].record["replaced"])
+            # What touches a replacement is a surrogate or a tag, with or without its neighbours.
+            left = (span.label for span in found.spans if not touched(span.start, span.end))
             results[i].record["second_pass"] = dict(sorted(Counter(left).items()))
     for result in results:
         if result.problem:
             result.text, result.record, result.entries = None, {}, set()
-
-
-def _inside(span: Span, replaced: Sequence[tuple[int, int]]) -> bool:
-    """Whether a span touches what was replaced: then it is a surrogate or a tag, with or without its neighbours."""
-    return any(start < span.end and span.start < end for start, end in replaced)
 
 
 def _failure(action: Callable[[], object], seconds: float) -> str:

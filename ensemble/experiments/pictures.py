@@ -91,14 +91,18 @@ def _gaps(axes: Axes, rows: Sequence[Mapping[str, Any]], places: Sequence[float]
         if "difference" not in row:
             continue
         gap, p = row["difference"]["f1"], row["difference"]["p after Holm"]
-        told = f"{100 * gap['value']:+.2f}   p {'< 0.001' if p < 0.001 else f'= {p:.3f}'}"
-        axes.text(1.02, place, told, transform=axes.get_yaxis_transform(), va="center", color=_INK)
+        for x, told in (
+            (1.16, f"{100 * gap['value']:+.2f}"),
+            (1.46, f"p {'<' if p < 0.001 else '='} {max(p, 0.001):.3f}"),
+        ):
+            axes.text(x, place, told, transform=axes.get_yaxis_transform(), ha="right", va="center", color=_INK)
         if row["part"] == "submodel alone":
             continue
         axes.plot([100 * gap["low"], 100 * gap["high"]], [place, place], color=_INK, linewidth=1)
         filled = _INK if p < _SIGNIFICANT else "white"
         axes.plot([100 * gap["value"]], [place], "o", markersize=5, color=_INK, markerfacecolor=filled)
     axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
     axes.set_xlabel("difference to the stack in points of F1\n(filled: p < 0.05 after Holm's correction)")
     axes.margins(x=0.1)
 
