@@ -78,8 +78,10 @@ def test_a_note_that_fails_waits_or_cannot_be_read_goes_to_quarantine_and_the_ot
     summary = deidentify(replace(run, load=engines.faulty, timeout=0.2))
     assert texts(run.target) == ["Dr. [DOCTOR]"] * 4
     assert (summary["notes"], summary["quarantined"]) == (7, 3)
-    assert quarantine(run) == [
-        {"id": "100-02", "place": "line 2", "reason": "ValueError in batch_engines.py line 53"},
+    found = quarantine(run)
+    assert found[0].pop("reason").startswith("ValueError in batch_engines.py line ")
+    assert found == [
+        {"id": "100-02", "place": "line 2"},
         {"id": "101-01", "place": "line 4", "reason": "it took longer than 0.2 seconds"},
         {"id": "line 6", "place": "line 6", "reason": "not UTF-8 at byte 26 of the line"},
     ]

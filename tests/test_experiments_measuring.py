@@ -15,9 +15,7 @@ from features.labels import LabelSet
 TEXT = "Seen by Dr. Gorse on 05/12/2019 in Alderton."
 LABELS = LabelSet.named("i2b2-2014")
 DOCTOR, DATE, CITY = Span(12, 17, "DOCTOR"), Span(21, 31, "DATE"), Span(35, 43, "CITY")
-GOLD = Corpus(
-    (Document("1-01", TEXT, (DOCTOR, DATE)), Document("2-01", TEXT, (CITY,)), Document("3-01", TEXT)), LABELS
-)
+GOLD = Corpus((Document("1-01", TEXT, (DOCTOR, DATE)), Document("2-01", TEXT, (CITY,)), Document("3-01", TEXT)), LABELS)
 ANSWERS = [[DOCTOR, Span(21, 31, "AGE")], [CITY, DATE], []]
 
 counts_by_document = st.lists(st.tuples(*[st.integers(0, 9)] * 3), min_size=1, max_size=8)

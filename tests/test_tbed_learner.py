@@ -110,7 +110,7 @@ def random_notes(draw: st.DrawFn) -> Notes:
     return Notes(tables, initial, gold)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(random_notes(), st.sampled_from(["brill24", "fntbl37"]), st.integers(1, 3))
 def test_random_notes_give_the_rules_of_nltk(notes: Notes, name: str, min_gain: int) -> None:
     same_as_nltk(notes, name, max_rules=12, min_gain=min_gain)
@@ -127,7 +127,7 @@ def test_real_notes_give_the_rules_of_nltk(name: str) -> None:
         documents.append(Document(file.stem, file.read_bytes().decode("utf-8"), spans))
     tables = FeatureSpace(WORDS_ONLY).fit(documents)
     notes = Notes(tables, [["O"] * len(table) for table in tables], [table.tags() for table in tables])
-    same_as_nltk(notes, name, max_rules=40, min_gain=2)
+    same_as_nltk(notes, name, max_rules=15, min_gain=2)
 
 
 def naive(notes: Notes, templates: Sequence[Template], max_rules: int) -> list[tuple[str, int]]:
@@ -185,7 +185,7 @@ def holds(rule: Rule, words: Sequence[str], tags: Sequence[str], place: int) -> 
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(random_notes())
 def test_with_edges_and_whole_notes_the_rules_are_those_of_the_book(notes: Notes) -> None:
     templates = read_templates("word[0]\ntag[-1..1] & word[-2..2]\n{tag, word}[{-1, 1}] & word[0]\ntag[-2] & tag[2]")

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from ensemble.batch.ranges import Range, covering
 from ensemble.deidentification.letters import fold
@@ -59,16 +59,25 @@ class Register:
         by_length: dict[int, dict[bytes, str]] = {}
         for label, length, digest in entries:
             by_length.setdefault(length, {})[digest] = label
-        tokens = [(match.start(), match.end(), fold(match[0])) for match in _TOKEN.finditer(text)]
+        places = [match.span() for match in _TOKEN.finditer(text)]
+        written = [text[start:end] for start, end in places]
+        plain = {word: fold(word) for word in set(written)}
+        words = [plain[word] for word in written]
         inside = covering(replaced)
         found: Counter[tuple[str, str]] = Counter()
         for length, labels in by_length.items():
-            for i in range(len(tokens) - length + 1):
-                joined = " ".join(token[2] for token in tokens[i : i + length])
-                label = labels.get(self._hash(joined))
-                if label is not None:
-                    found[label, _place(joined, tokens[i][0], tokens[i + length - 1][1], inside)] += 1
+            hits = self._hits(words, length, labels)
+            for i in range(len(words) - length + 1) if hits else ():
+                joined = " ".join(words[i : i + length])
+                if joined in hits:
+                    found[hits[joined], _place(joined, places[i][0], places[i + length - 1][1], inside)] += 1
         return found
+
+    def _hits(self, words: list[str], length: int, labels: Mapping[bytes, str]) -> dict[str, str]:
+        """The distinct stretches of so many words that are identifiers, and their labels."""
+        stretches = {" ".join(stretch) for stretch in zip(*(words[i:] for i in range(length)), strict=False)}
+        hashed = ((stretch, self._hash(stretch)) for stretch in stretches)
+        return {stretch: labels[digest] for stretch, digest in hashed if digest in labels}
 
     def _hash(self, text: str) -> bytes:
         return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), key=self._secret, digest_size=8).digest()

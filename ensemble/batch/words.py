@@ -11,16 +11,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Mapping
 
-from ensemble.batch.ranges import Range, touching
+from ensemble.batch.ranges import Range
 from ensemble.deidentification.letters import fold
 from ensemble.deidentification.memory import edits
 
 __all__ = ["capitalised", "name_words", "resembling", "struck_places"]
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+# Lower-case letters of Latin-1 are excluded here for speed, those of other alphabets afterwards.
+_CAPITALISED = re.compile(r"(?<![^\W\d_])(?<![^\W\d_]['’-])[^\W\d_a-zß-öø-ÿ][^\W\d_]*(?:['’-][^\W\d_]+)*")
 _SENTENCE_START = re.compile(r"(?:\A|[.?!:;\n\r\u2022*-])[\s\"'“”«»()\[\]-]*\Z")
+_ABBREVIATION = re.compile(r"\b[^\W\d_]{1,3}\.\s*\Z")
 _BEFORE = 12
 _EDITS_BY_LENGTH = ((8, 2), (5, 1))
 
@@ -30,25 +33,27 @@ def capitalised(text: str, replaced: Iterable[Range]) -> Counter[str]:
 
     :param replaced: begin and end of what was replaced, sorted.
     """
-    return Counter(word for at, word in _words(text, replaced) if word[0].isupper() and not _starts(text, at))
+    text = _blanked(text, replaced)
+    found = (match for match in _CAPITALISED.finditer(text) if match[0][0].isupper() and len(match[0]) > 1)
+    return Counter(match[0] for match in found if not _starts(text, match.start()))
 
 
 def resembling(text: str, replaced: Iterable[Range], known: Collection[str]) -> Counter[str]:
     """Words that are a known one but for case and accents, or an edit (from 5 letters) or two (from 8) away.
 
+    :param replaced: begin and end of what was replaced, sorted.
     :param known: folded words, as `name_words` gives them.
     """
     by_start: dict[str, list[str]] = {}
     for word in known:
         by_start.setdefault(word[0], []).append(word)
-    verdicts: dict[str, bool] = {}
-    found: Counter[str] = Counter()
-    for _, word in _words(text, replaced):
-        if word not in verdicts:
-            plain = fold(word)
-            verdicts[word] = plain in known or any(_near(plain, other) for other in by_start.get(plain[:1], ()))
-        found[word] += verdicts[word]
-    return +found
+    counts = Counter(_WORD.findall(_blanked(text, replaced)))
+    return Counter({word: count for word, count in counts.items() if len(word) > 1 and _resembles(word, known, by_start)})
+
+
+def _resembles(word: str, known: Collection[str], by_start: Mapping[str, list[str]]) -> bool:
+    plain = fold(word)
+    return plain in known or any(_near(plain, other) for other in by_start.get(plain[:1], ()))
 
 
 def name_words(identifiers: Iterable[str]) -> frozenset[str]:
@@ -65,20 +70,23 @@ def struck_places(text: str, struck: Collection[str]) -> list[tuple[int, int]]:
     ] + [(match.start(), match.end()) for match in _WORD.finditer(text) if fold(match[0]) in struck]
 
 
-def _words(text: str, replaced: Iterable[Range]) -> Iterator[tuple[int, str]]:
-    touched = touching(replaced)
-    for match in _WORD.finditer(text):
-        if len(match[0]) > 1 and not touched(*match.span()):
-            yield match.start(), match[0]
+def _blanked(text: str, replaced: Iterable[Range]) -> str:
+    """The text of the same length with the replacements blotted out."""
+    pieces: list[str] = []
+    position = 0
+    for start, end in replaced:
+        pieces += (text[position:start], "\0" * (end - start))
+        position = end
+    return "".join([*pieces, text[position:]])
 
 
 def _starts(text: str, at: int) -> bool:
     """Whether a word starts a sentence: right after the beginning, a line end, or a mark that ends sentences."""
     before = text[max(0, at - _BEFORE) : at]
-    if _SENTENCE_START.search(before) is None:
-        return False
-    # After an abbreviation such as `Dr.` no sentence begins.
-    return re.search(r"\b[^\W\d_]{1,3}\.\s*\Z", before) is None
+    found = _SENTENCE_START.search(before)
+    # Where only the window begins, no sentence does; nor does one after an abbreviation such as `Dr.`.
+    begins = found is not None and (at <= _BEFORE or found.start() > 0 or before[0] in ".?!:;\n\r*-")
+    return begins and _ABBREVIATION.search(before) is None
 
 
 def _near(word: str, known: str) -> bool:

@@ -82,8 +82,8 @@ def surrogate_address(mention: str, context: Context) -> str | None:
 
 def _by_commas(mention: str, context: Context, maker: Callable[[str, Context], str | None]) -> str | None:
     pieces: list[str] = []
-    for piece in re.split(r"(\s*,\s*)", mention):
-        new = piece if not piece.strip(" \t\r\n,") else maker(piece, context)
+    for number, piece in enumerate(re.split(r"(\s*,\s*)", mention)):
+        new = piece if number % 2 or not piece else maker(piece, context)
         if new is None:
             return None
         pieces.append(new)

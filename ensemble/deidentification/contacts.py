@@ -134,9 +134,10 @@ def surrogate_phone(mention: str, context: Context) -> str | None:
     wanted = _is_valid(bare, context.language)
     new, attempted = None, context
     for _ in range(_TRIES):
-        coded = same_pattern("".join(bare[place] for place in digits), attempted, "phone") or ""
-        numbers = iter(coded)
-        changed = {place: next(numbers) for place in digits}
+        coded = same_pattern("".join(bare[place] for place in digits), attempted, "phone")
+        if coded is None:
+            return None
+        changed = dict(zip(digits, coded, strict=True))
         new = "".join(c if at in kept or at not in changed else changed[at] for at, c in enumerate(mention))
         if not wanted or _is_valid(_PHONE_WORDS.sub(" ", new), context.language):
             return new

@@ -105,7 +105,7 @@ def _mark_words(pieces: list[Piece], language: str) -> list[Piece]:
     leading = True
     for place in places:
         word = pieces[place]
-        leading = leading and place < last and word.folded in titles
+        leading = leading and place < last and word.folded in titles and "," not in pieces[place + 1].text
         trailing = place > _FIRST_CREDENTIAL and all(
             pieces[after].folded in credentials for after in range(place, last + 1, 2)
         )

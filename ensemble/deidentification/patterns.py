@@ -15,6 +15,7 @@ from ensemble.deidentification.letters import fold
 __all__ = ["compact", "same_pattern"]
 
 _RANGE = 10**12
+_TRIES = 5
 
 
 def compact(code: str) -> str:
@@ -25,11 +26,16 @@ def compact(code: str) -> str:
 def same_pattern(code: str, context: Context, *purpose: object) -> str | None:
     """A code of the same pattern, the same for every way of writing the original.
 
-    :returns: nothing if there is no letter or digit in it.
+    :returns: nothing if there is no letter or digit in it, or none but a leading 0.
     """
-    original = compact(code)
-    if not original:
+    if not compact(code):
         return None
+    written = (_written(code, context, *purpose, number) for number in range(_TRIES))
+    return next((new for new in written if fold(new) != fold(code)), None)
+
+
+def _written(code: str, context: Context, *purpose: object) -> str:
+    original = compact(code)
     written: list[str] = []
     place = 0
     for c in code:
