@@ -118,42 +118,25 @@ def convert(
 def train(
     corpus_path: CorpusPath,
     model: Model,
-    config: Annotated[
-        Path | None, typer.Option("--config", help="A TOML file of settings.", show_default=False)
-    ] = None,
-    submodels: Annotated[str, typer.Option(help="Names joined by commas: regex,tbed,crf,blstm.")] = "",
-    language: Annotated[str, typer.Option(help="ISO 639-1 code; otherwise that of the label set.")] = "",
-    folds: Annotated[int | None, typer.Option(help="Parts for out-of-fold prediction.", show_default="5")] = None,
-    cache: Annotated[
-        Path | None, typer.Option(help="Keep fold predictions in this folder.", show_default=False)
-    ] = None,
+    config: Config = None,
+    submodels: Submodels = "",
+    language: Language = "",
+    folds: Folds = None,
+    cache: Cache = None,
     label_set: Labels = "",
     accept_unknown_labels: Unknown = False,
     jobs: Jobs = 2,
-    seed: Annotated[int | None, typer.Option("--seed", help="Of every random choice.", show_default="0")] = None,
+    seed: SeedOrConfig = None,
 ) -> None:
     """Train all submodels and the stacker, and write a bundle."""
-    from dataclasses import replace
-
     from ensemble.commands import train_bundle
+    from ensemble.experiments.request import Request
     from ensemble.figures import table_of
-    from ensemble.settings import EngineSettings
-    from features.formats import read_corpus
 
-    settings = EngineSettings.from_toml(config) if config else EngineSettings()
-    corpus = read_corpus(corpus_path, label_set=label_set or None, accept_unknown_labels=accept_unknown_labels)
-    if submodels:
-        settings = settings.only(tuple(name.strip() for name in submodels.split(",")))
-    if language or not config:
-        features = replace(settings.features, language=language or corpus.label_set.language)
-        settings = replace(settings, features=features)
-    settings = replace(
-        settings,
-        folds=settings.folds if folds is None else folds,
-        seed=settings.seed if seed is None else seed,
-    )
+    request = Request(config, submodels, language, folds, seed, label_set, accept_unknown_labels)
+    corpus = request.corpus(corpus_path)
     _warn(corpus.warnings)
-    training, figures = train_bundle(corpus, model, settings, jobs=jobs, cache=cache)
+    training, figures = train_bundle(corpus, model, request.settings(corpus), jobs=jobs, cache=cache)
     _warn(training.warnings)
     _console().print(table_of("strict, out of fold by patient", figures))
     _say(f"the engine is in {model}")

@@ -1,4 +1,4 @@
-"""Detectors for the tests of batch runs, quick or faulty, which worker processes can import by the name of this file."""
+"""Detectors for the tests of batch runs, quick or faulty, which worker processes can import by this name."""
 
 import os
 import re

@@ -1,14 +1,14 @@
 """De-identification of many notes at once: nothing lost, nothing leaked, resumed after any interruption.
 
-    summary = deidentify(RunSettings(source, target, bundle, Policy.named("safe-harbor")))
+summary = deidentify(RunSettings(source, target, bundle, Policy.named("safe-harbor")))
 
-    rows          rows of any input; `json_lines`, `csv_rows`, `parquet`, `note_files` read and write them; `forms` chooses
-    chunks        rows that are handled together
-    work          what a worker does with a chunk; `detector`, `deadline`, `words`, `register` serve it
-    workers       this process, processes of this machine, or a Dask cluster
-    journal       which chunks are done, in SQLite; `store` keeps their files, `lock` keeps others out
-    runner        a run from start to end
-    reports       what a run tells of itself; `audit`, `summary_page`
+rows          rows of any input; `json_lines`, `csv_rows`, `parquet`, `note_files` read and write them; `forms` chooses
+chunks        rows that are handled together
+work          what a worker does with a chunk; `detector`, `deadline`, `words`, `register` serve it
+workers       this process, processes of this machine, or a Dask cluster
+journal       which chunks are done, in SQLite; `store` keeps their files, `lock` keeps others out
+runner        a run from start to end
+reports       what a run tells of itself; `audit`, `summary_page`
 """
 
 from ensemble.batch.commands import audit_run, deidentify_files

@@ -1,12 +1,12 @@
 """The audit log: what became of each note, in lines that are chained by hashes.
 
     {"run": {...}, "chain": "5f1c..."}                                 versions and settings
-    {"n": 1, "id": "110-01", "place": "line 2", "input": "...", "output": "...", "counts": {"DOCTOR": 1}, ..., "chain": ...}
+    {"n": 1, "id": "110-01", "input": "...", "output": "...", "counts": {"DOCTOR": 1}, ..., "chain": "..."}
     {"end": 240, "quarantined": 1, "chain": "...", "seal": "..."}      the last line, so that cutting off is seen
 
-Each line's `chain` is the SHA-256 of the chain before and the line. Whoever changes, removes or moves a line must change all
-that follow, the seal too; the seal is an HMAC under the user's key, and is there if the run had one. There is no text in
-the log, and ids can be hidden as HMACs.
+Each line's `chain` is the SHA-256 of the chain before and the line. Whoever changes, removes or moves a line must
+    {"end": 240, "quarantined": 1, "seal": "...", "chain": "..."}     the last line, so that cutting off is seen
+no text in the log, and ids can be hidden as HMACs.
 """
 
 from __future__ import annotations
@@ -94,7 +94,9 @@ def check_log(path: Path, form: Form, *, key: bytes | None = None, head: str | N
         for number, line in enumerate(file, 1):
             facts, link = _parsed(line)
             if link is None or link != _link(chain, facts):
-                return AuditReport(notes, (*problems, f"line {number} of {path} was changed, or one before it removed"), False)
+                return AuditReport(
+                    notes, (*problems, f"line {number} of {path} was changed, or one before it removed"), False
+                )
             before, chain, last = chain, link, facts
             notes += "n" in facts
             if "output" in facts and next(outputs, "") != facts["output"] and not problems:

@@ -1,7 +1,7 @@
 """What the commands deidentify and audit do, between the command line and a run.
 
-    deidentify_files(source, target, model, policy="safe-harbor", key_file=Path("key"))
-    audit_run(target)
+deidentify_files(source, target, model, policy="safe-harbor", key_file=Path("key"))
+audit_run(target)
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     id,text,ward                       id,text,ward
     110-01,"Seen by Dr. Ames",7   ->   110-01,"Seen by Dr. [DOCTOR]",7
 
-The grammar is that of RFC 4180, with a comma, semicolon, tab or bar between fields; the header tells which. It is kept to
-strictly: a record with a stray quote or the wrong number of fields is not guessed at, as text could be taken for
+The grammar is that of RFC 4180, with a comma, semicolon, tab or bar between fields; the header tells which. It is kept
+to strictly: a record with a stray quote or the wrong number of fields is not guessed at, as text could be taken for
 another column and pass untouched.
 """
 
@@ -103,7 +103,8 @@ class CsvRows:
             return Row(place, record, digest)
         fields = _fields(text, self._delimiter)
         if fields is None or len(fields) != len(self._header):
-            problem = f"{len(text.splitlines())} lines in which a quote is out of place or the number of fields is not the header's"
+            n_lines = len(text.splitlines())
+            problem = f"in {n_lines} lines a quote is out of place, or the number of fields is not the header's"
             return Row(place, b"", digest, place, place, problem=problem)
         return self._note(place, text, digest, fields)
 
@@ -115,7 +116,9 @@ class CsvRows:
         has_patient = columns.patient in self._header
         patient = fields[self._header.index(columns.patient)][0] if has_patient else ""
         text, start, end = fields[self._header.index(columns.text)]
-        return Row(place, (record[:start], record[start:end], record[end:]), digest, id, patient or patient_of(id), text)
+        return Row(
+            place, (record[:start], record[start:end], record[end:]), digest, id, patient or patient_of(id), text
+        )
 
     def encode(self, rows: Sequence[tuple[Row, str | None]]) -> bytes:
         """The records; :raises UnicodeEncodeError: if the encoding lacks a character."""

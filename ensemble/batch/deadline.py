@@ -4,8 +4,8 @@
         ...                  NoteTimeoutError is raised in here after 60 seconds
 
 In the main thread a signal of the operating system interrupts, also inside a regular expression and a wait. In another
-thread, as in a worker of Dask, it is an exception that Python raises at the next bytecode. Compiled code that never comes
-back is seen by the runner, which then gives the process up.
+thread, as in a worker of Dask, it is an exception that Python raises at the next bytecode. Compiled code that never
+comes back is seen by the runner, which then gives the process up.
 """
 
 from __future__ import annotations

@@ -59,7 +59,9 @@ class Detector:
         found = iter(list(zip(parts, self.decide(texts), strict=True)))
         return [self._found(document, found) for document in documents]
 
-    def _found(self, document: Document, decided: Iterator[tuple[tuple[tuple[int, int], Document], list[Decision]]]) -> Found:
+    def _found(
+        self, document: Document, decided: Iterator[tuple[tuple[tuple[int, int], Document], list[Decision]]]
+    ) -> Found:
         spans: list[Span] = []
         lowest, end = 1.0, -1
         while end < len(document.text):
@@ -89,7 +91,9 @@ def bundle_digest(path: Path) -> str:
         with zipfile.ZipFile(path) as archive:
             return hashlib.sha256(archive.read("manifest.json")).hexdigest()
     except (OSError, KeyError, zipfile.BadZipFile):
-        raise BundleError(f"there is no bundle at {path}; make one with: phistack train CORPUS --model {path}") from None
+        raise BundleError(
+            f"there is no bundle at {path}; make one with: phistack train CORPUS --model {path}"
+        ) from None
 
 
 def pieces(text: str, longest: int = LONGEST_PIECE) -> list[tuple[int, int]]:
@@ -97,6 +101,10 @@ def pieces(text: str, longest: int = LONGEST_PIECE) -> list[tuple[int, int]]:
     bounds = [0]
     while len(text) - bounds[-1] > longest:
         begin, end = bounds[-1], bounds[-1] + longest
-        cuts = (text.rfind(mark, begin + longest // 2, end) + len(mark) for mark in _BREAKS if mark in text[begin + longest // 2 : end])
+        cuts = (
+            text.rfind(mark, begin + longest // 2, end) + len(mark)
+            for mark in _BREAKS
+            if mark in text[begin + longest // 2 : end]
+        )
         bounds.append(next(cuts, end))
     return list(zip(bounds, [*bounds[1:], len(text)], strict=True))

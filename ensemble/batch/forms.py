@@ -1,7 +1,7 @@
 """Which form an input has, by looking, and opening it.
 
-    form = open_form(Path("notes.csv.gz"), Path("out.csv.gz"), FormSettings())
-    form.name      "csv"
+form = open_form(Path("notes.csv.gz"), Path("out.csv.gz"), FormSettings())
+form.name      "csv"
 """
 
 from __future__ import annotations

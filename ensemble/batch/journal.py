@@ -4,8 +4,8 @@
         journal.add(chunk_number, DoneChunk(...), entries)     one transaction
         journal.done(chunk_number)                             what was added, or nothing
 
-It is written with a write-ahead log, so that it is whole after a process or a machine died; what the last moments before
-that added may be missing, and is then done again. It holds numbers and hashes, never text.
+It is written with a write-ahead log, so that it is whole after a process or a machine died; what the last moments
+before that added may be missing, and is then done again. It holds numbers and hashes, never text.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Lines of a file as bytes, one at a time, however long the file is; gzip by the ending `.gz`.
 
-    reader = LineReader(path, max_bytes=2**26)
-    for line in reader: ...        with its line end; nothing for a line that is too long
-    reader.fraction()              how much of the file was read
+reader = LineReader(path, max_bytes=2**26)
+for line in reader: ...        with its line end; nothing for a line that is too long
+reader.fraction()              how much of the file was read
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class LineReader:
             raise CorpusError(f"{self.path} is a damaged gzip file; get a whole copy of it") from None
 
     def _lines(self, file: IO[bytes]) -> Iterator[bytes | None]:
-        lines = io.BufferedReader(gzip.GzipFile(fileobj=file)) if self.path.suffix == ".gz" else file  # type: ignore[type-var]
+        lines = io.BufferedReader(gzip.GzipFile(fileobj=file)) if self.path.suffix == ".gz" else file
         while line := lines.readline(self.max_bytes + 1):
             self._position = file.tell()
             if len(line) <= self.max_bytes:

@@ -1,6 +1,6 @@
 """One run at a time on an output.
 
-    with lock(folder): ...      a second process that tries the same is refused
+with lock(folder): ...      a second process that tries the same is refused
 """
 
 from __future__ import annotations

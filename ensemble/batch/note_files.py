@@ -2,8 +2,8 @@
 
     notes/ward3/110-01.txt     the note 110-01 of patient 110
 
-Folders inside the folder are read too, and come out again. Annotation in the input is never copied, as it quotes PHI: the
-`.ann` files and the `TAGS` of the output are empty. Files of other kinds are passed over.
+Folders inside the folder are read too, and come out again. Annotation in the input is never copied, as it quotes PHI:
+the `.ann` files and the `TAGS` of the output are empty. Files of other kinds are passed over.
 """
 
 from __future__ import annotations

@@ -46,7 +46,9 @@ class ParquetRows:
             import pyarrow
             from pyarrow import parquet
         except ImportError:
-            raise MissingResourceError("Parquet needs pyarrow; install it with: pip install phistack[parquet]") from None
+            raise MissingResourceError(
+                "Parquet needs pyarrow; install it with: pip install phistack[parquet]"
+            ) from None
         self.path = path
         self.settings = settings
         try:
@@ -63,8 +65,8 @@ class ParquetRows:
         columns = self.settings.columns
         if any(self.schema.names.count(wanted) != 1 for wanted in (columns.id, columns.text)):
             raise CorpusError(
-                f"{self.path} does not have the columns {columns.id} and {columns.text}; name the columns that hold the "
-                f"id and the text"
+                f"{self.path} does not have the columns {columns.id} and {columns.text}; name the columns that "
+                f"hold the id and the text"
             )
         kind = self.schema.field(columns.text).type
         if not (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)):
@@ -72,7 +74,7 @@ class ParquetRows:
 
     def fraction(self) -> float:
         """How many of the rows were read, in [0, 1]."""
-        return min(1.0, self._read / max(1, self._file.metadata.num_rows))
+        return min(1.0, self._read / max(1, int(self._file.metadata.num_rows)))
 
     def rows(self) -> Iterator[Row]:
         """A row for each row."""

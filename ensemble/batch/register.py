@@ -4,9 +4,9 @@
     entry = register.entry("DOCTOR", "Ames-Hill")          ("DOCTOR", 2, b"........")
     register.search("Seen by ames hill", [], entries)      Counter({("DOCTOR", "outside"): 1})
 
-An identifier that was replaced in one note of a patient may stand unseen in another. What was replaced is kept until the
-end of the run as a keyed BLAKE2b hash of its words (RFC 7693), under a secret of the run; so it is found whatever its case and punctuation, and
-without any text in the journal.
+An identifier that was replaced in one note of a patient may stand unseen in another. What was replaced is kept until
+the end of the run as a keyed BLAKE2b hash of its words (RFC 7693), under a secret of the run; so it is found whatever its
+case and punctuation, and without any text in the journal.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class Register:
 
         :param replaced: begin and end of what was replaced, sorted; identifiers inside it are surrogates that
             happen to be equal.
-        :returns: counts by label and `outside` or `inside` of replacements, or `short` for identifiers of fewer than four
-            letters and digits, which also match by chance.
+        :returns: counts by label and place: `outside` or `inside` of replacements, or `short` for identifiers of fewer
+            than four letters and digits, which also match by chance.
         """
         by_length: dict[int, dict[bytes, str]] = {}
         for label, length, digest in entries:

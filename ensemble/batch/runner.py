@@ -119,9 +119,7 @@ def _begun(settings: RunSettings, journal: Journal, fingerprint: Mapping[str, An
     return hmac.digest(settings.key or b"no key", str(journal.fact("salt")).encode(), "sha256")
 
 
-def _work(
-    settings: RunSettings, form: Form, fingerprint: Mapping[str, Any], journal: Journal, secret: bytes
-) -> None:
+def _work(settings: RunSettings, form: Form, fingerprint: Mapping[str, Any], journal: Journal, secret: bytes) -> None:
     store = Store(settings.work, journal, form, secret)
     damaged = store.forget_damaged()
     job = Job(
@@ -174,7 +172,8 @@ def _process(form: Form, store: Store, workers: Workers) -> int:
 
 def _changed_input(store: Store) -> SettingsError:
     return SettingsError(
-        f"the input is not the one with which the unfinished run in {store.folder} was begun; go on with that, {_OR_RESTART}"
+        f"the input is not the one with which the unfinished run in {store.folder} was begun; go on with that, "
+        f"{_OR_RESTART}"
     )
 
 

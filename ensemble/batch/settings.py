@@ -1,8 +1,8 @@
 """What a run is asked to do, and where its files are.
 
-    settings = RunSettings(Path("notes.jsonl"), Path("out.jsonl"), Path("engine"), Policy.named("safe-harbor"))
-    settings.work        out.jsonl.partial, while the run is not finished
-    settings.reports     out.jsonl.run, when it is
+settings = RunSettings(Path("notes.jsonl"), Path("out.jsonl"), Path("engine"), Policy.named("safe-harbor"))
+settings.work        out.jsonl.partial, while the run is not finished
+settings.reports     out.jsonl.run, when it is
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class RunSettings:
     policy: Policy
     key: bytes | None = field(default=None, repr=False)
     form: str = ""
-    form_settings: FormSettings = FormSettings()
+    form_settings: FormSettings = field(default_factory=FormSettings)
     struck: frozenset[str] = field(default=frozenset(), repr=False)
     timeout: float = 60.0
     second_pass: bool = True

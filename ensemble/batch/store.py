@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import shutil
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -142,5 +141,3 @@ def _record(row: Row, result: NoteResult | None) -> dict[str, Any]:
     problem = row.problem or (result.problem if result else "")
     facts: Mapping[str, Any] = {"problem": problem} if problem or result is None else result.record
     return {**named, **facts}
-
-

@@ -1,6 +1,6 @@
 """The summary of a run as one HTML file that fetches nothing.
 
-    render_page(summary)      the page, from what is in summary.json
+render_page(summary)      the page, from what is in summary.json
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The version of the code, told by its content.
 
-    code_digest()       SHA-256 over every module of phistack
+code_digest()       SHA-256 over every module of phistack
 """
 
 from __future__ import annotations

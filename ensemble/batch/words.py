@@ -48,7 +48,9 @@ def resembling(text: str, replaced: Iterable[Range], known: Collection[str]) -> 
     for word in known:
         by_start.setdefault(word[0], []).append(word)
     counts = Counter(_WORD.findall(_blanked(text, replaced)))
-    return Counter({word: count for word, count in counts.items() if len(word) > 1 and _resembles(word, known, by_start)})
+    return Counter(
+        {word: count for word, count in counts.items() if len(word) > 1 and _resembles(word, known, by_start)}
+    )
 
 
 def _resembles(word: str, known: Collection[str], by_start: Mapping[str, list[str]]) -> bool:
@@ -64,9 +66,7 @@ def name_words(identifiers: Iterable[str]) -> frozenset[str]:
 def struck_places(text: str, struck: Collection[str]) -> list[tuple[int, int]]:
     """Where the folded words of a strike list stand in a text, also as part of a word with hyphens."""
     return [
-        (match.start(), match.end())
-        for match in re.finditer(r"[^\W\d_]+|\w+", text)
-        if fold(match[0]) in struck
+        (match.start(), match.end()) for match in re.finditer(r"[^\W\d_]+|\w+", text) if fold(match[0]) in struck
     ] + [(match.start(), match.end()) for match in _WORD.finditer(text) if fold(match[0]) in struck]
 
 

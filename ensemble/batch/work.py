@@ -4,8 +4,8 @@
     results[0].text            "Seen by Dr. [DOCTOR]."
     results[0].problem         why there is no text, without a word of the note
 
-A note that fails in any way has a problem and no text. Notes of one patient that follow each other share what is known of
-the patient, so that misspelt names are linked and numbers go on.
+A note that fails in any way has a problem and no text. Notes of one patient that follow each other share what is known
+of the patient, so that misspelt names are linked and numbers go on.
 """
 
 from __future__ import annotations
@@ -22,15 +22,25 @@ from typing import Any
 
 from ensemble.batch.deadline import NoteTimeoutError, deadline
 from ensemble.batch.detector import LONGEST_PIECE, Detector, Found, bundle_digest, load_detector
+from ensemble.batch.ranges import covering, touching
 from ensemble.batch.register import Entry, Register
 from ensemble.batch.version import code_digest
-from ensemble.batch.ranges import covering, touching
 from ensemble.batch.words import capitalised, name_words, resembling, struck_places
 from ensemble.deidentification import Deidentified, Deidentifier, PatientMemory, Policy, verify
 from features.documents import Document, Span
 from features.errors import BundleError, PhistackError, SettingsError
 
-__all__ = ["STRUCK", "Job", "Note", "NoteResult", "Search", "process_chunk", "search_chunk", "start_worker", "text_digest"]
+__all__ = [
+    "STRUCK",
+    "Job",
+    "Note",
+    "NoteResult",
+    "Search",
+    "process_chunk",
+    "search_chunk",
+    "start_worker",
+    "text_digest",
+]
 
 STRUCK = "STRUCK"
 """The label of words on the strike list; a policy treats it as it treats any label that it does not name."""
@@ -126,7 +136,9 @@ def start_worker(job: Job) -> None:
         if bundle_digest(job.model) != job.model_digest:
             raise BundleError(f"the bundle {job.model} was changed while a run used it; start the run again")
         if code_digest() != job.code:
-            raise SettingsError("a worker has another version of phistack than the run; install the same on all machines")
+            raise SettingsError(
+                "a worker has another version of phistack than the run; install the same on all machines"
+            )
         detector = job.load(job.model)
         if job.struck and job.policy.strategy(STRUCK, "OTHER") == "keep":
             raise SettingsError("the policy keeps what it does not name, so the words of the strike list would stay")
@@ -209,9 +221,7 @@ def _with_struck(job: Job, text: str, spans: tuple[Span, ...]) -> tuple[Span, ..
     return spans + tuple(Span(start, end, STRUCK) for start, end in sorted(places) if not covered(start, end))
 
 
-def _record(
-    job: Job, note: Note, found: Found, result: Deidentified, out: NoteResult, known: frozenset[str]
-) -> None:
+def _record(job: Job, note: Note, found: Found, result: Deidentified, out: NoteResult, known: frozenset[str]) -> None:
     replaced = [(r.start_in_output, r.end_in_output) for r in result.replacements]
     register = Register(job.secret)
     changed = [
@@ -264,7 +274,7 @@ def _failure(action: Callable[[], object], seconds: float) -> str:
         return f"it took longer than {seconds:g} seconds"
     except PhistackError as error:
         return str(error)
-    except Exception as error:  # noqa: BLE001 - whatever a submodel raises, the note must not come out
+    except Exception as error:  # Whatever a submodel raises, the note must not come out.
         return f"{type(error).__name__} {_place(error)}"
     return ""
 

@@ -29,6 +29,7 @@ _R = TypeVar("_R")
 
 _CHUNKS_PER_WORKER = 2
 _SECONDS_TO_START = 120.0
+_SECONDS_TO_CONNECT = 20
 _ATTEMPTS = 2
 _ONE_THREAD = {
     name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TF_NUM_INTRAOP_THREADS")
@@ -156,7 +157,7 @@ class Workers:
 
     def _window(self) -> int:
         if self.cluster:
-            return _CHUNKS_PER_WORKER * max(1, sum(self._client.nthreads().values()))
+            return _CHUNKS_PER_WORKER * max(1, sum(int(n) for n in self._client.nthreads().values()))
         return 1 if self.jobs == 1 else _CHUNKS_PER_WORKER * self.jobs
 
     def _isolated(self, notes: Sequence[Note]) -> list[NoteResult]:
@@ -212,7 +213,9 @@ class Workers:
                 "a cluster needs dask.distributed; install it with: pip install phistack[cluster]"
             ) from None
         try:
-            self._client = Client(self.cluster, timeout=20, set_as_default=False)
+            self._client = Client(  # type: ignore[no-untyped-call]
+                self.cluster, timeout=_SECONDS_TO_CONNECT, set_as_default=False
+            )
         except (OSError, ValueError):
             raise MissingResourceError(f"no Dask scheduler answers at {self.cluster}") from None
         self._lost = (BrokenExecutor, KilledWorker)

@@ -8,13 +8,15 @@
     kinds          the kind of PHI behind the labels of every label set: PERSON, DATE, PHONE, ...
     policy         which strategy each label takes; ready policies in `policies/NAME.toml`
     keyed          choices that depend on a secret key and the patient, and on nothing else
-    memory         what is known of a patient: names and identifiers
+    memory         what is known of a patient: identifiers and, in a `name_index`, names
     strategies     tag, number, mask, remove, keep, generalise
     deidentifier   a note and its spans to a new text; the proof that nothing else changed
     surrogates     from a kind to the module that makes its surrogates, and what no surrogate may be
+    context        what a surrogate may depend on
 
-One module a kind of surrogate: `names`, `initials`, `dates`, `ages`, `contacts`, `identifiers`, `addresses`,
-`organisations`, `professions`; their words are tables in `words/LANGUAGE.toml`.
+Surrogates: `names` (with `name_forms`, `name_tables`), `date_shift` (with `dates`, `date_patterns`), `ages`,
+`contacts`, `identifiers`, `addresses`, `places`, `organisations`, `professions`, all with `letters` and `patterns`.
+Their words are tables: `words/LANGUAGE.toml`, `places/LANGUAGE.toml`.
 """
 
 from ensemble.deidentification.deidentifier import Deidentified, Deidentifier, Replacement, verify

@@ -105,9 +105,8 @@ def _iban_check(country: str, account: str) -> str:
 
 def _ccc_check(bank: str, account: str) -> str:
     """The two check digits of a Spanish account number."""
-    from stdnum.es import ccc
-
-    return str(ccc.calc_check_digits(f"{bank}00{account}"))
+    calculate: Callable[[str], str] = importlib.import_module("stdnum.es.ccc").calc_check_digits
+    return calculate(f"{bank}00{account}")
 
 
 def _exchanged(code: str, context: Context) -> str:

@@ -1,0 +1,214 @@
+"""Runs that are killed, run out of disk, lose their workers, or meet each other."""
+
+import importlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from importlib import util
+from pathlib import Path
+
+import pytest
+
+from ensemble.batch import RunSettings, audit_run, deidentify
+from ensemble.deidentification import Policy
+from features.errors import MissingResourceError, PhistackError
+
+HERE = Path(__file__).parent
+ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{HERE.parent}{os.pathsep}{HERE}", "OMP_NUM_THREADS": "1"}
+SCRIPT = """
+import sys
+from pathlib import Path
+import batch_engines
+from ensemble.batch import RunSettings, deidentify
+from ensemble.deidentification import Policy
+from features.errors import PhistackError
+source, target, bundle, jobs, load = sys.argv[1:]
+settings = RunSettings(Path(source), Path(target), Path(bundle), Policy.named("number"), b"0123456789abcdef",
+                       jobs=int(jobs), load=getattr(batch_engines, load))
+if __name__ == "__main__":
+    try:
+        deidentify(settings)
+    except PhistackError as error:
+        sys.exit(str(error))
+"""
+
+
+@pytest.fixture
+def engines(monkeypatch):
+    monkeypatch.syspath_prepend(str(HERE))
+    return importlib.import_module("batch_engines")
+
+
+@pytest.fixture
+def run(engines, tmp_path):
+    """Settings of a run over 600 notes of 200 patients in ten chunks."""
+    with (tmp_path / "in.jsonl").open("w") as file:
+        for i in range(600):
+            text = f"Patient Ann{i % 5} Hill saw Dr. Ames{i % 7} on 03/12/{1990 + i % 30}. Nothing else to report."
+            file.write(json.dumps({"id": f"{100 + i // 3}-0{i % 3 + 1}", "text": text}) + "\n")
+    bundle, policy = engines.bundle(tmp_path / "bundle"), Policy.named("number")
+    return RunSettings(
+        tmp_path / "in.jsonl", tmp_path / "out.jsonl", bundle, policy, b"0123456789abcdef", load=engines.slow
+    )
+
+
+@pytest.fixture
+def expected(run):
+    """What an undisturbed run writes, by name."""
+    undisturbed = replace(run, target=run.target.with_name("undisturbed.jsonl"))
+    deidentify(undisturbed)
+    return results(undisturbed)
+
+
+def results(run):
+    names = ("audit.jsonl", "quarantine.jsonl", "review.tsv")
+    return [run.target.read_bytes(), *((run.reports / name).read_bytes() for name in names)]
+
+
+def started(run, load="slow", jobs=1):
+    script = run.target.with_name("script.py")
+    script.write_text(SCRIPT)
+    command = [sys.executable, script, run.source, run.target, run.model, str(jobs), load]
+    return subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for(condition, seconds=60.0):
+    begin = time.monotonic()
+    while not condition():
+        assert time.monotonic() - begin < seconds
+        time.sleep(0.005)
+
+
+@pytest.mark.slow
+def test_killed_at_twenty_random_moments_a_run_still_ends_as_if_undisturbed(run, expected):
+    chance = random.Random(7)
+    begin = time.monotonic()
+    assert started(replace(run, target=run.target.with_name("timed.jsonl"))).wait() == 0
+    whole = time.monotonic() - begin
+    killed = 0
+    while killed < 20:
+        process = started(run)
+        time.sleep(chance.uniform(0, whole))
+        finished = process.poll() is not None
+        process.kill()
+        process.communicate()
+        killed += not finished
+        if finished:
+            # Nothing was left to kill: what it made is right, and the next moments are those of a new run.
+            assert results(run) == expected
+            run.target.unlink()
+            shutil.rmtree(run.reports)
+    process = started(run)
+    assert process.wait() == 0, process.stderr.read()
+    process.communicate()
+    assert results(run) == expected
+    assert not run.work.exists() and audit_run(run.target).problems == ()
+
+
+def test_killed_once_a_run_goes_on_with_what_is_missing(run, expected):
+    process = started(run)
+    wait_for(lambda: len(list(run.work.rglob("*.json"))) >= 3)
+    process.kill()
+    process.communicate()
+    summary = deidentify(run)
+    assert 0 < summary["this start"]["notes of this start"] < 600
+    assert results(run) == expected
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="mounting a small disk needs root")
+def test_on_a_full_disk_a_run_stops_and_goes_on_when_there_is_room(run, expected, tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", disk], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("a small disk cannot be mounted here")
+    try:
+        small = replace(run, target=disk / "out.jsonl")
+        for _ in range(2):
+            with pytest.raises((OSError, MissingResourceError), match=r"space|full|FULL|IOERR") as stopped:
+                deidentify(small)
+            assert "Hill" not in str(stopped.value)
+            assert not small.target.exists()
+        subprocess.run(["mount", "-o", "remount,size=20m", disk], check=True)
+        deidentify(small)
+        assert results(small) == expected
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+def test_two_runs_at_once_on_the_same_output_do_not_meet(run, expected):
+    first = started(run)
+    wait_for(lambda: (run.work / "journal.sqlite").exists())
+    with pytest.raises(PhistackError, match="another run is writing"):
+        deidentify(run)
+    assert first.wait() == 0
+    first.communicate()
+    assert results(run) == expected
+
+
+def test_with_two_processes_the_output_is_the_same(run, expected):
+    deidentify(replace(run, jobs=2))
+    assert results(run) == expected
+
+
+@pytest.mark.slow
+def test_notes_that_kill_or_stop_their_process_go_to_quarantine(run, engines, monkeypatch):
+    lines = run.source.read_text().splitlines()[:20]
+    lines[5] = '{"id": "killer", "text": "DIE"}'
+    run.source.write_text("\n".join(lines) + "\n")
+    deidentify(replace(run, jobs=2, load=engines.faulty))
+    found = [json.loads(line) for line in (run.reports / "quarantine.jsonl").read_text().splitlines()]
+    assert found == [{"id": "killer", "place": "line 6", "reason": "its process died"}]
+    assert len(run.target.read_text().splitlines()) == 19
+
+
+def cluster(tmp_path, n_workers):
+    """A scheduler and workers as processes of their own, and the scheduler's address."""
+    scheduler_file = tmp_path / "scheduler.json"
+    quiet = {"env": ENVIRONMENT, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0"]
+    scheduler = subprocess.Popen([*command, "--no-dashboard", "--scheduler-file", scheduler_file], **quiet)
+    wait_for(lambda: scheduler_file.exists() and scheduler_file.read_text().strip().endswith("}"))
+    address = json.loads(scheduler_file.read_text())["address"]
+    command = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny"]
+    command += ["--no-dashboard", "--local-directory", tmp_path / "dask"]
+    workers = [subprocess.Popen(command, **quiet) for _ in range(n_workers)]
+    return address, [scheduler, *workers]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(util.find_spec("distributed") is None, reason="dask.distributed is not installed")
+@pytest.mark.filterwarnings("default")
+def test_on_a_cluster_of_which_a_worker_dies_the_output_is_the_same(run, expected, tmp_path):
+    address, processes = cluster(tmp_path, 2)
+    try:
+        settings = [run.source, run.target, run.model]
+        script = SCRIPT.replace("jobs=int(jobs)", "cluster=jobs").replace(
+            "sys.exit(str(error))", "sys.exit(str(error))"
+        )
+        (tmp_path / "script.py").write_text(script)
+        command = [sys.executable, tmp_path / "script.py", *settings, address, "slow"]
+        client = subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
+        wait_for(lambda: len(list(run.work.rglob("*.json"))) >= 2 or client.poll() is not None)
+        os.kill(processes[1].pid, signal.SIGKILL)
+        told = client.communicate(timeout=120)[1]
+        assert client.returncode == 0, told
+        assert results(run) == expected
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+@pytest.mark.skipif(util.find_spec("distributed") is None, reason="dask.distributed is not installed")
+@pytest.mark.filterwarnings("default")
+def test_a_cluster_that_does_not_answer_is_told(run, monkeypatch):
+    monkeypatch.setattr("ensemble.batch.workers._SECONDS_TO_CONNECT", 1)
+    with pytest.raises(MissingResourceError, match="no Dask scheduler answers"):
+        deidentify(replace(run, cluster="tcp://127.0.0.1:9"))

@@ -1,0 +1,111 @@
+"""TBED behind the face of the submodels."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from features.documents import Document, Span
+from features.errors import BundleError, SettingsError, TrainingError
+from features.table import FeatureSettings, FeatureSpace, FeatureTable
+from submodels.base import Submodel, submodel_class
+from submodels.tbed import STARTS, TbedSubmodel
+
+NAMES = ("Smith", "Jones", "Rivera", "Okafor", "Lindqvist", "Tanaka", "Weber", "Novak")
+
+
+def note(number: int, name: str) -> Document:
+    text = f"Doctor: {name}\nSeen by Dr {name} today, aged {40 + number} years.\nPlan: rest."
+    first, second = text.index(name), text.rindex(name)
+    age = text.index(str(40 + number))
+    spans = (
+        Span(first, first + len(name), "DOCTOR"),
+        Span(second, second + len(name), "DOCTOR"),
+        Span(age, age + 2, "AGE"),
+    )
+    return Document(f"n{number}", text, spans, group=f"p{number}")
+
+
+@pytest.fixture(scope="module")
+def tables() -> list[FeatureTable]:
+    return FeatureSpace(FeatureSettings()).fit([note(i, name) for i, name in enumerate(NAMES)])
+
+
+def unseen(tables: list[FeatureTable]) -> list[FeatureTable]:
+    return tables[0].space.tables([note(20, "Quarry"), Document("none", "")])
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_it_finds_what_it_learned_and_is_the_same_after_saving(
+    tables: list[FeatureTable], start: str, tmp_path: Path
+) -> None:
+    model = TbedSubmodel(start=start, held_out=0.25).fit(tables, seed=1)
+    assert isinstance(model, Submodel)
+    found, nothing = model.propose(unseen(tables))
+    assert {candidate.span for candidate in found} == set(note(20, "Quarry").spans)
+    assert nothing == []
+    assert all(0 < candidate.score <= 1 and candidate.chosen and candidate.evidence for candidate in found)
+    model.save(tmp_path)
+    again = TbedSubmodel.load(tmp_path, tables[0].space)
+    assert again.rules_ == model.rules_
+    assert again.settings() == model.settings()
+    assert [(c.span, c.evidence) for c in again.propose(unseen(tables))[0]] == [(c.span, c.evidence) for c in found]
+
+
+def test_candidates_name_their_rule(tables: list[FeatureTable]) -> None:
+    model = TbedSubmodel(start="empty", held_out=0).fit(tables)
+    evidence = {c.evidence for note_candidates in model.propose(tables) for c in note_candidates}
+    rules = {f"rule {number}: {rule}" for number, rule in enumerate(model.rules_.rules, 1)}
+    assert evidence
+    assert evidence <= rules
+
+
+def test_a_rule_that_was_switched_off_in_the_file_is_not_applied(tables: list[FeatureTable], tmp_path: Path) -> None:
+    TbedSubmodel(start="empty", held_out=0).fit(tables).save(tmp_path)
+    rules = tmp_path / "rules.txt"
+    rules.write_text("".join(f"off {line}\n" for line in rules.read_text(encoding="utf-8").splitlines()), "utf-8")
+    assert TbedSubmodel.load(tmp_path, tables[0].space).propose(tables) == [[] for _ in tables]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("O -> B-PLANET", "rules.txt, line 1, column 6: the tag is not one of those"),
+        ('O -> B-AGE if wrod[0] = "x"', "rules.txt, line 1, column 15: there is no feature column wrod"),
+    ],
+)
+def test_a_mistake_in_the_rules_is_found_at_load(
+    tables: list[FeatureTable], tmp_path: Path, line: str, message: str
+) -> None:
+    TbedSubmodel(start="empty", held_out=0).fit(tables).save(tmp_path)
+    (tmp_path / "rules.txt").write_text(line, encoding="utf-8")
+    with pytest.raises(BundleError) as caught:
+        TbedSubmodel.load(tmp_path, tables[0].space)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("damage", ["{", "[]", json.dumps({"settings": {"start": "moon"}, "tags": []})])
+def test_damaged_settings(tables: list[FeatureTable], tmp_path: Path, damage: str) -> None:
+    TbedSubmodel(start="empty", held_out=0).fit(tables).save(tmp_path)
+    (tmp_path / "settings.json").write_text(damage, encoding="utf-8")
+    with pytest.raises(BundleError, match="cannot be read"):
+        TbedSubmodel.load(tmp_path, tables[0].space)
+
+
+def test_settings_and_notes_that_cannot_work(tables: list[FeatureTable], tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="cannot start from crf"):
+        TbedSubmodel(start="crf")
+    with pytest.raises(SettingsError, match="neither a readable template file nor a set"):
+        TbedSubmodel(templates="nowhere").fit(tables)
+    wrong = tmp_path / "templates.txt"
+    wrong.write_text("word[0]\nkye[0] & tag[1]\n", encoding="utf-8")
+    with pytest.raises(SettingsError, match="names kye, which is no feature column"):
+        TbedSubmodel(start="empty", templates=str(wrong)).fit(tables)
+    bare = [table.space.table(table.document.with_spans(())) for table in tables]
+    with pytest.raises(TrainingError, match="none of the 8 notes"):
+        TbedSubmodel().fit(bare)
+
+
+def test_it_is_known_by_its_kind() -> None:
+    assert submodel_class("tbed.v1") is TbedSubmodel
