@@ -92,7 +92,7 @@ class BlstmSubmodel:
         self,
         *,
         columns: Sequence[str] = DEFAULT_COLUMNS,
-        window: int = 32,
+        window: int = 64,
         word_size: int = 128,
         character_size: int = 16,
         kernels: Sequence[int] = (2, 3, 4, 5),

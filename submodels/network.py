@@ -94,7 +94,7 @@ def _reversed(values: Any, lengths: Any) -> Any:
 def _lstm(inputs: Any, kernel: Any, bias: Any) -> Any:
     """An LSTM over `(n_tokens, n_rows, length)`, its gates in the order input, new, forget, output.
 
-    TensorFlow's fused kernel takes about a quarter of the time of a loop. It has to be the first version of the kernel:
+    TensorFlow's kernel saves the loop over tokens in the graph. It has to be the first version of the kernel:
     the gradient of the second (2.21) takes the gates in the first one's order and is wrong.
     """
     if keras.backend.backend() == "tensorflow":

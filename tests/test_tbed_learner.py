@@ -8,14 +8,16 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from features.documents import Document, Span
-from features.errors import SettingsError, TrainingError
-from features.table import COLUMN_GROUPS, FeatureSettings, FeatureSpace, FeatureTable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nltk.tag import brill
 from nltk.tag.brill_trainer import BrillTaggerTrainer
 from nltk.tbl import Template as NltkTemplate
+from nltk.tbl.rule import Rule as NltkRule
+
+from features.documents import Document, Span
+from features.errors import SettingsError, TrainingError
+from features.table import COLUMN_GROUPS, FeatureSettings, FeatureSpace, FeatureTable
 from tbed.atoms import Atom
 from tbed.initial import FrequentTags
 from tbed.learner import Learned, Learner
@@ -72,11 +74,9 @@ def in_our_words(rule: object, gain: int) -> Rule:
     return Rule(rule.original_tag, rule.replacement_tag, conditions, gain)
 
 
-def nltk_tags(notes: Notes, learned: Sequence[Rule], templates: Sequence[NltkTemplate]) -> list[list[str]]:
+def nltk_tags(notes: Notes, learned: Sequence[Rule]) -> list[list[str]]:
     """The tags that NLTK's tagger gives with NLTK's own rules."""
     names = {"word": brill.Word, "tag": brill.Pos}
-    from nltk.tbl.rule import Rule as NltkRule
-
     rules = [
         NltkRule("000", r.before, r.after, [(names[a.column](a.first, a.last), v) for a, v in r.conditions])
         for r in learned
@@ -95,7 +95,7 @@ def same_as_nltk(notes: Notes, name: str, *, max_rules: int, min_gain: int) -> N
     assert [(str(rule), rule.gain) for rule in found.rules] == [(str(rule), rule.gain) for rule in expected.rules]
     assert found.errors == expected.errors
     tagged = [tagged.tags for tagged in Tagger(found.rules).tag(notes.tables, notes.initial)]
-    assert [tags for _, tags in sentences(notes, tagged)] == nltk_tags(notes, expected.rules, ())
+    assert [tags for _, tags in sentences(notes, tagged)] == nltk_tags(notes, expected.rules)
     wrong = sum(a != b for x, y in zip(tagged, notes.gold, strict=True) for a, b in zip(x, y, strict=True))
     assert wrong == found.errors[-1]
 
@@ -116,6 +116,7 @@ def test_random_notes_give_the_rules_of_nltk(notes: Notes, name: str, min_gain: 
     same_as_nltk(notes, name, max_rules=12, min_gain=min_gain)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not MEDDOCAN.is_dir(), reason="the MEDDOCAN corpus is not in ../shared")
 @pytest.mark.parametrize("name", ["brill24", "fntbl37"])
 def test_real_notes_give_the_rules_of_nltk(name: str) -> None:
@@ -203,9 +204,7 @@ def doctors() -> Notes:
 def test_a_rule_has_a_record_that_people_can_follow() -> None:
     notes = doctors()
     learned = Learner(read_templates("word[-1]\nword[0]"), min_gain=1).learn(notes)
-    assert list(map(str, learned.rules)) == ['O -> B-DOCTOR if word[-1] = "dr"', 'B-DOCTOR -> O if word[0] = "said"'][
-        : len(learned.rules)
-    ] or list(map(str, learned.rules))[0] == 'O -> B-DOCTOR if word[-1] = "dr"'
+    assert str(learned.rules[0]) == 'O -> B-DOCTOR if word[-1] = "dr"'
     row = describe(learned.rules)[0]
     assert (row.number, row.gain, row.broken, row.example, row.off) == (1, 2, 1, ("note-0", 11), False)
     assert row.sentence == 'O becomes B-DOCTOR where the word before is "dr"'

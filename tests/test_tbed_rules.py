@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from features.errors import SettingsError
 from hypothesis import given
 from hypothesis import strategies as st
+
+from features.errors import SettingsError
 from tbed.atoms import Atom
 from tbed.rules import EDGE, Rule, RuleFile, format_rules, parse_rules
 from tbed.templates import Template, named_templates, read_templates, restricted, template_names
@@ -43,7 +44,9 @@ def test_rules_and_their_text_are_the_same_thing(file: RuleFile) -> None:
 
 
 def test_a_rule_reads_as_a_sentence() -> None:
-    (rule,) = parse_rules('O -> B-DOCTOR if lower[-1] = "dr" and tag[1..3] = "O" and key[0] = "" and word[2] = edge').rules
+    (rule,) = parse_rules(
+        'O -> B-DOCTOR if lower[-1] = "dr" and tag[1..3] = "O" and key[0] = "" and word[2] = edge'
+    ).rules
     assert rule.conditions[3] == (Atom("word", 2, 2), EDGE)
     assert rule.sentence() == (
         'O becomes B-DOCTOR where the lower before is "dr" and a tag 1 to 3 tokens after is "O" and the key is none '

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from features.documents import Document, Span
 from features.errors import BundleError, SettingsError, TrainingError
 from features.table import FeatureSettings, FeatureSpace, FeatureTable

@@ -5,8 +5,8 @@
     {"end": 240, "quarantined": 1, "chain": "...", "seal": "..."}      the last line, so that cutting off is seen
 
 Each line's `chain` is the SHA-256 of the chain before and the line. Whoever changes, removes or moves a line must
-    {"end": 240, "quarantined": 1, "seal": "...", "chain": "..."}     the last line, so that cutting off is seen
-no text in the log, and ids can be hidden as HMACs.
+change all that follow, the seal too; the seal is an HMAC under the user's key, and is there if the run had one. There
+is no text in the log, and ids can be hidden as HMACs.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@
     register.search("Seen by ames hill", [], entries)      Counter({("DOCTOR", "outside"): 1})
 
 An identifier that was replaced in one note of a patient may stand unseen in another. What was replaced is kept until
-the end of the run as a keyed BLAKE2b hash of its words (RFC 7693), under a secret of the run; so it is found whatever its
-case and punctuation, and without any text in the journal.
+the end of the run as a keyed BLAKE2b hash of its words (RFC 7693), under a secret of the run; so it is found whatever
+its case and punctuation, and without any text in the journal.
 """
 
 from __future__ import annotations

@@ -152,8 +152,8 @@ def _pool(gender: str, language: str, letter: str = "") -> Sequence[str]:
     """The names of a gender, or the last names, that begin with a letter."""
     tables = name_tables(language)
     pools = {
-        "female": tuple(name for name in tables.female if name not in tables.neutral),
-        "male": tuple(name for name in tables.male if name not in tables.neutral),
+        "female": tuple(name for name in tables.female if tables.gender(fold(name)) == "female"),
+        "male": tuple(name for name in tables.male if tables.gender(fold(name)) == "male"),
         "neutral": tuple(words(language)["names"]["neutral"]) + tables.neutral,
         "last": tables.last,
     }

@@ -28,6 +28,7 @@ __all__ = ["surrogate_city", "surrogate_country", "surrogate_postcode", "surroga
 
 _CITY = re.compile(r"[^\W\d_][^\d_]*")
 _LONGEST_CITY = 5
+_LONGEST_ABBREVIATION = 4
 _ADJECTIVES = {"republica argentina": "argentina", "republica dominicana": "republica dominicana"}
 _FOREIGN_POSTCODE = re.compile(r"(?=.*\d)[A-Za-z0-9]{2,8}(?:[ -][A-Za-z0-9]{2,5}){0,2}")
 _REPUBLIC = re.compile(r"(?:republica|republic|republik|republiek)(?: de la| del| de| of| van)? ")
@@ -99,7 +100,8 @@ def _another(mention: str, names: Sequence[str], kind: str, context: Context, pu
     others = [name for name in names if fold(name) != fold(mention) and not words & _parts_of_name(name)]
     if not others:
         return None
-    return in_case_of(context.pick(others, kind, purpose or fold(mention)), mention)
+    new = context.pick(others, kind, purpose or fold(mention))
+    return new if kind == "country" and len(mention) <= _LONGEST_ABBREVIATION else in_case_of(new, mention)
 
 
 _parts_of_name = lru_cache(maxsize=5000)(parts)
