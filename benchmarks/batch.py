@@ -3,9 +3,9 @@
     python benchmarks/batch.py --model ENGINE --notes NOTES.jsonl      with a trained engine
     python benchmarks/batch.py --memory 200000                         the memory curve alone, with patterns only
 
-Prints the figures and writes them to `batch_output/results.json`. The gain is the rate of two processes over that of one
-on the same notes; both include the start of the processes, so give enough notes. The memory curve is of the process that
-reads and writes, here also the one that detects, in ten parts of the run.
+Prints the figures and writes them to `batch_output/results.json`. The gain is the rate of two processes over that of
+one on the same notes; both include the start of the processes, so give enough notes. The memory curve is of the process
+that reads and writes, here also the one that detects, in ten parts of the run.
 """
 
 from __future__ import annotations

@@ -78,6 +78,11 @@ def started(run, load="slow", jobs=1):
     return subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
 
 
+def finish(process):
+    told = process.communicate(timeout=120)[1]
+    assert process.returncode == 0, told
+
+
 def wait_for(condition, seconds=60.0):
     begin = time.monotonic()
     while not condition():
@@ -89,7 +94,7 @@ def wait_for(condition, seconds=60.0):
 def test_killed_at_twenty_random_moments_a_run_still_ends_as_if_undisturbed(run, expected):
     chance = random.Random(7)
     begin = time.monotonic()
-    assert started(replace(run, target=run.target.with_name("timed.jsonl"))).wait() == 0
+    finish(started(replace(run, target=run.target.with_name("timed.jsonl"))))
     whole = time.monotonic() - begin
     killed = 0
     while killed < 20:
@@ -104,9 +109,7 @@ def test_killed_at_twenty_random_moments_a_run_still_ends_as_if_undisturbed(run,
             assert results(run) == expected
             run.target.unlink()
             shutil.rmtree(run.reports)
-    process = started(run)
-    assert process.wait() == 0, process.stderr.read()
-    process.communicate()
+    finish(started(run))
     assert results(run) == expected
     assert not run.work.exists() and audit_run(run.target).problems == ()
 
@@ -147,8 +150,7 @@ def test_two_runs_at_once_on_the_same_output_do_not_meet(run, expected):
     wait_for(lambda: (run.work / "journal.sqlite").exists())
     with pytest.raises(PhistackError, match="another run is writing"):
         deidentify(run)
-    assert first.wait() == 0
-    first.communicate()
+    finish(first)
     assert results(run) == expected
 
 
@@ -197,8 +199,7 @@ def test_on_a_cluster_of_which_a_worker_dies_the_output_is_the_same(run, expecte
         client = subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
         wait_for(lambda: len(list(run.work.rglob("*.json"))) >= 2 or client.poll() is not None)
         os.kill(processes[1].pid, signal.SIGKILL)
-        told = client.communicate(timeout=120)[1]
-        assert client.returncode == 0, told
+        finish(client)
         assert results(run) == expected
     finally:
         for process in processes:

@@ -7,7 +7,9 @@ from submodels.base import new_submodel
 
 def test_a_file_names_only_what_differs(tmp_path):
     path = tmp_path / "settings.toml"
-    path.write_text('folds = 3\n[features]\nlanguage = "es"\n[submodels.crf]\nc2 = 0.5\n[stacker]\nkernel = "zhao2020"\n')
+    path.write_text(
+        "folds = 3\n[features]\nlanguage = 'es'\n[submodels.crf]\nc2 = 0.5\n[stacker]\nkernel = 'zhao2020'\n"
+    )
     settings = EngineSettings.from_toml(path)
     assert (settings.folds, settings.seed, settings.features.language) == (3, 0, "es")
     assert settings.submodels == {"crf": {"c2": 0.5}}

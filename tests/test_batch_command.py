@@ -1,0 +1,64 @@
+"""The commands deidentify and audit with a trained engine, as a user runs them."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from ensemble.commands import train_bundle
+from ensemble.settings import EngineSettings
+from features.documents import Corpus, Document, Span
+from features.labels import LabelSet
+
+NAMES = ["Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "Vance", "Wexford", "Yarrow"]
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory):
+    """An engine that learned that whoever stands after `Dr.` is a doctor."""
+    documents = []
+    for i, name in enumerate(NAMES):
+        text = f"Seen by Dr. {name} on 0{i % 9 + 1}/12/2019.\nPlan: rest and fluids. Call Dr. {name}."
+        spans = [Span(at, at + len(name), "DOCTOR") for at in (12, text.rindex(name))]
+        date = text.index("/12/") - 2
+        documents.append(Document(f"{100 + i}-01", text, (*spans, Span(date, date + 10, "DATE")), f"{100 + i}"))
+    path = tmp_path_factory.mktemp("bundle") / "engine"
+    corpus = Corpus(tuple(documents), LabelSet.named("i2b2-2014"))
+    train_bundle(corpus, path, EngineSettings(folds=2).only(("regex", "crf")))
+    return path
+
+
+def phistack(*arguments, key=""):
+    environment = {**os.environ, "PHISTACK_KEY": key}
+    command = [sys.executable, "-m", "ensemble.cli", *map(str, arguments)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_notes_come_out_and_the_audit_agrees(bundle, tmp_path):
+    bodies = [f"Seen by Dr. {name} on 05/11/2018." for name in NAMES]
+    lines = [{"note": str(i), "who": "p", "body": body} for i, body in enumerate(bodies)]
+    lines += [{"note": "empty", "who": "q", "body": ""}]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    columns = ("--id-column", "note", "--text-column", "body", "--patient-column", "who")
+    out = tmp_path / "out.jsonl"
+    done = phistack("deidentify", tmp_path / "in.jsonl", out, "--model", bundle, *columns, "--strategy", "DATE=surrogate",
+                    key="a secret of sixteen bytes or more")  # fmt: skip
+    assert (done.returncode, done.stderr.count("Traceback")) == (0, 0), done.stderr
+    written = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [line["note"] for line in written] == [line["note"] for line in lines]
+    assert all("Dr. [DOCTOR] on" in line["body"] and "05/11/2018" not in line["body"] for line in written[:-1])
+    assert len({line["body"] for line in written[:-1]}) == 1, "one patient, one shift"
+    audited = phistack("audit", out, key="a secret of sixteen bytes or more")
+    assert audited.returncode == 0 and "11 notes is whole" in audited.stdout and "seal is right" in audited.stdout
+    out.write_text(out.read_text().replace("Seen", "seen", 1))
+    audited = phistack("audit", out)
+    assert audited.returncode == 1 and "not the one that the run wrote" in audited.stderr
+
+
+def test_a_quarantined_note_makes_the_status_3_and_says_how_many(bundle, tmp_path):
+    (tmp_path / "in.jsonl").write_bytes(b'{"id": "1", "text": "Dr. Alder"}\n{"id": "2", "text": "\xff secret"}\n')
+    done = phistack("deidentify", tmp_path / "in.jsonl", tmp_path / "out.jsonl", "--model", bundle)
+    assert done.returncode == 3 and "1 of 2 notes are in quarantine" in done.stderr
+    assert "secret" not in done.stderr + done.stdout + (tmp_path / "out.jsonl").read_text()
