@@ -45,9 +45,7 @@ Unknown = Annotated[
     bool, typer.Option("--accept-unknown-labels", help="Take labels that the label set does not have, as they are.")
 ]
 Config = Annotated[Path | None, typer.Option("--config", help="A TOML file of settings.", show_default=False)]
-Cache = Annotated[
-    Path | None, typer.Option("--cache", help="A folder for fold predictions.", show_default=False)
-]
+Cache = Annotated[Path | None, typer.Option("--cache", help="A folder for fold predictions.", show_default=False)]
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Write all figures there.", show_default=False)]
 Page = Annotated[Path | None, typer.Option("--html", help="Write a page that shows the notes.", show_default=False)]
 Seed = Annotated[int, typer.Option("--seed", help="Of every random choice.")]
@@ -199,11 +197,33 @@ def explain(
 @app.command()
 def rules(
     model: Annotated[Path, typer.Argument(metavar="BUNDLE", help="A trained engine.", show_default=False)],
+    score: Annotated[
+        Path | None,
+        typer.Option("--score", help="Annotated notes: what each rule does there.", show_default=False),
+    ] = None,
+    write: Annotated[
+        Path | None, typer.Option("--write", help="Write the rules to this file, to edit them.", show_default=False)
+    ] = None,
+    use: Annotated[
+        Path | None, typer.Option("--use", help="Take the rules of this file; needs --out.", show_default=False)
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The new bundle, with the rules of --use.", show_default=False)
+    ] = None,
 ) -> None:
-    """List the learned TBED rules in words."""
-    from ensemble.commands import print_rules
+    """List the learned TBED rules in words, score them on new notes, or replace them by an edited file."""
+    from ensemble.rule_review import print_rules, replace_rules, write_rules
 
-    print_rules(model, _console())
+    if (use is None) != (out is None):
+        raise SettingsError("--use and --out belong together: the edited rules, and the new bundle that gets them")
+    if use and out:
+        replace_rules(model, use, out)
+        _say(f"the engine with the rules of {use} is in {out}")
+    elif write:
+        write_rules(model, write)
+        _say(f"the rules are in {write}")
+    else:
+        print_rules(model, _console(), score_on=score)
 
 
 @app.command()

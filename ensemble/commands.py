@@ -1,4 +1,4 @@
-"""What the commands train, annotate, explain and rules do, between files on disk and the engine."""
+"""What the commands train, annotate and explain do, between files on disk and the engine."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from ensemble.bundle import load_bundle, save_bundle
 from ensemble.candidates import Decision
@@ -26,9 +24,8 @@ from features.documents import Corpus, Document
 from features.errors import BundleError
 from features.formats import read_corpus, write_corpus
 from features.formats.recognise import recognise
-from submodels.tbed import TbedSubmodel
 
-__all__ = ["annotate_corpus", "explain_corpus", "note_view", "print_rules", "train_bundle"]
+__all__ = ["annotate_corpus", "explain_corpus", "note_view", "train_bundle"]
 
 
 def train_bundle(
@@ -99,26 +96,6 @@ def note_view(document: Document, decisions: Sequence[Decision], *, has_gold: bo
     """A note with its decisions and its redacted text, as pages show it."""
     found = document.with_spans(decision.span for decision in decisions if decision.accepted)
     return NoteView(document=document, decisions=decisions, has_gold=has_gold, redacted=redact(found))
-
-
-def print_rules(model: Path, console: Console) -> None:
-    """List the learned rules of a bundle's TBED submodel, in words, with what each did in training.
-
-    :raises BundleError: if the bundle has no TBED submodel.
-    """
-    submodels = load_bundle(model).submodels
-    found = next((submodel for submodel in submodels if isinstance(submodel, TbedSubmodel)), None)
-    if found is None:
-        raise BundleError(f"the bundle {model} was trained without TBED, so it has no rules to list")
-    table = Table(title=f"{len(found.rules_.rules)} rules, applied in this order", title_justify="left")
-    for column in ("", "rule", "gain", "broken", "example"):
-        table.add_column(column, justify="left" if column in ("rule", "example") else "right")
-    for number, rule in enumerate(found.rules_.rules, start=1):
-        gain = "" if rule.gain is None else str(rule.gain)
-        example = f"{rule.example[0]}:{rule.example[1]}" if rule.example else ""
-        sentence = Text(rule.sentence() + (" (switched off)" if rule.off else ""))
-        table.add_row(str(number), sentence, gain, str(rule.broken), Text(example))
-    console.print(table)
 
 
 def _read(source: Path, engine: Engine) -> Corpus:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from heapq import heapify, heappop, heappush
 from itertools import pairwise
 
 __all__ = ["BytePairs"]
@@ -38,15 +39,24 @@ class BytePairs:
         for word, pieces in words.items():
             _count(word, pieces, word_counts[word], counts, homes)
         merges: list[Pair] = []
-        while len(merges) < n_merges and counts:
-            best = min(counts, key=lambda pair: (-counts[pair], pair))
-            if counts[best] < 2:
+        queue = [(-count, pair) for pair, count in counts.items()]
+        heapify(queue)
+        while len(merges) < n_merges and queue:
+            count, best = heappop(queue)
+            if counts.get(best, 0) != -count:
+                continue
+            if -count < 2:
                 break
             merges.append(best)
+            changed: set[Pair] = set()
             for word in sorted(homes[best]):
-                _count(word, words[word], -word_counts[word], counts, homes)
-                words[word] = _merge(words[word], best)
+                before = words[word]
+                words[word] = _merge(before, best)
+                _count(word, before, -word_counts[word], counts, homes)
                 _count(word, words[word], word_counts[word], counts, homes)
+                changed.update(pairwise(before), pairwise(words[word]))
+            for pair in changed & counts.keys():
+                heappush(queue, (-counts[pair], pair))
         return cls(merges)
 
     def split(self, word: str) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ import json
 import logging
 import random
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from itertools import compress
 from pathlib import Path
@@ -140,6 +141,21 @@ class TbedSubmodel:
         proposed = self._initial_candidates(tables)
         tagged = Tagger(self.rules_.rules, self.within).tag(tables, self._initial(tables, proposed))
         return [self._candidates(*row) for row in zip(tables, tagged, proposed, strict=True)]
+
+    def notes(self, tables: Sequence[FeatureTable]) -> Notes:
+        """Annotated notes with the tags that the rules start from, for `tbed.report.score_rules`."""
+        return Notes(tables, self._initial(tables), [table.tags() for table in tables])
+
+    def edited(self, text: str, *, name: str, space: FeatureSpace) -> Self:
+        """The same submodel with other rules.
+
+        :param text: a rule file, as `save` writes it.
+        :param name: of the file, for error messages.
+        :raises SettingsError: with line and column, for a mistake in the rules.
+        """
+        model = copy(self)
+        model.rules_ = parse_rules(text, name=name, tags=self.tags_, columns=space.columns)
+        return model
 
     def save(self, folder: Path) -> None:
         """Write `settings.json`, the rules as `rules.txt`, which may be edited, and the initial tagger."""

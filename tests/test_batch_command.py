@@ -43,14 +43,15 @@ def test_notes_come_out_and_the_audit_agrees(bundle, tmp_path):
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     columns = ("--id-column", "note", "--text-column", "body", "--patient-column", "who")
     out = tmp_path / "out.jsonl"
-    done = phistack("deidentify", tmp_path / "in.jsonl", out, "--model", bundle, *columns, "--strategy", "DATE=surrogate",
-                    key="a secret of sixteen bytes or more")  # fmt: skip
+    more = ("--strategy", "DATE=surrogate", *columns)
+    key = "a secret of sixteen bytes or more"
+    done = phistack("deidentify", tmp_path / "in.jsonl", out, "--model", bundle, *more, key=key)
     assert (done.returncode, done.stderr.count("Traceback")) == (0, 0), done.stderr
     written = [json.loads(line) for line in out.read_text().splitlines()]
     assert [line["note"] for line in written] == [line["note"] for line in lines]
     assert all("Dr. [DOCTOR] on" in line["body"] and "05/11/2018" not in line["body"] for line in written[:-1])
     assert len({line["body"] for line in written[:-1]}) == 1, "one patient, one shift"
-    audited = phistack("audit", out, key="a secret of sixteen bytes or more")
+    audited = phistack("audit", out, key=key)
     assert audited.returncode == 0 and "11 notes is whole" in audited.stdout and "seal is right" in audited.stdout
     out.write_text(out.read_text().replace("Seen", "seen", 1))
     audited = phistack("audit", out)

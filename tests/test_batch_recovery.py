@@ -159,6 +159,19 @@ def test_with_two_processes_the_output_is_the_same(run, expected):
     assert results(run) == expected
 
 
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked up in /proc")
+def test_killed_a_run_leaves_no_process_behind(run, expected):
+    process = started(run, jobs=2)
+    wait_for(lambda: run.work.exists() and list(run.work.rglob("*.json")))
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    assert len(children) >= 2
+    process.kill()
+    process.communicate()
+    wait_for(lambda: not any(Path(f"/proc/{child}").exists() for child in children), seconds=20)
+    deidentify(run)
+    assert results(run) == expected
+
+
 @pytest.mark.slow
 def test_notes_that_kill_or_stop_their_process_go_to_quarantine(run, engines, monkeypatch):
     lines = run.source.read_text().splitlines()[:20]

@@ -15,6 +15,7 @@ from nltk.tag.brill_trainer import BrillTaggerTrainer
 from nltk.tbl import Template as NltkTemplate
 from nltk.tbl.rule import Rule as NltkRule
 
+from ensemble.synthesis import synthesize
 from features.documents import Document, Span
 from features.errors import SettingsError, TrainingError
 from features.table import COLUMN_GROUPS, FeatureSettings, FeatureSpace, FeatureTable
@@ -126,9 +127,19 @@ def test_real_notes_give_the_rules_of_nltk(name: str) -> None:
         places = [line[1].split() for line in lines if line[0].startswith("T")]
         spans = tuple(Span(int(place[1]), int(place[-1]), place[0]) for place in places)
         documents.append(Document(file.stem, file.read_bytes().decode("utf-8"), spans))
+    same_as_nltk(untagged(documents), name, max_rules=15, min_gain=2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["brill24", "fntbl37"])
+def test_notes_of_the_demo_give_the_rules_of_nltk(name: str) -> None:
+    same_as_nltk(untagged(synthesize(20, seed=0).documents), name, max_rules=15, min_gain=2)
+
+
+def untagged(documents: Sequence[Document]) -> Notes:
+    """Notes whose initial tags are all outside."""
     tables = FeatureSpace(WORDS_ONLY).fit(documents)
-    notes = Notes(tables, [["O"] * len(table) for table in tables], [table.tags() for table in tables])
-    same_as_nltk(notes, name, max_rules=15, min_gain=2)
+    return Notes(tables, [["O"] * len(table) for table in tables], [table.tags() for table in tables])
 
 
 def naive(notes: Notes, templates: Sequence[Template], max_rules: int) -> list[tuple[str, int]]:

@@ -10,6 +10,8 @@ workers die or never come back is found by giving it a process of its own, and h
 from __future__ import annotations
 
 import concurrent.futures
+import os
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,6 +32,7 @@ _R = TypeVar("_R")
 _CHUNKS_PER_WORKER = 2
 _SECONDS_TO_START = 120.0
 _SECONDS_TO_CONNECT = 20
+_SECONDS_BETWEEN_LOOKS = 1.0
 _ATTEMPTS = 2
 _ONE_THREAD = {
     name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TF_NUM_INTRAOP_THREADS")
@@ -192,7 +195,9 @@ class Workers:
             return _ThisProcess()
         from joblib.externals.loky import ProcessPoolExecutor
 
-        pool: Executor = ProcessPoolExecutor(self.jobs, timeout=300, env=_ONE_THREAD)
+        pool: Executor = ProcessPoolExecutor(
+            self.jobs, timeout=300, initializer=_end_with, initargs=(os.getpid(),), env=_ONE_THREAD
+        )
         return pool
 
     def _stop(self) -> None:
@@ -224,6 +229,17 @@ class Workers:
             if time.monotonic() - begin > _SECONDS_TO_START:
                 raise MissingResourceError(f"the Dask scheduler at {self.cluster} has no workers")
             time.sleep(0.2)
+
+
+def _end_with(parent: int) -> None:
+    """Let this worker process end when its parent is gone, which a killed parent cannot see to."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _next_task(todo: Iterator[tuple[_T, Sequence[_A]]]) -> _Task[_T, _A] | None:

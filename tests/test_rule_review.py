@@ -1,0 +1,82 @@
+import pytest
+from rich.console import Console
+
+from ensemble.bundle import load_bundle, read_manifest
+from ensemble.commands import train_bundle
+from ensemble.rule_review import print_rules, replace_rules, write_rules
+from ensemble.settings import EngineSettings
+from features.documents import Corpus, Document, Span
+from features.errors import BundleError, SettingsError
+from features.formats import write_corpus
+from features.labels import LabelSet
+
+NAMES = ["Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "Vance", "Wexford", "Yarrow"]
+
+
+def _corpus():
+    """Notes in which whoever stands after `Reviewer` is a doctor, which no shipped pattern knows."""
+    documents = []
+    for i, name in enumerate(NAMES):
+        text = f"Reviewer {name} agrees. The plan stays."
+        documents.append(Document(f"{100 + i}-01", text, (Span(9, 9 + len(name), "DOCTOR"),)))
+    return Corpus(tuple(documents), LabelSet.named("i2b2-2014"))
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("rules")
+    write_corpus(_corpus(), folder / "notes", format="i2b2")
+    train_bundle(_corpus(), folder / "engine", EngineSettings(folds=2).only(("regex", "tbed")))
+    train_bundle(_corpus(), folder / "without", EngineSettings(folds=2).only(("crf",)))
+    return folder
+
+
+def _printed(bundle, **options):
+    console = Console(width=160)
+    with console.capture() as captured:
+        print_rules(bundle, console, **options)
+    return captured.get()
+
+
+def test_rules_are_told_in_words_with_an_example_by_id_and_offset(home):
+    shown = _printed(home / "engine")
+    assert "O becomes B-DOCTOR where" in shown
+    assert "-01:9" in shown
+
+
+def test_rules_are_scored_on_new_notes(home):
+    shown = _printed(home / "engine", score_on=home / "notes")
+    assert "corrects" in shown
+    assert "0 rules break more than they correct there" in shown
+
+
+def test_edited_rules_make_a_new_bundle(home, tmp_path):
+    write_rules(home / "engine", tmp_path / "rules.txt")
+    rules = (tmp_path / "rules.txt").read_text(encoding="utf-8")
+    edited = "".join(f"off {line}" if "->" in line else line for line in rules.splitlines(keepends=True))
+    (tmp_path / "rules.txt").write_text(edited, encoding="utf-8")
+    replace_rules(home / "engine", tmp_path / "rules.txt", tmp_path / "new")
+    assert "(switched off)" in _printed(tmp_path / "new")
+    assert read_manifest(tmp_path / "new")["trained_on"]["rules edited after training"] is True
+    note = Document("x", "Reviewer Gorse agrees.")
+    before, after = (list(load_bundle(path).annotate([note])) for path in (home / "engine", tmp_path / "new"))
+    assert [document.spans for document in before] == [(Span(9, 14, "DOCTOR"),)]
+    assert [document.spans for document in after] == [()]
+
+
+def test_a_mistake_in_edited_rules_is_told_by_line_and_nothing_is_written(home, tmp_path):
+    (tmp_path / "rules.txt").write_text('O -> B-WIZARD if word[0] = "x"\n', encoding="utf-8")
+    with pytest.raises(SettingsError, match=r"rules\.txt.*1"):
+        replace_rules(home / "engine", tmp_path / "rules.txt", tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_rules_are_never_written_over_a_file(home, tmp_path):
+    (tmp_path / "rules.txt").write_text("mine")
+    with pytest.raises(SettingsError, match="already there"):
+        write_rules(home / "engine", tmp_path / "rules.txt")
+
+
+def test_a_bundle_without_rules_says_so(home):
+    with pytest.raises(BundleError, match="without TBED"):
+        print_rules(home / "without", Console(quiet=True))
