@@ -117,6 +117,7 @@ def train(
     corpus_path: CorpusPath,
     model: Model,
     config: Config = None,
+    preset: Annotated[str, typer.Option(help="The settings of a published system: zhao2020.")] = "",
     submodels: Submodels = "",
     language: Language = "",
     folds: Folds = None,
@@ -131,7 +132,7 @@ def train(
     from ensemble.experiments.request import Request
     from ensemble.figures import table_of
 
-    request = Request(config, submodels, language, folds, seed, label_set, accept_unknown_labels)
+    request = Request(config, submodels, language, folds, seed, label_set, accept_unknown_labels, preset=preset)
     corpus = request.corpus(corpus_path)
     _warn(corpus.warnings)
     training, figures = train_bundle(corpus, model, request.settings(corpus), jobs=jobs, cache=cache)

@@ -23,6 +23,7 @@ import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,15 @@ class EngineSettings:
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, SettingsError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             raise SettingsError(f"the settings file {path} cannot be used: {reason}") from None
+
+    @classmethod
+    def preset(cls, name: str) -> EngineSettings:
+        """The settings of a published system, by its name; :raises SettingsError: for a name without a file."""
+        folder = resources.files("ensemble") / "presets"
+        names = sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+        if name not in names:
+            raise SettingsError(f"no preset is named {name}; there are {', '.join(names)}")
+        return cls.from_dict(tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8")))
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> EngineSettings:

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from warnings import catch_warnings, filterwarnings
 
 from ensemble.candidates import PooledCandidate, chosen_spans, pooled
 from ensemble.engine import Engine
@@ -238,7 +239,9 @@ def _run(
     names = sorted({task.name for task in tasks}, key=lambda name: -_COST[name])
     out_of_fold: dict[str, Proposals] = {name: [[] for _ in range(n_documents)] for name in names}
     seconds: dict[tuple[str, str], float] = {}
-    with progress("training", total=len(tasks)) as advance:
+    with progress("training", total=len(tasks)) as advance, catch_warnings():
+        # A worker whose memory has grown is replaced by a fresh one between tasks; nothing is lost.
+        filterwarnings("ignore", message="A worker stopped while some jobs were given")
         work = (delayed(_timed)(number, task, cache) for number, task in enumerate(tasks))
         runs = Parallel(n_jobs=jobs, return_as="generator_unordered")(work)
         for i, proposals, spent in runs:

@@ -4,8 +4,8 @@
     gazetteers.columns(["vive", "en", "san", "sebastián"])["city"]     ["", "", "B", "I"]
 
 Names, cities, regions and occupations are those of Faker's providers, countries, months and weekdays those of the
-Unicode CLDR as Babel holds it; only the words for relatives are a table of ours. A trained engine keeps the lists it was
-trained with, so that a newer Faker changes nothing. Upper case and accents do not count: `Jose` matches `José`.
+Unicode CLDR as Babel holds it; only the words for relatives are a table of ours. A trained engine keeps the lists it
+was trained with, so that a newer Faker changes nothing. Upper case and accents do not count: `Jose` matches `José`.
 """
 
 from __future__ import annotations

@@ -33,6 +33,8 @@ class Request:
     :param label_set: a name; empty to recognise it.
     :param accept_unknown_labels: widen the label set by labels that it lacks, rather than refuse them.
     :param map_labels: the label set into which all labels are turned; empty to leave them.
+    :param preset: name of a published system, instead of a file.
+    :raises SettingsError: if both a file and a preset are given.
     """
 
     config: Path | None = None
@@ -43,6 +45,11 @@ class Request:
     label_set: str = ""
     accept_unknown_labels: bool = False
     map_labels: str = ""
+    preset: str = ""
+
+    def __post_init__(self) -> None:
+        if self.config and self.preset:
+            raise SettingsError("give either --config or --preset; a settings file can repeat what a preset has")
 
     def corpus(self, path: Path, label_set: LabelSet | None = None) -> Corpus:
         """Read a corpus as it is, without mapping its labels.
@@ -54,7 +61,7 @@ class Request:
 
     def settings(self, corpus: Corpus) -> EngineSettings:
         """The settings with which an engine for a corpus is trained."""
-        settings = EngineSettings.from_toml(self.config) if self.config else EngineSettings()
+        settings = self._chosen()
         if self.submodels:
             settings = settings.only(tuple(name.strip() for name in self.submodels.split(",")))
         if self.language or not self.config:
@@ -62,6 +69,11 @@ class Request:
             settings = replace(settings, features=features)
         folds = settings.folds if self.folds is None else self.folds
         return replace(settings, folds=folds, seed=settings.seed if self.seed is None else self.seed)
+
+    def _chosen(self) -> EngineSettings:
+        if self.preset:
+            return EngineSettings.preset(self.preset)
+        return EngineSettings.from_toml(self.config) if self.config else EngineSettings()
 
     def domains(self, paths: Sequence[Path]) -> list[Domain]:
         """Corpora for a transfer matrix, with their labels mapped; languages are those of the corpora as read."""
