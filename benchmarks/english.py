@@ -1,9 +1,9 @@
 """The same engine with the same default settings on English: synthetic notes, and presidio-synth-v2 split by template.
 
-    python -m benchmarks.english --corpora ../shared/corpora --out english_output
+    python -m benchmarks.english --corpora ../shared/corpora
 
-Prints a table for each and writes `results.json`. presidio-synth-v2 is made from templates, whose number follows `_t` in
-a file's name; no template is on both sides. A quarter of the templates, or of the synthetic patients, is held out.
+Prints a table for each and writes `results.json`. presidio-synth-v2 is made from templates, whose number follows `_t`
+in a file name; no template is on both sides. A quarter of the templates, or of the synthetic patients, is held out.
 """
 
 from __future__ import annotations
