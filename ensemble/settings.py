@@ -110,7 +110,8 @@ class EngineSettings:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; `from_dict` reads it back."""
-        return asdict(self)
+        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return plain
 
     @property
     def digest(self) -> str:

@@ -13,7 +13,9 @@ from __future__ import annotations
 import logging
 import os
 import random
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -211,7 +213,8 @@ def network_class(threads: int) -> Any:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     # With it, TensorFlow says on standard error what it does to floating-point sums.
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
-    import tensorflow as tf
+    with _nothing_on_standard_error():
+        import tensorflow as tf
 
     try:
         tf.config.threading.set_intra_op_parallelism_threads(threads)
@@ -221,3 +224,20 @@ def network_class(threads: int) -> Any:
     from submodels.network import TaggingNetwork
 
     return TaggingNetwork
+
+
+@contextmanager
+def _nothing_on_standard_error() -> Iterator[None]:
+    """Keep off the screen what TensorFlow's C++ part says of absent GPUs before its log level is set.
+
+    Exceptions are not touched. Python's own standard error has its own buffer, which is emptied first.
+    """
+    sys.stderr.flush()
+    kept, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nothing, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nothing)

@@ -309,7 +309,7 @@ def test_the_commands(phistack, tmp_path):
     quick = ("--submodels", "regex", "--folds", 2, "--jobs", 1)
     status, out, _ = phistack("ablate", tmp_path / "a", "--test", tmp_path / "b", "--out", tmp_path / "abl", *quick)
     assert status == 0
-    assert "stacker features liu2017" in out
+    assert "liu2017" in out
     curve = ("--shares", "50,100", "--samples", 1, "--no-stack")
     status, out, _ = phistack("curve", tmp_path / "a", "--out", tmp_path / "cur", *curve, *quick)
     assert status == 0
