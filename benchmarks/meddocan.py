@@ -30,6 +30,7 @@ from features.formats import read_corpus
 from features.table import FeatureSettings
 
 ROOT = Path(__file__).resolve().parents[1]
+SPANS = ("spans strict", "spans merged", "spans merged-script")
 BEGIN, END = "<!-- meddocan: written by make meddocan -->", "<!-- /meddocan -->"
 
 
@@ -65,8 +66,7 @@ def run(corpus: Path, out: Path, jobs: int, submodels: tuple[str, ...]) -> dict[
     reports = score_on(training.engine, dev)
     rows = as_json(reports)
     for name, report in reports.items():
-        rows[name]["spans strict"] = report.score("meddocan spans strict").f1
-        rows[name]["spans merged"] = report.score("meddocan spans merged").f1
+        rows[name] |= {column: report.score(f"meddocan {column}").f1 for column in SPANS}
     console.print(table_of("MEDDOCAN dev, strict, trained on train", rows))
     annotated = _annotate_seconds(corpus / "dev", out)
     results = {
@@ -113,10 +113,11 @@ def _peak_memory() -> float:
 
 def write_readme(results: Mapping[str, Any]) -> None:
     """Put the table between the markers of README.md."""
-    lines = ["| | precision | recall | F1 (95 % interval) | spans strict | spans merged |", "|---|---|---|---|---|---|"]
+    columns = ("precision", "recall", "f1", *SPANS)
+    lines = [f"| | precision | recall | F1 (95 % interval) | {' | '.join(SPANS)} |", "|---" * 7 + "|"]
     for name, row in results["dev"].items():
         low, high = row["interval"]
-        figures = [f"{100 * row[key]:.2f}" for key in ("precision", "recall", "f1", "spans strict", "spans merged")]
+        figures = [f"{100 * row[key]:.2f}" for key in columns]
         figures[2] += f" ({100 * low:.2f}-{100 * high:.2f})"
         lines.append(f"| {name} | " + " | ".join(figures) + " |")
     seconds = results["seconds"]
