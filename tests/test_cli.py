@@ -4,7 +4,6 @@ import sys
 
 import pytest
 
-from ensemble.cli import main
 from ensemble.commands import train_bundle
 from ensemble.settings import EngineSettings
 from features.documents import Corpus, Document, Span
@@ -13,20 +12,6 @@ from features.labels import LabelSet
 
 SECRET = "Zzyzxsecret"
 QUICK = ("--submodels", "regex,crf", "--folds", 2, "--jobs", 1)
-
-
-@pytest.fixture
-def phistack(monkeypatch, capsys):
-    """Run the command; gives its status, standard output and standard error."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["phistack", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        output = capsys.readouterr()
-        return ended.value.code or 0, output.out, output.err
-
-    return run
 
 
 def _corpus(n=8, name="Gorse"):

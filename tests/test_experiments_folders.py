@@ -1,13 +1,11 @@
 import json
 import random
-import sys
 from dataclasses import replace
 from io import StringIO
 
 import pytest
 from rich.console import Console
 
-from ensemble.cli import main
 from ensemble.experiments.ablation import variants_of, write_ablation
 from ensemble.experiments.learning_curve import samples_of, write_curve
 from ensemble.experiments.parts import held_out_patients
@@ -287,20 +285,6 @@ def test_labels_are_mapped_where_the_sets_differ(tmp_path):
     write_corpus(replace(small_corpus(), label_set=LabelSet.named("ngrid-2016")), tmp_path / "b", format="ngrid")
     domains = Request(map_labels="ngrid-2016").domains([tmp_path / "a", tmp_path / "b"])
     assert [domain.corpus.label_set.name for domain in domains] == ["ngrid-2016", "ngrid-2016"]
-
-
-@pytest.fixture
-def phistack(monkeypatch, capsys):
-    """Run the command; gives its status, standard output and standard error."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["phistack", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        output = capsys.readouterr()
-        return ended.value.code or 0, output.out, output.err
-
-    return run
 
 
 def test_the_commands(phistack, tmp_path):
