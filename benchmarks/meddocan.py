@@ -20,7 +20,6 @@ from typing import Any
 
 from rich.console import Console
 
-from ensemble.bundle import load_bundle
 from ensemble.commands import train_bundle
 from ensemble.demo import score_on
 from ensemble.figures import as_json, table_of
@@ -88,7 +87,6 @@ def _parts(training: Training) -> dict[str, float]:
 
 def _annotate_seconds(notes: Path, out: Path) -> float:
     """Wall-clock seconds of the whole command on the dev notes."""
-    load_bundle(out / "engine")
     target = out / f"annotated-{time.time_ns()}"
     command = [
         sys.executable,

@@ -47,7 +47,9 @@ Unknown = Annotated[
 Config = Annotated[Path | None, typer.Option("--config", help="A TOML file of settings.", show_default=False)]
 Cache = Annotated[Path | None, typer.Option("--cache", help="A folder for fold predictions.", show_default=False)]
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Write all figures there.", show_default=False)]
-Page = Annotated[Path | None, typer.Option("--html", help="Write a page that shows the notes.", show_default=False)]
+Page = Annotated[
+    Path | None, typer.Option("--html", help="Write a page, which shows the notes' text.", show_default=False)
+]
 Seed = Annotated[int, typer.Option("--seed", help="Of every random choice.")]
 Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Parallel processes; the result is the same.")]
 
@@ -159,9 +161,7 @@ def annotate(
 def evaluate(
     gold: Annotated[Path, typer.Argument(help="The annotated notes.", show_default=False)],
     system: Annotated[Path, typer.Argument(help="The same notes as a system annotated them.", show_default=False)],
-    json_file: Annotated[
-        Path | None, typer.Option("--json", help="Write all figures there.", show_default=False)
-    ] = None,
+    json_file: JsonFile = None,
     label_set: Labels = "",
     accept_unknown_labels: Unknown = False,
     allow_missing: Annotated[bool, typer.Option(help="Score the notes that both have, and name the others.")] = False,
@@ -184,9 +184,7 @@ def evaluate(
 def explain(
     source: Annotated[Path, typer.Argument(metavar="FILE", help="A note or corpus.", show_default=False)],
     model: Model,
-    html: Annotated[
-        Path | None, typer.Option(help="Write a page, which shows the notes' text.", show_default=False)
-    ] = None,
+    html: Page = None,
     text: Annotated[bool, typer.Option("--text", help="Show the text of the spans.")] = False,
 ) -> None:
     """Show who proposed which span, and how it was decided."""

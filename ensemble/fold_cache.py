@@ -44,11 +44,11 @@ class FoldCache:
             return None
 
     def put(self, key: str, proposals: Sequence[Sequence[Candidate]]) -> None:
-        """Keep candidates, in one atomic step."""
+        """Keep candidates without their evidence, which may quote words of training notes, in one atomic step."""
         if self.folder is None:
             return
         partial = self.folder / f"{key}.{os.getpid()}.partial"
-        partial.write_text(json.dumps([[astuple(c) for c in note] for note in proposals]), encoding="utf-8")
+        partial.write_text(json.dumps([[_kept(c) for c in note] for note in proposals]), encoding="utf-8")
         partial.replace(self.folder / f"{key}.json")
 
     @staticmethod
@@ -56,6 +56,10 @@ class FoldCache:
         """The key of candidates for `held_out` by a model of `training`; `parts` are JSON-ready settings."""
         described = [corpus_digest(training), corpus_digest(held_out), _code_digest(), *parts]
         return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
+
+
+def _kept(candidate: Candidate) -> tuple[Any, ...]:
+    return astuple(candidate.span), candidate.source, candidate.score, candidate.chosen
 
 
 def corpus_digest(documents: Iterable[Document]) -> str:

@@ -39,7 +39,7 @@ class Candidate:
     source: str
     score: float = 1.0
     chosen: bool = True
-    evidence: str = field(default="", compare=False)
+    evidence: str = field(default="", compare=False, repr=False)
 
 
 @runtime_checkable

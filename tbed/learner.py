@@ -98,7 +98,7 @@ class Learner:
         rules: list[Rule] = []
         errors, held_out_errors = [training.n_errors], [trial.n_errors] if trial else []
         if not errors[0]:
-            _LOG.info("tbed: the initial tags have no errors, so there is no rule to learn")
+            _LOG.warning("tbed: the initial tags have no errors, so there is no rule to learn")
         while len(rules) < self.max_rules and (found := training.best()) is not None:
             rules.append(training.apply(*found))
             errors.append(training.n_errors)
