@@ -3,6 +3,8 @@
 # make check      ruff and mypy, which only report
 # make format     ruff, which rewrites
 # make meddocan   train on MEDDOCAN's train part and score its dev part; CORPUS=folder says where the corpus is
+# make english    the same on synthetic notes and on presidio-synth-v2; CORPORA=folder says where the latter is
+# make results    write the tables of README.md and docs/results.md from what these two measured
 # make clean      remove the environment and everything that the other targets made
 #
 # Every target makes the environment .venv first, where it is missing or older than setup.cfg.
@@ -10,14 +12,15 @@
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 INSTALLED := $(VENV)/installed
-CORPUS ?= ../shared/corpora/meddocan
+CORPORA ?= ../shared/corpora
+CORPUS ?= $(CORPORA)/meddocan
 DEMO_OUTPUT ?= demo_output
 
 # One process a core and one thread a process: numeric libraries that start threads of their own only make it slower.
-test demo meddocan: export TF_CPP_MIN_LOG_LEVEL = 3
-test: export OMP_NUM_THREADS = 1
+test demo meddocan english: export TF_CPP_MIN_LOG_LEVEL = 3
+test meddocan english: export OMP_NUM_THREADS = 1
 
-.PHONY: help demo test check format meddocan clean
+.PHONY: help demo test check format meddocan english results clean
 .DEFAULT_GOAL := help
 
 help:
@@ -40,10 +43,16 @@ format: $(INSTALLED)
 	@$(PYTHON) -m ruff format .
 
 meddocan: $(INSTALLED)
-	@$(PYTHON) -m benchmarks.meddocan --corpus $(CORPUS) --readme
+	@$(PYTHON) -m benchmarks.meddocan --corpus $(CORPUS)
+
+english: $(INSTALLED)
+	@$(PYTHON) -m benchmarks.english --corpora $(CORPORA)
+
+results: $(INSTALLED)
+	@$(PYTHON) -m benchmarks.results
 
 clean:
-	rm -rf $(VENV) $(DEMO_OUTPUT) meddocan_output build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(DEMO_OUTPUT) meddocan_output english_output build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The first of these interpreters that runs and is Python 3.11 or newer makes the environment.

@@ -1,11 +1,12 @@
 """How fast a batch run is, what a second process gains, how much memory it takes, what 13 million notes would cost.
 
-    python benchmarks/batch.py --model ENGINE --notes NOTES.jsonl      with a trained engine
-    python benchmarks/batch.py --memory 200000                         the memory curve alone, with patterns only
+    python -m benchmarks.batch --model ENGINE --notes NOTES.jsonl      the rate, with a trained engine
+    python -m benchmarks.batch --memory --model ENGINE                 memory over a run over 200,000 short notes
+    python -m benchmarks.batch --memory                                the same with patterns only
 
 Prints the figures and writes them to `batch_output/results.json`. The gain is the rate of two processes over that of
-one on the same notes; both include the start of the processes, so give enough notes. The memory curve is of the process
-that reads and writes, here also the one that detects, in ten parts of the run.
+one on the same notes; both include the start of the processes, so give enough notes. The memory curve is the resident
+memory of the process that reads and writes, and of each worker, at its greatest in each twentieth of the run.
 """
 
 from __future__ import annotations
@@ -34,28 +35,34 @@ from features.labels import LabelSet  # noqa: E402
 
 _MILLIONS = 13
 _EURO_PER_CORE_HOUR = 0.04
+_PARTS = 20
+_LEAST_OF_A_WORKER = 40
+_NAMES = ("Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "Vance", "Wexford", "Yarrow", "Selwyn", "Alder", "Hensley")
 
 
 def main() -> None:
     """Parse the arguments and run."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--model", type=Path, help="a bundle; without it only the memory curve is measured")
+    parser.add_argument("--model", type=Path, help="a bundle; without it only memory is measured, with patterns")
     parser.add_argument("--documents", type=int, default=1000, help="synthetic notes for the rate")
     parser.add_argument("--notes", type=Path, help="real notes for the rate, in any form, instead of synthetic ones")
     parser.add_argument(
-        "--memory", type=int, default=200_000, help="short notes for the memory curve; 0 to leave it out"
+        "--memory", type=int, nargs="?", const=200_000, help="measure memory, not the rate, over so many short notes"
+    )
+    parser.add_argument(
+        "--jobs", type=int, help="processes for the memory curve: by default 2 with a bundle, or else 1"
     )
     parser.add_argument("--policy", default="tag")
     parser.add_argument("--out", type=Path, default=ROOT / "batch_output")
     arguments = parser.parse_args()
+    model, policy = arguments.model, arguments.policy
     results: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="phistack-batch-") as folder:
-        if arguments.model:
-            results["rate"] = rate(
-                Path(folder), arguments.model, arguments.notes, arguments.documents, arguments.policy
-            )
-        if arguments.memory:
-            results["memory"] = memory(Path(folder), arguments.memory)
+        if model and not arguments.memory:
+            results["rate"] = rate(Path(folder), model, arguments.notes, arguments.documents, policy)
+        else:
+            jobs = arguments.jobs or (2 if model else 1)
+            results["memory"] = memory(Path(folder), arguments.memory or 200_000, model, jobs, policy)
     arguments.out.mkdir(parents=True, exist_ok=True)
     (arguments.out / "results.json").write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
 
@@ -89,28 +96,44 @@ def rate(folder: Path, model: Path, notes: Path | None, n_documents: int, policy
     return figures
 
 
-def memory(folder: Path, n_notes: int) -> dict[str, Any]:
-    """Memory in ten parts of a run over many short notes, with one process."""
-    source, model = folder / "short.jsonl", folder / "bundle"
-    model.mkdir()
-    (model / "manifest.json").write_text("{}")
+def memory(folder: Path, n_notes: int, model: Path | None, jobs: int, policy: str) -> dict[str, Any]:
+    """Memory over a run over many short notes, of this process and of each of its workers."""
+    source = folder / "short.jsonl"
     with source.open("w") as file:
         for i in range(n_notes):
-            text = f"Seen by Dr. Larkin on 03/12/20{i % 90 + 10}. Room {i % 700}, bed {i % 4}. Rest and fluids."
-            file.write(json.dumps({"id": f"n{i}", "group": f"p{i // 4}", "text": text}) + "\n")
-    with _sampled() as curve:
-        begin = time.monotonic()
-        summary = deidentify(
-            RunSettings(source, folder / "short-out.jsonl", model, Policy.named("tag"), load=_patterns)
-        )
-        seconds = time.monotonic() - begin
-    parts = _parts(curve)
-    print(f"memory in MiB over {n_notes:,} short notes, in ten parts: {parts}")
-    growth = max(parts[5:]) / max(1, parts[5])
-    print(
-        f"greatest over the second half / at its begin: {growth:.3f}; {summary['notes'] / seconds:,.0f} notes a second"
+            file.write(json.dumps({"id": f"n{i}", "group": f"p{i // 4}", "text": _short_note(i)}) + "\n")
+    settings = RunSettings(
+        source,
+        folder / "short-out.jsonl",
+        model or _no_bundle(folder),
+        Policy.named(policy),
+        jobs=jobs,
+        load=load_detector if model else _patterns,
     )
-    return {"notes": n_notes, "MiB": parts, "growth over the second half": round(growth, 4)}
+    with _sampled() as samples:
+        begin = time.monotonic()
+        summary = deidentify(settings)
+        seconds = time.monotonic() - begin
+    speed = summary["notes"] / seconds
+    print(f"{summary['notes']:,} short notes, {summary['quarantined']} in quarantine, {speed:,.1f} a second")
+    curves = _curves(samples)
+    print("\n".join(_table(samples[-1][0], {name: curve["MiB"] for name, curve in curves.items()})))
+    for name, curve in curves.items():
+        print(f"{name}: at most {curve['peak']} MiB; over the second half {curve['growth']:+d} MiB")
+    return {"notes": n_notes, "jobs": jobs, "seconds": round(seconds, 1), **curves}
+
+
+def _short_note(i: int) -> str:
+    """Names, dates and numbers that come again after a while, as those of a hospital do."""
+    day = f"{i % 28 + 1:02d}/{i % 12 + 1:02d}/20{i % 90 + 10}"
+    doctor, patient = _NAMES[i % len(_NAMES)], _NAMES[i // 7 % len(_NAMES)]
+    return f"Mr. {patient} was seen by Dr. {doctor} on {day}. Room {i % 700}, bed {i % 4}. Rest and fluids."
+
+
+def _no_bundle(folder: Path) -> Path:
+    (folder / "bundle").mkdir()
+    (folder / "bundle" / "manifest.json").write_text("{}")
+    return folder / "bundle"
 
 
 def _synthetic(folder: Path, n_documents: int) -> Path:
@@ -123,29 +146,61 @@ def _synthetic(folder: Path, n_documents: int) -> Path:
 
 
 @contextmanager
-def _sampled() -> Iterator[list[int]]:
-    """The resident memory of this process in KiB, ten times a second, until the end of the block."""
-    curve: list[int] = []
-    over = threading.Event()
+def _sampled() -> Iterator[list[tuple[float, dict[int, int]]]]:
+    """The seconds since the begin, and the resident memory of this process and its children in MiB, twice a second."""
+    samples: list[tuple[float, dict[int, int]]] = []
+    begin, over = time.monotonic(), threading.Event()
 
     def sample() -> None:
-        page = os.sysconf("SC_PAGE_SIZE") // 1024
-        while not over.wait(0.1):
-            curve.append(int(Path("/proc/self/statm").read_text().split()[1]) * page)
+        while not over.wait(0.5):
+            found = {pid: _resident(pid) for pid in (os.getpid(), *_children())}
+            samples.append((time.monotonic() - begin, found))
 
     thread = threading.Thread(target=sample, daemon=True)
     thread.start()
     try:
-        yield curve
+        yield samples
     finally:
         over.set()
         thread.join()
+        samples.append((time.monotonic() - begin, {os.getpid(): _resident(os.getpid())}))
 
 
-def _parts(curve: list[int]) -> list[int]:
-    """The greatest value in each tenth, in MiB."""
-    tenth = max(1, len(curve) // 10)
-    return [max(curve[i * tenth : (i + 1) * tenth], default=0) // 1024 for i in range(10)]
+def _children() -> list[int]:
+    files = Path("/proc/self/task").glob("*/children")
+    return [int(pid) for file in files for pid in file.read_text().split()]
+
+
+def _resident(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 2**20
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+
+
+def _curves(samples: list[tuple[float, dict[int, int]]]) -> dict[str, dict[str, Any]]:
+    """For each process the greatest memory in each part of the run, its peak, and its growth over the second half."""
+    curves: dict[str, dict[str, Any]] = {}
+    pids = dict.fromkeys(pid for _, found in samples for pid in found)
+    for pid in pids:
+        parts = [0] * _PARTS
+        for seconds, found in samples:
+            part = min(_PARTS - 1, int(_PARTS * seconds / samples[-1][0]))
+            parts[part] = max(parts[part], found.get(pid, 0))
+        # Helpers of the process pool hold next to nothing.
+        if pid == os.getpid() or max(parts) >= _LEAST_OF_A_WORKER:
+            name = "reads and writes" if pid == os.getpid() else f"worker {len(curves)}"
+            half = _PARTS // 2
+            curves[name] = {"MiB": parts, "peak": max(parts), "growth": max(parts[half:]) - parts[half]}
+    return curves
+
+
+def _table(seconds: float, curves: dict[str, list[int]]) -> list[str]:
+    lines = ["MiB after".ljust(12) + "".join(name.rjust(18) for name in curves)]
+    for part in range(_PARTS):
+        until = f"{seconds * (part + 1) / _PARTS:,.0f} s"
+        lines.append(until.ljust(12) + "".join(str(parts[part]).rjust(18) for parts in curves.values()))
+    return lines
 
 
 def _patterns(path: Path) -> Detector:

@@ -7,6 +7,7 @@
     features/             tokens, columns, vocabularies
     submodels/NAME/       native CRF file, arrays, rules and patterns as text
     stacker/              the SVM as arrays
+    subset_stackers/A+B/  the same for every subset of the submodels
 
 Nothing in a bundle is code and nothing is unpickled. A bundle is refused if a file is missing, changed or not listed,
 if its protocol is not ours, or if the self-test does not come out as it did.
@@ -19,7 +20,7 @@ import json
 import platform
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import metadata, resources
 from pathlib import Path, PurePosixPath
@@ -27,7 +28,9 @@ from typing import Any
 
 from ensemble.engine import Engine
 from ensemble.model_card import model_card
+from ensemble.paths import refuse_existing
 from ensemble.stacker import Stacker
+from ensemble.subsets import Subset, in_order, no_stacker, subset_name, subsets_of
 from features.documents import Document
 from features.errors import BundleError, PhistackError
 from features.labels import LabelSet
@@ -51,8 +54,7 @@ def save_bundle(engine: Engine, path: Path, *, trained_on: Mapping[str, Any], fi
     :param figures: JSON-ready scores, with their protocol.
     :raises BundleError: if the path is taken.
     """
-    if path.exists():
-        raise BundleError(f"{path} is already there; remove it or give another name for the bundle")
+    refuse_existing(path, BundleError)
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as temporary:
         folder = Path(temporary) / "bundle"
@@ -75,16 +77,20 @@ def read_manifest(path: Path) -> dict[str, Any]:
         return _read_manifest(folder, path)
 
 
-def load_bundle(path: Path) -> Engine:
+def load_bundle(path: Path, *, only: Iterable[str] = ()) -> Engine:
     """Read an engine; every file's hash and the self-test are checked first.
 
-    :raises BundleError: if anything about the bundle is not as it was made.
+    :param only: names of submodels; the others are not read, and the stacker is the one that was trained without them.
+    :raises BundleError: if anything about the bundle is not as it was made, or it has no stacker for that subset.
+    :raises SettingsError: if a submodel is not in the bundle.
     """
     with _opened(path) as folder:
         manifest = _read_manifest(folder, path)
         _check_files(folder, manifest, path)
+        names = tuple(manifest["kinds"])
+        names = in_order(names, tuple(only) or names)
         try:
-            engine = _read_engine(folder, manifest)
+            engine = _read_engine(folder, manifest, names)
             _check_self_test(engine, json.loads((folder / "self_test.json").read_text(encoding="utf-8")), path)
         except BundleError:
             raise
@@ -105,6 +111,8 @@ def _write_parts(engine: Engine, folder: Path) -> None:
     (folder / "label_set.json").write_text(_json(state), encoding="utf-8")
     engine.space.save(folder / "features")
     engine.stacker.save(folder / "stacker")
+    for subset, stacker in engine.subset_stackers.items():
+        stacker.save(folder / "subset_stackers" / subset_name(subset))
     for model in engine.submodels:
         home = folder / "submodels" / model.name
         home.mkdir(parents=True)
@@ -137,10 +145,11 @@ def _version(package: str) -> str:
 
 
 def _self_test(engine: Engine) -> dict[str, Any]:
-    """Sentences, and the spans and probabilities that the engine gives them now."""
+    """Sentences, and the spans and probabilities that the engine and its subsets give them now."""
     sentences: dict[str, list[str]] = _sentences()
     texts = sentences.get(engine.space.settings.language, sentences["en"])
-    return {"texts": texts, "answers": _answers(engine, texts)}
+    subsets = {subset_name(subset): _answers(engine.only(subset), texts) for subset in engine.subset_stackers}
+    return {"texts": texts, "answers": _answers(engine, texts), "subsets": subsets}
 
 
 def _sentences() -> dict[str, list[str]]:
@@ -163,7 +172,8 @@ def _answers(engine: Engine, texts: list[str]) -> list[list[list[Any]]]:
 
 def _check_self_test(engine: Engine, self_test: Mapping[str, Any], path: Path) -> None:
     answers = _answers(engine, self_test["texts"])
-    for expected, found in zip(self_test["answers"], answers, strict=True):
+    subsets = self_test.get("subsets", {})
+    for expected, found in zip(subsets.get(subset_name(engine.names), self_test["answers"]), answers, strict=True):
         accepted = [answer[:3] for answer in expected if answer[4]]
         if accepted != [answer[:3] for answer in found if answer[4]] or not _close(expected, found):
             raise BundleError(
@@ -177,12 +187,18 @@ def _close(expected: list[list[Any]], found: list[list[Any]]) -> bool:
     return all(abs(chances.get(tuple(answer[:3]), 0.0) - answer[3]) <= _TOLERANCE for answer in expected if answer[4])
 
 
-def _read_engine(folder: Path, manifest: Mapping[str, Any]) -> Engine:
+def _read_engine(folder: Path, manifest: Mapping[str, Any], names: Subset) -> Engine:
     state = json.loads((folder / "label_set.json").read_text(encoding="utf-8"))
     label_set = LabelSet(state["name"], state["categories"], frozenset(state["hipaa_labels"]), state["language"])
     space = FeatureSpace.load(folder / "features")
-    models = [submodel_class(kind).load(folder / "submodels" / name, space) for name, kind in manifest["kinds"].items()]
-    return Engine(label_set, space, models, Stacker.load(folder / "stacker"))
+    kinds = manifest["kinds"]
+    models = [submodel_class(kinds[name]).load(folder / "submodels" / name, space) for name in names]
+    homes = {subset: folder / "subset_stackers" / subset_name(subset) for subset in subsets_of(names)}
+    homes[tuple(kinds)] = folder / "stacker"
+    stackers = {subset: Stacker.load(homes[subset]) for subset in subsets_of(names) if homes[subset].is_dir()}
+    if names not in stackers:
+        raise no_stacker(names)
+    return Engine(label_set, space, models, stackers.pop(names), stackers)
 
 
 def _read_manifest(folder: Path, path: Path) -> dict[str, Any]:

@@ -15,7 +15,9 @@ from ensemble.engine import Engine
 from ensemble.explanation import print_explanation
 from ensemble.figures import as_json, score_systems
 from ensemble.fold_cache import corpus_digest
+from ensemble.frontier.budget import best_within
 from ensemble.page import NoteView, write_page
+from ensemble.paths import refuse_existing
 from ensemble.progress import progress
 from ensemble.redaction import redact
 from ensemble.settings import EngineSettings
@@ -29,16 +31,29 @@ __all__ = ["annotate_corpus", "explain_corpus", "note_view", "train_bundle"]
 
 
 def train_bundle(
-    corpus: Corpus, path: Path, settings: EngineSettings, *, jobs: int = 1, cache: Path | None = None
+    corpus: Corpus,
+    path: Path,
+    settings: EngineSettings,
+    *,
+    jobs: int = 1,
+    cache: Path | None = None,
+    budget: float | None = None,
 ) -> tuple[Training, dict[str, Any]]:
     """Train an engine and write its bundle.
 
+    :param budget: notes per second; only those submodels are kept that together annotate so many on one core of this
+        machine and have the best out-of-fold score.
     :returns: the training, and the strict out-of-fold score of each submodel and the stack.
     :raises BundleError: if the path is taken; that is seen before training begins.
+    :raises SettingsError: if no set of submodels keeps to the budget; nothing is written then.
     """
-    if path.exists():
-        raise BundleError(f"{path} is already there; remove it or give another name for the bundle")
+    refuse_existing(path, BundleError)
     training = train(corpus, settings, jobs=jobs, cache=cache)
+    facts: dict[str, Any] = {}
+    if budget is not None:
+        choice = best_within(budget, training, corpus.documents)
+        training = training.only(choice.subset)
+        facts = dict(choice.facts)
     figures = as_json(score_systems(corpus, out_of_fold_corpora(training, corpus)))
     protocol = (
         f"Strict micro F1 on the training notes, out of fold by patient, {settings.folds} folds, seed {settings.seed}. "
@@ -53,6 +68,7 @@ def train_bundle(
             "spans": sum(len(document.spans) for document in corpus.documents),
             "corpus SHA-256": corpus_digest(corpus.documents),
             "settings hash": settings.digest,
+            **facts,
             **{what: count for what, count in sorted(training.warnings.items())},
         },
         figures={"protocol": protocol, "strict": figures},
@@ -60,12 +76,15 @@ def train_bundle(
     return training, figures
 
 
-def annotate_corpus(source: Path, out: Path, model: Path, *, format: str | None = None) -> Corpus:
+def annotate_corpus(
+    source: Path, out: Path, model: Path, *, format: str | None = None, only: Sequence[str] = ()
+) -> Corpus:
     """Annotate every note of `source` and write them all to `out`, or nothing.
 
     :param format: of `out`; otherwise that of `source`, and brat where that is plain text.
+    :param only: names of submodels, if not all are to be used.
     """
-    engine = load_bundle(model)
+    engine = load_bundle(model, only=only)
     found = recognise(source)[0].name
     corpus = _read(source, engine)
     with progress("annotating", total=len(corpus)) as advance:
@@ -79,10 +98,19 @@ def annotate_corpus(source: Path, out: Path, model: Path, *, format: str | None 
 
 
 def explain_corpus(
-    source: Path, model: Path, console: Console, *, html: Path | None = None, show_text: bool = False
+    source: Path,
+    model: Path,
+    console: Console,
+    *,
+    html: Path | None = None,
+    show_text: bool = False,
+    only: Sequence[str] = (),
 ) -> None:
-    """Print the decisions on every note, and write a page if asked for."""
-    engine = load_bundle(model)
+    """Print the decisions on every note, and write a page if asked for.
+
+    :param only: names of submodels, if not all are to be used.
+    """
+    engine = load_bundle(model, only=only)
     corpus = _read(source, engine)
     views = []
     for document, decisions in zip(corpus.documents, engine.decide(corpus.documents), strict=True):

@@ -26,11 +26,11 @@ from ensemble.evaluation import Report
 from ensemble.figures import STRICT, as_json, score_systems, table_of
 from ensemble.folds import group_folds
 from ensemble.page import NoteView, ScoreRow, write_page
+from ensemble.paths import refuse_existing
 from ensemble.redaction import redact
 from ensemble.settings import EngineSettings
 from ensemble.synthesis import synthesize
 from features.documents import Corpus, Document
-from features.errors import CorpusError
 from features.formats import write_corpus
 
 __all__ = ["run_demo", "score_on", "split_patients"]
@@ -44,12 +44,11 @@ def run_demo(out: Path, *, n_documents: int, seed: int = 0, jobs: int = 2) -> No
 
     A quarter of the patients is held out for scoring; a few notes of theirs are shown on the page.
 
-    :raises CorpusError: if the folder is already there.
+    :raises SettingsError: if the folder is already there.
     """
     from rich.console import Console
 
-    if out.exists():
-        raise CorpusError(f"{out} is already there; remove it or choose another folder with --out")
+    refuse_existing(out)
     console = Console(width=120)
     begin = time.perf_counter()
     training, held_out = split_patients(synthesize(n_documents, seed=seed), seed=seed)

@@ -1,6 +1,6 @@
 """Parts of a corpus such that no patient is in two of them.
 
-    for held_out in group_folds(documents, n_folds=5, seed=0):
+    for held_out in training_folds(documents, n_folds=5, seed=0):
         ...                                     indices of the documents of one part
 
 Out-of-fold prediction: every document is predicted by models that never saw its patient (Wolpert 1992).
@@ -8,6 +8,7 @@ Out-of-fold prediction: every document is predicted by models that never saw its
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -16,7 +17,28 @@ import numpy as np
 from features.documents import Document
 from features.errors import TrainingError
 
-__all__ = ["group_folds", "labels_in_one_fold"]
+__all__ = ["group_folds", "labels_in_one_fold", "training_folds"]
+
+_LOG = logging.getLogger("phistack")
+
+
+def training_folds(documents: Sequence[Document], *, n_folds: int, seed: int = 0) -> list[list[int]]:
+    """Folds of a corpus that submodels can be trained on; fewer of them where there are fewer patients.
+
+    :returns: as `group_folds` gives them.
+    :raises TrainingError: if there is one patient only, or all PHI is in one fold.
+    """
+    n_patients = len({document.group for document in documents})
+    if 1 < n_patients < n_folds:
+        _LOG.warning("the corpus has %d patients only, so there are %d folds, not %d", n_patients, n_patients, n_folds)
+        n_folds = n_patients
+    folds = group_folds(documents, n_folds=n_folds, seed=seed)
+    if sum(any(documents[i].spans for i in fold) for fold in folds) == 1:
+        raise TrainingError(
+            "all PHI of the corpus is in one fold, so there is none to learn from in the others; "
+            "give annotated notes of more patients"
+        )
+    return folds
 
 
 def group_folds(documents: Sequence[Document], *, n_folds: int, seed: int = 0) -> list[list[int]]:

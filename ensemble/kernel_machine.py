@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 __all__ = ["KernelMachine", "KernelSettings"]
 
 Floats = NDArray[np.float64]
-_ROWS_AT_ONCE = 2048
+_ROWS_AT_ONCE = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,11 @@ class KernelMachine:
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def _decide(self, rows: Floats) -> Floats:
-        squares = (rows**2).sum(axis=1)[:, None] + (self.support**2).sum(axis=1)[None, :]
-        distances = np.maximum(squares - 2.0 * rows @ self.support.T, 0.0)
-        decided: Floats = np.exp(-self.gamma * distances) @ self.weights + self.intercept
+        exponents = rows @ (2.0 * self.gamma * self.support.T)
+        exponents -= self.gamma * (rows**2).sum(axis=1)[:, None]
+        exponents -= self.gamma * (self.support**2).sum(axis=1)
+        np.minimum(exponents, 0.0, out=exponents)
+        decided: Floats = np.exp(exponents, out=exponents) @ self.weights + self.intercept
         return decided
 
     def arrays(self) -> dict[str, Floats]:

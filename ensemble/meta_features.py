@@ -1,28 +1,26 @@
 """The named features from which the stacker judges a candidate.
 
     features = MetaFeatures(sources=("regex", "crf"), labels=("DOCTOR", "PATIENT"), names="liu2017")
-    features.matrix(table, pool)        (n_candidates, n_features)
+    features.matrices(tables, pools)    for each note an array of shape (n_candidates, n_features)
     features.columns                    ("vote:regex", "vote:crf", "same span", ...)
 
 Three sets: `liu2017` has the ten features of Liu 2017; `zhao2020` has who proposed the candidate, its overlap with
 others and its type (Zhao 2020, after Kim and Riloff 2015); `all` has both, and the submodels' scores for it and its
-rivals.
+rivals. A feature is a function from the candidates of some notes, as arrays, to its column.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ensemble.candidate_arrays import RIVALS, CandidateArrays
 from ensemble.candidates import PooledCandidate
 from features.errors import SettingsError
 from features.table import FeatureTable
-from submodels.base import Candidate
 
 __all__ = ["FEATURE_SETS", "MetaFeatures"]
 
@@ -38,194 +36,85 @@ _FUNCTION_WORDS: Mapping[str, frozenset[str]] = {
 }
 """Conjunctions and prepositions by language."""
 
-_Value = Callable[["_Note", PooledCandidate], float]
+Floats = NDArray[np.float64]
+_Column = Callable[[CandidateArrays], Floats]
 
 
-@dataclass(frozen=True)
-class _Note:
-    """One note's candidates, indexed for the questions that features ask."""
-
-    table: FeatureTable
-    pool: Sequence[PooledCandidate]
-
-    @cached_property
-    def words(self) -> list[str]:
-        return [word.lower() for word in self.table.words]
-
-    @cached_property
-    def rivals(self) -> dict[PooledCandidate, list[PooledCandidate]]:
-        """For each candidate, the others that share a character with it."""
-        found: dict[PooledCandidate, list[PooledCandidate]] = {candidate: [] for candidate in self.pool}
-        for i, candidate in enumerate(self.pool):
-            for other in self.pool[i + 1 :]:
-                if other.span.start >= candidate.span.end:
-                    break
-                found[candidate].append(other)
-                found[other].append(candidate)
-        return found
-
-    @cached_property
-    def mentions(self) -> dict[str, list[PooledCandidate]]:
-        """Candidates by their text in lower case."""
-        found: defaultdict[str, list[PooledCandidate]] = defaultdict(list)
-        for candidate in self.pool:
-            found[self.mention(candidate)].append(candidate)
-        return found
-
-    @cached_property
-    def label_counts(self) -> Counter[str]:
-        return Counter(candidate.span.label for candidate in self.pool if _chosen(candidate))
-
-    def mention(self, candidate: PooledCandidate) -> str:
-        return self.table.document.text[candidate.span.start : candidate.span.end].lower()
-
-    def tokens(self, candidate: PooledCandidate) -> list[str]:
-        starts, ends = self.table.offsets
-        first = int(ends.searchsorted(candidate.span.start, side="right"))
-        return self.words[first : int(starts.searchsorted(candidate.span.end, side="left"))]
-
-    def repeats(self, candidate: PooledCandidate) -> list[PooledCandidate]:
-        return [other for other in self.mentions[self.mention(candidate)] if other is not candidate]
-
-
-def _chosen(candidate: PooledCandidate) -> bool:
-    return any(vote.chosen for vote in candidate.votes)
-
-
-def _same_span(a: PooledCandidate, b: PooledCandidate) -> bool:
-    return (a.span.start, a.span.end) == (b.span.start, b.span.end)
-
-
-def _same_label(a: PooledCandidate, b: PooledCandidate) -> bool:
-    return a.span.label == b.span.label
-
-
-def _score(vote: Candidate | None) -> float:
-    return vote.score if vote else 0.0
-
-
-def _best(candidates: Sequence[PooledCandidate], source: str) -> float:
-    return max((_score(candidate.vote_of(source)) for candidate in candidates), default=0.0)
-
-
-def _votes(sources: Sequence[str]) -> dict[str, _Value]:
+def _votes(sources: Sequence[str]) -> dict[str, _Column]:
     """Which submodels proposed exactly this."""
 
-    def value(source: str) -> _Value:
-        return lambda note, candidate: float((vote := candidate.vote_of(source)) is not None and vote.chosen)
+    def column(source: str) -> _Column:
+        return lambda pool: pool.chosen[source]
 
-    return {f"vote:{source}": value(source) for source in sources}
+    return {f"vote:{source}": column(source) for source in sources}
 
 
-def _overlaps(sources: Sequence[str]) -> dict[str, _Value]:
+def _overlaps(sources: Sequence[str]) -> dict[str, _Column]:
     """For each submodel, whether it chose something else there, by agreement of span and of type."""
 
-    def value(source: str, same_span: bool, same_label: bool) -> _Value:
-        def present(note: _Note, candidate: PooledCandidate) -> float:
-            return float(
-                any(
-                    _same_span(candidate, other) == same_span
-                    and _same_label(candidate, other) == same_label
-                    and (vote := other.vote_of(source)) is not None
-                    and vote.chosen
-                    for other in note.rivals[candidate]
-                )
-            )
+    def column(source: str, kind: str) -> _Column:
+        return lambda pool: pool.best_rival(pool.chosen[source], kind)
 
-        return present
-
-    kinds = {"other type": (True, False), "overlap": (False, True), "overlap, other type": (False, False)}
-    return {f"{name}:{source}": value(source, *agreement) for source in sources for name, agreement in kinds.items()}
+    return {f"{kind}:{source}": column(source, kind) for source in sources for kind in RIVALS}
 
 
-def _labels(labels: Sequence[str]) -> dict[str, _Value]:
+def _labels(labels: Sequence[str]) -> dict[str, _Column]:
     """The candidate's type, one of n."""
 
-    def value(label: str) -> _Value:
-        return lambda note, candidate: float(candidate.span.label == label)
+    def column(label: str) -> _Column:
+        return lambda pool: pool.has_label(label)
 
-    return {f"label:{label}": value(label) for label in labels}
+    return {f"label:{label}": column(label) for label in labels}
 
 
-def _liu(sources: Sequence[str], language: str) -> dict[str, _Value]:
+def _liu(sources: Sequence[str], language: str) -> dict[str, _Column]:
     """The ten features of Liu 2017, section 2.5."""
     function_words = _FUNCTION_WORDS.get(language, frozenset())
-
-    def others(note: _Note, candidate: PooledCandidate) -> list[PooledCandidate]:
-        return [other for other in note.rivals[candidate] if _chosen(other)]
-
-    def agreeing(same_span: bool, same_label: bool) -> _Value:
-        def value(note: _Note, candidate: PooledCandidate) -> float:
-            if same_span and len([vote for vote in candidate.votes if vote.chosen]) > 1:
-                return 1.0
-            return float(
-                any(
-                    (not same_span or _same_span(candidate, other))
-                    and (not same_label or _same_label(candidate, other))
-                    for other in others(note, candidate)
-                )
-            )
-
-        return value
-
-    def times(candidate: PooledCandidate) -> float:
-        return float(sum(vote.chosen for vote in candidate.votes))
-
     return {
-        "same span": agreeing(True, False),
-        "same span and type": lambda note, candidate: float(times(candidate) > 1),
-        "overlapping": agreeing(False, False),
-        "overlapping, same type": agreeing(False, True),
-        "function word": lambda note, candidate: float(not function_words.isdisjoint(note.tokens(candidate))),
+        "same span": lambda pool: np.maximum(pool.times > 1, pool.best_rival(pool.any_chosen, "other type")),
+        "same span and type": lambda pool: (pool.times > 1).astype(np.float64),
+        "overlapping": lambda pool: np.maximum.reduce([pool.best_rival(pool.any_chosen, kind) for kind in RIVALS]),
+        "overlapping, same type": lambda pool: pool.best_rival(pool.any_chosen, "overlap"),
+        "function word": lambda pool: (pool.tokens_among(function_words) > 0).astype(np.float64),
         **_votes(sources),
-        "times predicted": lambda note, candidate: times(candidate),
-        "times span predicted": lambda note, candidate: (
-            times(candidate) + sum(times(other) for other in note.rivals[candidate] if _same_span(candidate, other))
-        ),
-        "tokens": lambda note, candidate: float(np.log1p(len(note.tokens(candidate)))),
-        "times in record": lambda note, candidate: float(
-            np.log1p(sum(_same_label(candidate, other) and _chosen(other) for other in note.repeats(candidate)))
+        "times predicted": lambda pool: pool.times,
+        "times span predicted": lambda pool: pool.sum_over(pool.span_groups, pool.times),
+        "tokens": lambda pool: np.log1p(pool.n_tokens),
+        "times in record": lambda pool: np.log1p(
+            pool.sum_over(pool.mention_and_label_groups, pool.any_chosen) - pool.any_chosen
         ),
     }
 
 
-def _scores(sources: Sequence[str]) -> dict[str, _Value]:
+def _scores(sources: Sequence[str]) -> dict[str, _Column]:
     """How sure each submodel is of the candidate, and of the surest rival of each kind."""
 
-    def own(source: str) -> _Value:
-        return lambda note, candidate: _score(candidate.vote_of(source))
+    def own(source: str) -> _Column:
+        return lambda pool: pool.score[source]
 
-    def rival(source: str, same_span: bool, same_label: bool) -> _Value:
-        return lambda note, candidate: _best(
-            [
-                other
-                for other in note.rivals[candidate]
-                if _same_span(candidate, other) == same_span and _same_label(candidate, other) == same_label
-            ],
-            source,
-        )
+    def rival(source: str, kind: str) -> _Column:
+        return lambda pool: pool.best_rival(pool.score[source], kind)
 
-    def repeat(source: str, same_label: bool) -> _Value:
-        return lambda note, candidate: _best(
-            [other for other in note.repeats(candidate) if _same_label(candidate, other) == same_label], source
-        )
+    def repeat(source: str) -> _Column:
+        return lambda pool: pool.best_repeat(pool.score[source])
 
-    values: dict[str, _Value] = {}
+    def repeat_of_other_type(source: str) -> _Column:
+        return lambda pool: pool.best_repeat_of_other_type(pool.score[source])
+
+    columns: dict[str, _Column] = {}
     for source in sources:
-        values[f"score:{source}"] = own(source)
-        values[f"score of other type:{source}"] = rival(source, True, False)
-        values[f"score of overlap:{source}"] = rival(source, False, True)
-        values[f"score of overlap, other type:{source}"] = rival(source, False, False)
-        values[f"score of repeat:{source}"] = repeat(source, True)
-        values[f"score of repeat, other type:{source}"] = repeat(source, False)
-    values["mean score"] = lambda note, candidate: sum(vote.score for vote in candidate.votes) / len(sources)
-    values["same type in record"] = lambda note, candidate: float(np.log1p(note.label_counts[candidate.span.label]))
-    values["characters"] = lambda note, candidate: float(np.log1p(candidate.span.end - candidate.span.start))
-    return values
+        columns[f"score:{source}"] = own(source)
+        columns |= {f"score of {kind}:{source}": rival(source, kind) for kind in RIVALS}
+        columns[f"score of repeat:{source}"] = repeat(source)
+        columns[f"score of repeat, other type:{source}"] = repeat_of_other_type(source)
+    columns["mean score"] = lambda pool: pool.total_score / len(sources)
+    columns["same type in record"] = lambda pool: np.log1p(pool.sum_over(pool.label_groups, pool.any_chosen))
+    columns["characters"] = lambda pool: np.log1p(pool.end - pool.start)
+    return columns
 
 
-def _values(name: str, sources: Sequence[str], labels: Sequence[str], language: str) -> dict[str, _Value]:
-    sets: dict[str, Callable[[], dict[str, _Value]]] = {
+def _columns(name: str, sources: Sequence[str], labels: Sequence[str], language: str) -> dict[str, _Column]:
+    sets: dict[str, Callable[[], dict[str, _Column]]] = {
         "liu2017": lambda: _liu(sources, language),
         "zhao2020": lambda: _votes(sources) | _overlaps(sources) | _labels(labels),
         "all": lambda: _liu(sources, language) | _overlaps(sources) | _labels(labels) | _scores(sources),
@@ -251,22 +140,30 @@ class MetaFeatures:
     labels: tuple[str, ...]
     names: str = "all"
     language: str = "en"
-    _functions: Mapping[str, _Value] = field(init=False, repr=False, compare=False)
+    _functions: Mapping[str, _Column] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.names not in FEATURE_SETS:
             raise SettingsError(
                 f"no set of stacker features is named {self.names}; there are {', '.join(FEATURE_SETS)}"
             )
-        object.__setattr__(self, "_functions", _values(self.names, self.sources, self.labels, self.language))
+        object.__setattr__(self, "_functions", _columns(self.names, self.sources, self.labels, self.language))
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The features' names."""
         return tuple(self._functions)
 
-    def matrix(self, table: FeatureTable, pool: Sequence[PooledCandidate]) -> NDArray[np.float64]:
-        """The features of one note's candidates, of shape `(n_candidates, n_features)`."""
-        note = _Note(table, pool)
-        rows = [[value(note, candidate) for value in self._functions.values()] for candidate in pool]
-        return np.array(rows, dtype=np.float64).reshape(len(pool), len(self._functions))
+    def matrices(
+        self, tables: Sequence[FeatureTable], pools: Sequence[Sequence[PooledCandidate]]
+    ) -> list[NDArray[np.float64]]:
+        """The features of the candidates of many notes.
+
+        :param pools: for each note its candidates, sorted by span.
+        :returns: for each note an array of shape `(n_candidates, n_features)`.
+        """
+        together = CandidateArrays.of(tables, pools, self.sources)
+        matrix = np.empty((len(together), len(self._functions)))
+        for place, function in enumerate(self._functions.values()):
+            matrix[:, place] = function(together)
+        return np.split(matrix, np.cumsum([len(pool) for pool in pools])[:-1]) if pools else []

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from ensemble.bundle import load_bundle, read_manifest, save_bundle
 from ensemble.engine import Engine
+from ensemble.paths import refuse_existing
 from features.errors import BundleError, SettingsError
 from features.formats import read_corpus
 from submodels.tbed import TbedSubmodel
@@ -51,8 +52,7 @@ def print_rules(bundle: Path, console: Console, *, score_on: Path | None = None)
 
 def write_rules(bundle: Path, target: Path) -> None:
     """Write the rules as text; :raises SettingsError: if the file is already there."""
-    if target.exists():
-        raise SettingsError(f"{target} is already there; remove it or give another name")
+    refuse_existing(target)
     text = format_rules(_tbed_of(load_bundle(bundle), bundle).rules_)
     target.write_text(text, encoding="utf-8", newline="\n")
 
@@ -71,7 +71,7 @@ def replace_rules(bundle: Path, rules: Path, out: Path) -> None:
     submodels = [edited if submodel.name == edited.name else submodel for submodel in engine.submodels]
     manifest = read_manifest(bundle)
     save_bundle(
-        Engine(engine.label_set, engine.space, submodels, engine.stacker),
+        Engine(engine.label_set, engine.space, submodels, engine.stacker, engine.subset_stackers),
         out,
         trained_on={**manifest["trained_on"], "rules edited after training": True},
         figures=manifest["figures"],

@@ -3,6 +3,7 @@
     stacker = Stacker(StackerSettings())
     stacker.fit(tables, pools)              pools: candidates that every submodel proposed out of fold
     stacker.decide(table, pool)             a Decision for each candidate; the accepted ones never overlap
+    stacker.decide_all(tables, pools)       the same for many notes, which is faster
 
 A binary RBF SVM judges each candidate from named features (Zhao 2020; Liu 2017; Kim and Riloff 2015). Its distance
 is turned into a probability by a logistic curve fitted on distances that were predicted out of fold (Platt 1999), and
@@ -14,8 +15,9 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -92,25 +94,27 @@ class Stacker:
         *,
         sources: tuple[str, ...],
         seed: int = 0,
+        kernels: Sequence[KernelSettings] = (),
     ) -> Stacker:
         """Learn from candidates that were proposed out of fold.
 
         :param tables: the annotated notes.
         :param pools: for each note, the pooled candidates of submodels that never saw its patient.
         :param sources: the names of all submodels.
+        :param kernels: to choose from, where it is known which are worth trying; otherwise those of the settings.
         :raises TrainingError: if no submodel proposed anything.
         """
         if not any(pools):
             raise TrainingError("no submodel proposed any PHI out of fold, so the stacker has nothing to learn from")
         labels = tuple(sorted({span.label for table in tables for span in table.document.spans}))
         self.features_ = MetaFeatures(sources, labels, self.settings.features, tables[0].space.settings.language)
-        rows = [self.features_.matrix(table, pool) for table, pool in zip(tables, pools, strict=True)]
+        rows = self.features_.matrices(tables, pools)
         gold = [set(table.document.spans) for table in tables]
         right = [np.array([c.span in g for c in pool], dtype=bool) for g, pool in zip(gold, pools, strict=True)]
         folds = self._folds(tables, seed)
         self.figures_: dict[str, float] = {}
         best = -1.0
-        for kernel in KERNELS[self.settings.kernel]:
+        for kernel in kernels or KERNELS[self.settings.kernel]:
             distances = _out_of_fold(rows, right, folds, kernel)
             curve = _logistic_curve(np.concatenate(distances), np.concatenate(right))
             chances = [_probability(d, curve) for d in distances]
@@ -129,7 +133,18 @@ class Stacker:
 
     def decide(self, table: FeatureTable, pool: Sequence[PooledCandidate]) -> list[Decision]:
         """Weigh one note's candidates, in order of their spans."""
-        chances = _probability(self.machine_.decision(self.features_.matrix(table, pool)), self.curve_).tolist()
+        return next(self.decide_all([table], [pool]))
+
+    def decide_all(
+        self, tables: Sequence[FeatureTable], pools: Sequence[Sequence[PooledCandidate]]
+    ) -> Iterator[list[Decision]]:
+        """Weigh the candidates of many notes at once, those of each in order of their spans."""
+        rows = self.features_.matrices(tables, pools)
+        chances = iter(_probability(self.machine_.decision(np.concatenate(rows)), self.curve_).tolist() if rows else ())
+        for pool in pools:
+            yield self._decided(pool, list(islice(chances, len(pool))))
+
+    def _decided(self, pool: Sequence[PooledCandidate], chances: Sequence[float]) -> list[Decision]:
         accepted = set(non_overlapping(pool, [chance - self.threshold_ for chance in chances]))
         return [
             Decision(candidate.span, chance, i in accepted, candidate.votes)
@@ -150,7 +165,7 @@ class Stacker:
         }
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "stacker.json").write_text(json.dumps(state, indent=2, ensure_ascii=False), encoding="utf-8")
-        np.savez(folder / "stacker.npz", allow_pickle=False, **self.machine_.arrays())
+        np.savez_compressed(folder / "stacker.npz", allow_pickle=False, **self.machine_.arrays())
 
     @classmethod
     def load(cls, folder: Path) -> Stacker:

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import logging
 import tempfile
-import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -22,10 +21,12 @@ from warnings import catch_warnings, filterwarnings
 from ensemble.candidates import PooledCandidate, chosen_spans, pooled
 from ensemble.engine import Engine
 from ensemble.fold_cache import FoldCache
-from ensemble.folds import group_folds, labels_in_one_fold
+from ensemble.folds import labels_in_one_fold, training_folds
 from ensemble.progress import progress
 from ensemble.settings import EngineSettings
 from ensemble.stacker import Stacker
+from ensemble.stopwatch import Spent, Stopwatch
+from ensemble.subsets import fit_subset_stackers
 from features.documents import Corpus, Document, Span
 from features.errors import TrainingError
 from features.table import FeatureSpace, FeatureTable
@@ -45,14 +46,20 @@ class Training:
 
     :param engine: ready to annotate.
     :param out_of_fold: for each submodel, its candidates for each training note, proposed out of fold.
-    :param seconds: (submodel, part) -> wall-clock seconds in its process; the part is `fold K` or `all`.
+    :param seconds: (submodel, part) -> what it took; the part is `fold K of N` or `all`. Beside the submodels there are
+        `features`, `load` (of the trained submodels) and `stacker`.
     :param warnings: what the tags cannot express, how often.
     """
 
     engine: Engine
     out_of_fold: Mapping[str, Proposals] = field(repr=False)
-    seconds: Mapping[tuple[str, str], float]
+    seconds: Mapping[tuple[str, str], Spent]
     warnings: Counter[str]
+
+    def only(self, names: Iterable[str]) -> Training:
+        """The same with some of the submodels and the stacker that was trained for them."""
+        engine = self.engine.only(names)
+        return replace(self, engine=engine, out_of_fold={name: self.out_of_fold[name] for name in engine.names})
 
 
 @dataclass(frozen=True)
@@ -64,7 +71,7 @@ class Proposed:
         were not asked for.
     :param unseen: the other notes.
     :param on_unseen: for each submodel, its candidates for each other note, after training on all training notes.
-    :param seconds: (submodel, part) -> wall-clock seconds in its process; the part is `fold K of N` or `unseen`.
+    :param seconds: (submodel, part) -> what it took; the part is `fold K of N` or `unseen`.
     :param warnings: what the tags cannot express, how often.
     """
 
@@ -72,7 +79,7 @@ class Proposed:
     out_of_fold: Mapping[str, Proposals] = field(repr=False)
     unseen: Sequence[FeatureTable] = field(repr=False)
     on_unseen: Mapping[str, Proposals] = field(repr=False)
-    seconds: Mapping[tuple[str, str], float]
+    seconds: Mapping[tuple[str, str], Spent]
     warnings: Counter[str]
 
 
@@ -116,23 +123,30 @@ def train(
 ) -> Training:
     """Train all submodels and the stacker.
 
-    :param corpus: annotated notes of at least `settings.folds` patients.
+    :param corpus: annotated notes of at least two patients; with fewer than `settings.folds` there are fewer folds.
     :param jobs: processes; the result does not depend on it.
     :param cache: a folder in which fold predictions are kept for the next run.
-    :raises TrainingError: if the corpus has no PHI, or too few patients.
+    :raises TrainingError: if the corpus has no PHI, or that of one patient only.
     """
     settings = (settings or EngineSettings()).for_label_set(corpus.label_set.name)
+    watch = Stopwatch()
     space, tables, folds, warnings = _prepared(corpus, settings)
+    prepared = watch.spent()
     with tempfile.TemporaryDirectory(prefix="phistack-") as temporary:
         folder = Path(temporary)
         tasks = list(_tasks(settings, tables, folds, folder=folder))
         out_of_fold, seconds = _run(tasks, len(tables), jobs, FoldCache(cache))
+        watch = Stopwatch()
         models = [submodel_class(name).load(folder / name, space) for name in settings.submodels]
+        seconds |= {("features", "all"): prepared, ("load", "all"): watch.spent()}
     pools = _pools(out_of_fold)
-    begin = time.perf_counter()
+    watch = Stopwatch()
     stacker = Stacker(settings.stacker).fit(tables, pools, sources=tuple(out_of_fold), seed=settings.seed)
-    seconds["stacker", "all"] = time.perf_counter() - begin
-    return Training(Engine(corpus.label_set, space, models, stacker), out_of_fold, seconds, warnings)
+    seconds["stacker", "all"] = watch.spent()
+    watch = Stopwatch()
+    smaller = fit_subset_stackers(stacker, tables, out_of_fold, seed=settings.seed)
+    seconds["stacker", "subsets"] = watch.spent()
+    return Training(Engine(corpus.label_set, space, models, stacker, smaller), out_of_fold, seconds, warnings)
 
 
 def propose(
@@ -192,7 +206,7 @@ def _prepared(
     documents = corpus.documents
     if not any(document.spans for document in documents):
         raise TrainingError("the corpus has no annotated PHI, so nothing can be learned; check its format and labels")
-    parts = group_folds(documents, n_folds=settings.folds, seed=settings.seed) if folds else []
+    parts = training_folds(documents, n_folds=settings.folds, seed=settings.seed) if folds else []
     for label in labels_in_one_fold(documents, parts):
         _LOG.warning("the label %s occurs in one fold only, so the stacker never sees it predicted; add notes", label)
     space = FeatureSpace(settings.features)
@@ -233,12 +247,12 @@ def _tasks(
 
 def _run(
     tasks: Sequence[_Task], n_documents: int, jobs: int, cache: FoldCache
-) -> tuple[dict[str, Proposals], dict[tuple[str, str], float]]:
+) -> tuple[dict[str, Proposals], dict[tuple[str, str], Spent]]:
     from joblib import Parallel, delayed
 
     names = sorted({task.name for task in tasks}, key=lambda name: -_COST[name])
     out_of_fold: dict[str, Proposals] = {name: [[] for _ in range(n_documents)] for name in names}
-    seconds: dict[tuple[str, str], float] = {}
+    seconds: dict[tuple[str, str], Spent] = {}
     with progress("training", total=len(tasks)) as advance, catch_warnings():
         # A worker whose memory has grown is replaced by a fresh one between tasks; nothing is lost.
         filterwarnings("ignore", message="A worker stopped while some jobs were given")
@@ -249,19 +263,18 @@ def _run(
             seconds[task.name, task.part] = spent
             for index, candidates in zip(task.indices, proposals, strict=True):
                 out_of_fold[task.name][index] = candidates
-            advance(f"{task.name}, {task.part} in {spent:.0f} s")
+            advance(f"{task.name}, {task.part} in {spent.wall:.0f} s")
     return out_of_fold, seconds
 
 
-def _timed(number: int, task: _Task, cache: FoldCache) -> tuple[int, Proposals, float]:
-    begin = time.perf_counter()
+def _timed(number: int, task: _Task, cache: FoldCache) -> tuple[int, Proposals, Spent]:
+    watch = Stopwatch()
     key = task.key() if task.folder is None else ""
-    proposals = cache.get(key) if key else None
-    if proposals is None:
-        proposals = task.run()
-        if key:
-            cache.put(key, proposals)
-    return number, proposals, time.perf_counter() - begin
+    kept = cache.get(key) if key else None
+    proposals = task.run() if kept is None else kept
+    if key and kept is None:
+        cache.put(key, proposals)
+    return number, proposals, watch.spent(cached=kept is not None)
 
 
 def _pools(out_of_fold: Mapping[str, Proposals]) -> list[list[PooledCandidate]]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,12 @@ _TagSentences = Callable[[list[list[str]]], list[list[tuple[str, str]]]]
 
 
 class Annotator(Protocol):
-    """Adds columns that depend on whole sentences."""
+    """Adds a column that depends on whole sentences."""
+
+    @property
+    def column(self) -> str:
+        """The column's name."""
+        ...
 
     def columns(self, words: Sequence[str], sentences: NDArray[np.int32]) -> dict[str, list[str]]:
         """Column -> the value of each token.
@@ -67,6 +72,8 @@ def _checked(column: str, url: str, choices: str) -> str:
 @dataclass(frozen=True)
 class NltkAnnotator:
     """Parts of speech by NLTK's averaged perceptron tagger, which knows English; its data is read when first used."""
+
+    column: ClassVar[str] = "pos"
 
     @cached_property
     def _tag_sentences(self) -> _TagSentences:

@@ -1,7 +1,7 @@
 """Lists of names, places and dates, and where a note's tokens match them.
 
     gazetteers = Gazetteers.of_language("es")
-    gazetteers.columns(["vive", "en", "san", "sebastián"])["city"]     ["", "", "B", "I"]
+    gazetteers.column("city", Layout.of(["vive en San Sebastián"]))     codes of "", "", "B", "I"
 
 Names, cities, regions and occupations are those of Faker's providers, countries, months and weekdays those of the
 Unicode CLDR as Babel holds it; only the words for relatives are a table of ours. A trained engine keeps the lists it
@@ -19,7 +19,11 @@ from importlib import import_module, resources
 from itertools import product
 from typing import Any
 
+import numpy as np
+
+from features.distinct import Coded
 from features.errors import BundleError
+from features.layout import Layout
 from features.tokens import Tokeniser
 from features.word_columns import NONE
 
@@ -65,6 +69,11 @@ nel non per sono uma com dos nas nos sem
 """
 """Words too common to be an entry by themselves, without accents."""
 
+_BEGIN, _INSIDE = 1, 2
+_ALONE, _FIRST, _SECOND = 1, 2, 4
+# What a word can be in an entry: all of it, or the first or second of several words.
+
+
 Entry = tuple[str, ...]
 
 
@@ -85,11 +94,13 @@ class Gazetteers:
 
     entries: Mapping[str, frozenset[Entry]] = field(default_factory=dict, repr=False)
     _index: Mapping[str, Mapping[str, tuple[Entry, ...]]] = field(init=False, repr=False, compare=False)
+    _roles: Mapping[str, Mapping[str, int]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         complete = {column: frozenset(self.entries.get(column, ())) for column in GAZETTEER_COLUMNS}
         object.__setattr__(self, "entries", complete)
         object.__setattr__(self, "_index", {column: _by_first_token(found) for column, found in complete.items()})
+        object.__setattr__(self, "_roles", {column: _roles(found) for column, found in complete.items()})
 
     @classmethod
     def of_language(cls, language: str) -> Gazetteers:
@@ -99,16 +110,25 @@ class Gazetteers:
         found = names | _from_babel(language) | {"relative": _relatives(language)}
         return cls({column: _entries(entries) for column, entries in found.items()})
 
-    def columns(self, lower: Sequence[str]) -> dict[str, list[str]]:
-        """For each column, `B` where an entry begins, `I` where it goes on, empty elsewhere.
+    def column(self, name: str, layout: Layout) -> Coded:
+        """`B` where an entry begins, `I` where it goes on, empty elsewhere.
 
-        The longest entry that begins at a token is taken, from left to right.
+        The longest entry that begins at a token is taken, from left to right, within each note.
 
-        :param lower: the tokens in lower case, `n_tokens` of them.
-        :returns: column -> `n_tokens` values.
+        :param name: one of `GAZETTEER_COLUMNS`.
         """
-        words = [_folded(word) for word in lower]
-        return {column: _matches(words, index) for column, index in self._index.items()}
+        index, roles = self._index[name], self._roles[name]
+        role = layout.of_words(f"gazetteer {name}", lambda word: roles.get(_folded(word.lower()), 0))
+        codes = np.where(role & _ALONE, _BEGIN, 0)
+        free = 0
+        for i in np.flatnonzero((role[:-1] & _FIRST > 0) & (role[1:] & _SECOND > 0)).tolist():
+            end = int(layout.bounds[layout.note[i] + 1])
+            entry = _longest(index, layout.words, i, end) if i >= free else None
+            if entry is not None:
+                free = i + len(entry)
+                codes[i:free] = _INSIDE
+                codes[i] = _BEGIN
+        return codes, [NONE, "B", "I"]
 
     def to_dict(self) -> dict[str, list[str]]:
         """The lists, JSON-ready: column -> sorted entries, their tokens joined by blanks."""
@@ -134,15 +154,19 @@ def _by_first_token(entries: Iterable[Entry]) -> dict[str, tuple[Entry, ...]]:
     return {first: tuple(sorted(found, key=lambda e: (-len(e), e))) for first, found in index.items()}
 
 
-def _matches(words: list[str], index: Mapping[str, tuple[Entry, ...]]) -> list[str]:
-    column = [NONE] * len(words)
-    free = 0
-    for i in [i for i, word in enumerate(words) if word in index]:
-        entry = next((e for e in index[words[i]] if len(e) == 1 or tuple(words[i : i + len(e)]) == e), None)
-        if entry is not None and i >= free:
-            free = i + len(entry)
-            column[i:free] = ["B"] + ["I"] * (len(entry) - 1)
-    return column
+def _roles(entries: Iterable[Entry]) -> dict[str, int]:
+    roles: dict[str, int] = {}
+    for entry in entries:
+        for word, role in zip(entry, (_FIRST, _SECOND) if len(entry) > 1 else (_ALONE,), strict=False):
+            roles[word] = roles.get(word, 0) | role
+    return roles
+
+
+def _longest(index: Mapping[str, tuple[Entry, ...]], words: Sequence[str], start: int, end: int) -> Entry | None:
+    """The longest entry that is spelled by the words from `start` on; `end` is that of the note."""
+    entries = index[_folded(words[start].lower())]
+    ahead = tuple(_folded(word.lower()) for word in words[start : min(end, start + len(entries[0]))])
+    return next((entry for entry in entries if ahead[: len(entry)] == entry), None)
 
 
 def _entries(names: Iterable[str]) -> frozenset[Entry]:

@@ -10,12 +10,13 @@ sentence.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from features.tokens import Tokeniser, TokenOffsets
+from features.tokens import Tokeniser
 
 __all__ = ["count_sentences", "learned_abbreviations", "sentence_starts"]
 
@@ -27,40 +28,48 @@ _ABBREVIATIONS = frozenset(
 """Words whose full stop seldom ends a sentence, in several languages."""
 
 _INNER_STOP = re.compile(r"([^\W\d_]+)\.\s+\S")
+_STOPS = frozenset(".?!")
 _LONGEST = 200
 
 
 def sentence_starts(
-    text: str, offsets: TokenOffsets, *, split_lines: bool = True, abbreviations: frozenset[str] = frozenset()
+    words: Sequence[str],
+    gaps: Sequence[str],
+    *,
+    split_lines: bool = True,
+    abbreviations: frozenset[str] = frozenset(),
 ) -> NDArray[np.int32]:
     """The index of the first token of each sentence, then the number of tokens: shape `(n_sentences + 1,)`.
 
     A sentence of more than 200 tokens is cut, so that no model meets a sequence without bound.
 
+    :param words: the tokens' text, as `Tokeniser.cut` gives it.
+    :param gaps: the white space before each token.
     :param abbreviations: in lower case, beside those that are always known.
     """
-    starts, ends = offsets[0].tolist(), offsets[1].tolist()
-    if not starts:
+    if not words:
         return np.zeros(1, dtype=np.int32)
+    breaks_needed = 1 if split_lines else 2
     bounds = [0]
-    for i in range(1, len(starts)):
-        gap = text[ends[i - 1] : starts[i]]
-        breaks = gap.count("\n") or gap.count("\r")
-        line_ends = breaks >= (1 if split_lines else 2)
-        if line_ends or i - bounds[-1] >= _LONGEST or (gap and _stops(text, starts, ends, i, abbreviations)):
+    for i, (gap, mark) in enumerate(zip(gaps[1:], words, strict=False), start=1):
+        if gap and (
+            (mark in _STOPS and _stops(words, gaps, i, abbreviations))
+            or (gap != " " and (gap.count("\n") or gap.count("\r")) >= breaks_needed)
+        ):
             bounds.append(i)
-    return np.array([*bounds, len(starts)], dtype=np.int32)
+    starts = [start for a, b in pairwise([*bounds, len(words)]) for start in range(a, b, _LONGEST)]
+    return np.array([*starts, len(words)], dtype=np.int32)
 
 
-def _stops(text: str, starts: list[int], ends: list[int], i: int, abbreviations: frozenset[str]) -> bool:
-    """Whether token `i`, which white space precedes, opens a sentence."""
-    mark = text[starts[i - 1] : ends[i - 1]]
-    if mark not in (".", "?", "!") or not (text[starts[i]].isupper() or text[starts[i]].isdigit()):
+def _stops(words: Sequence[str], gaps: Sequence[str], i: int, abbreviations: frozenset[str]) -> bool:
+    """Whether token `i`, which white space and before it a full stop or its like precede, opens a sentence."""
+    first = words[i][0]
+    if not (first.isupper() or first.isdigit()):
         return False
-    if i < 2 or mark != "." or ends[i - 2] != starts[i - 1]:
+    if i < 2 or words[i - 1] != "." or gaps[i - 1]:
         return True
-    before = text[starts[i - 2] : ends[i - 2]].lower()
-    ends_word = before.isalpha() or before in ")]}\"'»”’%" or (before.isdigit() and text[starts[i]].isupper())
+    before = words[i - 2].lower()
+    ends_word = before.isalpha() or before in ")]}\"'»”’%" or (before.isdigit() and first.isupper())
     return ends_word and not (
         before in _ABBREVIATIONS or before in abbreviations or (len(before) == 1 and before.isalpha())
     )
@@ -76,4 +85,4 @@ def learned_abbreviations(marked: Iterable[str]) -> frozenset[str]:
 
 def count_sentences(text: str) -> int:
     """How many sentences the text has; 0 for a text without tokens."""
-    return len(sentence_starts(text, Tokeniser()(text))) - 1
+    return len(sentence_starts(*Tokeniser().cut(text))) - 1

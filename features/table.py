@@ -4,17 +4,19 @@
     tables = space.fit(documents)            one FeatureTable a document; the ids of all values are now fixed
     tables[0].column("key")                  (n_tokens,) integers
     space.values("key")[3]                   what the id 3 of the column "key" stands for
-    space.table(unseen_document)             a value that was not there in training has the id 0
+    space.tables(unseen_documents)           a value that was not there in training has the id 0
 
-Every submodel reads the same tables, so nothing is computed twice and no submodel sees more than another.
+Every submodel reads the same tables, so nothing is computed twice and no submodel sees more than another. A column is
+computed when it is first read, for a batch of notes at once; one that no submodel reads costs nothing.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +25,21 @@ from numpy.typing import NDArray
 
 from features.annotators import Annotator, annotators_of
 from features.byte_pairs import BytePairs
+from features.distinct import Distinct
 from features.documents import Document, Span
 from features.errors import BundleError, SettingsError
 from features.gazetteers import GAZETTEER_COLUMNS, Gazetteers
-from features.layout_columns import LAYOUT_COLUMNS, Layout
-from features.sentences import learned_abbreviations, sentence_starts
+from features.layout import Known, Layout
+from features.layout_columns import LAYOUT_COLUMNS
+from features.sentences import learned_abbreviations
 from features.tags import decode, encode
 from features.tokens import TOKENISERS, Tokeniser, TokenOffsets, camel_case_pieces
 from features.vocabulary import Vocabulary
-from features.word_columns import LANGUAGES, WORD_COLUMNS, values_of
+from features.word_columns import LANGUAGES, STEM, WORD_COLUMNS, word_column
 
 __all__ = ["COLUMN_GROUPS", "FeatureSettings", "FeatureSpace", "FeatureTable"]
+
+_NOTES_AT_ONCE = 64
 
 COLUMN_GROUPS: dict[str, tuple[str, ...]] = {
     "words": ("word", "lower", "pattern", "stem"),
@@ -98,6 +104,26 @@ class FeatureSettings:
         )
 
 
+@dataclass(frozen=True)
+class Batch:
+    """Some notes whose columns are read together, each when it is first asked for.
+
+    :param space: says what columns and ids stand for.
+    :param layout: the notes' tokens.
+    """
+
+    space: FeatureSpace = field(repr=False)
+    layout: Layout = field(repr=False)
+    _columns: dict[str, NDArray[np.int32]] = field(default_factory=dict, init=False, repr=False)
+
+    def column(self, name: str) -> NDArray[np.int32]:
+        """The ids of one column for the tokens of all notes; :raises SettingsError: if the settings leave it out."""
+        ids = self._columns.get(name)
+        if ids is None:
+            ids = self._columns[name] = self.space.read(name, self.layout)
+        return ids
+
+
 @dataclass(frozen=True, slots=True)
 class FeatureTable:
     """One note's tokens and their columns.
@@ -105,28 +131,52 @@ class FeatureTable:
     :param document: the note.
     :param offsets: starts and ends of the tokens, each of shape `(n_tokens,)`.
     :param sentences: index of the first token of each sentence, then the number of tokens: `(n_sentences + 1,)`.
-    :param ids: column values as ids, of shape `(n_tokens, n_columns)`.
-    :param space: says what columns and ids stand for.
+    :param batch: the notes with which this one is read.
+    :param number: its place among them.
     """
 
     document: Document
     offsets: TokenOffsets = field(repr=False)
     sentences: NDArray[np.int32] = field(repr=False)
-    ids: NDArray[np.int32] = field(repr=False)
-    space: FeatureSpace = field(repr=False)
+    batch: Batch = field(repr=False)
+    number: int = field(repr=False)
+    _kept: dict[str, tuple[Hashable, Any]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.offsets[0])
 
     @property
+    def space(self) -> FeatureSpace:
+        """Says what columns and ids stand for."""
+        return self.batch.space
+
+    @property
     def words(self) -> list[str]:
         """The tokens' text."""
-        text = self.document.text
-        return [text[a:b] for a, b in zip(self.offsets[0].tolist(), self.offsets[1].tolist(), strict=True)]
+        return self.batch.layout.cuts[self.number][0]
 
     def column(self, name: str) -> NDArray[np.int32]:
-        """The ids of one column, of shape `(n_tokens,)`."""
-        return self.ids[:, self.space.position(name)]
+        """The ids of one column, of shape `(n_tokens,)`; :raises SettingsError: if the settings leave it out."""
+        bounds = self.batch.layout.bounds
+        return self.batch.column(name)[bounds[self.number] : bounds[self.number + 1]]
+
+    @property
+    def ids(self) -> NDArray[np.int32]:
+        """All columns, of shape `(n_tokens, n_columns)`; who needs some of them reads those by `column`."""
+        return np.stack([self.column(name) for name in self.space.columns], axis=1)
+
+    def keep(self, name: str, key: Hashable, value: Any) -> None:
+        """Keep what was found out about the note, for another submodel that needs the same.
+
+        :param name: what it is; one value is kept for each name.
+        :param key: all on which the value depends, beside the note.
+        """
+        self._kept[name] = (key, value)
+
+    def recall(self, name: str, key: Hashable) -> Any:
+        """What `keep` kept under the same name and key; `None` if there is nothing."""
+        kept_key, value = self._kept.get(name, (None, None))
+        return value if kept_key == key else None
 
     def tags(self, *, scheme: str = "BIO", counts: Counter[str] | None = None) -> list[str]:
         """The gold PHI as one tag a token; see `features.tags.encode`."""
@@ -152,21 +202,22 @@ class FeatureSpace:
     def __init__(self, settings: FeatureSettings | None = None) -> None:
         self.settings = settings or FeatureSettings()
         self.columns = self.settings.columns
-        self._position = {name: i for i, name in enumerate(self.columns)}
-        self._word_columns = tuple(name for name in self.columns if name in WORD_COLUMNS or name == "stem")
         self._annotators: tuple[Annotator, ...] = annotators_of(self.settings.pos, self.settings.ner)
-        self._word_rows: dict[str, list[int]] = {}
+        self._known = Known()
 
     def position(self, column: str) -> int:
         """The place of a column in `FeatureTable.ids`; :raises SettingsError: if the settings leave it out."""
-        try:
-            return self._position[column]
-        except KeyError:
-            raise SettingsError(f"the column {column} is not among the features of this engine") from None
+        if column not in self.columns:
+            raise SettingsError(f"the column {column} is not among the features of this engine")
+        return self.columns.index(column)
 
     def values(self, column: str) -> Sequence[str]:
         """What the ids of a column stand for; the id 0 is a value unseen in training."""
         return self.vocabularies_[column].values
+
+    def id(self, column: str, value: str) -> int:
+        """The id of a value in a column; 0 if training had none like it."""
+        return self.vocabularies_[column].find(value)
 
     def fit(self, documents: Iterable[Document]) -> list[FeatureTable]:
         """Learn byte pairs, line handling and the values of all columns; the documents' tables come back."""
@@ -177,29 +228,53 @@ class FeatureSpace:
         self.tokeniser_ = Tokeniser(self.settings.tokeniser, self._train_byte_pairs(documents))
         self.gazetteers_ = Gazetteers.of_language(self.settings.language)
         self.vocabularies_ = {name: Vocabulary() for name in self.columns}
-        self._word_rows.clear()
-        tables = [self.table(document) for document in documents]
+        self._known = Known()
+        tables = self.tables(documents)
+        for name in self.columns:
+            for table in tables:
+                table.column(name)
         for vocabulary in self.vocabularies_.values():
             vocabulary.freeze()
         return tables
 
     def table(self, document: Document) -> FeatureTable:
         """The columns of one note."""
-        offsets = self.tokeniser_(document.text)
-        sentences = sentence_starts(
-            document.text, offsets, split_lines=self.split_lines_, abbreviations=self.abbreviations_
-        )
-        layout = Layout(document.text, offsets[0].tolist(), offsets[1].tolist(), sentences)
-        ids = np.zeros((len(layout), len(self.columns)), dtype=np.int32)
-        if len(layout):
-            ids[:, [self._position[name] for name in self._word_columns]] = [self._word_row(w) for w in layout.words]
-            for name, values in self._context_columns(layout).items():
-                ids[:, self._position[name]] = self.vocabularies_[name].ids(values)
-        return FeatureTable(document, offsets, sentences, ids, self)
+        return self.tables([document])[0]
 
     def tables(self, documents: Iterable[Document]) -> list[FeatureTable]:
         """The columns of many notes."""
-        return [self.table(document) for document in documents]
+        documents = iter(documents)
+        tables: list[FeatureTable] = []
+        while notes := list(islice(documents, _NOTES_AT_ONCE)):
+            tables += self._batch(notes)
+        return tables
+
+    def _batch(self, documents: Sequence[Document]) -> Iterator[FeatureTable]:
+        if self._known.full:
+            self._known = Known()
+        layout = Layout.of(
+            [document.text for document in documents], self.tokeniser_,
+            split_lines=self.split_lines_, abbreviations=self.abbreviations_, known=self._known,
+        )  # fmt: skip
+        batch = Batch(self, layout)
+        for number, document in enumerate(documents):
+            yield FeatureTable(document, layout.offsets(number), layout.starts[number], batch, number)
+
+    def read(self, name: str, layout: Layout) -> NDArray[np.int32]:
+        """The ids of one column, one a token; :raises SettingsError: if the settings leave the column out."""
+        self.position(name)
+        vocabulary = self.vocabularies_[name]
+        if name in WORD_COLUMNS or name == STEM:
+            value_of = word_column(name, self.settings.language)
+            return layout.of_words(name, lambda word: vocabulary.id(value_of(word)))
+        if name in LAYOUT_COLUMNS:
+            return vocabulary.ids(*LAYOUT_COLUMNS[name](layout))
+        if name in GAZETTEER_COLUMNS:
+            return vocabulary.ids(*self.gazetteers_.column(name, layout))
+        annotator = next(annotator for annotator in self._annotators if annotator.column == name)
+        tags = Distinct()
+        codes = tags.numbers(annotator.columns(layout.words, layout.sentences)[name])
+        return vocabulary.ids(codes, tags.strings)
 
     def save(self, folder: Path) -> None:
         """Write what was learned as JSON."""
@@ -249,21 +324,3 @@ class FeatureSpace:
                 word = document.text[start:end]
                 counts.update(camel_case_pieces(word) if word[0].isalpha() else ())
         return BytePairs.train(counts, n_merges=self.settings.byte_pairs)
-
-    def _word_row(self, word: str) -> list[int]:
-        row = self._word_rows.get(word)
-        if row is None:
-            values = values_of(word, self.settings.language)
-            row = [self.vocabularies_[name].id(values[name]) for name in self._word_columns]
-            if len(self._word_rows) > 200_000:
-                self._word_rows.clear()
-            self._word_rows[word] = row
-        return row
-
-    def _context_columns(self, layout: Layout) -> dict[str, list[str]]:
-        columns = {name: LAYOUT_COLUMNS[name](layout) for name in self.columns if name in LAYOUT_COLUMNS}
-        if "gazetteers" not in self.settings.without:
-            columns |= self.gazetteers_.columns(layout.lower)
-        for annotator in self._annotators:
-            columns |= annotator.columns(layout.words, layout.sentences)
-        return columns

@@ -90,6 +90,8 @@ def decode(tags: Sequence[str], *, scheme: str = "BIO") -> list[tuple[int, int, 
     spans: list[tuple[int, int, str]] = []
     open_label, first = "", 0
     for i, tag in enumerate([*tags, OUTSIDE]):
+        if tag == OUTSIDE and not open_label:
+            continue
         prefix, _, label = tag.partition("-")
         if open_label and (label != open_label or table.opens(prefix)):
             spans.append((first, i, open_label))

@@ -2,6 +2,7 @@
 
     tokenise = Tokeniser("liu")
     tokenise("48-year-old in HealthCare")     48 | - | year | - | old | in | HealthCare
+    tokenise.cut("Ann Lee")                   (["Ann", "Lee"], ["", " "]): words, and the white space before each
     tokenise = Tokeniser("zhao")
     tokenise("48-year-old in HealthCare")     48 | - | year | - | old | in | Health | Care
 
@@ -13,8 +14,10 @@ that follows or precedes a lower-case one, and may then split each token by byte
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +25,13 @@ from numpy.typing import NDArray
 from features.byte_pairs import BytePairs
 from features.errors import SettingsError
 
-__all__ = ["TOKENISERS", "TokenOffsets", "Tokeniser"]
+__all__ = ["TOKENISERS", "TokenOffsets", "Tokeniser", "offsets_of"]
 
 TokenOffsets = tuple[NDArray[np.int32], NDArray[np.int32]]
 TOKENISERS = ("liu", "zhao")
 
 # A combining accent belongs to the letter before it.
-_RUNS = re.compile(r"(?:[^\W\d_][\u0300-\u036f]*)+|\d+|\S")
+_RUNS = re.compile(r"((?:[^\W\d_][\u0300-\u036f]*)+|\d+|\S)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,23 +54,33 @@ class Tokeniser:
 
     def __call__(self, text: str) -> TokenOffsets:
         """Offsets of all tokens: starts and ends, each of shape `(n_tokens,)`."""
-        starts: list[int] = []
-        ends: list[int] = []
-        for match in _RUNS.finditer(text):
-            start = match.start()
-            for length in self._pieces(match[0]):
-                starts.append(start)
-                start += length
-                ends.append(start)
-        return np.array(starts, dtype=np.int32), np.array(ends, dtype=np.int32)
+        words, gaps = self.cut(text)
+        return offsets_of(words, gaps)
 
-    def _pieces(self, run: str) -> tuple[int, ...]:
-        if self.name == "liu" or not run[0].isalpha():
-            return (len(run),)
+    def cut(self, text: str) -> tuple[list[str], list[str]]:
+        """The tokens' text, and the white space before each token; both of length `n_tokens`."""
+        found = _RUNS.split(text)
+        words, gaps = found[1::2], found[:-1:2]
+        if self.name == "liu":
+            return words, gaps
+        pieces = [self._pieces(word) for word in words]
+        inner = [(gap, *[""] * (len(parts) - 1)) for gap, parts in zip(gaps, pieces, strict=True)]
+        return list(chain.from_iterable(pieces)), list(chain.from_iterable(inner))
+
+    def _pieces(self, run: str) -> tuple[str, ...]:
+        if not run[0].isalpha():
+            return (run,)
         pieces = camel_case_pieces(run)
         if self.byte_pairs is None:
-            return tuple(map(len, pieces))
-        return tuple(len(part) for piece in pieces for part in self.byte_pairs.split(piece))
+            return pieces
+        return tuple(part for piece in pieces for part in self.byte_pairs.split(piece))
+
+
+def offsets_of(words: Sequence[str], gaps: Sequence[str]) -> TokenOffsets:
+    """Where tokens begin and end that `Tokeniser.cut` gave: starts and ends, each of shape `(n_tokens,)`."""
+    lengths = np.fromiter(map(len, words), dtype=np.int32, count=len(words))
+    ends = np.cumsum(np.fromiter(map(len, gaps), dtype=np.int32, count=len(gaps)) + lengths, dtype=np.int32)
+    return ends - lengths, ends
 
 
 @lru_cache(maxsize=65536)

@@ -1,9 +1,10 @@
 """Numbers for the values of a column.
 
 key = Vocabulary()
-key.id("apellidos")     1, and 1 again for the same value
+key.id("apellidos")                               1, and 1 again for the same value
+key.ids(np.array([1, 0, 1]), ["edad", "sexo"])    [2, 3, 2]: the ids of sexo, edad, sexo
 key.freeze()
-key.id("unheard of")    0
+key.id("unheard of")                              0
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+
+from features.distinct import Integers
 
 __all__ = ["Vocabulary"]
 
@@ -40,6 +42,10 @@ class Vocabulary:
         self._frozen = True
         return self
 
+    def find(self, value: str) -> int:
+        """The id of a value; 0, and nothing is entered, if it never came."""
+        return self._ids.get(value, 0)
+
     def id(self, value: str) -> int:
         """The id of a value."""
         number = self._ids.get(value, 0)
@@ -48,6 +54,16 @@ class Vocabulary:
             self._values.append(value)
         return number
 
-    def ids(self, values: Iterable[str]) -> NDArray[np.int32]:
-        """The ids of many values, of shape `(n_values,)`."""
-        return np.fromiter(map(self.id, values), dtype=np.int32)
+    def ids(self, codes: Integers, strings: Sequence[str]) -> Integers:
+        """The ids of many values, of shape `(n_values,)`.
+
+        :param codes: for each value its place in `strings`, of shape `(n_values,)`.
+        :param strings: those that no code names get no id.
+        """
+        if self._frozen:
+            return np.array([self._ids.get(string, 0) for string in strings], dtype=np.int32)[codes]
+        present, first = np.unique(codes, return_index=True)
+        lookup = np.zeros(len(strings), dtype=np.int32)
+        for code in present[np.argsort(first)].tolist():
+            lookup[code] = self.id(strings[code])
+        return lookup[codes]

@@ -1,19 +1,21 @@
 """What can be read off one word alone: the token-level part of the unified feature set.
 
-    value_of("Parkinson", "en")     {"word": "Parkinson", "lower": "parkinson", "shape": "Aaaaaaaaa", ...}
+    word_column("shape", "en")("Parkinson")     "Aaaaaaaaa"
+    word_column("stem", "en")("running")        "run"
 
-Each column is a function from a word to a short string, declared in `WORD_COLUMNS`; a value is computed once for each
-distinct word. Zhao 2020 (token level), Liu 2017 (orthography, long and short shape, affixes), Berg 2019 (affixes 4, 8).
+Each column is a function from a word to a short string, declared in `WORD_COLUMNS`, or the stem; a value is computed
+once for each distinct word. Zhao 2020 (token level), Liu 2017 (orthography, long and short shape, affixes), Berg 2019
+(affixes 4, 8).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Protocol
 
-__all__ = ["LANGUAGES", "NONE", "WORD_COLUMNS", "values_of"]
+__all__ = ["LANGUAGES", "NONE", "STEM", "WORD_COLUMNS", "word_column"]
 
 NONE = ""
 """The value of a column that does not apply to a token."""
@@ -25,14 +27,31 @@ LANGUAGES = {
 """ISO 639-1 code -> the name of its Snowball stemmer."""
 
 
+class _ShapeOf(dict[int, str]):
+    """Code point -> its place in a shape, found out when it is first met."""
+
+    def __missing__(self, code: int) -> str:
+        c = chr(code)
+        self[code] = "A" if c.isupper() else "a" if c.isalpha() else "0" if c.isdigit() else c
+        return self[code]
+
+
+_SHAPE_OF = _ShapeOf()
+
+
 def shape(word: str) -> str:
     """Letters to `A` and `a`, digits to `0`, others unchanged: `Smith12` -> `Aaaaa00`."""
-    return "".join("A" if c.isupper() else "a" if c.isalpha() else "0" if c.isdigit() else c for c in word)
+    return word.translate(_SHAPE_OF)
 
 
 def short_shape(word: str) -> str:
     """The shape with repeats joined: `Smith12` -> `Aa0`."""
-    return re.sub(r"(.)\1+", r"\1", shape(word))
+    return _joined(shape(word))
+
+
+@lru_cache(maxsize=4096)
+def _joined(shape: str) -> str:
+    return re.sub(r"(.)\1+", r"\1", shape)
 
 
 def length_class(length: int) -> str:
@@ -81,6 +100,10 @@ WORD_COLUMNS: Mapping[str, Callable[[str], str]] = {
 }
 
 
+STEM = "stem"
+"""The word column that depends on the language."""
+
+
 class _Stemmer(Protocol):
     def stem(self, token: str) -> str: ...
 
@@ -96,9 +119,12 @@ def _stemmer(language: str) -> _Stemmer | None:
     return stemmer
 
 
-def values_of(word: str, language: str) -> dict[str, str]:
-    """The value of every word column, and the stem; a language without a stemmer stems to the lower-case word."""
-    values = {name: function(word) for name, function in WORD_COLUMNS.items()}
+def word_column(name: str, language: str) -> Callable[[str], str]:
+    """The function that gives a word's value in a column of `WORD_COLUMNS` or in `STEM`.
+
+    A language without a stemmer stems to the lower-case word.
+    """
+    if name != STEM:
+        return WORD_COLUMNS[name]
     stemmer = _stemmer(language)
-    values["stem"] = stemmer.stem(values["lower"]) if stemmer else values["lower"]
-    return values
+    return (lambda word: stemmer.stem(word.lower())) if stemmer else str.lower

@@ -4,15 +4,16 @@
     blstm.propose(tables)[0]      [Candidate(Span(12, 17, "DOCTOR"), "blstm", 0.97), ...]
 
 Ma and Hovy 2016, with feature embeddings as in Zhao 2020: a bidirectional LSTM over word embedding, character CNN and
-feature embeddings gives each tag a score at each token, and a linear chain over the tags joins them. Training runs in
-Keras on TensorFlow; proposing needs NumPy alone.
+feature embeddings gives each tag a score at each token, and a linear chain over the tags joins them. Several networks
+that begin with other random weights are averaged: their scores and transitions, which is the log-linear pool of their
+distributions (Genest and Zidek 1986). Training runs in Keras on TensorFlow; proposing needs NumPy alone.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -21,20 +22,21 @@ from numpy.typing import NDArray
 
 from features.errors import BundleError, SettingsError, TrainingError
 from features.table import FeatureSpace, FeatureTable
-from features.tags import OUTSIDE
+from features.tags import OUTSIDE, SCHEMES
 from submodels.base import Candidate
 from submodels.blstm_batches import Encoder, Note
 from submodels.blstm_inference import emissions_of
-from submodels.blstm_training import TrainingPlan, network_class, split_by_group, train
-from submodels.blstm_weights import NetworkSizes, Weights, load_weights, save_weights
-from submodels.chain import Chain, line_bounds, propose
+from submodels.blstm_training import TrainingPlan, network_class, train
+from submodels.blstm_weights import NetworkSizes, load_weights, save_weights
+from submodels.chain import Chain, line_bounds
+from submodels.chain_candidates import batches, propose
 
 __all__ = ["DEFAULT_COLUMNS", "BlstmSubmodel"]
 
 _LOG = logging.getLogger("phistack")
 _SETTINGS_FILE = "settings.json"
 _VOCABULARY_FILE = "vocabularies.json"
-_WEIGHTS_FILE = "weights.npz"
+_WEIGHTS_FILE = "weights-{}.npz"
 
 DEFAULT_COLUMNS = (
     "key", "key_distance", "key_in_document", "section", "shape", "line_start", "line_position", "line_from_start",
@@ -48,21 +50,25 @@ _LIMITS = {
     "window": (1, 10_000), "word_size": (1, 4096), "character_size": (1, 1024), "channels": (1, 1024),
     "feature_size": (1, 1024), "lstm_size": (1, 4096), "dropout": (0, 0.95), "word_dropout": (0, 0.95),
     "value_dropout": (0, 0.95), "epochs": (1, 10_000), "batch_tokens": (1, 10**6), "least_steps": (0, 10**6),
-    "learning_rate": (1e-8, 1), "clip": (1e-6, 1e6), "average": (0, 0.99999), "held_out": (0, 0.9),
-    "patience": (1, 10_000), "threshold": (1e-6, 1), "threads": (1, 1024),
+    "learning_rate": (1e-8, 1), "clip": (1e-6, 1e6), "average": (0, 0.99999), "threshold": (1e-6, 1),
+    "networks": (1, 100), "threads": (1, 1024),
 }  # fmt: skip
 """Setting -> the least and the greatest value that it may have."""
 
 _BATCHES_OF_A_PASS = 24
 _SMALLEST_BATCH = 256
+# So far apart that the folds or settings of one run, whose seeds are neighbours, do not share networks.
+_BETWEEN_SEEDS = 1_000_003
 
 
 class BlstmSubmodel:
     """Bidirectional LSTM with character CNN, feature embeddings and a CRF on top.
 
-    Learned by `fit`: `encoder_` (words, characters and feature values), `tags_`, `weights_`.
+    Learned by `fit`: `encoder_` (words, characters and feature values), `tags_`, `weights_` (of each network).
 
     :param columns: feature columns that are read; those that the feature space leaves out are dropped.
+    :param scheme: `BIO` or `BIOES`.
+    :param networks: how many are trained and averaged; time and size grow with them.
     :param window: lines are joined to about so many tokens, so that the network sees what is around them.
     :param word_size: length of a word's vector.
     :param character_size: length of a character's vector.
@@ -73,14 +79,12 @@ class BlstmSubmodel:
     :param dropout: rate for the input of the LSTM and for its output.
     :param word_dropout: share of words read as unknown in training.
     :param value_dropout: share of feature values read as unknown in training.
-    :param epochs: the most rounds of training: passes over the notes, or several passes where the notes are few.
+    :param epochs: rounds of training: passes over the notes, or several passes where the notes are few.
     :param batch_tokens: tokens of a batch; less where the notes are few.
     :param least_steps: steps of training that few notes get at least.
     :param learning_rate: the highest of a schedule that rises and then falls to nothing; Zhao 2020 has 0.0002.
     :param clip: the largest norm of a gradient.
     :param average: how much of the running average of the weights is kept at each step.
-    :param held_out: share of the groups that decide when to stop, and are not learned from; 0 for none.
-    :param patience: epochs without a better F1 on them after which training stops.
     :param threshold: least probability of a candidate that is not on the best path.
     :param threads: threads of TensorFlow within one operation; without effect once TensorFlow has begun to work.
     """
@@ -92,6 +96,8 @@ class BlstmSubmodel:
         self,
         *,
         columns: Sequence[str] = DEFAULT_COLUMNS,
+        scheme: str = "BIOES",
+        networks: int = 2,
         window: int = 64,
         word_size: int = 128,
         character_size: int = 16,
@@ -102,18 +108,18 @@ class BlstmSubmodel:
         dropout: float = 0.3,
         word_dropout: float = 0.05,
         value_dropout: float = 0.02,
-        epochs: int = 10,
+        epochs: int = 12,
         batch_tokens: int = 1024,
         least_steps: int = 240,
         learning_rate: float = 0.008,
         clip: float = 10.0,
         average: float = 0.99,
-        held_out: float = 0.1,
-        patience: int = 4,
         threshold: float = 0.05,
         threads: int = 1,
     ) -> None:
         self.columns = tuple(columns)
+        self.scheme = scheme
+        self.networks = networks
         self.window = window
         self.word_size = word_size
         self.character_size = character_size
@@ -130,8 +136,6 @@ class BlstmSubmodel:
         self.learning_rate = learning_rate
         self.clip = clip
         self.average = average
-        self.held_out = held_out
-        self.patience = patience
         self.threshold = threshold
         self.threads = threads
 
@@ -139,6 +143,7 @@ class BlstmSubmodel:
         """The constructor's arguments, JSON-ready."""
         return {
             "columns": list(self.columns),
+            "scheme": self.scheme,
             "kernels": list(self.kernels),
             **{name: getattr(self, name) for name in _LIMITS},
         }
@@ -146,39 +151,69 @@ class BlstmSubmodel:
     def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
         """Learn from annotated notes.
 
-        :param seed: decides on the first weights, the order of the notes, dropout and which groups are held out.
+        :param seed: decides on the first weights of each network, on the order of the notes and on dropout.
         :raises TrainingError: if no note has PHI.
         :raises SettingsError: if a setting is out of its range.
         """
         self._check_settings()
-        learned, held_out = split_by_group(tables, self.held_out, seed)
-        if not learned:
+        self.tags_ = tuple(sorted({OUTSIDE}.union(*(table.tags(scheme=self.scheme) for table in tables))))
+        if self.tags_ == (OUTSIDE,):
             raise TrainingError(f"the BLSTM-CNN-CRF needs PHI to learn from, and none of {len(tables)} notes has any")
-        self.tags_ = tuple(sorted({OUTSIDE}.union(*(table.tags() for table in learned))))
-        self.encoder_ = Encoder.of(learned, self._columns_of(learned[0].space))
+        self.encoder_ = Encoder.of(tables, self._columns_of(tables[0].space))
         spellings: dict[str, int] = {}
-        notes = [self.encoder_.encode(table, spellings, self.tags_) for table in learned]
-        self.weights_ = train(
-            network_class(self.threads)(self._sizes(), dropout=self.dropout, seed=seed),
-            notes,
-            self.encoder_.spell(spellings),
-            self._plan(notes),
-            self._judge(held_out) if held_out else None,
-            unknown_values=self.encoder_.offsets[:-1],
-            seed=seed,
-        )
+        notes = [self.encoder_.encode(table, spellings, self.tags_, scheme=self.scheme) for table in tables]
+        characters = self.encoder_.spell(spellings)
+        network = network_class(self.threads)
+        self.weights_ = []
+        for number in range(self.networks):
+            _LOG.info("blstm: network %d of %d", number + 1, self.networks)
+            its_seed = seed + _BETWEEN_SEEDS * number
+            self.weights_.append(
+                train(
+                    network(self._sizes(), dropout=self.dropout, seed=its_seed),
+                    notes,
+                    characters,
+                    self._plan(notes),
+                    unknown_values=self.encoder_.offsets[:-1],
+                    seed=its_seed,
+                )
+            )
         return self
 
     def propose(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
         """The spans of each note's best path, and the others that are probable enough."""
-        return self._propose(tables, self.weights_)
+        chain, emissions = self.chain(), self.emissions(tables)
+        return [
+            candidates
+            for part in batches(tables)
+            for candidates in propose(
+                chain,
+                np.concatenate(emissions[part]),
+                tables[part],
+                [line_bounds(table) for table in tables[part]],
+                self.name,
+                self.threshold,
+            )
+        ]
 
     def emissions(self, tables: Sequence[FeatureTable]) -> list[NDArray[np.float32]]:
         """The score of each tag at each token of each note, of shape `(n_tokens, n_tags)`."""
-        return self._emissions(tables, self.weights_)
+        spellings: dict[str, int] = {}
+        notes = [self.encoder_.encode(table, spellings) for table in tables]
+        characters = self.encoder_.spell(spellings)
+        of_networks = [emissions_of(weights, notes, characters, self.window) for weights in self.weights_]
+        return [np.mean(of_note, axis=0, dtype=np.float32) for of_note in zip(*of_networks, strict=True)]
+
+    def chain(self) -> Chain:
+        """The averaged transitions between tags, those that the scheme forbids left out."""
+        transitions, start, end = (
+            np.mean([weights[name] for weights in self.weights_], axis=0, dtype=np.float64)
+            for name in ("transitions", "start", "end")
+        )
+        return Chain(self.tags_, transitions, start, end).constrained(self.scheme)
 
     def save(self, folder: Path) -> None:
-        """Write `settings.json`, `vocabularies.json` and `weights.npz`."""
+        """Write `settings.json`, `vocabularies.json` and the weights of each network."""
         vocabularies = {
             "words": self.encoder_.words,
             "characters": self.encoder_.characters,
@@ -188,7 +223,8 @@ class BlstmSubmodel:
         }
         (folder / _SETTINGS_FILE).write_text(json.dumps(self.settings(), indent=1), encoding="utf-8")
         (folder / _VOCABULARY_FILE).write_text(json.dumps(vocabularies, ensure_ascii=False), encoding="utf-8")
-        save_weights(folder / _WEIGHTS_FILE, self.weights_)
+        for number, weights in enumerate(self.weights_, start=1):
+            save_weights(folder / _WEIGHTS_FILE.format(number), weights)
 
     @classmethod
     def load(cls, folder: Path, space: FeatureSpace) -> Self:
@@ -203,7 +239,10 @@ class BlstmSubmodel:
             raise BundleError(f"the BLSTM-CNN-CRF in {folder} cannot be read ({type(error).__name__})") from None
         if not set(model.encoder_.columns) <= set(space.columns):
             raise BundleError(f"the BLSTM-CNN-CRF in {folder} reads feature columns that this engine does not have")
-        model.weights_ = load_weights(folder / _WEIGHTS_FILE, model._sizes())
+        model.weights_ = [
+            load_weights(folder / _WEIGHTS_FILE.format(number), model._sizes())
+            for number in range(1, model.networks + 1)
+        ]
         return model
 
     def _check_settings(self) -> None:
@@ -212,6 +251,8 @@ class BlstmSubmodel:
                 raise SettingsError(f"the BLSTM-CNN-CRF's setting {name} must lie between {least} and {most}")
         if not self.kernels or not all(1 <= width <= 22 for width in self.kernels):
             raise SettingsError("the BLSTM-CNN-CRF's setting kernels must hold widths between 1 and 22")
+        if self.scheme not in SCHEMES:
+            raise SettingsError(f"no tag scheme is named {self.scheme}; there are {', '.join(SCHEMES)}")
 
     def _columns_of(self, space: FeatureSpace) -> list[str]:
         missing = [name for name in self.columns if name not in space.columns]
@@ -249,32 +290,4 @@ class BlstmSubmodel:
             word_dropout=self.word_dropout,
             value_dropout=self.value_dropout,
             average=self.average,
-            patience=self.patience,
         )
-
-    def _judge(self, tables: Sequence[FeatureTable]) -> Callable[[Weights], float]:
-        """Strict micro F1 on held-out notes, as a function of the weights."""
-
-        def judge(weights: Weights) -> float:
-            right = found = 0
-            for table, candidates in zip(tables, self._propose(tables, weights), strict=True):
-                chosen = {candidate.span for candidate in candidates if candidate.chosen}
-                found += len(chosen)
-                right += len(chosen.intersection(table.document.spans))
-            gold = sum(len(set(table.document.spans)) for table in tables)
-            return 2 * right / (found + gold) if found + gold else 1.0
-
-        return judge
-
-    def _propose(self, tables: Sequence[FeatureTable], weights: Weights) -> list[list[Candidate]]:
-        transitions, start, end = (weights[name].astype(np.float64) for name in ("transitions", "start", "end"))
-        chain = Chain(self.tags_, transitions, start, end).constrained("BIO")
-        return [
-            propose(chain, emissions, table, self.name, self.threshold, bounds=line_bounds(table))
-            for emissions, table in zip(self._emissions(tables, weights), tables, strict=True)
-        ]
-
-    def _emissions(self, tables: Sequence[FeatureTable], weights: Weights) -> list[NDArray[np.float32]]:
-        spellings: dict[str, int] = {}
-        notes = [self.encoder_.encode(table, spellings) for table in tables]
-        return emissions_of(weights, notes, self.encoder_.spell(spellings), self.window)

@@ -16,6 +16,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -35,6 +36,14 @@ LONGEST_WORD = 20
 """Characters of a word that are read, with one of padding before and after."""
 
 
+_TOGETHER = (
+    ("key", "key_distance", "key_in_document", "section", "document_position"),
+    ("line_start", "line_end", "line_position", "line_from_start", "line_from_end", "line_length", "times_in_document"),
+)
+"""Columns that depend on where a token stands, in blocks that have few combinations of values in a note."""
+
+
+@lru_cache(maxsize=65_536)
 def normal_form(word: str) -> str:
     """Under what a word is looked up: lower case, digits as 0."""
     return re.sub(r"\d", "0", word.lower())
@@ -50,6 +59,7 @@ class Note:
     :param sentences: index of the first token of each sentence, then the number of tokens.
     :param lines: the same for the sentences of each line together; what one tag sequence covers.
     :param tags: tag ids, of shape `(n_tokens,)`; empty where they are not known.
+    :param blocks: the places of the columns that go together, those of the word first; see `Encoder.blocks`.
     """
 
     words: Integers = field(repr=False)
@@ -58,6 +68,7 @@ class Note:
     sentences: Integers = field(repr=False)
     lines: Integers = field(repr=False)
     tags: Integers = field(repr=False)
+    blocks: tuple[tuple[int, ...], ...] = field(repr=False)
 
     def pieces(self, longest: int) -> Iterator[tuple[int, int]]:
         """Lines as (first token, token after the last); a line of more than `longest` tokens by its sentences."""
@@ -93,7 +104,21 @@ class Encoder:
         self._character_ids = {character: number for number, character in enumerate(self.characters, 2)}
         # Each column has an unknown value of its own, at its offset.
         self.offsets = np.cumsum([0, *(len(ids) + 1 for ids in self.values)], dtype=np.int32)
-        self._lookups = [self._lookup(ids, int(offset)) for ids, offset in zip(self.values, self.offsets, strict=False)]
+        lookups = [self._lookup(ids, int(offset)) for ids, offset in zip(self.values, self.offsets, strict=False)]
+        self._lookups = np.concatenate([np.zeros(0, dtype=np.int32), *lookups])
+        self._last_ids = np.array([len(lookup) - 1 for lookup in lookups], dtype=np.int32)
+        self._begins = np.cumsum([0, *(len(lookup) for lookup in lookups)], dtype=np.int32)[:-1]
+
+    @cached_property
+    def blocks(self) -> tuple[tuple[int, ...], ...]:
+        """The places of the columns that go together: first those that nearly follow from the word, then the others.
+
+        Within a block few combinations of values occur, so that inference looks at each of them once.
+        """
+        place = {name: i for i, name in enumerate(self.columns)}
+        others = [tuple(place[name] for name in names if name in place) for names in _TOGETHER]
+        elsewhere = {i for block in others for i in block}
+        return tuple(i for i in place.values() if i not in elsewhere), *others
 
     @classmethod
     def of(cls, tables: Sequence[FeatureTable], columns: Sequence[str], *, least_count: int = 2) -> Encoder:
@@ -112,11 +137,14 @@ class Encoder:
             [[int(i) for i in np.flatnonzero(counts >= least_count) if i] for counts in ids],
         )
 
-    def encode(self, table: FeatureTable, spellings: dict[str, int], tags: Sequence[str] = ()) -> Note:
+    def encode(
+        self, table: FeatureTable, spellings: dict[str, int], tags: Sequence[str] = (), *, scheme: str = "BIO"
+    ) -> Note:
         """One note as integers.
 
         :param spellings: words and their numbers so far; words of the note are added.
         :param tags: where given, the gold tags are read too, as places in it.
+        :param scheme: of the gold tags.
         """
         words = table.words
         places = {tag: place for place, tag in enumerate(tags)}
@@ -126,7 +154,8 @@ class Encoder:
             self._features(table),
             table.sentences,
             line_bounds(table),
-            np.array([places[tag] for tag in table.tags()] if tags else [], dtype=np.int32),
+            np.array([places[tag] for tag in table.tags(scheme=scheme)] if tags else [], dtype=np.int32),
+            self.blocks,
         )
 
     def spell(self, words: Iterable[str]) -> Integers:
@@ -139,11 +168,10 @@ class Encoder:
         return characters
 
     def _features(self, table: FeatureTable) -> Integers:
-        columns = [
-            lookup[np.minimum(table.column(name), len(lookup) - 1)]
-            for name, lookup in zip(self.columns, self._lookups, strict=True)
-        ]
-        return np.stack(columns, axis=1) if columns else np.zeros((len(table), 0), dtype=np.int32)
+        ids = np.empty((len(table), len(self.columns)), dtype=np.int32)
+        for place, name in enumerate(self.columns):
+            ids[:, place] = table.column(name)
+        return self._lookups[np.minimum(ids, self._last_ids) + self._begins]
 
     @staticmethod
     def _lookup(ids: Sequence[int], offset: int) -> Integers:

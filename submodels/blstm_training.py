@@ -1,18 +1,17 @@
 """Training of the BLSTM-CNN-CRF network.
 
-    plan = TrainingPlan(rounds=10, passes=1, batch_tokens=2048, ...)
-    train(network, notes, characters, plan, judge, ...)       the best averaged weights
+    plan = TrainingPlan(rounds=12, passes=1, batch_tokens=1024, ...)
+    train(network, notes, characters, plan, ...)       the averaged weights
 
-Adam with clipped gradients; the learning rate rises for a tenth of the steps and then falls to nothing. What is judged
-and kept is a running average of the weights (Polyak and Juditsky 1992), which is better than the last weights and
-costs next to nothing.
+Adam with clipped gradients; the learning rate rises for a tenth of the steps and then falls to nothing. What is kept is
+a running average of the weights (Polyak and Juditsky 1992), which is better than the last weights and costs next to
+nothing. No notes are held out to decide when to stop: with such a rate the last average was as good as the best one.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-import random
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,15 +21,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from features.table import FeatureTable
-from features.tags import OUTSIDE
 from submodels.blstm_batches import UNKNOWN, Batch, Note, Row, batch_of, batches_of, rows_of, with_characters
 from submodels.blstm_weights import Weights
 
 if TYPE_CHECKING:
     from submodels.network import TaggingNetwork
 
-__all__ = ["TrainingPlan", "network_class", "split_by_group", "train"]
+__all__ = ["TrainingPlan", "network_class", "train"]
 
 _LOG = logging.getLogger("phistack")
 _WARM_UP = 0.1
@@ -40,7 +37,7 @@ _WARM_UP = 0.1
 class TrainingPlan:
     """How the network is trained.
 
-    :param rounds: the most rounds; the weights are judged after each.
+    :param rounds: how many.
     :param passes: passes over the notes in a round.
     :param batch_tokens: tokens of a batch, with its padding.
     :param window: see `rows_of`.
@@ -49,7 +46,6 @@ class TrainingPlan:
     :param word_dropout: the share of words that are read as unknown.
     :param value_dropout: the share of feature values that are read as unknown.
     :param average: how much of the average of the weights is kept at each step.
-    :param patience: rounds without improvement after which training stops.
     """
 
     rounds: int
@@ -61,7 +57,6 @@ class TrainingPlan:
     word_dropout: float
     value_dropout: float
     average: float
-    patience: int
 
 
 def train(
@@ -69,7 +64,6 @@ def train(
     notes: Sequence[Note],
     characters: NDArray[np.int32],
     plan: TrainingPlan,
-    judge: Callable[[Weights], float] | None,
     *,
     unknown_values: NDArray[np.int32],
     seed: int,
@@ -78,14 +72,12 @@ def train(
 
     :param notes: with tags.
     :param characters: the spelling of all words, as `Encoder.spell` gives it.
-    :param judge: strict F1 of weights on notes that are held out; without it all epochs are run.
     :param unknown_values: the value id of each column that stands for the unknown, of shape `(n_columns,)`.
-    :returns: the averaged weights that were judged best, or else the last ones.
+    :returns: the averaged weights.
     """
     generator = np.random.default_rng(seed)
     rows = rows_of(notes, window=plan.window)
     optimiser = _Optimiser(network, plan, len(batches_of(rows, tokens=plan.batch_tokens)) * plan.passes * plan.rounds)
-    best, best_figure, best_round = optimiser.averaged(), -1.0, 0
     for number in range(1, plan.rounds + 1):
         losses = [
             optimiser.step(
@@ -94,20 +86,8 @@ def train(
             for _ in range(plan.passes)
             for batch in _shuffled(rows, plan.batch_tokens, generator)
         ]
-        weights = optimiser.averaged()
-        figure = judge(weights) if judge else 0.0
-        _report(number, plan.rounds, float(np.mean(losses)), figure if judge else None)
-        # Later weights are taken where two are as good, as they are averages over more steps.
-        if figure >= best_figure:
-            best, best_figure, best_round = weights, figure, number
-        if number - best_round >= plan.patience:
-            break
-    return best
-
-
-def _report(number: int, rounds: int, loss: float, figure: float | None) -> None:
-    judged = "" if figure is None else f", strict F1 on held-out notes {100 * figure:.2f}"
-    _LOG.info("blstm: round %d of %d, loss %.3f a line%s", number, rounds, loss, judged)
+        _LOG.info("blstm: round %d of %d, loss %.3f a line", number, plan.rounds, float(np.mean(losses)))
+    return optimiser.averaged()
 
 
 class _Optimiser:
@@ -185,26 +165,6 @@ def _noised(
         "words": np.where(forgotten, np.int32(UNKNOWN), words),
         "features": np.where(lost, unknown_values, features),
     }
-
-
-def split_by_group(
-    tables: Sequence[FeatureTable], share: float, seed: int
-) -> tuple[list[FeatureTable], list[FeatureTable]]:
-    """The notes to learn from, and those of the groups that are held out.
-
-    :param share: of the groups to hold out, at least one; none where only one group has PHI, or where it is 0.
-    :returns: two lists; both are empty where no note has PHI.
-    """
-    tagged = sorted({table.document.group for table in tables if any(tag != OUTSIDE for tag in table.tags())})
-    groups = sorted({table.document.group for table in tables})
-    n_held_out = max(1, round(share * len(groups))) if share else 0
-    kept = random.Random(seed).choice(tagged) if tagged else None
-    others = [group for group in groups if group != kept]
-    held_out = set(random.Random(seed + 1).sample(others, min(n_held_out, len(others)))) if len(tagged) > 1 else set()
-    if not tagged:
-        return [], []
-    learned = [table for table in tables if table.document.group not in held_out]
-    return learned, [table for table in tables if table.document.group in held_out]
 
 
 def network_class(threads: int) -> Any:

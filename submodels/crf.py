@@ -27,7 +27,9 @@ from features.errors import BundleError, SettingsError, TrainingError
 from features.table import FeatureSpace, FeatureTable
 from features.tags import OUTSIDE, SCHEMES
 from submodels.base import Candidate
-from submodels.chain import Chain, line_bounds, propose
+from submodels.chain import Chain, line_bounds
+from submodels.chain_candidates import batches, propose
+from submodels.crf_emissions import AttributeWeights
 from submodels.crf_templates import TEMPLATES, Crosses, Template, usable
 from submodels.crfsuite_file import read_weights
 
@@ -46,14 +48,13 @@ _LIMITS = {
 _ITERATION = re.compile(r"Iteration #(\d+)|Loss: ([\d.]+)")
 
 Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class CrfSubmodel:
     """The CRF.
 
-    Learned by `fit`: `crosses_` (the templates in use), `chain_` (tags and transitions), `weights_` (of shape
-    `(n_attributes + 1, L)`; the last row is zero, for attributes without a weight), `model_` (CRFsuite's file).
+    Learned by `fit`: `crosses_` (the templates in use), `chain_` (tags and transitions), `weights_` (of attributes),
+    `model_` (CRFsuite's file).
 
     :param templates: the feature crosses; those that name a column left out of the feature space are dropped.
     :param scheme: `BIO` or `BIOES`.
@@ -115,24 +116,27 @@ class CrfSubmodel:
         self._use(self.model_)
         _LOG.info(
             "crf: %d attributes with a weight, %d tags, in %.0f s",
-            len(self.weights_) - 1, len(self.chain_.tags), perf_counter() - started,
+            self.weights_.n_attributes, len(self.chain_.tags), perf_counter() - started,
         )  # fmt: skip
         return self
 
-    def emissions(self, table: FeatureTable) -> Floats:
-        """The score of each tag at each token of a note, of shape `(n_tokens, L)`."""
-        scores = np.zeros((len(table), len(self.chain_.tags)))
-        for known, rows, values in zip(self._known, self._rows, self.crosses_.read([table]), strict=True):
-            if len(known):
-                found = np.minimum(known.searchsorted(values), len(known) - 1)
-                scores += self.weights_[np.where(known[found] == values, rows[found], -1)]
-        return scores
+    def emissions(self, tables: Sequence[FeatureTable]) -> Floats:
+        """The score of each tag at each token of the notes, laid end to end, of shape `(n_tokens, L)`."""
+        return self.weights_.emissions(tables)
 
     def propose(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
         """The spans of each note's best path, and the others that are probable enough."""
         return [
-            propose(self.chain_, self.emissions(table), table, self.name, self.threshold, bounds=self._sequences(table))
-            for table in tables
+            candidates
+            for part in batches(tables)
+            for candidates in propose(
+                self.chain_,
+                self.emissions(tables[part]),
+                tables[part],
+                [self._sequences(table) for table in tables[part]],
+                self.name,
+                self.threshold,
+            )
         ]
 
     def save(self, folder: Path) -> None:
@@ -225,11 +229,7 @@ class CrfSubmodel:
             raise BundleError("the CRF was trained with more feature columns than this engine has; train again")
         nothing = np.zeros(len(weights.labels))
         self.chain_ = Chain(weights.labels, weights.transitions, nothing, nothing).constrained(self.scheme)
-        self.weights_ = np.vstack([weights.state, nothing])
-        order = np.lexsort((attributes[:, 1], attributes[:, 0]))
-        cuts = attributes[order, 0].searchsorted(np.arange(1, len(self.crosses_.templates)))
-        self._known: list[Integers] = np.split(attributes[order, 1], cuts)
-        self._rows: list[Integers] = np.split(order, cuts)
+        self.weights_ = AttributeWeights(self.crosses_, attributes[:, 0], attributes[:, 1], weights.state)
 
 
 def _progress() -> Callable[[str], None]:

@@ -121,27 +121,45 @@ class Crosses:
 
         :returns: for each template an array of shape `(n_tokens,)`, -1 where it gives nothing.
         """
+        columns, places = self.laid_out(tables)
+        return [self._read_one(template, columns, places) for template in self.templates]
+
+    def laid_out(self, tables: Sequence[FeatureTable]) -> tuple[dict[str, Integers], Integers]:
+        """The columns of all notes, with ids of beyond before, between and after them, and the places of the tokens.
+
+        There are so many such ids that a template at a token never reads what is before the first or another note's.
+        """
         width = max((abs(offset) for template in self.templates for _, offset in template), default=0)
-        padded = self._padded(tables, width)
-        lengths = np.array([len(table) for table in tables], dtype=np.int64)
-        shifts = np.repeat(np.arange(1, len(tables) + 1) * width, lengths)
-        places = np.arange(lengths.sum()) + shifts
-        return [self._read_one(template, padded, places) for template in self.templates]
+        positions = [self.space.position(name) for name in self._base]
+        beyond = np.zeros((width, len(self.space.columns)), dtype=np.int32)
+        beyond[:, positions] = [base - 1 for base in self._base.values()]
+        rows = np.concatenate([beyond, *(part for table in tables for part in (table.ids, beyond))])
+        columns = rows.T[positions].astype(np.int64)
+        lengths = [len(table) for table in tables]
+        places = np.arange(sum(lengths)) + np.repeat(np.arange(1, len(tables) + 1) * width, lengths)
+        return dict(zip(self._base, columns, strict=True)), places
 
-    def _padded(self, tables: Sequence[FeatureTable], width: int) -> dict[str, Integers]:
-        """The columns of all notes, with `width` ids of beyond before, between and after them."""
-        padded = {}
-        for name, base in self._base.items():
-            beyond = np.full(width, base - 1, dtype=np.int64)
-            parts = [part for table in tables for part in (table.column(name), beyond)]
-            padded[name] = np.concatenate([beyond, *parts]).astype(np.int64)
-        return padded
+    def bases(self, number: int) -> list[int]:
+        """Above all ids that each column of a template can have."""
+        return [self._base[name] for name, _ in self.templates[number]]
 
-    def _read_one(self, template: Template, padded: dict[str, Integers], places: Integers) -> Integers:
+    def none(self, column: str) -> int:
+        """The id that says that a column does not apply to a token; -1 if it applies everywhere."""
+        return self._none[column]
+
+    def digits(self, number: int, values: Integers) -> list[Integers]:
+        """The ids of each column of a template that make some of its values."""
+        found = []
+        for base in reversed(self.bases(number)):
+            values, ids = np.divmod(values, base)
+            found.append(ids)
+        return found[::-1]
+
+    def _read_one(self, template: Template, columns: dict[str, Integers], places: Integers) -> Integers:
         values = np.zeros(len(places), dtype=np.int64)
         silent = np.zeros(len(places), dtype=np.bool_)
         for name, offset in template:
-            ids = padded[name][places + offset]
+            ids = columns[name][places + offset]
             values = values * self._base[name] + ids
             silent |= (ids == 0) | (ids == self._none[name])
         return np.where(silent, -1, values)

@@ -24,6 +24,7 @@ from features.labels import LabelSet
 from features.table import FeatureSpace, FeatureTable
 from submodels.base import Candidate
 from submodels.pattern_files import ANY_SET, Pattern, format_patterns, parse_patterns, shipped_patterns, user_patterns
+from submodels.scanner import Scanner
 
 __all__ = ["RegexSubmodel"]
 
@@ -108,9 +109,9 @@ class RegexSubmodel:
         available = {pattern.name: pattern for pattern in shipped_patterns(self.language_)}
         if self.patterns_file:
             available |= {pattern.name: pattern for pattern in user_patterns(Path(self.patterns_file))}
-        found = [_labelled(pattern, self._matches(pattern, documents)) for pattern in available.values()]
+        found = list(map(_labelled, available.values(), self._matches(list(available.values()), documents)))
         named = [replace(fit, label=fit.label or self._declared(fit.pattern, labels)) for fit in found]
-        self.patterns_ = tuple(self._decision_list([fit for fit in named if fit.label], documents))
+        self._set_patterns(self._decision_list([fit for fit in named if fit.label], documents))
         _LOG.info("regex: %d of %d patterns kept", len(self.patterns_), len(available))
         return self
 
@@ -126,14 +127,15 @@ class RegexSubmodel:
             raise TrainingError("the notes carry no PHI, so the regex submodel cannot learn labels; name a label set")
         return labels
 
-    def _matches(self, pattern: Pattern, documents: Iterable[Document]) -> list[_Match]:
-        matches = []
-        for number, document in enumerate(documents):
-            gold: defaultdict[tuple[int, int], set[str]] = defaultdict(set)
+    def _matches(self, patterns: Sequence[Pattern], documents: Sequence[Document]) -> list[list[_Match]]:
+        """What each pattern matches, and whether the gold has it."""
+        gold: defaultdict[tuple[int, int, int], set[str]] = defaultdict(set)
+        for note, document in enumerate(documents):
             for span in document.spans:
-                gold[span.start, span.end].add(span.label)
-            for start, end in pattern.find(document.text, self.language_):
-                matches.append(_Match(number, start, end, frozenset(gold.get((start, end), ()))))
+                gold[note, span.start, span.end].add(span.label)
+        matches: list[list[_Match]] = [[] for _ in patterns]
+        for note, number, start, end in Scanner(patterns).find([d.text for d in documents], self.language_):
+            matches[number].append(_Match(note, start, end, frozenset(gold.get((note, start, end), ()))))
         return matches
 
     def _decision_list(self, fits: list[_Fit], documents: Sequence[Document]) -> Iterator[Pattern]:
@@ -162,17 +164,30 @@ class RegexSubmodel:
         return next((label for label in pattern.labels.values() if label in labels), "")
 
     def propose(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
-        """Candidates for each note; those of the surest and then the longest patterns are chosen."""
-        return [self._propose(table.document) for table in tables]
+        """Candidates for each note; those of the surest and then the longest patterns are chosen.
 
-    def _propose(self, document: Document) -> list[Candidate]:
-        best: dict[Span, Pattern] = {}
-        for pattern in self.patterns_:
-            for start, end in pattern.find(document.text, self.language_):
-                span = Span(start, end, pattern.labels[ANY_SET])
-                if span not in best or best[span].precision < pattern.precision:
-                    best[span] = pattern
-        taken = bytearray(len(document.text))
+        They are kept with the tables, so that TBED's initial tagger does not search again with the same patterns.
+        """
+        new = [table for table in tables if table.recall(self.name, self._key) is None]
+        texts = [table.document.text for table in new]
+        best: list[dict[Span, Pattern]] = [{} for _ in new]
+        for note, number, start, end in self._scanner.find(texts, self.language_):
+            pattern = self.patterns_[number]
+            span = Span(start, end, pattern.labels[ANY_SET])
+            if span not in best[note] or best[note][span].precision < pattern.precision:
+                best[note][span] = pattern
+        for table, found in zip(new, best, strict=True):
+            table.keep(self.name, self._key, self._candidates(table.document.text, found))
+        return [list(table.recall(self.name, self._key)) for table in tables]
+
+    def _set_patterns(self, patterns: Iterable[Pattern]) -> None:
+        self.patterns_ = tuple(patterns)
+        self._scanner = Scanner(self.patterns_)
+        told = tuple((p.name, p.regex, p.flags, p.validator, p.labels[ANY_SET], p.precision) for p in self.patterns_)
+        self._key = (told, self.language_, self.choose_precision)
+
+    def _candidates(self, text: str, best: Mapping[Span, Pattern]) -> list[Candidate]:
+        taken = bytearray(len(text))
         candidates: list[Candidate] = []
         for span, pattern in sorted(best.items(), key=_surest_first):
             chosen = pattern.precision >= self.choose_precision and not any(taken[span.start : span.end])
@@ -199,7 +214,7 @@ class RegexSubmodel:
                 raise BundleError(f"a pattern in {folder} has no learned label")
         except (OSError, ValueError, KeyError, TypeError, SettingsError) as error:
             raise BundleError(f"the regex submodel in {folder} cannot be read ({type(error).__name__})") from None
-        submodel.patterns_ = tuple(patterns)
+        submodel._set_patterns(patterns)
         return submodel
 
 

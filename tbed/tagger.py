@@ -99,8 +99,7 @@ class Application:
         self.ids = ids
         self._edge = len(ids)
         self.tags = self.grid.laid_out(tags, self._edge)
-        space = tables[0].space if tables else None
-        self._values = {name: _numbered(space.values(name)) for name in columns} if space else {}
+        self._tables = tables
 
     def __iter__(self) -> Iterator[tuple[int, NDArray[np.int64], int]]:
         present = set(np.unique(self.tags).tolist())
@@ -122,7 +121,7 @@ class Application:
             elif atom.column == TAG:
                 number = self.ids.get(value, -1)
             else:
-                number = self._values[atom.column].get(value, -1)
+                number = self._tables[0].space.id(atom.column, value) or -1
             if number < 0:
                 return None
             found.append((atom.column, atom.offsets, number))
@@ -141,7 +140,3 @@ def flat_tags(tables: Sequence[FeatureTable], sequences: TagSequences, ids: dict
             ids.setdefault(tag, len(ids))
     parts = [np.fromiter(map(ids.__getitem__, tags), dtype=np.int32, count=len(tags)) for tags in sequences]
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int32)
-
-
-def _numbered(values: Sequence[str]) -> dict[str, int]:
-    return {value: number for number, value in enumerate(values) if number}

@@ -15,7 +15,7 @@ from ensemble.batch.rows import Columns, FormSettings
 from features.errors import CorpusError, SettingsError
 from features.formats import read_corpus
 
-NAMED = FormSettings(Columns("note", "body", "who"))
+NAMED = FormSettings(Columns("note", "body"))
 needs_pyarrow = pytest.mark.skipif(util.find_spec("pyarrow") is None, reason="pyarrow is not installed")
 
 
@@ -29,11 +29,11 @@ def rewritten(path, target, settings=NAMED, change=str.upper, name=""):
 
 
 LINES = [
-    b'{"body": "Dr. Ames", "note": "1", "x": 1.50, "y": {"body": "inner"}, "who": "p"}\n',
+    b'{"body": "Dr. Ames", "note": "1", "x": 1.50, "y": {"body": "inner"}, "group": "p"}\n',
     b'  {"note":2,"body":"caf\xc3\xa9 \\u00e9","z":[1,  2]}\r\n',
     b"\n",
     b'{"note": "3", "body": "plain \\u00e9", "big": 123456789012345678901234567890}\n',
-    b'{"note": "4", "body": null, "who": "q"}\n',
+    b'{"note": "4", "body": null, "group": "q"}\n',
     b'{"note": "5", "body": ""}',
 ]
 
@@ -112,7 +112,7 @@ def test_a_damaged_gzip_file_stops_the_run(tmp_path):
 
 
 def test_of_csv_only_the_field_of_the_text_changes(tmp_path):
-    content = '\ufeffwho;body;note;"x y"\r\np;"Seen; ""ok""\r\nby Dr";1; 007 \r\nq;plain;2;""\r\n\r\nr;;3;"a;b"'
+    content = '\ufeffgroup;body;note;"x y"\r\np;"Seen; ""ok""\r\nby Dr";1; 007 \r\nq;plain;2;""\r\n\r\nr;;3;"a;b"'
     (tmp_path / "in.csv").write_bytes(content.encode())
     rows = rewritten(tmp_path / "in.csv", tmp_path / "out.csv")
     expected = content.replace('"Seen; ""ok""\r\nby Dr"', '"SEEN; ""OK""\r\nBY DR"').replace("plain", "PLAIN")
@@ -187,7 +187,7 @@ def test_of_parquet_only_the_text_column_changes(tmp_path):
             "x": pyarrow.array([{"a": [i]} if i % 3 else None for i in range(600)], kind),
             "note": pyarrow.array(range(600), pyarrow.int64()),
             "body": pyarrow.array([None if i % 7 == 0 else f"text {i}" for i in range(600)], pyarrow.large_string()),
-            "who": pyarrow.array([f"p{i // 2}" for i in range(600)]).dictionary_encode(),
+            "group": pyarrow.array([f"p{i // 2}" for i in range(600)]).dictionary_encode(),
         }
     ).replace_schema_metadata({"made by": "a test"})
     parquet.write_table(table, tmp_path / "in.parquet", row_group_size=250, compression="zstd")
@@ -220,9 +220,9 @@ def test_a_damaged_row_group_is_left_out_and_the_others_are_read(tmp_path):
 
 
 def test_a_missing_or_doubled_column_is_told(tmp_path):
-    for header in ("note,text", "note,body,body", ""):
+    for header in ("note,text", "note,body,body", "body", "note,body,group,group"):
         (tmp_path / "in.csv").write_text(header + "\n1,2,3\n")
-        with pytest.raises(CorpusError, match="body"):
+        with pytest.raises(CorpusError, match="name the column that holds"):
             rewritten(tmp_path / "in.csv", tmp_path / "out.csv")
     (tmp_path / "in.parquet").write_bytes(b"no parquet")
     with pytest.raises(CorpusError, match="not a Parquet file"):
@@ -278,3 +278,88 @@ def test_an_input_of_no_known_form_is_refused(tmp_path):
             open_form(tmp_path / path, tmp_path / "out", NAMED)
     with pytest.raises(SettingsError, match="no form of input"):
         open_form(tmp_path / "notes.docx", tmp_path / "out", NAMED, "docx")
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.csv.gz"])
+@pytest.mark.parametrize("source", ["in.csv", "in.csv.gz"])
+def test_csv_is_compressed_if_the_name_of_the_output_says_so(tmp_path, source, name):
+    content = b"note,body\n1,one\n2,two\n3,three\n"
+    (tmp_path / source).write_bytes(gzip.compress(content) if source.endswith(".gz") else content)
+    rewritten(tmp_path / source, tmp_path / name)
+    written = (tmp_path / name).read_bytes()
+    expected = content.replace(b"one", b"ONE").replace(b"two", b"TWO").replace(b"three", b"THREE")
+    assert (gzip.decompress(written) if name.endswith(".gz") else written) == expected
+    assert [row.text for row in open_form(tmp_path / name, tmp_path / name, NAMED).rows() if row.is_note] == [
+        "ONE", "TWO", "THREE",
+    ]  # fmt: skip
+
+
+@needs_pyarrow
+@pytest.mark.parametrize("compression", ["none", "snappy", "gzip", "zstd", "lz4", "brotli"])
+def test_parquet_keeps_its_compression(tmp_path, compression):
+    import pyarrow
+    from pyarrow import parquet
+
+    table = pyarrow.table({"note": ["1", "2", "3"], "body": ["a", None, "b"]})
+    parquet.write_table(table, tmp_path / "in.parquet", compression=compression)
+    rewritten(tmp_path / "in.parquet", tmp_path / "out.parquet")
+    found = [parquet.ParquetFile(tmp_path / f"{name}.parquet").metadata.row_group(0) for name in ("in", "out")]
+    assert found[0].column(1).compression == found[1].column(1).compression
+    assert parquet.read_table(tmp_path / "out.parquet")["body"].to_pylist() == ["A", None, "B"]
+
+
+def test_a_column_of_patients_that_was_named_must_be_there(tmp_path):
+    """A slip in its name would make every note a patient of its own, and surrogates would not fit together."""
+    named = FormSettings(Columns("note", "body", "subject"))
+    (tmp_path / "in.csv").write_text("note,body,group\n1,a,p\n")
+    with pytest.raises(CorpusError, match="the column subject once; name the column that holds the patient"):
+        rewritten(tmp_path / "in.csv", tmp_path / "out.csv", named)
+    (tmp_path / "in.jsonl").write_text('{"note": "1", "body": "a"}\n{"note": "2", "body": "a", "subject": null}\n')
+    rows = rewritten(tmp_path / "in.jsonl", tmp_path / "out.jsonl", named)
+    assert [row.problem for row in rows] == ["subject is missing or is no name of a patient", ""]
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_whole_numbers_name_the_same_patient_however_they_are_stored(tmp_path, form):
+    """Tables with gaps turn whole numbers into floating-point numbers."""
+    if form == "jsonl":
+        patients = ["17", "17.0", '"17"', "null", "[1]", "true", '""']
+        lines = [f'{{"note": "{i}-01", "body": "x", "group": {value}}}\n' for i, value in enumerate(patients)]
+        (tmp_path / "in.jsonl").write_text("".join(lines))
+        rows = rewritten(tmp_path / "in.jsonl", tmp_path / "out.jsonl")
+        assert [row.patient for row in rows if not row.problem] == ["17", "17", "17", "3", "6"]
+        assert [row.place for row in rows if row.problem] == ["line 5", "line 6"]
+    else:
+        pyarrow = pytest.importorskip("pyarrow")
+        from pyarrow import parquet
+
+        table = pyarrow.table({"note": ["1-01", "2-01"], "body": ["x", "x"], "group": [17.0, None]})
+        parquet.write_table(table, tmp_path / "in.parquet")
+        assert [row.patient for row in rewritten(tmp_path / "in.parquet", tmp_path / "out.parquet")] == ["17", "2"]
+
+
+@pytest.mark.parametrize("columns", [("text", "text", "group"), ("id", "text", "text")])
+def test_a_column_of_text_that_would_name_notes_in_reports_is_refused(columns):
+    with pytest.raises(SettingsError, match="cannot hold both"):
+        Columns(*columns)
+
+
+def test_nothing_that_is_shown_of_a_row_tells_the_patient(tmp_path):
+    (tmp_path / "in.jsonl").write_text('{"note": "1", "body": "Dr. Ames", "group": "MRN 4711"}\n')
+    assert "4711" not in repr(rewritten(tmp_path / "in.jsonl", tmp_path / "out.jsonl"))
+
+
+def test_what_is_wrong_with_a_file_is_told_without_its_name(tmp_path):
+    (tmp_path / "in" / "ward").mkdir(parents=True)
+    tag = '<NAME id="P0" start="4" end="99" text="Ames" TYPE="DOCTOR" comment=""/>'
+    xml = f"<deIdi2b2>\n<TEXT><![CDATA[Dr. Ames]]></TEXT>\n<TAGS>{tag}</TAGS>\n</deIdi2b2>\n"
+    (tmp_path / "in" / "ward" / "ann-hill.xml").write_text(xml)
+    (row,) = rewritten(tmp_path / "in", tmp_path / "out")
+    assert row.problem and "hill" not in row.problem
+
+
+def test_a_single_brat_file_becomes_a_single_file(tmp_path):
+    (tmp_path / "in.txt").write_text("Dr. Ames")
+    (tmp_path / "in.ann").write_text("T1\tDOCTOR 4 8\tAmes\n")
+    rewritten(tmp_path / "in.txt", tmp_path / "out.txt")
+    assert {path.name for path in tmp_path.iterdir()} == {"in.txt", "in.ann", "out.txt"}

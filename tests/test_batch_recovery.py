@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from importlib import util
 from pathlib import Path
@@ -16,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from ensemble.batch import RunSettings, audit_run, deidentify
+from ensemble.batch.journal import Journal
 from ensemble.deidentification import Policy
 from features.errors import MissingResourceError, PhistackError
 
@@ -143,6 +145,62 @@ def test_on_a_full_disk_a_run_stops_and_goes_on_when_there_is_room(run, expected
         assert results(small) == expected
     finally:
         subprocess.run(["umount", disk], check=True)
+
+
+CALLS = (
+    (Path, "write_bytes"), (Path, "replace"), (Path, "rename"), (Path, "unlink"), (Path, "mkdir"), (shutil, "rmtree"),
+    (Journal, "add"), (Journal, "add_search"), (Journal, "set_fact"), (Journal, "add_review"), (os, "sync"),
+    (os, "fsync"),
+)  # fmt: skip
+
+
+@contextmanager
+def interrupted_at(which, chance):
+    """Stop a run at one of its calls that change the disk, before or after it; the value counts them."""
+    count = [0]
+
+    def failing(real):
+        def call(*arguments, **keywords):
+            count[0] += 1
+            if count[0] == which and chance.random() < 0.5:
+                raise KeyboardInterrupt
+            result = real(*arguments, **keywords)
+            if count[0] == which:
+                raise KeyboardInterrupt
+            return result
+
+        return call
+
+    with pytest.MonkeyPatch.context() as patch:
+        for owner, name in CALLS:
+            patch.setattr(owner, name, failing(getattr(owner, name)))
+        yield count
+
+
+def lose_power(work, chance):
+    """What was written last and not yet on the disk is gone, or empty, or cut."""
+    for path in list((work / "chunks").rglob("*.*")) if work.exists() else ():
+        if chance.random() < 0.3:
+            loss = chance.choice((0, 40, None))
+            path.unlink() if loss is None else os.truncate(path, min(loss, path.stat().st_size))
+
+
+def test_stopped_at_any_change_of_the_disk_and_without_power_a_run_ends_as_if_undisturbed(run, expected, engines):
+    run = replace(run, load=engines.quick)
+    chance = random.Random(3)
+    with interrupted_at(0, chance) as count:
+        deidentify(run)
+    n_calls = count[0]
+    for which in sorted(chance.sample(range(1, n_calls + 1), 5)) + list(range(n_calls - 11, n_calls + 1, 2)):
+        shutil.rmtree(run.reports, ignore_errors=True)
+        run.target.unlink(missing_ok=True)
+        with interrupted_at(which, chance), suppress(KeyboardInterrupt):
+            deidentify(run)
+        if not run.target.exists() and not run.reports.exists():
+            lose_power(run.work, chance)
+        deidentify(run)
+        assert results(run) == expected
+        assert not run.work.exists() and audit_run(run.target).problems == ()
 
 
 def test_two_runs_at_once_on_the_same_output_do_not_meet(run, expected):

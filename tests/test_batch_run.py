@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import hmac
 import importlib
 import json
 import threading
@@ -13,10 +14,12 @@ import pytest
 from ensemble.batch import RunSettings, audit_run, deidentify, deidentify_files
 from ensemble.batch.commands import key_from, policy_from
 from ensemble.batch.detector import pieces
+from ensemble.batch.journal import DoneChunk, Journal
 from ensemble.batch.lock import locked
 from ensemble.batch.meter import duration
 from ensemble.batch.rows import FormSettings
 from ensemble.batch.settings import read_struck
+from ensemble.batch.work import Note
 from ensemble.deidentification import Policy
 from features.errors import BundleError, CorpusError, SettingsError
 
@@ -42,6 +45,10 @@ def write(path, texts):
         json.dumps({"id": f"{100 + i // 3}-0{i % 3 + 1}", "ward": i, "text": text}) for i, text in enumerate(texts)
     ]
     path.write_text("\n".join(lines) + "\n")
+
+
+def lines(path, *records):
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
 
 
 def texts(path):
@@ -71,6 +78,26 @@ def test_numbers_go_on_through_the_notes_of_a_patient(run):
         "Patient [PATIENT-3] saw Dr. [DOCTOR-1] on [DATE-1].",
         "Patient [PATIENT-1] saw Dr. [DOCTOR-1] on [DATE-1].",
     ]
+
+
+def test_surrogates_do_not_depend_on_the_order_of_notes(run):
+    """A name has one surrogate, or its initial where the surrogate is a name of the notes that stand together."""
+    names = ("Ann", "Mary", "John", "Michael", "Smith", "Johnson", "Thomas", "Garcia", "Jonhson", "Ruby")
+    bodies = [f"Patient {names[i % 4]} {names[i % 7]} saw Dr. {names[i % 10]} ok" for i in range(180)]
+    records = [{"id": str(i), "group": f"p{i % 9}", "text": body} for i, body in enumerate(bodies)]
+    found = []
+    for order in (lambda r: r["group"], lambda r: int(r["id"]), lambda r: -int(r["id"]) * 7 % 180):
+        lines(run.source, *sorted(records, key=order))
+        target = run.target.with_name(f"{len(found)}.jsonl")
+        deidentify(replace(run, policy=Policy.named("surrogate"), key=KEY, target=target))
+        written = map(json.loads, target.read_text().splitlines())
+        found.append({record["id"]: record["text"].split() for record in written})
+    differing = 0
+    for id in found[0]:
+        for words in zip(*(notes[id] for notes in found), strict=True):
+            differing += len(set(words)) > 1
+            assert len({word[:1] for word in words}) == 1 and len({w for w in words if w[1:] != "."}) <= 1
+    assert differing < 30, "of 540 names"
 
 
 def test_a_note_that_fails_waits_or_cannot_be_read_goes_to_quarantine_and_the_others_come_out(run, engines):
@@ -356,6 +383,13 @@ def test_the_seal_tells_a_log_that_was_made_anew(audited, tmp_path):
     assert audit_run(audited.target) == replace(audit_run(audited.target, key_file=tmp_path / "key"), sealed=False)
 
 
+def test_a_log_without_a_seal_is_not_taken_for_forged(run, tmp_path):
+    deidentify(run)
+    (tmp_path / "key").write_bytes(KEY)
+    problems = audit_run(run.target, key_file=tmp_path / "key").problems
+    assert problems == ("the seal of the log is missing: the run had no key, or it was cut",)
+
+
 def test_ids_can_be_hidden_in_the_reports(run, tmp_path, engines):
     folder = tmp_path / "notes"
     folder.mkdir()
@@ -407,6 +441,15 @@ def test_progress_is_plain_lines_with_rate_where_there_is_no_terminal(run, capsy
     assert [duration(s) for s in (45, 720, 12_000, 360_000)] == ["45 s", "12 min", "3 h 20 min", "4 days 4 h"]
 
 
+def test_progress_ends_with_one_line_for_each_part(run, capsys):
+    write(run.source, ["Dr. Ames"] * 500)
+    deidentify(run)
+    told = capsys.readouterr().err.splitlines()
+    assert [line.partition(" a second")[0].rpartition(",")[0] for line in told] == [
+        "de-identifying: 100%, 500 notes", "checking the output: 100%, 500 notes",
+    ]  # fmt: skip
+
+
 def test_an_empty_input_gives_an_empty_output(run):
     run.source.write_text("")
     assert deidentify(run)["notes"] == 0
@@ -428,3 +471,100 @@ def test_a_hundred_thousand_empty_notes(run, tmp_path, form):
         assert sum(path.is_file() and path.stat().st_size == 0 for path in run.target.rglob("*.txt")) == 100_000
     else:
         assert run.target.read_bytes() == run.source.read_bytes()
+
+
+def test_notes_of_the_same_id_are_each_looked_at(run):
+    """With the first note taken for the second, the second would show the year of birth of somebody over ninety."""
+    bodies = ("Seen on 03/12/1920.", "Seen on 03/12/2019, born on 05/05/1925.")
+    lines(run.source, *({"id": "1", "group": "p", "text": body} for body in bodies))
+    deidentify(replace(run, policy=Policy.named("safe-harbor")))
+    assert texts(run.target) == ["Seen on [DATE].", "Seen on 2019, born on [DATE]."]
+
+
+def test_a_note_may_come_out_longer_than_notes_may_go_in(run):
+    write(run.source, ["Dr. A " * 15])
+    deidentify(replace(run, form_settings=FormSettings(max_bytes=150)))
+    assert texts(run.target) == ["Dr. [DOCTOR] " * 15]
+
+
+def test_no_note_can_have_the_secret_of_a_patient_written_into_the_audit_log(run):
+    from ensemble.deidentification.keyed import Keyed
+
+    write(run.source, ["patient:110", "phistack key check", "id:1"])
+    deidentify(replace(run, key=KEY))
+    log = (run.reports / "audit.jsonl").read_text()
+    assert Keyed(KEY, "110")._key.hex() not in log
+    assert not any(hmac.digest(KEY, text.encode(), "sha256").hex() in log for text in texts(run.source))
+
+
+def test_the_digest_of_a_strike_list_does_not_tell_its_words(run):
+    struck = frozenset({"hill"})
+    summary = deidentify(replace(run, key=KEY, struck=struck))
+    assert summary["settings"]["strike list"] != hashlib.sha256(b"hill").hexdigest()
+
+
+def test_struck_words_are_removed_from_what_the_policy_keeps_too(run):
+    write(run.source, ["Patient Ann Hill came on 03/12/2019. Hill."])
+    policy = Policy.named("tag").with_overrides({"PATIENT": "keep", "DATE": "keep"})
+    deidentify(replace(run, policy=policy, struck=frozenset({"hill"})))
+    assert texts(run.target) == ["Patient [STRUCK] came on 03/12/2019. [STRUCK]."]
+
+
+def test_nobody_else_may_look_into_an_unfinished_run(run):
+    with locked(run.work):
+        assert run.work.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("quarantined", 1),
+        ("notes", 8),
+        ("PHI by label", {"DATE": 8}),
+        ("identifiers still in the output", {"DOCTOR": 1}),
+        ("settings", {"policy": "0"}),
+        ("input", "0"),
+    ],
+)
+def test_a_changed_summary_is_found_by_the_audit(audited, name, value):
+    path = audited.reports / "summary.json"
+    summary = json.loads(path.read_text())
+    changed = {**summary[name], **value} if isinstance(value, dict) else value
+    path.write_text(json.dumps({**summary, name: changed}))
+    assert audit_run(audited.target).problems == (
+        f"{audited.reports / 'audit.jsonl'} is not the log of which the summary of the run tells: {name} differs",
+    )
+
+
+@pytest.mark.parametrize("added", ['{"id": 1, "text": null, "name": "Ann Hill"}\n', "\n", " \n"])
+def test_what_is_added_beside_the_notes_is_found_by_the_audit(audited, added):
+    with audited.target.open("a") as file:
+        file.write(added)
+    assert audit_run(audited.target).problems == ("the output is not byte for byte the one that the run wrote",)
+
+
+def test_what_is_added_to_a_folder_is_found_by_the_audit(run, tmp_path):
+    (tmp_path / "notes" / "a").mkdir(parents=True)
+    (tmp_path / "notes" / "a" / "1.txt").write_text("Dr. Ames")
+    run = replace(run, source=tmp_path / "notes", target=tmp_path / "out")
+    deidentify(run)
+    assert audit_run(run.target).problems == ()
+    (run.target / "a" / "names.csv").write_text("Ann Hill")
+    assert audit_run(run.target).problems == ("the output is not byte for byte the one that the run wrote",)
+
+
+def test_what_is_reported_does_not_depend_on_which_chunk_is_done_first(tmp_path):
+    entries = [(b"p", (label, 1, b"x")) for label in ("DOCTOR", "PATIENT")]
+    found = []
+    for order in (entries, entries[::-1]):
+        folder = tmp_path / str(len(found))
+        folder.mkdir()
+        with Journal(folder) as journal:
+            for number, entry in enumerate(order):
+                journal.add(number, DoneChunk(b"", b"", b"", 1, 0), [entry])
+            found.append(journal.entries(b"p"))
+    assert found[0] == found[1]
+
+
+def test_nothing_that_is_shown_of_a_note_tells_its_patient_or_its_text():
+    assert repr(Note("1", "MRN 4711", "Dr. Ames")) == "Note(id='1')"

@@ -5,11 +5,12 @@ import logging
 import os
 import subprocess
 import sys
+from copy import copy
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from features.documents import Document, Span
@@ -17,7 +18,7 @@ from features.errors import BundleError, SettingsError, TrainingError
 from features.table import FeatureSettings, FeatureSpace
 from submodels.blstm import BlstmSubmodel
 from submodels.blstm_batches import LONGEST_WORD, UNKNOWN, Encoder, Note, batch_of, batches_of, rows_of, with_characters
-from submodels.blstm_inference import batch_emissions, lstm, spelling_vectors
+from submodels.blstm_inference import Reading, emissions_of
 from submodels.blstm_weights import NetworkSizes, first_weights
 
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
@@ -71,20 +72,107 @@ def test_emissions_are_those_of_the_keras_network(fitted, tables, unseen):
         len(fitted.encoder_.columns), len(fitted.tags_), word=32, channels=fitted.channels, lstm=32,
     )  # fmt: skip
     network = TaggingNetwork(sizes)
-    for name, value in fitted.weights_.items():
+    for name, value in fitted.weights_[0].items():
         network.weights[name].assign(value)
     spellings = {}
     notes = [fitted.encoder_.encode(table, spellings) for table in [*tables, *unseen]]
     characters = fitted.encoder_.spell(spellings)
+    ours = emissions_of(fitted.weights_[0], notes, characters, window=16)
     for rows in batches_of(rows_of(notes, window=16), tokens=300):
-        batch = batch_of(rows, notes)
-        real = np.arange(batch["words"].shape[1]) < batch["lengths"][:, None]
-        ours = batch_emissions(fitted.weights_, batch, spelling_vectors(fitted.weights_, characters))
-        theirs = np.asarray(network.emissions(with_characters(batch, characters)))
-        assert np.allclose(ours[real], theirs[real], atol=1e-4)
+        theirs = np.asarray(network.emissions(with_characters(batch_of(rows, notes), characters)))
+        for (number, first, last), row in zip(rows, theirs, strict=True):
+            assert np.allclose(ours[number][first:last], row[: last - first], atol=1e-5)
 
 
-def test_all_three_lstms_agree_also_in_their_gradient():
+def _lstm(inputs, kernel, bias):
+    """Hochreiter and Schmidhuber's equations, one row after the other."""
+    length, units = inputs.shape[2], kernel.shape[1] // 4
+    hidden = np.zeros((*inputs.shape[:2], units))
+    for row in range(inputs.shape[1]):
+        state, cell = np.zeros(units), np.zeros(units)
+        for step, token in enumerate(inputs[:, row]):
+            let_in, new, forget, let_out = np.split(token @ kernel[:length] + state @ kernel[length:] + bias, 4)
+            cell = _sigmoid(forget) * cell + _sigmoid(let_in) * np.tanh(new)
+            hidden[step, row] = state = _sigmoid(let_out) * np.tanh(cell)
+    return hidden
+
+
+def _sigmoid(values):
+    return 1 / (1 + np.exp(-values))
+
+
+def _slow_emissions(weights, note, characters, window):
+    """The network token by token and without any sharing, for one note."""
+    size = weights["character"].shape[1]
+    spellings = []
+    for word in weights["character"][characters]:
+        answers = []
+        for width in sorted(int(name[6:]) for name in weights if name.startswith("kernel") and "_" not in name):
+            kernel = weights[f"kernel{width}"].reshape(width * size, -1)
+            windows = [word[i : i + width].ravel() @ kernel for i in range(len(word) - width + 1)]
+            answers.append(np.max(windows, axis=0) + weights[f"kernel{width}_bias"])
+        spellings.append(np.maximum(np.concatenate(answers), 0))
+    features = weights["feature"][note.features].reshape(len(note.words), -1)
+    inputs = np.concatenate([weights["word"][note.words], np.array(spellings)[note.spellings], features], axis=1)
+    found = []
+    for _, first, last in rows_of([note], window=window):
+        row = inputs[first:last, None]
+        ahead = _lstm(row, weights["forward"], weights["forward_bias"])
+        back = _lstm(row[::-1], weights["backward"], weights["backward_bias"])[::-1]
+        found.append(np.concatenate([ahead, back], axis=2)[:, 0] @ weights["dense"] + weights["dense_bias"])
+    return np.concatenate(found)
+
+
+@settings(max_examples=20, deadline=None)
+@given(data=st.data())
+def test_emissions_are_those_of_the_network_without_any_sharing(data):
+    random = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    sizes = NetworkSizes(
+        words=6, characters=5, values=12, columns=3, tags=3, lstm=4, kernels=(3, 1, 22), channels=2, word=3, character=2
+    )
+    weights = {name: random.normal(0, 0.5, shape).astype(np.float32) for name, shape in sizes.shapes().items()}
+    characters = random.integers(1, 5, (7, LONGEST_WORD + 2), dtype=np.int32)
+    characters[np.arange(22) > random.integers(0, 22, (7, 1))] = 0
+    characters[:, [0, -1]] = 0
+    blocks = data.draw(st.sampled_from([((0, 1, 2),), ((1,), (0, 2)), ((), (), (2, 1), (0,)), ((2, 0), (1,), ())]))
+    notes = []
+    for lengths in data.draw(st.lists(st.lists(st.integers(1, 9), max_size=5), min_size=1, max_size=4)):
+        n_tokens = sum(lengths)
+        bounds = np.cumsum([0, *lengths], dtype=np.int32) if lengths else np.zeros(0, dtype=np.int32)
+        spellings = random.integers(0, 7, n_tokens, dtype=np.int32)
+        words = spellings // 2  # a word follows from its spelling
+        features = random.integers(0, 4, (n_tokens, 3), dtype=np.int32) + np.array([0, 4, 8], dtype=np.int32)
+        notes.append(Note(words, spellings, features, bounds, bounds, words[:0], blocks))
+    ours = emissions_of(weights, notes, characters, window=10)
+    for note, emissions in zip(notes, ours, strict=True):
+        assert emissions.shape == (len(note.words), 3)
+        if len(note.words):
+            assert np.allclose(emissions, _slow_emissions(weights, note, characters, 10), atol=1e-5)
+
+
+@given(most=st.sampled_from([2, 5, 2**31 - 1]), seed=st.integers(0, 2**32))
+def test_tokens_of_one_value_have_the_same_word_and_columns_of_the_block(most, seed):
+    random = np.random.default_rng(seed)
+    spellings = random.integers(0, 3, 30, dtype=np.int32)
+    features = random.integers(0, most, (5, 4), dtype=np.int32)[random.integers(0, 5, 30)]
+    bounds = np.array([0, 30], dtype=np.int32)
+    blocks = ((3, 0, 1), (2,))
+    reading = Reading.of([Note(spellings, spellings, features, bounds, bounds, spellings[:0], blocks)], window=8)
+    for columns, block in zip(blocks, reading.blocks, strict=True):
+        values = features[:, columns]
+        if block is reading.blocks[0]:
+            values = np.column_stack([spellings, values])
+        assert np.array_equal(values[block.tokens][block.places], values)
+        assert len(block.tokens) == len(np.unique(values, axis=0))
+
+
+def test_every_column_is_in_one_block(tables):
+    encoder = Encoder.of(tables, ["shape", "key", "line_length", "number", "section"])
+    assert encoder.blocks == ((0, 3), (1, 4), (2,))
+    assert Encoder.of(tables, ["key"]).blocks == ((), (0,), ())
+
+
+def test_both_lstms_of_keras_agree_also_in_their_gradient():
     """TensorFlow's BlockLSTMV2 has a gradient that belongs to other weights; the one in use must not."""
     import tensorflow as tf
 
@@ -100,7 +188,7 @@ def test_all_three_lstms_agree_also_in_their_gradient():
         with tf.GradientTape() as tape:
             hidden = function(*variables)
             loss = tf.reduce_sum(hidden * weights)
-        assert np.allclose(hidden, lstm(inputs, kernel, bias), atol=1e-5)
+        assert np.allclose(hidden, _lstm(inputs, kernel, bias), atol=1e-5)
         gradients.append(tape.gradient(loss, variables))
     for ours, expected in zip(*gradients, strict=True):
         assert np.allclose(ours, expected, atol=1e-5)
@@ -142,10 +230,11 @@ def test_proposing_needs_no_tensorflow(fitted, tables, tmp_path):
 
 def test_files_are_json_and_arrays_without_objects(fitted, tmp_path):
     fitted.save(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["settings.json", "vocabularies.json", "weights.npz"]
+    names = ["settings.json", "vocabularies.json", "weights-1.npz", "weights-2.npz"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
     vocabularies = json.loads((tmp_path / "vocabularies.json").read_text(encoding="utf-8"))
-    assert vocabularies["tags"] == ["B-DATE", "B-DOCTOR", "B-PATIENT", "I-DATE", "O"]
-    with np.load(tmp_path / "weights.npz", allow_pickle=False) as weights:
+    assert vocabularies["tags"] == ["B-DATE", "E-DATE", "I-DATE", "O", "S-DOCTOR", "S-PATIENT"]
+    with np.load(tmp_path / "weights-1.npz", allow_pickle=False) as weights:
         assert all(weights[name].dtype == np.float32 for name in weights.files)
 
 
@@ -179,26 +268,20 @@ def test_columns_that_are_left_out_are_dropped_and_said_so(caplog):
     assert not any(name in caplog.text for name in NAMES)
 
 
-def test_it_learns_from_one_group_without_any_held_out(caplog):
+def test_it_learns_from_one_group():
     notes = [_note(i, name) for i, name in enumerate(NAMES[:4])]
     documents = [Document(note.id, note.text, note.spans, group="a") for note in notes]
-    with caplog.at_level(logging.INFO, logger="phistack"):
-        BlstmSubmodel(epochs=2, least_steps=2, lstm_size=8).fit(FeatureSpace().fit(documents))
-    assert "round 2 of 2" in caplog.text
-    assert "held-out" not in caplog.text
+    BlstmSubmodel(epochs=2, least_steps=2, lstm_size=8).fit(FeatureSpace().fit(documents))
 
 
-def test_held_out_notes_of_a_group_stay_together_and_are_not_learned_from():
-    documents = [_note(i, name) for i, name in enumerate(NAMES)]
-    documents += [Document(f"{note.id}-b", note.text, note.spans, note.group) for note in documents]
-    tables = FeatureSpace().fit(documents)
-    splits = set()
-    for seed in range(2):
-        model = BlstmSubmodel(epochs=1, least_steps=1, lstm_size=4, held_out=0.3).fit(tables, seed=seed)
-        learned = [name for name in NAMES if name.lower() in model.encoder_.words]
-        assert len(learned) == 7
-        splits.add(tuple(learned))
-    assert len(splits) == 2
+def test_networks_are_averaged(fitted, tables):
+    """The emissions of two networks are the mean of theirs."""
+    one, other = (copy(fitted) for _ in range(2))
+    one.weights_, other.weights_ = fitted.weights_[:1], fitted.weights_[1:]
+    assert len(fitted.weights_) == 2
+    for both, first, second in zip(*(model.emissions(tables) for model in (fitted, one, other)), strict=True):
+        assert not np.allclose(first, second)
+        np.testing.assert_allclose(both, (first + second) / 2, atol=1e-5)
 
 
 def test_notes_without_phi_and_impossible_settings_are_refused(tables):
@@ -235,7 +318,7 @@ def test_rows_hold_every_token_once_and_lines_are_cut_only_where_too_long(lines,
     bounds = np.cumsum([0, *map(sum, lines)], dtype=np.int32)
     n_tokens = int(bounds[-1])
     nothing = np.zeros(n_tokens, dtype=np.int32)
-    note = Note(nothing, nothing, nothing[:, None], sentences, bounds, nothing)
+    note = Note(nothing, nothing, nothing[:, None], sentences, bounds, nothing, ((0,),))
     rows = rows_of([note], window=window)
     assert [i for _, first, last in rows for i in range(first, last)] == list(range(n_tokens))
     for _, first, last in rows:

@@ -17,7 +17,9 @@ from features.documents import Document, Span
 from features.errors import SettingsError
 from features.table import FeatureSettings, FeatureSpace, FeatureTable
 from features.tags import decode
-from submodels.chain import Chain, propose
+from submodels.chain import Chain
+from submodels.chain_candidates import batches, propose
+from submodels.chain_inference import Lines, viterbi
 
 BIO = ("O", "B-AGE", "I-AGE", "B-DATE", "I-DATE")
 BIOES = ("O", "B-AGE", "I-AGE", "E-AGE", "S-AGE")
@@ -148,6 +150,33 @@ def test_long_sentences_and_large_scores_stay_finite(scheme: str) -> None:
     assert marginals.sum(axis=1) == pytest.approx(np.ones(2000))
 
 
+@given(st.integers(0, 10**6), st.integers(1, 12), st.sampled_from(sorted(TAG_SETS)), st.sampled_from([0.1, 3.0, 15.0]))
+@settings(max_examples=40, deadline=None)
+def test_sums_over_logarithms_give_the_same_marginals(seed: int, n_tokens: int, scheme: str, scale: float) -> None:
+    case = Case.drawn(seed, n_tokens, scheme, constrained=True, scale=scale)
+    chain = case.chain
+    ahead = [chain.start + case.emissions[0]]
+    for row in case.emissions[1:]:
+        ahead.append(np.logaddexp.reduce(ahead[-1][:, None] + chain.transitions, axis=0) + row)
+    back = [chain.end]
+    for row in case.emissions[:0:-1]:
+        back.append(np.logaddexp.reduce(chain.transitions + row + back[-1], axis=1))
+    joint = np.array(ahead) + np.array(back[::-1])
+    log_z = np.logaddexp.reduce(joint, axis=1)
+    assert chain.marginals(case.emissions) == pytest.approx(np.exp(joint - log_z[:, None]), abs=1e-9)
+    assert chain.log_partition(case.emissions) == pytest.approx(log_z[0])
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=8), st.integers(0, 10**6), st.sampled_from([0.1, 0.5, 4.0]))
+@settings(max_examples=40, deadline=None)
+def test_a_path_taken_for_the_best_without_search_is_the_best(lengths: list[int], seed: int, scale: float) -> None:
+    bounds = np.cumsum([0, *lengths])
+    case = Case.drawn(seed, int(bounds[-1]), "BIOES", constrained=True, scale=scale)
+    every_tag = np.tile(np.arange(len(BIOES)), (int(bounds[-1]), 1))
+    searched = viterbi(case.chain, case.emissions, Lines.of(bounds, int(bounds[-1])), every_tag)
+    assert case.chain.best_path(case.emissions, bounds).tolist() == searched.tolist()
+
+
 def test_a_sentence_without_tokens() -> None:
     chain = Case.drawn(0, 1, "BIO", constrained=False).chain
     nothing = np.zeros((0, len(BIO)))
@@ -177,7 +206,7 @@ def test_candidates_of_the_best_path_are_chosen_and_others_offered() -> None:
     for token, tag in ((1, "B-DATE"), (2, "I-DATE"), (5, "B-AGE")):
         emissions[token, BIO.index(tag)] = 16.0
     emissions[3, BIO.index("I-DATE")] = 7.0
-    candidates = propose(chain, emissions, table, "crf", threshold=0.2)
+    candidates = propose(chain, emissions, [table], [table.sentences], "crf", 0.2)[0]
     found = {(c.span, c.chosen): c.score for c in candidates}
     assert set(found) == {(Span(5, 10, "DATE"), True), (Span(5, 15, "DATE"), False), (Span(20, 22, "AGE"), True)}
     assert found[Span(5, 10, "DATE"), True] + found[Span(5, 15, "DATE"), False] == pytest.approx(1, abs=1e-2)
@@ -189,7 +218,7 @@ def test_candidates_of_the_best_path_are_chosen_and_others_offered() -> None:
 def test_chosen_candidates_are_the_best_path_and_never_overlap(seed: int, constrained: bool) -> None:
     table = table_of("one two three. Four five six\nseven\n\neight nine")
     case = Case.drawn(seed, len(table), "BIOES", constrained)
-    candidates = propose(case.chain, case.emissions, table, "crf", threshold=0.3)
+    candidates = propose(case.chain, case.emissions, [table], [table.sentences], "crf", 0.3)[0]
     chosen = [c.span for c in candidates if c.chosen]
     assert not any(a.overlaps(b) for a, b in itertools.combinations(chosen, 2))
     path = case.chain.best_path(case.emissions, table.sentences)
@@ -201,3 +230,26 @@ def test_chosen_candidates_are_the_best_path_and_never_overlap(seed: int, constr
     assert chosen == expected
     assert all(c.score >= 0.3 - 1e-9 for c in candidates if not c.chosen)
     assert [c.span for c in candidates] == sorted(c.span for c in candidates)
+
+
+def test_notes_together_have_the_candidates_of_each_alone() -> None:
+    tables = [table_of(text) for text in ("one two three. Four", "", "five six\nseven", "\n \n", "eight nine ten")]
+    case = Case.drawn(3, sum(map(len, tables)), "BIOES", constrained=True)
+    bounds = [table.sentences for table in tables]
+    edges = np.cumsum([0, *map(len, tables)])
+    together = propose(case.chain, case.emissions, tables, bounds, "crf", 0.1)
+    assert sum(map(len, together)) > 3
+    for i, found in enumerate(together):
+        (alone,) = propose(
+            case.chain, case.emissions[edges[i] : edges[i + 1]], tables[i : i + 1], bounds[i : i + 1], "crf", 0.1
+        )
+        assert [(c.span, c.chosen) for c in alone] == [(c.span, c.chosen) for c in found]
+        assert [c.score for c in alone] == pytest.approx([c.score for c in found])
+
+
+def test_batches_hold_every_note_once() -> None:
+    tables = [table_of("one two three"), table_of(""), table_of("four five"), table_of("six"), table_of("a b c d e f")]
+    assert list(batches(tables, 5)) == [slice(0, 3), slice(3, 4), slice(4, 5)]
+    assert list(batches(tables, 100)) == [slice(0, 5)]
+    assert list(batches(tables, 1)) == [slice(i, i + 1) for i in range(5)]
+    assert list(batches([])) == []

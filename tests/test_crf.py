@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import random
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -17,11 +19,15 @@ from hypothesis import strategies as st
 from features.documents import Document, Span
 from features.errors import BundleError, SettingsError, TrainingError
 from features.table import FeatureSettings, FeatureSpace, FeatureTable
+from submodels import crf_emissions
 from submodels.base import Submodel, submodel_class
 from submodels.chain import Chain, line_bounds
 from submodels.crf import CrfSubmodel
+from submodels.crf_emissions import AttributeWeights
 from submodels.crf_templates import TEMPLATES, Crosses, usable
 from submodels.crfsuite_file import read_weights
+
+MEDDOCAN = Path(__file__).resolve().parents[1].parent / "shared" / "corpora" / "meddocan"
 
 FIRST = ("Anna", "Ivan", "Mia", "Olaf", "Rosa", "Tom", "Vera", "Zoe")
 LAST = ("Berg", "Cruz", "Diaz", "Falk", "Hahn", "Lund", "Moss", "Ruiz")
@@ -129,23 +135,73 @@ def test_lines_bound_the_sequences(space: FeatureSpace) -> None:
 
 
 def test_best_path_and_marginals_are_those_of_crfsuite(crf: CrfSubmodel, space: FeatureSpace, tmp_path: Path) -> None:
+    assert_like_crfsuite(crf, space.tables(UNSEEN), tmp_path)
+
+
+@pytest.mark.skipif(not MEDDOCAN.is_dir(), reason="the corpus MEDDOCAN is not at ../shared/corpora")
+def test_best_path_and_marginals_are_those_of_crfsuite_on_meddocan(tmp_path: Path) -> None:
+    texts = [path.read_text(encoding="utf-8") for path in sorted((MEDDOCAN / "train" / "brat").glob("*.txt"))[:24]]
+    # Which names and numbers are marked does not matter here, only that many tags are learned.
+    documents = [Document(f"n-{i}", text, marked(text)) for i, text in enumerate(texts)]
+    space = FeatureSpace(FeatureSettings(language="es"))
+    tables = space.fit(documents[:18])
+    crf = CrfSubmodel(max_iterations=12, min_count=3).fit(tables)
+    assert_like_crfsuite(crf, space.tables(documents[18:]), tmp_path)
+
+
+def marked(text: str) -> tuple[Span, ...]:
+    """Words in upper case and numbers, each kind and length under a label of its own."""
+    return tuple(
+        Span(match.start(), match.end(), f"{'NUMBER' if match[0][0].isdigit() else 'NAME'}_{min(len(match[0]), 9)}")
+        for match in re.finditer(r"[A-Z]\w+(?: [A-Z]\w+)?|\d+(?:[-/.]\d+)*", text)
+    )
+
+
+def assert_like_crfsuite(crf: CrfSubmodel, tables: Sequence[FeatureTable], folder: Path) -> None:
+    """The same tags for every line as its tagger gives, and the same marginals."""
     from pycrfsuite import Tagger
 
-    (tmp_path / "model").write_bytes(crf.model_)
+    (folder / "model").write_bytes(crf.model_)
     tagger = Tagger()
-    tagger.open(str(tmp_path / "model"))
+    tagger.open(str(folder / "model"))
     weights = read_weights(crf.model_)
     size = len(weights.labels)
     chain = Chain(weights.labels, weights.transitions, np.zeros(size), np.zeros(size))
-    for table in space.tables(UNSEEN):
-        bounds, emissions = line_bounds(table), crf.emissions(table)
+    for table in tables:
+        bounds, emissions = line_bounds(table), crf.emissions([table])
         path, marginals = chain.best_path(emissions, bounds), chain.marginals(emissions, bounds)
         attributes = list(zip(*crf.crosses_.read([table]), strict=True))
         for first, last in pairwise(bounds.tolist()):
             tags = tagger.tag([[f"{i}:{v}" for i, v in enumerate(row) if v >= 0] for row in attributes[first:last]])
             assert [weights.labels[i] for i in path[first:last]] == tags
             expected = [[tagger.marginal(tag, i) for tag in weights.labels] for i in range(last - first)]
-            assert marginals[first:last] == pytest.approx(np.array(expected), abs=1e-6)
+            assert np.abs(marginals[first:last] - expected).max() < 1e-6
+
+
+@pytest.mark.parametrize(("largest_table", "largest_group"), [(2**18, 2**11), (2**18, 1), (4, 50)])
+def test_emissions_are_the_sums_of_the_weights_of_attributes(
+    largest_table: int, largest_group: int, crf: CrfSubmodel, space: FeatureSpace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(crf_emissions, "_LARGEST_TABLE", largest_table)
+    monkeypatch.setattr(crf_emissions, "_LARGEST_GROUP", largest_group)
+    weights = read_weights(crf.model_)
+    of_attribute = dict(zip(weights.attributes, weights.state, strict=True))
+    pairs = np.array([name.split(":") for name in weights.attributes], dtype=np.int64)
+    numbers, values = pairs.T
+    tables = space.tables([*UNSEEN[:5], Document("empty", ""), *UNSEEN[5:9]])
+    found = AttributeWeights(crf.crosses_, numbers, values, weights.state).emissions(tables)
+    expected = [
+        sum((of_attribute.get(f"{i}:{v}", 0.0) for i, v in enumerate(row)), start=np.zeros(len(weights.labels)))
+        for row in zip(*(of_template.tolist() for of_template in crf.crosses_.read(tables)), strict=True)
+    ]
+    assert found == pytest.approx(np.array(expected), abs=1e-9)
+
+
+def test_a_model_without_attributes_gives_no_scores(crf: CrfSubmodel, space: FeatureSpace) -> None:
+    nothing = np.zeros(0, dtype=np.int64)
+    weights = AttributeWeights(crf.crosses_, nothing, nothing, np.zeros((0, 3)))
+    table = space.table(UNSEEN[0])
+    assert weights.emissions([table]).tolist() == np.zeros((len(table), 3)).tolist()
 
 
 def test_training_twice_gives_the_same_file(crf: CrfSubmodel, training_tables: list[FeatureTable]) -> None:
@@ -273,7 +329,7 @@ def test_values_unseen_in_training_give_nothing(space: FeatureSpace) -> None:
 def test_rare_attributes_are_left_out(training_tables: list[FeatureTable]) -> None:
     rare = CrfSubmodel(max_iterations=3, min_count=1).fit(training_tables)
     frequent = CrfSubmodel(max_iterations=3, min_count=30).fit(training_tables)
-    assert len(frequent.weights_) < len(rare.weights_) / 2
+    assert frequent.weights_.n_attributes < rare.weights_.n_attributes / 2
 
 
 def test_a_template_too_wide_for_its_numbers_is_refused(space: FeatureSpace) -> None:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from features.errors import BundleError
 from features.gazetteers import GAZETTEER_COLUMNS, Gazetteers
+from features.layout import Layout
 from features.table import COLUMN_GROUPS
-from features.tokens import Tokeniser
 from features.word_columns import LANGUAGES
 
 SMALL = Gazetteers(
@@ -21,9 +21,10 @@ SMALL = Gazetteers(
 )
 
 
-def columns(gazetteers: Gazetteers, text: str) -> dict[str, list[str]]:
-    starts, ends = Tokeniser()(text)
-    return gazetteers.columns([text[a:b].lower() for a, b in zip(starts, ends, strict=True)])
+def columns(gazetteers: Gazetteers, *texts: str) -> dict[str, list[str]]:
+    layout = Layout.of(texts)
+    coded = {name: gazetteers.column(name, layout) for name in GAZETTEER_COLUMNS}
+    return {name: [strings[code] for code in codes] for name, (codes, strings) in coded.items()}
 
 
 def test_columns_are_those_of_the_feature_set() -> None:
@@ -42,7 +43,7 @@ def test_every_language_has_lists(language: str) -> None:
 
 def test_an_unknown_language_has_empty_lists() -> None:
     gazetteers = Gazetteers.of_language("xx")
-    assert gazetteers.columns(["madrid"]) == {column: [""] for column in GAZETTEER_COLUMNS}
+    assert columns(gazetteers, "madrid") == {column: [""] for column in GAZETTEER_COLUMNS}
 
 
 @pytest.mark.parametrize(
@@ -72,6 +73,10 @@ def test_the_longest_entry_wins_and_entries_do_not_overlap() -> None:
 
 def test_an_entry_at_the_end_is_not_completed_by_nothing() -> None:
     assert columns(SMALL, "del")["city"] == [""]
+
+
+def test_no_entry_reaches_into_the_next_note() -> None:
+    assert columns(SMALL, "vive del", "rio", "", "San", "José")["city"] == ["", "", "", "B", ""]
 
 
 @pytest.mark.parametrize("spelling", ["José", "JOSE", "jose", "José"])
@@ -105,7 +110,7 @@ def test_repr_is_short() -> None:
 @given(st.lists(st.sampled_from(["san", "jose", "del", "monte", "rio", "x"]), max_size=12))
 def test_marked_tokens_are_entries(words: list[str]) -> None:
     """Every stretch `B I I` spells an entry, and no entry is left where nothing is marked."""
-    marks = SMALL.columns(words)["city"]
+    marks = columns(SMALL, " ".join(words))["city"]
     position = 0
     while position < len(words):
         end = position + 1
@@ -116,3 +121,20 @@ def test_marked_tokens_are_entries(words: list[str]) -> None:
         position = end
     for a, b in product(range(len(words)), range(len(words) + 1)):
         assert tuple(words[a:b]) not in SMALL.entries["city"] or any(marks[a:b])
+
+
+@given(st.lists(st.lists(st.sampled_from(["San", "José", "del", "monte", "rio", "x", "ann", "."])), max_size=3))
+def test_a_batch_is_marked_like_each_note_by_a_loop(notes: list[list[str]]) -> None:
+    found = columns(SMALL, *map(" ".join, notes))
+    for column in ("first_name", "city"):
+        assert found[column] == [mark for words in notes for mark in slowly(words, SMALL.entries[column])]
+
+
+def slowly(words: list[str], entries: frozenset[tuple[str, ...]]) -> list[str]:
+    """The slow twin: at each token that is free the longest entry."""
+    plain = tuple(word.lower().replace("é", "e") for word in words)
+    marks: list[str] = []
+    while (i := len(marks)) < len(plain):
+        longest = next((n for n in range(len(plain) - i, 0, -1) if plain[i : i + n] in entries), 0)
+        marks += ["B"] + ["I"] * (longest - 1) if longest else [""]
+    return marks

@@ -103,6 +103,8 @@ def test_a_policy_file_is_read_and_its_name_is_not_part_of_its_digest(tmp_path):
         ('default = "hide"', "no strategy is named hide"),
         ("[options]\nshift_days = 3", "shift_days must be a whole number from 7"),
         ("[options]\nshift = 3", "no entry shift"),
+        ("[options]\npresent_year = 19", "present_year must be a year from 1900 to 2199"),
+        ('[options]\npresent_year = "2019"', "present_year must be a year from 1900 to 2199"),
         ("defaults = 1", "no entry defaults"),
         ("strategies = 3", "must be a table"),
         ("[strategies", "cannot be used"),
@@ -173,6 +175,18 @@ def test_safe_harbor_hides_a_year_that_shows_an_age_of_ninety():
     text = "Born in 1925, seen in 2019, first in 1999."
     marked = [("1925", "DATE"), ("2019", "DATE"), ("1999", "DATE")]
     assert apply(Policy.named("safe-harbor"), text, marked) == "Born in [DATE], seen in 2019, first in 1999."
+
+
+def test_safe_harbor_hides_a_year_of_birth_in_a_note_without_another_year_where_the_present_one_is_told():
+    policy = Policy.named("safe-harbor").with_options(present_year=2019)
+    marked = [("1925", "DATE"), ("5/12/28", "DATE"), ("3/4/70", "DATE")]
+    assert apply(policy, "Born 1925 or 5/12/28, not 3/4/70", marked) == "Born [DATE] or [DATE], not '70"
+
+
+def test_safe_harbor_hides_a_year_of_two_digits_that_shows_an_age_of_ninety():
+    text = "Born 5/12/25, seen in 2019, first on 3/4/99."
+    marked = [("5/12/25", "DATE"), ("2019", "DATE"), ("3/4/99", "DATE")]
+    assert apply(Policy.named("safe-harbor"), text, marked) == "Born [DATE], seen in 2019, first on '99."
 
 
 @given(st.from_regex(r"[0-9]{5}(-[0-9]{4})?", fullmatch=True))

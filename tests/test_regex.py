@@ -25,6 +25,7 @@ from submodels.pattern_files import (
     user_patterns,
 )
 from submodels.regex import RegexSubmodel
+from submodels.scanner import Scanner
 from submodels.validators import VALIDATORS
 
 PATTERN_FOLDER = resources.files("submodels") / "patterns"
@@ -142,14 +143,18 @@ def test_a_shipped_pattern_has_a_label_of_each_label_set_it_names(name: str) -> 
 
 @pytest.mark.parametrize("name", sorted(SHIPPED))
 def test_no_shipped_pattern_is_slow_on_hostile_text(name: str) -> None:
-    """At most half a second on 100 000 characters."""
-    pattern = SHIPPED[name]
+    """At most a tenth of a second on 100 000 characters."""
+    scanner = Scanner([SHIPPED[name]])
     for unit in HOSTILE:
         text = (unit * (100_000 // len(unit) + 1))[:100_000]
-        begun = time.process_time()
-        for _ in pattern.compiled.finditer(text):
-            pass
-        assert time.process_time() - begun < 0.5, unit
+        assert any(seconds(scanner, text) < 0.1 for _ in range(3)), unit
+
+
+def seconds(scanner: Scanner, text: str) -> float:
+    begun = time.process_time()
+    for _ in scanner.find([text], "en"):
+        pass
+    return time.process_time() - begun
 
 
 def test_a_label_is_mapped_to_other_label_sets() -> None:

@@ -19,7 +19,7 @@ def _table(text=TEXT, spans=(), id="1"):
 
 
 def _value(features, table, pool, column, candidate=0):
-    return features.matrix(table, pool)[candidate, features.columns.index(column)]
+    return features.matrices([table], [pool])[0][candidate, features.columns.index(column)]
 
 
 def test_the_kernel_machine_decides_as_scikit_learn_does():
@@ -44,7 +44,7 @@ def test_a_machine_that_saw_one_kind_of_candidate_says_always_that(answer):
 def test_every_feature_set_gives_one_named_column_each(names):
     features = MetaFeatures(("crf", "regex"), ("DOCTOR", "DATE"), names)
     pool = pooled([[Candidate(Span(11, 18, "DOCTOR"), "crf", 0.9)], [Candidate(Span(22, 27, "DATE"), "regex")]])
-    matrix = features.matrix(_table(), pool)
+    matrix = features.matrices([_table()], [pool])[0]
     assert matrix.shape == (2, len(features.columns))
     assert len(set(features.columns)) == len(features.columns)
     assert np.isfinite(matrix).all()
@@ -100,6 +100,15 @@ def test_the_stacker_learns_whom_to_believe_and_chooses_without_overlap():
     assert accepted == [Span(11, 18, "DOCTOR"), Span(22, 27, "DATE")]
     assert all(0 <= decision.probability <= 1 for decision in decisions)
     assert [vote.source for vote in decisions[-1].votes] == ["crf", "regex"]
+
+
+def test_many_notes_are_decided_as_each_alone():
+    tables, pools = _training()
+    stacker = Stacker().fit(tables, pools, sources=("crf", "regex"))
+    pools = [pools[0], [], pools[1][:2], pools[2][1:]]
+    together = list(stacker.decide_all(tables[:4], pools))
+    assert together == [stacker.decide(table, pool) for table, pool in zip(tables, pools, strict=False)]
+    assert list(stacker.decide_all([], [])) == []
 
 
 def test_a_saved_stacker_decides_as_before(tmp_path):

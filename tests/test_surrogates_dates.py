@@ -3,7 +3,7 @@
 from datetime import date, timedelta
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ensemble.deidentification import Deidentifier, Policy, verify
@@ -68,7 +68,6 @@ def shifted(text, days, language="en", near=None):
 @given(st.data(), languages, DAYS, OFFSETS)
 def test_a_whole_date_is_shifted_exactly_and_written_as_it_was(data, language, day, days):
     form = data.draw(st.sampled_from(FULL[language]))
-    assume(form != "{d}/{m} {y}")
     new = shifted(written(day, form, language), days, language)
     expected = day + timedelta(days=days)
     assert read(new, language) == expected
@@ -79,7 +78,6 @@ def test_a_whole_date_is_shifted_exactly_and_written_as_it_was(data, language, d
 @given(st.data(), languages, DAYS, DAYS, st.binary(min_size=16, max_size=16))
 def test_intervals_within_a_note_are_kept(data, language, first, second, key):
     forms = [data.draw(st.sampled_from(FULL[language])) for _ in range(2)]
-    assume("{d}/{m} {y}" not in forms)
     texts = [written(day, form, language) for day, form in zip((first, second), forms, strict=True)]
     text = "\n".join(texts)
     spans = (Span(0, len(texts[0]), "DATE"), Span(len(texts[0]) + 1, len(text), "DATE"))
@@ -132,6 +130,12 @@ def test_offsets_of_many_patients_spread_over_the_whole_range():
         ("nl", "3 t/m 5 mei 2019", "6 t/m 8 januari 2019"),
         ("sv", "3:e maj", "6:e januari"),
         ("sv", "190503", "190106"),
+        ("en", "5/3 2019", "1/6 2019"),
+        ("es", "el 3/5 2019", "el 6/1 2019"),
+        ("sv", "3/5-19", "6/1-19"),
+        ("sv", "3/5 - 2019", "6/1 - 2019"),
+        ("sv", "3/5 2019", "6/1 2019"),
+        ("sv", "20190503", "20190106"),
         ("sv", "19-05-03", "19-01-06"),
         ("de", "3.-5. Mai 2019", "6.-8. Januar 2019"),
         ("de", "vom 3.5. bis 5.5.2019", "vom 6.1. bis 8.1.2019"),

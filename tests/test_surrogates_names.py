@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ensemble.deidentification import Deidentifier, Policy, verify
-from ensemble.deidentification.letters import fold, parts
-from ensemble.deidentification.memory import PatientMemory, edits
+from ensemble.deidentification.letters import edits, fold, parts
+from ensemble.deidentification.memory import PatientMemory
 from ensemble.deidentification.name_tables import LOCALES, name_tables
 from ensemble.deidentification.names import sounds_like
 from ensemble.deidentification.words import known_words
@@ -66,6 +66,35 @@ def test_no_part_of_a_name_is_in_its_surrogate_and_the_form_stays(data, language
 def test_the_same_key_gives_the_same_and_nothing_depends_on_the_note(data, language):
     mention = data.draw(persons(language))
     assert replace([mention], language, note="1") == replace([mention], language, note="2")
+
+
+@given(st.data(), languages)
+def test_a_frequent_name_has_one_surrogate_in_all_notes_or_its_initial(data, language):
+    """Whatever stands beside it, in whatever form, in whatever order the notes come."""
+    tables = tables_of[language]
+    frequent = st.sampled_from([*tables.female, *tables.male, *tables.last])
+    name, *others = data.draw(st.lists(frequent, min_size=1, max_size=8, unique_by=fold))
+    (alone,) = replace([name], language)
+    form = data.draw(st.sampled_from(("{n}", "{n}, {o}", "{o} {n}", "{o}-{n}", "{n} {o}")))
+    note = [form.format(n=name, o=others[0]) if others else name, *others]
+    mentions = data.draw(st.permutations([name, *note]))
+    found = {new for old, new in zip(mentions, replace(mentions, language), strict=True) if old == name}
+    assert len(found) == 1 and found <= {alone, f"{alone[0]}.", "[PATIENT]"}
+
+
+def test_a_surrogate_that_is_a_name_of_the_note_is_its_initial():
+    (full,) = replace(["John Smith"])
+    first, last = full.split()
+    john, *_ = replace(["John Smith", f"Ann {last}", ("jsmith@x.org", "EMAIL")])
+    assert john == f"{first} {last[0]}."
+    assert replace(["Smith's", last])[0] == f"{last[0]}.'s"
+
+
+@pytest.mark.parametrize(
+    ("name", "misspelt"), [("Johnson", "Jonhson"), ("Rodriguez", "Rodrigeuz"), ("Williams", "Wiliams")]
+)
+def test_a_misspelt_frequent_name_is_that_name_in_a_note_of_its_own(name, misspelt):
+    assert replace([f"Ann {name}"], note="1") == replace([f"Ann {misspelt}"], note="2")
 
 
 @given(languages)

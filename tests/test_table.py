@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 
 from features.documents import Document, Span
 from features.errors import BundleError, SettingsError
-from features.layout_columns import LAYOUT_COLUMNS, Layout
-from features.sentences import sentence_starts
+from features.layout import Layout
+from features.layout_columns import LAYOUT_COLUMNS
 from features.table import COLUMN_GROUPS, FeatureSettings, FeatureSpace, FeatureTable
-from features.tokens import Tokeniser
 from features.vocabulary import Vocabulary
-from features.word_columns import LANGUAGES, WORD_COLUMNS, values_of
+from features.word_columns import LANGUAGES, STEM, WORD_COLUMNS, word_column
 
 NOTE = (
     "\ufeffNombre: Ana.\r\nApellidos: Medina Prado.\r\nEdad: 70 años Sexo: M.\r\nANTECEDENTES\r\nLa Sra. Medina fuma."
@@ -38,15 +37,14 @@ def read(table: FeatureTable, column: str) -> list[str]:
     return [values[number] for number in table.column(column)]
 
 
-def layout_of(text: str) -> Layout:
-    offsets = Tokeniser()(text)
-    return Layout(text, offsets[0].tolist(), offsets[1].tolist(), sentence_starts(text, offsets))
+def values_of(text: str, column: str) -> list[str]:
+    codes, strings = LAYOUT_COLUMNS[column](Layout.of([text]))
+    return [strings[code] for code in codes]
 
 
 def marked(text: str, column: str) -> dict[str, str]:
     """The last value of a layout column for each word."""
-    layout = layout_of(text)
-    return dict(zip(layout.words, LAYOUT_COLUMNS[column](layout), strict=True))
+    return dict(zip(Layout.of([text]).words, values_of(text, column), strict=True))
 
 
 # Words
@@ -79,19 +77,19 @@ def marked(text: str, column: str) -> dict[str, str]:
     ],
 )
 def test_word_columns(word: str, column: str, value: str) -> None:
-    assert values_of(word, "es")[column] == value
+    assert word_column(column, "es")(word) == value
 
 
 @pytest.mark.parametrize("language", sorted(LANGUAGES))
 @given(word=st.text(min_size=1, max_size=20))
 def test_any_word_has_every_column(word: str, language: str) -> None:
-    values = values_of(word, language)
-    assert set(values) == {*WORD_COLUMNS, "stem"}
+    values = {name: word_column(name, language)(word) for name in (*WORD_COLUMNS, STEM)}
+    assert all(isinstance(value, str) for value in values.values())
     assert values["word"] == word
 
 
 def test_a_language_without_a_stemmer_stems_to_the_lower_case_word() -> None:
-    assert values_of("Running", "xx")["stem"] == "running"
+    assert word_column(STEM, "xx")("Running") == "running"
 
 
 # Layout
@@ -127,12 +125,11 @@ def test_layout_columns(text: str, column: str, values: dict[str, str]) -> None:
 @given(text=TEXTS)
 @settings(max_examples=30)
 def test_any_text_has_one_value_a_token(text: str, column: str) -> None:
-    layout = layout_of(text)
-    assert len(LAYOUT_COLUMNS[column](layout)) == len(layout)
+    assert len(values_of(text, column)) == len(Layout.of([text]))
 
 
 def test_all_line_ends_part_lines() -> None:
-    assert len(layout_of("a\nb\r\nc\rd").lines) == 4
+    assert Layout.of(["a\nb\r\nc\rd"]).lines.tolist() == [0, 1, 2, 3, 4]
 
 
 # Vocabulary
@@ -140,10 +137,11 @@ def test_all_line_ends_part_lines() -> None:
 
 def test_a_vocabulary_counts_up_and_freezes() -> None:
     vocabulary = Vocabulary()
-    assert vocabulary.ids(["b", "a", "b"]).tolist() == [1, 2, 1]
-    assert vocabulary.freeze().ids(["a", "c", "b"]).tolist() == [2, 0, 1]
+    assert vocabulary.ids(np.array([1, 3, 1]), ["never", "b", "nor", "a"]).tolist() == [1, 2, 1]
+    assert vocabulary.freeze().ids(np.array([0, 1, 2]), ["a", "c", "b"]).tolist() == [2, 0, 1]
     assert len(vocabulary) == 3
-    assert Vocabulary(vocabulary.values).freeze().ids(["b", "a", "c"]).tolist() == [1, 2, 0]
+    again = Vocabulary(vocabulary.values).freeze()
+    assert [again.id(value) for value in ("b", "a", "c")] == [1, 2, 0]
 
 
 def test_the_name_of_the_unseen_value_is_a_value_like_others() -> None:

@@ -2,7 +2,8 @@
 
     {"run": {...}, "chain": "5f1c..."}                                 versions and settings
     {"n": 1, "id": "110-01", "input": "...", "output": "...", "counts": {"DOCTOR": 1}, ..., "chain": "..."}
-    {"end": 240, "quarantined": 1, "chain": "...", "seal": "..."}      the last line, so that cutting off is seen
+    {"end": 240, "quarantined": 1, "bytes": "...", ..., "seal": "...", "chain": "..."}
+                                                the last line, so that cutting off is seen; the checksum of the output
 
 Each line's `chain` is the SHA-256 of the chain before and the line. Whoever changes, removes or moves a line must
 change all that follow, the seal too; the seal is an HMAC under the user's key, and is there if the run had one. There
@@ -14,16 +15,21 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import os
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Self
 
-from ensemble.batch.rows import Form
-from ensemble.batch.work import text_digest
+from ensemble.batch.rows import Form, text_digest
 
-__all__ = ["AuditLog", "AuditReport", "check_log"]
+__all__ = ["AuditLog", "AuditReport", "check_log", "output_digest"]
 
+_SUMS = {"counts": "PHI by label", "strategies": "PHI by strategy", "second_pass": "found by the second pass"}
+"""What the lines on notes tell -> where the summary has its sum."""
+
+_NOT_IN_SUMMARY = ("end", "bytes", "seal")
 _START = hashlib.sha256(b"phistack audit 1").hexdigest()
 
 
@@ -48,9 +54,9 @@ class AuditLog:
         self._quarantined += "problem" in facts
         self._write({"n": self._notes, **facts})
 
-    def end(self) -> Self:
-        """The last line; :returns: the log."""
-        line: dict[str, Any] = {"end": self._notes, "quarantined": self._quarantined}
+    def end(self, facts: Mapping[str, Any]) -> Self:
+        """The last line, with facts on the whole run; :returns: the log."""
+        line: dict[str, Any] = {"end": self._notes, "quarantined": self._quarantined, **facts}
         if self._key is not None:
             line["seal"] = _seal(self._key, self._chain, line)
         self._write(line)
@@ -80,37 +86,72 @@ class AuditReport:
     sealed: bool
 
 
-def check_log(path: Path, form: Form, *, key: bytes | None = None, head: str | None = None) -> AuditReport:
-    """Check the chain of a log, and that each text of the output has the checksum that the log says.
+def check_log(
+    path: Path, form: Form, digest: str, summary: Mapping[str, Any], *, key: bytes | None = None
+) -> AuditReport:
+    """Check the chain of a log, and that output and summary are those of which it tells.
 
     :param form: opened on the output.
+    :param digest: of the output, as `output_digest` gives it.
     :param key: checks the seal, if given.
-    :param head: the chain after the last line, as told elsewhere.
     """
     outputs = (text_digest(row.text, None) for row in form.rows() if row.text is not None)
     problems: list[str] = []
     notes, chain, last = 0, _START, {}
+    told: dict[str, Any] = {name: Counter() for name in _SUMS.values()}
     with path.open(encoding="utf-8", errors="replace") as file:
         for number, line in enumerate(file, 1):
             facts, link = _parsed(line)
             if link is None or link != _link(chain, facts):
-                return AuditReport(
-                    notes, (*problems, f"line {number} of {path} was changed, or one before it removed"), False
-                )
+                broken = f"line {number} of {path} was changed, or one before it removed"
+                return AuditReport(notes, (*problems, broken), False)
             before, chain, last = chain, link, facts
             notes += "n" in facts
+            _tell(told, facts)
             if "output" in facts and next(outputs, "") != facts["output"] and not problems:
                 problems.append(f"the output of {facts['id']} is not the one that the run wrote, or is missing")
     if "end" not in last or last["end"] != notes:
         return AuditReport(notes, (*problems, f"the last lines of {path} were removed"), False)
-    if head is not None and head != chain:
-        problems.append(f"{path} is not the log that the summary of the run tells of")
-    if not problems and next(outputs, None) is not None:
-        problems.append("the output has notes that the run did not write")
+    if not problems and (next(outputs, None) is not None or last["bytes"] != digest):
+        problems.append("the output is not byte for byte the one that the run wrote")
+    problems += _contradictions(path, summary, {**told, "audit log ends with": chain})
     sealed = key is not None and _is_sealed(key, before, last)
     if key is not None and not sealed:
-        problems.append("the seal of the log is not of this key: the log was made with another, or forged")
+        wrong = "is of another key, or forged" if "seal" in last else "is missing: the run had no key, or it was cut"
+        problems.append(f"the seal of the log {wrong}")
     return AuditReport(notes, tuple(problems), sealed)
+
+
+def output_digest(path: Path) -> str:
+    """SHA-256 over the bytes of a file, or over the names and bytes of all files of a folder."""
+    if path.is_file():
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    digest = hashlib.sha256()
+    for parent, folders, names in os.walk(path):
+        folders.sort()
+        for found in (Path(parent) / name for name in sorted(names)):
+            named = os.fsencode(found.relative_to(path))
+            digest.update(len(named).to_bytes(8, "big") + named + bytes.fromhex(output_digest(found)))
+    return digest.hexdigest()
+
+
+def _tell(told: dict[str, Any], facts: Mapping[str, Any]) -> None:
+    """Gather from a line what the summary of the run tells too."""
+    for name, sum_of in _SUMS.items():
+        told[sum_of].update(facts.get(name, {}))
+    if "run" in facts:
+        told["input"] = facts["run"].get("input")
+        told["settings"] = {name: value for name, value in facts["run"].items() if name != "input"}
+    if "end" in facts:
+        told |= {"notes": facts["end"], **{name: facts[name] for name in facts if name not in _NOT_IN_SUMMARY}}
+
+
+def _contradictions(path: Path, summary: Mapping[str, Any], told: Mapping[str, Any]) -> list[str]:
+    settings = {name: value for name, value in summary["settings"].items() if name != "key"}
+    said = {**summary, "settings": settings}
+    wrong = [name for name, value in told.items() if said.get(name) != value]
+    return [f"{path} is not the log of which the summary of the run tells: {wrong[0]} differs"] if wrong else []
 
 
 def _parsed(line: str) -> tuple[dict[str, Any], str | None]:

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ensemble.batch.audit import AuditReport, check_log
+from ensemble.batch.audit import AuditReport, check_log, output_digest
 from ensemble.batch.forms import open_form
 from ensemble.batch.reports import AUDIT, read_summary
-from ensemble.batch.rows import Columns, FormSettings
+from ensemble.batch.rows import NO_LIMIT, Columns, FormSettings
 from ensemble.batch.runner import deidentify
 from ensemble.batch.settings import RunSettings, read_struck
 from ensemble.deidentification import Policy, read_key
@@ -99,9 +99,9 @@ def audit_run(target: Path, *, key_file: Path | None = None) -> AuditReport:
         raise CorpusError(f"there is no finished run with a summary and an audit log in {folder}")
     try:
         run = summary["settings"]
-        settings = FormSettings(Columns(*run["columns"]), run["encoding"], 2**62)
-        name, head = run["form"], summary["audit log ends with"]
-    except (KeyError, TypeError):
+        settings = FormSettings(Columns(*run["columns"]), run["encoding"], NO_LIMIT)
+        name = run["form"]
+    except (KeyError, TypeError, SettingsError):
         raise CorpusError(f"the summary in {folder} was changed, so the output cannot be checked") from None
     form = open_form(target, target, settings, name)
-    return check_log(folder / AUDIT, form, key=key_from(key_file), head=head)
+    return check_log(folder / AUDIT, form, output_digest(target), summary, key=key_from(key_file))

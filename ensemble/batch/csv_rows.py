@@ -1,4 +1,4 @@
-"""CSV with a header: of each record only the field of the text column changes, byte for byte.
+"""CSV with a header, also gzipped: of each record only the field of the text column changes, byte for byte.
 
     id,text,ward                       id,text,ward
     110-01,"Seen by Dr. Ames",7   ->   110-01,"Seen by Dr. [DOCTOR]",7
@@ -14,10 +14,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from ensemble.batch.json_lines import printable_id
-from ensemble.batch.line_reader import LineReader, write_chunks
-from ensemble.batch.rows import FormSettings, Row, sha256
-from features.documents import patient_of
+from ensemble.batch.line_reader import LineReader, compressed, write_chunks
+from ensemble.batch.rows import FormSettings, Row, check_columns, patient_name, printable_id, sha256
 from features.errors import CorpusError
 
 __all__ = ["CsvRows"]
@@ -31,7 +29,7 @@ class CsvRows:
     """CSV.
 
     :param path: of the input.
-    :param target: of the output; not used.
+    :param target: of the output; gzipped if its name ends in `.gz`.
     :param settings: the names of the columns and the encoding.
     :raises SettingsError: if the encoding is unknown or is no superset of ASCII.
     """
@@ -40,6 +38,7 @@ class CsvRows:
 
     def __init__(self, path: Path, target: Path, settings: FormSettings) -> None:
         self.path = path
+        self.target = target
         self.settings = settings
         self.reader = LineReader(path, max_bytes=settings.max_bytes)
         self._delimiter = ","
@@ -75,20 +74,15 @@ class CsvRows:
             yield begin, b"".join(pending) if pending else None
 
     def _read_header(self, record: bytes | None) -> None:
-        columns = self.settings.columns
         try:
             text = (record or b"").decode(self.settings.encoding).removeprefix("\ufeff")
         except UnicodeDecodeError:
             raise CorpusError(f"the first line of {self.path} is not {self.settings.encoding}") from None
-        for delimiter in _DELIMITERS:
-            names = [value for value, _, _ in _fields(text, delimiter) or ()]
-            if all(names.count(wanted) == 1 for wanted in (columns.id, columns.text)):
-                self._delimiter, self._header = delimiter, names
-                return
-        raise CorpusError(
-            f"the first line of {self.path} does not have the columns {columns.id} and {columns.text}, each once; "
-            f"name the columns that hold the id and the text"
-        )
+        read = {delimiter: [value for value, _, _ in _fields(text, delimiter) or ()] for delimiter in _DELIMITERS}
+        wanted = {self.settings.columns.id, self.settings.columns.text}
+        self._delimiter = max(_DELIMITERS, key=lambda delimiter: (wanted <= {*read[delimiter]}, len(read[delimiter])))
+        self._header = read[self._delimiter]
+        check_columns(self.path, self._header, self.settings.columns)
 
     def _row(self, place: str, record: bytes | None) -> Row:
         if record is None:
@@ -114,15 +108,17 @@ class CsvRows:
         if not id:
             return Row(place, b"", digest, place, place, problem=f"{columns.id} is empty or is no name")
         has_patient = columns.patient in self._header
-        patient = fields[self._header.index(columns.patient)][0] if has_patient else ""
+        patient = fields[self._header.index(columns.patient)][0] if has_patient else None
         text, start, end = fields[self._header.index(columns.text)]
-        return Row(
-            place, (record[:start], record[start:end], record[end:]), digest, id, patient or patient_of(id), text
-        )
+        kept = (record[:start], record[start:end], record[end:])
+        return Row(place, kept, digest, id, patient_name(patient, id), text)
 
     def encode(self, rows: Sequence[tuple[Row, str | None]]) -> bytes:
-        """The records; :raises UnicodeEncodeError: if the encoding lacks a character."""
-        return b"".join(map(self._record, rows))
+        """The records, compressed if the output is to be.
+
+        :raises UnicodeEncodeError: if the encoding lacks a character.
+        """
+        return compressed(b"".join(map(self._record, rows)), self.target)
 
     def _record(self, row: tuple[Row, str | None]) -> bytes:
         old, text = row

@@ -30,7 +30,8 @@ CREATE TABLE IF NOT EXISTS chunks (
     number INTEGER PRIMARY KEY, input BLOB NOT NULL, data BLOB NOT NULL, records BLOB NOT NULL,
     notes INTEGER NOT NULL, quarantined INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS register (
-    patient BLOB, words INTEGER, identifier BLOB, label TEXT, PRIMARY KEY (patient, words, identifier)) WITHOUT ROWID;
+    patient BLOB, words INTEGER, identifier BLOB, label TEXT,
+    PRIMARY KEY (patient, words, identifier, label)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS searches (number INTEGER PRIMARY KEY, counts TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS review (word TEXT PRIMARY KEY, capitalised INTEGER, resembling INTEGER);
 """
@@ -149,7 +150,7 @@ class Journal:
 
     def entries(self, patient: bytes) -> list[Entry]:
         """The identifiers of a patient."""
-        query = "SELECT label, words, identifier FROM register WHERE patient = ? ORDER BY words, identifier"
+        query = "SELECT label, words, identifier FROM register WHERE patient = ? ORDER BY words, identifier, label"
         with self._checked():
             return list(self._database.execute(query, (patient,)))
 

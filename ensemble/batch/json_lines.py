@@ -15,13 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from ensemble.batch.line_reader import LineReader, compressed, write_chunks
-from ensemble.batch.rows import FormSettings, Row, sha256
-from features.documents import patient_of
+from ensemble.batch.rows import NO_PATIENT, FormSettings, Row, patient_name, printable_id, sha256
 
-__all__ = ["JsonLines", "printable_id"]
+__all__ = ["JsonLines"]
 
 _BLANK = re.compile(r"[ \t\n\r]*")
-_ID = re.compile(r"[^\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]{1,200}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _DECODER = json.JSONDecoder()
 _Values = dict[str, tuple[Any, int, int]]
@@ -69,10 +67,11 @@ class JsonLines:
 
     def _note(self, place: str, line: str, raw: bytes, digest: bytes, values: _Values) -> Row:
         id = printable_id(values.get(self.columns.id, (None, 0, 0))[0])
-        patient = values.get(self.columns.patient, (None, 0, 0))[0]
         named = id or place
-        patient = str(patient) if isinstance(patient, str | int) and str(patient) else patient_of(named)
+        patient = patient_name(values.get(self.columns.patient, (None, 0, 0))[0], named)
         problem = "" if id else f"{self.columns.id} is missing or is no name"
+        if not patient or (self.columns.is_patient_named and self.columns.patient not in values):
+            problem = problem or NO_PATIENT.format(self.columns.patient)
         text, start, end = values.get(self.columns.text, ("", 0, 0))
         if not end or not isinstance(text, str | None):
             problem = problem or f"{self.columns.text} is missing or is not a string"
@@ -88,12 +87,6 @@ class JsonLines:
     def assemble(self, chunks: Iterable[bytes], target: Path) -> None:
         """Write the lines of all chunks."""
         write_chunks(chunks, target)
-
-
-def printable_id(value: object) -> str:
-    """An id as one line of at most 200 characters; empty if the value is none, as in a damaged file."""
-    id = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
-    return id if _ID.fullmatch(id) else ""
 
 
 def _line(row: tuple[Row, str | None]) -> bytes:

@@ -23,7 +23,8 @@ def locked(folder: Path) -> Iterator[None]:
     :raises SettingsError: if another process holds it.
     """
     while True:
-        folder.mkdir(parents=True, exist_ok=True)
+        # Nobody else may look in: what is not finished is no less secret than the input.
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with (folder / "lock").open("a") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

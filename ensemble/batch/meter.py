@@ -48,18 +48,21 @@ def _bar(description: str) -> Iterator[Show]:
 @contextmanager
 def _lines(description: str) -> Iterator[Show]:
     begin = last = time.monotonic()
-    first = -1.0
+    first, line = -1.0, ""
 
     def show(notes: int, fraction: float, quarantined: int) -> None:
-        nonlocal last, first
+        nonlocal last, first, line
         first = fraction if first < 0 else first
         now = time.monotonic()
-        if now - last >= _SECONDS_BETWEEN_LINES or fraction >= 1:
+        line = f"{description}: {fraction:.0%}, {_facts(notes, fraction, first, quarantined, now - begin)}"
+        if now - last >= _SECONDS_BETWEEN_LINES:
             last = now
-            facts = _facts(notes, fraction, first, quarantined, now - begin)
-            print(f"{description}: {fraction:.0%}, {facts}", file=sys.stderr, flush=True)
+            print(line, file=sys.stderr, flush=True)
+            line = ""
 
     yield show
+    if line:
+        print(line, file=sys.stderr, flush=True)
 
 
 def _facts(notes: int, fraction: float, first: float, quarantined: int, seconds: float) -> str:

@@ -13,8 +13,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from ensemble.batch.json_lines import printable_id
-from ensemble.batch.rows import FormSettings, Row, sha256
+from ensemble.batch.rows import FormSettings, Row, printable_id, sha256
 from features.documents import Corpus, Document, patient_of
 from features.errors import CorpusError
 from features.formats.recognise import FORMATS
@@ -26,7 +25,7 @@ _XML = ("i2b2", "ngrid", "meddocan")
 
 
 class NoteFiles:
-    """A folder of notes, or a single file.
+    """A folder of notes, or a single file, which becomes a single file without an `.ann`.
 
     :param path: the folder, or one file.
     :param target: of the output; not used.
@@ -79,7 +78,9 @@ class NoteFiles:
         except UnicodeDecodeError as error:
             return Row(relative, None, digest, id, patient, problem=f"not {error.encoding} at byte {error.start}")
         except CorpusError as error:
-            return Row(relative, None, digest, id, patient, problem=str(error).replace(str(file), "the file"))
+            # The name of the file can be an identifier, and is told beside the problem, or hidden.
+            told = str(error).replace(str(file), "the file").replace(f"document {file.stem}", "the note")
+            return Row(relative, None, digest, id, patient, problem=told)
         return Row(relative, relative, digest, id, patient, text)
 
     def _text(self, file: Path, content: bytes) -> str:
@@ -101,12 +102,13 @@ class NoteFiles:
         name = str(row.raw)
         if self.name not in _XML:
             files = [(name, text.encode(self.settings.encoding))]
-            return [*files, (name.removesuffix(".txt") + ".ann", b"")] if self.name == "brat" else files
+            in_folder = self.name == "brat" and not self.path.is_file()
+            return [*files, (f"{os.path.splitext(name)[0]}.ann", b"")] if in_folder else files
         corpus = Corpus((Document("note", text),), LabelSet("none", {}))
         return [(name, content) for _, content in FORMATS[self.name].render(corpus)]
 
     def assemble(self, chunks: Iterable[bytes], target: Path) -> None:
-        """Write every file; a single file becomes a single file."""
+        """Write every file."""
         for chunk in chunks:
             index, _, contents = chunk.partition(b"\n")
             at = 0
@@ -117,9 +119,7 @@ class NoteFiles:
             target.mkdir(exist_ok=True)
 
     def _place(self, target: Path, name: str, content: bytes) -> None:
-        file = target if self.path.is_file() and not name.endswith(".ann") else target / name
-        if self.path.is_file() and name.endswith(".ann"):
-            file = target.with_suffix(".ann")
+        file = target if self.path.is_file() else target / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content)
 

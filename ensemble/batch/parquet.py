@@ -14,9 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ensemble.batch.json_lines import printable_id
-from ensemble.batch.rows import FormSettings, Row, sha256
-from features.documents import patient_of
+from ensemble.batch.rows import NO_PATIENT, FormSettings, Row, check_columns, patient_name, printable_id, sha256
 from features.errors import CorpusError, MissingResourceError
 
 if TYPE_CHECKING:
@@ -63,11 +61,7 @@ class ParquetRows:
         import pyarrow
 
         columns = self.settings.columns
-        if any(self.schema.names.count(wanted) != 1 for wanted in (columns.id, columns.text)):
-            raise CorpusError(
-                f"{self.path} does not have the columns {columns.id} and {columns.text}; name the columns that "
-                f"hold the id and the text"
-            )
+        check_columns(self.path, self.schema.names, columns)
         kind = self.schema.field(columns.text).type
         if not (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)):
             raise CorpusError(f"the column {columns.text} of {self.path} does not hold strings")
@@ -112,7 +106,10 @@ class ParquetRows:
             return Row(place, None, digest, place, place, problem="not UTF-8")
         if not id:
             return Row(place, None, digest, place, place, problem=f"{columns.id} is missing or is no name")
-        return Row(place, row, digest, id, str(patient) if patient is not None else patient_of(id), text)
+        named = patient_name(patient, id)
+        if not named:
+            return Row(place, None, digest, id, id, problem=NO_PATIENT.format(columns.patient))
+        return Row(place, row, digest, id, named, text)
 
     def encode(self, rows: Sequence[tuple[Row, str | None]]) -> bytes:
         """The rows as an Arrow stream; :raises UnicodeEncodeError: for a lone surrogate."""
@@ -145,7 +142,8 @@ class ParquetRows:
     def _compression(self) -> str:
         metadata = self._file.metadata
         known = metadata.num_row_groups and metadata.num_columns
-        return str(metadata.row_group(0).column(0).compression) if known else "SNAPPY"
+        compression = str(metadata.row_group(0).column(0).compression) if known else "SNAPPY"
+        return "NONE" if compression == "UNCOMPRESSED" else compression
 
 
 def _stream(table: pyarrow.Table | pyarrow.RecordBatch) -> bytes:

@@ -1,8 +1,8 @@
 """Identifiers of patients as keyed hashes, and the search for them in the patients' whole output.
 
     register = Register(secret)
-    entry = register.entry("DOCTOR", "Ames-Hill")          ("DOCTOR", 2, b"........")
-    register.search("Seen by ames hill", [], entries)      Counter({("DOCTOR", "outside"): 1})
+    entry = register.entry("DOCTOR", "Ames-Hill")                   ("DOCTOR", 2, b"........")
+    register.search("Seen by ames hill", [], by_length([entry]))    Counter({("DOCTOR", "outside"): 1})
 
 An identifier that was replaced in one note of a patient may stand unseen in another. What was replaced is kept until
 the end of the run as a keyed BLAKE2b hash of its words (RFC 7693), under a secret of the run; so it is found whatever
@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from ensemble.batch.ranges import Range, covering
 from ensemble.deidentification.letters import fold
 
-__all__ = ["Entry", "Register"]
+__all__ = ["ByLength", "Entry", "Register", "by_length"]
 
 _TOKEN = re.compile(r"[^\W_]+")
 _LONGEST = 12
@@ -27,6 +27,17 @@ _SHORT = 4
 
 Entry = tuple[str, int, bytes]
 """The label of an identifier, its number of words, and the hash of its words."""
+
+ByLength = dict[int, dict[bytes, str]]
+"""Number of words -> hash of the words -> label."""
+
+
+def by_length(entries: Iterable[Entry]) -> ByLength:
+    """Entries as they are searched for."""
+    found: ByLength = {}
+    for label, length, digest in entries:
+        found.setdefault(length, {})[digest] = label
+    return found
 
 
 class Register:
@@ -48,7 +59,7 @@ class Register:
         joined = " ".join(words)
         return (label, len(words), self._hash(joined)) if len(joined) > 1 else None
 
-    def search(self, text: str, replaced: Iterable[Range], entries: Iterable[Entry]) -> Counter[tuple[str, str]]:
+    def search(self, text: str, replaced: Iterable[Range], entries: ByLength) -> Counter[tuple[str, str]]:
         """How often each label's identifiers are in a text.
 
         :param replaced: begin and end of what was replaced, sorted; identifiers inside it are surrogates that
@@ -56,16 +67,13 @@ class Register:
         :returns: counts by label and place: `outside` or `inside` of replacements, or `short` for identifiers of fewer
             than four letters and digits, which also match by chance.
         """
-        by_length: dict[int, dict[bytes, str]] = {}
-        for label, length, digest in entries:
-            by_length.setdefault(length, {})[digest] = label
         places = [match.span() for match in _TOKEN.finditer(text)]
         written = [text[start:end] for start, end in places]
         plain = {word: fold(word) for word in set(written)}
         words = [plain[word] for word in written]
         inside = covering(replaced)
         found: Counter[tuple[str, str]] = Counter()
-        for length, labels in by_length.items():
+        for length, labels in entries.items():
             hits = self._hits(words, length, labels)
             for i in range(len(words) - length + 1) if hits else ():
                 joined = " ".join(words[i : i + length])

@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ensemble.batch.audit import AuditLog
+from ensemble.batch.audit import AuditLog, output_digest
 from ensemble.batch.settings import RunSettings
 from ensemble.batch.store import Store
 from ensemble.batch.summary_page import render_page
@@ -31,6 +31,11 @@ AUDIT, QUARANTINE, REVIEW, SUMMARY = "audit.jsonl", "quarantine.jsonl", "review.
 
 _AUDITED = ("input", "output", "counts", "strategies", "unresolved", "lowest", "second_pass", "problem")
 _SUMMED = ("counts", "strategies", "second_pass")
+_LEAKS = {
+    "outside": "identifiers still in the output",
+    "short": "short identifiers, also by chance",
+    "inside": "surrogates equal to another identifier",
+}
 
 
 def write_reports(
@@ -61,9 +66,11 @@ def write_reports(
                     quarantine.write(json.dumps({**named, "reason": record["problem"]}, ensure_ascii=False) + "\n")
                 _sum(totals, record)
             store.journal.add_review(_review(records))
-        audit.end()
+        leaks = _leaks(store)
+        audit.end({"bytes": output_digest(store.folder / "output" / settings.target.name), **leaks})
     n_words = _write_review(folder / REVIEW, store.journal.review())
-    summary = _summary(fingerprint, store, totals, audit.head, n_words, facts)
+    told = {"input": store.journal.fact("input"), "audit log ends with": audit.head, "words to review": n_words}
+    summary = {**_summary(totals), **leaks, **told, "settings": dict(fingerprint), "this start": _start(facts)}
     (folder / SUMMARY).write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     (folder / "summary.html").write_text(render_page(summary), encoding="utf-8")
 
@@ -124,18 +131,16 @@ def _write_review(path: Path, words: Iterable[tuple[str, int, int]]) -> int:
     return n
 
 
-def _summary(
-    fingerprint: Mapping[str, Any],
-    store: Store,
-    totals: Mapping[str, Counter[str]],
-    head: str,
-    n_words: int,
-    facts: Mapping[str, Any],
-) -> dict[str, Any]:
-    leaks: dict[str, Counter[str]] = {"outside": Counter(), "inside": Counter(), "short": Counter()}
+def _leaks(store: Store) -> dict[str, dict[str, int]]:
+    """What was found when the output was searched, by where it stands and by label."""
+    leaks: dict[str, Counter[str]] = {place: Counter() for place in _LEAKS}
     for number in store.journal.numbers():
         for label, place, count in store.journal.searched(number) or ():
             leaks[place][label] += count
+    return {name: _sorted(leaks[place]) for place, name in _LEAKS.items()}
+
+
+def _summary(totals: Mapping[str, Counter[str]]) -> dict[str, Any]:
     return {
         "notes": totals["notes"]["all"],
         "quarantined": totals["notes"]["quarantined"],
@@ -145,15 +150,11 @@ def _summary(
         "tagged as nothing else was possible": totals["notes"]["unresolved"],
         "quarantined by reason": _sorted(totals["problems"]),
         "found by the second pass": _sorted(totals["second_pass"]),
-        "identifiers still in the output": _sorted(leaks["outside"]),
-        "short identifiers, also by chance": _sorted(leaks["short"]),
-        "surrogates equal to another identifier": _sorted(leaks["inside"]),
-        "words to review": n_words,
-        "input": store.journal.fact("input"),
-        "audit log ends with": head,
-        "settings": dict(fingerprint),
-        "this start": {"finished": datetime.now(UTC).isoformat(timespec="seconds"), **facts},
     }
+
+
+def _start(facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {"finished": datetime.now(UTC).isoformat(timespec="seconds"), **facts}
 
 
 def _sorted(counts: Counter[str]) -> dict[str, int]:

@@ -11,17 +11,53 @@ the chunks of a run into the output. What it reads of its own output are the sam
 from __future__ import annotations
 
 import hashlib
+import hmac
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-__all__ = ["Columns", "Form", "FormSettings", "Row", "sha256"]
+from features.documents import patient_of
+from features.errors import CorpusError, SettingsError
+
+__all__ = [
+    "NO_LIMIT",
+    "NO_PATIENT",
+    "Columns",
+    "Form",
+    "FormSettings",
+    "Row",
+    "check_columns",
+    "patient_name",
+    "printable_id",
+    "sha256",
+    "text_digest",
+]
+
+NO_PATIENT = "{} is missing or is no name of a patient"
+"""Why a row is not read whose patient cannot be told; the blank is the name of the column."""
+
+NO_LIMIT = 2**62
+"""As the greatest length of a note in bytes."""
+
+_ID = re.compile(r"[^\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]{1,200}")
+_PATIENT_COLUMN = "group"
 
 
 def sha256(content: bytes) -> bytes:
     """The SHA-256 of bytes, as 32 bytes."""
     return hashlib.sha256(content).digest()
+
+
+def text_digest(text: str, key: bytes | None) -> str:
+    """SHA-256 of a text as UTF-8, or HMAC-SHA256 under a key, as what is short could be guessed from a plain hash."""
+    content = text.encode("utf-8", "surrogatepass")
+    if key is None:
+        return sha256(content).hex()
+    # The beginning keeps these apart from all else that the key signs: a note must not be able to say `patient:110`
+    # and so have the secret of that patient's surrogates written into the audit log.
+    return hmac.digest(key, b"text:" + content, "sha256").hex()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +66,23 @@ class Columns:
 
     :param id: names the note in reports.
     :param text: the note; the only column that changes.
-    :param patient: whose note it is; where the input lacks this column, the id tells.
+    :param patient: whose note it is; where a row has nothing in it, and where the input lacks the column of the
+        usual name, the id tells.
+    :raises SettingsError: if the text is also to be the id or the patient, as both are told in reports.
     """
 
     id: str = "id"
     text: str = "text"
-    patient: str = "group"
+    patient: str = _PATIENT_COLUMN
+
+    def __post_init__(self) -> None:
+        if self.text in (self.id, self.patient):
+            raise SettingsError(f"the column {self.text} cannot hold both the text and the id or the patient")
+
+    @property
+    def is_patient_named(self) -> bool:
+        """Whether somebody named a column of patients, which must then be there."""
+        return self.patient != _PATIENT_COLUMN
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +116,7 @@ class Row:
     raw: Any = field(repr=False)
     digest: bytes = field(repr=False)
     id: str = ""
-    patient: str = ""
+    patient: str = field(default="", repr=False)
     text: str | None = field(default=None, repr=False)
     problem: str = ""
 
@@ -103,3 +150,33 @@ class Form(Protocol):
     def assemble(self, chunks: Iterable[bytes], target: Path) -> None:
         """Write the output from encoded chunks; the target does not exist."""
         ...
+
+
+def check_columns(path: Path, header: Sequence[str], columns: Columns) -> None:
+    """Refuse a table whose columns are not there, or twice.
+
+    :raises CorpusError: naming the column; also for that of the patients, if it was named.
+    """
+    for name, holds in ((columns.id, "the id"), (columns.text, "the text"), (columns.patient, "the patient")):
+        allowed = (1,) if holds != "the patient" or columns.is_patient_named else (0, 1)
+        if header.count(name) not in allowed:
+            raise CorpusError(f"{path} does not have the column {name} once; name the column that holds {holds}")
+
+
+def printable_id(value: object) -> str:
+    """An id as one line of at most 200 characters; empty if the value is none, as in a damaged file."""
+    id = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    return id if _ID.fullmatch(id) else ""
+
+
+def patient_name(value: object, id: str) -> str:
+    """The patient that a column names; where it holds nothing, the one that the id tells.
+
+    :param value: 17, 17.0 and "17" are one patient, as tables with gaps turn whole numbers into others.
+    :returns: nothing for what cannot name a patient, such as a list.
+    """
+    if value is None or value == "":
+        return patient_of(id)
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""

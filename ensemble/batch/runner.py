@@ -21,6 +21,9 @@ import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +34,12 @@ from ensemble.batch.journal import Journal
 from ensemble.batch.lock import locked
 from ensemble.batch.meter import meter
 from ensemble.batch.reports import read_summary, write_reports
-from ensemble.batch.rows import Form
+from ensemble.batch.rows import NO_LIMIT, Form, text_digest
 from ensemble.batch.settings import RunSettings
 from ensemble.batch.store import Store
-from ensemble.batch.work import Job, Note, Search, text_digest
+from ensemble.batch.work import Job, Note, Search
 from ensemble.batch.workers import Workers
+from ensemble.paths import refuse_existing
 from features.errors import CorpusError, SettingsError
 
 __all__ = ["deidentify"]
@@ -75,27 +79,27 @@ def _is_begun(work: Path) -> bool:
 
 def _finished(settings: RunSettings, form: Form, fingerprint: Mapping[str, Any]) -> dict[str, Any] | None:
     """The summary of a finished run with the same settings and input; nothing if the output is free."""
-    taken = _taken(settings)
-    if not taken:
-        return None
-    summary = read_summary(settings.reports) if len(taken) == 2 else None
+    summary = read_summary(settings.reports) if all(map(os.path.lexists, _outputs(settings))) else None
     if summary is None or summary.get("settings") != fingerprint:
-        raise SettingsError(f"{taken[0]} is already there; remove it or give another name")
+        for path in _outputs(settings):
+            refuse_existing(path)
+        return None
     if summary.get("input") != _digest_of(chunk.digest for chunk in chunks_of(form)):
-        raise SettingsError(f"{taken[0]} is already there, made from another input; remove it or give another name")
+        taken = settings.target
+        raise SettingsError(f"{taken} is already there, made from another input; remove it or give another name")
     return summary
 
 
-def _taken(settings: RunSettings) -> list[Path]:
-    return [path for path in (settings.target, settings.reports) if os.path.lexists(path)]
+def _outputs(settings: RunSettings) -> tuple[Path, Path]:
+    return settings.target, settings.reports
 
 
 def _run(settings: RunSettings, form: Form, fingerprint: Mapping[str, Any]) -> dict[str, Any]:
     with Journal(settings.work) as journal:
         secret = _begun(settings, journal, fingerprint)
         if not journal.fact("published"):
-            if taken := _taken(settings):
-                raise SettingsError(f"{taken[0]} is already there; remove it or give another name")
+            for path in _outputs(settings):
+                refuse_existing(path)
             _work(settings, form, fingerprint, journal, secret)
             # From here on only renames remain, and all that they rename is on the disk.
             os.sync()
@@ -180,7 +184,9 @@ def _changed_input(store: Store) -> SettingsError:
 def _check(settings: RunSettings, form: Form, store: Store, workers: Workers) -> None:
     """Put the output together, read it again, and search each patient's output for the patient's identifiers."""
     path = store.assemble(settings.target.name)
-    written = open_form(path, path, settings.form_settings, form.name) if path.exists() else None
+    # What went in under the limit may come out a little longer.
+    unlimited = replace(settings.form_settings, max_bytes=NO_LIMIT)
+    written = open_form(path, path, unlimited, form.name) if path.exists() else None
     texts = (row.text for row in (written.rows() if written else ()) if row.text is not None)
 
     n_notes, quarantined = store.journal.totals()
@@ -189,7 +195,7 @@ def _check(settings: RunSettings, form: Form, store: Store, workers: Workers) ->
     def todo() -> Iterator[tuple[int, list[Search]]]:
         nonlocal n_read
         for number, records in store.records():
-            searches = [_search(store, record, next(texts, None)) for record in records if "problem" not in record]
+            searches = list(_searches(store, records, texts))
             n_read += len(records)
             if store.journal.searched(number) is None:
                 yield number, searches
@@ -202,12 +208,16 @@ def _check(settings: RunSettings, form: Form, store: Store, workers: Workers) ->
         raise _differs(store)
 
 
-def _search(store: Store, record: Mapping[str, Any], text: str | None) -> Search:
-    """What is to be searched; the text is what was read from the output, which must be what the worker made."""
-    if text is None or text_digest(text, None) != record["output"]:
-        raise _differs(store)
-    replaced = [(start, end) for start, end in record["replaced"]]
-    return Search(text, replaced, store.journal.entries(store.register.patient(record["patient"])))
+def _searches(store: Store, records: list[dict[str, Any]], texts: Iterator[str]) -> Iterator[Search]:
+    """What is to be searched; the texts are what was read from the output, which must be what the workers made."""
+    fine = (record for record in records if "problem" not in record)
+    for patient, of_patient in groupby(fine, key=itemgetter("patient")):
+        entries = store.journal.entries(store.register.patient(patient))
+        for record in of_patient:
+            text = next(texts, None)
+            if text is None or text_digest(text, None) != record["output"]:
+                raise _differs(store)
+            yield Search(text, [(start, end) for start, end in record["replaced"]], entries)
 
 
 def _differs(store: Store) -> CorpusError:
@@ -227,11 +237,22 @@ def _publish(settings: RunSettings) -> dict[str, Any]:
             if os.path.lexists(target):
                 raise SettingsError(f"{target} was made by something else during the run; move it away and start again")
             staged.rename(target)
+    for folder in (settings.target.parent, settings.work):
+        _sync(folder)
     summary = read_summary(settings.reports)
     if summary is None:
         raise CorpusError(f"the reports in {settings.reports} cannot be read")
     _clear(settings.work)
     return summary
+
+
+def _sync(folder: Path) -> None:
+    """See to it that the renames in a folder are on the disk before what they were renamed from is given up."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _clear(work: Path) -> None:

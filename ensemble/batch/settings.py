@@ -7,7 +7,6 @@ settings.reports     out.jsonl.run, when it is
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ensemble.batch.detector import Detector, load_detector
-from ensemble.batch.rows import FormSettings
+from ensemble.batch.rows import FormSettings, text_digest
 from ensemble.batch.version import code_digest, code_version
 from ensemble.deidentification import Policy
 from ensemble.deidentification.keyed import key_check
@@ -91,7 +90,7 @@ class RunSettings:
             "code": code_digest(),
             "bundle": model_digest,
             "policy": self.policy.digest,
-            "strike list": hashlib.sha256("\n".join(sorted(self.struck)).encode()).hexdigest(),
+            "strike list": text_digest("\n".join(sorted(self.struck)), self.key),
             "key": key_check(self.key) if self.key is not None else "",
             "form": form,
             "columns": [columns.id, columns.text, columns.patient],

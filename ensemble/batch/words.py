@@ -1,7 +1,7 @@
 """Words of an output that a person should look at: capitalised ones, and those like a known identifier.
 
-    capitalised("Seen by Dr. Ames.", [])                  Counter({"Dr": 1, "Ames": 1})
-    resembling("Called Mr Amse.", [], {"ames"})           Counter({"Amse": 1})
+    capitalised("Seen by Dr. Ames.", [])                                Counter({"Dr": 1, "Ames": 1})
+    resembling("Called Mr Hilard.", [], KnownWords(["Ann Hillard"]))    Counter({"Hilard": 1})
 
 This is the review list of Tjong Kim Sang and others (HealTAC 2019): the capitalised words that do not start a sentence
 and are still there, without context. Words inside replacements are left out.
@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 
 from ensemble.batch.ranges import Range
-from ensemble.deidentification.letters import fold
-from ensemble.deidentification.memory import edits
+from ensemble.deidentification.letters import edits, fold
 
-__all__ = ["capitalised", "name_words", "resembling", "struck_places"]
+__all__ = ["KnownWords", "capitalised", "resembling", "struck_places"]
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 # Lower-case letters of Latin-1 are excluded here for speed, those of other alphabets afterwards.
@@ -25,6 +24,7 @@ _CAPITALISED = re.compile(r"(?<![^\W\d_])(?<![^\W\d_]['’-])[^\W\d_a-zß-öø-�
 _SENTENCE_START = re.compile(r"(?:\A|[.?!:;\n\r\u2022*-])[\s\"'“”«»()\[\]-]*\Z")
 _ABBREVIATION = re.compile(r"\b[^\W\d_]{1,3}\.\s*\Z")
 _BEFORE = 12
+_SHORTEST = 4
 _EDITS_BY_LENGTH = ((8, 2), (5, 1))
 
 
@@ -38,29 +38,34 @@ def capitalised(text: str, replaced: Iterable[Range]) -> Counter[str]:
     return Counter(match[0] for match in found if not _starts(text, match.start()))
 
 
-def resembling(text: str, replaced: Iterable[Range], known: Collection[str]) -> Counter[str]:
-    """Words that are a known one but for case and accents, or an edit (from 5 letters) or two (from 8) away.
+class KnownWords:
+    """The words of four letters or more in identifiers, for asking about the words of many notes.
+
+    :param identifiers: of a patient.
+    """
+
+    def __init__(self, identifiers: Iterable[str]) -> None:
+        words = {fold(word) for mention in identifiers for word in _WORD.findall(mention) if len(word) >= _SHORTEST}
+        self._by_start: dict[str, list[str]] = {}
+        for word in words:
+            self._by_start.setdefault(word[0], []).append(word)
+        self._asked = dict.fromkeys(words, True)
+
+    def has_like(self, word: str) -> bool:
+        """Whether one is the word but for case and accents, or an edit (from 5 letters) or two (from 8) away."""
+        plain = fold(word)
+        if plain not in self._asked:
+            self._asked[plain] = any(_near(plain, other) for other in self._by_start.get(plain[:1], ()))
+        return self._asked[plain]
+
+
+def resembling(text: str, replaced: Iterable[Range], known: KnownWords) -> Counter[str]:
+    """The words of a text that are like known ones.
 
     :param replaced: begin and end of what was replaced, sorted.
-    :param known: folded words, as `name_words` gives them.
     """
-    by_start: dict[str, list[str]] = {}
-    for word in known:
-        by_start.setdefault(word[0], []).append(word)
     counts = Counter(_WORD.findall(_blanked(text, replaced)))
-    return Counter(
-        {word: count for word, count in counts.items() if len(word) > 1 and _resembles(word, known, by_start)}
-    )
-
-
-def _resembles(word: str, known: Collection[str], by_start: Mapping[str, list[str]]) -> bool:
-    plain = fold(word)
-    return plain in known or any(_near(plain, other) for other in by_start.get(plain[:1], ()))
-
-
-def name_words(identifiers: Iterable[str]) -> frozenset[str]:
-    """The folded words of four letters or more in identifiers."""
-    return frozenset(fold(w) for identifier in identifiers for w in _WORD.findall(identifier) if len(w) >= 4)
+    return Counter({word: count for word, count in counts.items() if len(word) > 1 and known.has_like(word)})
 
 
 def struck_places(text: str, struck: Collection[str]) -> list[tuple[int, int]]:

@@ -39,7 +39,7 @@ _ONE_THREAD = {
 }
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Task(Generic[_T, _A]):
     """A piece of work, what it is of, and how often it was tried."""
 
@@ -168,7 +168,11 @@ class Workers:
         results = [self._alone(note) for note in notes]
         fine = [i for i, result in enumerate(results) if not result.problem]
         # Once more together, as notes of one patient share what is known of the patient.
-        together = self._executor.submit(process_chunk, self.job, [notes[i] for i in fine]).result()
+        try:
+            together = self._executor.submit(process_chunk, self.job, [notes[i] for i in fine]).result()
+        except self._lost:
+            self._restart()
+            return results
         for i, result in zip(fine, together, strict=True):
             results[i] = result
         return results
@@ -176,7 +180,7 @@ class Workers:
     def _alone(self, note: Note) -> NoteResult:
         future = self._executor.submit(process_chunk, self.job, [note])
         try:
-            return NoteResult(problem=future.result(self._patience([note]) or None)[0].problem)
+            return future.result(self._patience([note]) or None)[0]
         except TimeoutError:
             problem = "its process did not come back"
         except self._lost:

@@ -19,14 +19,15 @@ Surrogates: `names` (with `name_forms`, `name_tables`), `date_shift` (with `date
 Their words are tables: `words/LANGUAGE.toml`, `places/LANGUAGE.toml`.
 """
 
-from ensemble.deidentification.deidentifier import Deidentified, Deidentifier, Replacement, verify
+from ensemble.deidentification.deidentifier import Deidentified, Deidentifier, Replacement, VerificationError, verify
 from ensemble.deidentification.keyed import read_key
 from ensemble.deidentification.kinds import KINDS, kind_of
 from ensemble.deidentification.memory import PatientMemory
-from ensemble.deidentification.policy import STRATEGIES, Policy, PolicyOptions
+from ensemble.deidentification.policy import REMOVING, STRATEGIES, Policy, PolicyOptions
 
 __all__ = [
     "KINDS",
+    "REMOVING",
     "STRATEGIES",
     "Deidentified",
     "Deidentifier",
@@ -34,6 +35,7 @@ __all__ = [
     "Policy",
     "PolicyOptions",
     "Replacement",
+    "VerificationError",
     "kind_of",
     "read_key",
     "verify",

@@ -79,10 +79,9 @@ def _letters(run: str, known: dict[str, str], context: Context) -> str | None:
     """The surrogate of a folded run of letters, where it is made of names and initials."""
     parts = _split(run, known, _MOST_INITIALS)
     if parts:
-        return "".join(known.get(part) or new_letter(part, "first", context) for part in parts)
+        return "".join(known.get(part) or new_letter(part, context) for part in parts)
     if len(run) <= _LETTERS_OF_INITIALS and run.isascii() and context.attempt == 0:
-        first = "".join(new_letter(letter, "first", context) for letter in run[:-1])
-        return first + new_letter(run[-1], "last" if len(run) > 1 else "first", context)
+        return "".join(new_letter(letter, context) for letter in run)
     return None
 
 

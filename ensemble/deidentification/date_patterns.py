@@ -93,14 +93,19 @@ def patterns(language: str) -> tuple[re.Pattern[str], ...]:
         rf"(?P<y>\d{{4}})\s*(?P<s>[-/.])\s*{_M}\s*(?P=s)\s*{_D}{_END_OR_TIME}",
         rf"(?P<a>\d{{1,2}})\s*(?P<s>[-/.])\s*(?P<b>\d{{1,2}})\s*(?P=s)\s*(?P<y>\d{{4}}|\d{{2}}){_END_OR_TIME}",
         rf"(?P<y>\d{{4}})(?P<m>\d{{2}})(?P<d>\d{{2}}){_END}",
+        rf"(?P<a>\d{{1,2}})\s*/\s*(?P<b>\d{{1,2}}),?\s+(?P<y>\d{{4}}){_YEAR_END}",
         rf"{_M}\s*[-/.]\s*(?P<y>\d{{4}}){_END}",
         rf"(?P<y>\d{{4}})\s*[/.]\s*{_M}{_END}",
         rf"(?P<a>\d{{1,2}})\s*(?P<s>[-/.])\s*(?P<b>\d{{1,2}})(?P=s)?{_END}",
         rf"(?P<y>\d{{4}}|['’]\d{{2}}){_YEAR_END}",
         rf"(?P<wd>(?:{weekday})(?![^\W\d_])\.?)",
     )
-    short = (rf"(?P<y>\d{{2}})(?P<m>\d{{2}})(?P<d>\d{{2}}){_END}",) if language == "sv" else ()
-    return tuple(re.compile(rf"(?<!\w){pattern}", re.IGNORECASE) for pattern in (*written, *numeric, *short))
+    swedish = (
+        rf"{_D}\s*/\s*{_M}\s*[-–]\s*(?P<y>\d{{4}}|\d{{2}}){_END}",
+        rf"(?P<y>\d{{2}})(?P<m>\d{{2}})(?P<d>\d{{2}}){_END}",
+    )
+    every = (*swedish, *written, *numeric) if language == "sv" else (*written, *numeric)
+    return tuple(re.compile(rf"(?<!\w){pattern}", re.IGNORECASE) for pattern in every)
 
 
 @cache

@@ -26,10 +26,14 @@ from features.documents import Document, Span
 from features.errors import PhistackError, SettingsError
 from features.labels import LabelSet
 
-__all__ = ["Deidentified", "Deidentifier", "Replacement", "verify"]
+__all__ = ["Deidentified", "Deidentifier", "Replacement", "VerificationError", "verify"]
 
 _NUMBERS = 10**6
 _SEVERITY = {"keep": 0, "generalise": 1}
+
+
+class VerificationError(PhistackError):
+    """A new text is not what the policy asks for, so it must not be used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +106,10 @@ class Deidentifier:
         Whoever has all notes of a patient at hand remembers them all before the first `apply`: then misspelt names are
         linked across notes, and no surrogate equals an identifier of any of them.
         """
-        if document.id in memory.documents:
+        if memory.has(document):
             return
-        memory.documents.add(document.id)
-        for stretch in _stretches(spans, self._strategy):
+        memory.documents.add((document.id, document.text))
+        for stretch in _stretches(spans, self.strategy):
             kind = kind_of(stretch.label, self.label_set.name)
             if self._looks_back or kind == "DATE":
                 memory.add(document.text[stretch.start : stretch.end], kind, self.language)
@@ -126,9 +130,9 @@ class Deidentifier:
         replacements: list[Replacement] = []
         unresolved: list[Span] = []
         length = position = 0
-        for span in _stretches(spans, self._strategy):
+        for span in _stretches(spans, self.strategy):
             strategy, new = self._replace(span, document.text[span.start : span.end], context, memory)
-            if strategy != self._strategy(span.label):
+            if strategy != self.strategy(span.label):
                 unresolved.append(span)
             start = length + span.start - position
             pieces += (document.text[position : span.start], new)
@@ -139,13 +143,14 @@ class Deidentifier:
 
     def _known(self, document: Document, spans: tuple[Span, ...], memory: PatientMemory | None) -> PatientMemory:
         """The memory, if it has the note; or else a copy of it, or a new one, with the note."""
-        if memory is not None and document.id in memory.documents:
+        if memory is not None and memory.has(document):
             return memory
         known = PatientMemory() if memory is None else memory.copy()
         self.remember(known, document, spans)
         return known
 
-    def _strategy(self, label: str) -> str:
+    def strategy(self, label: str) -> str:
+        """What the policy does with a label."""
         return self.policy.strategy(label, kind_of(label, self.label_set.name))
 
     def _context(self, document: Document, known: PatientMemory) -> Context:
@@ -153,7 +158,7 @@ class Deidentifier:
         return Context(keyed, self.language, self.policy.options, known)
 
     def _replace(self, span: Span, mention: str, context: Context, memory: PatientMemory | None) -> tuple[str, str]:
-        strategy, kind = self._strategy(span.label), kind_of(span.label, self.label_set.name)
+        strategy, kind = self.strategy(span.label), kind_of(span.label, self.label_set.name)
         if strategy == "number":
             return strategy, strategies.number(span.label, self._number(span.label, kind, mention, context, memory))
         new = self._changed(strategy, kind, mention, context)
@@ -173,7 +178,7 @@ class Deidentifier:
             case "surrogate":
                 return surrogate(kind, mention, context)
             case "generalise":
-                latest = context.memory.latest_year
+                latest = max(context.memory.latest_year or 0, context.options.present_year) or None
                 return strategies.generalise(kind, mention, context.options, latest, self.language)
             case _:
                 return None
@@ -192,7 +197,7 @@ def verify(document: Document, result: Deidentified, spans: Iterable[Span] = ())
     :param document: the note as read.
     :param result: what `Deidentifier.apply` made of it.
     :param spans: the PHI that was asked for; every one must lie in a replacement.
-    :raises PhistackError: naming the document and the offset at which the proof fails.
+    :raises VerificationError: naming the document and the offset at which the proof fails.
     """
     position = position_in_output = 0
     for replacement in result.replacements:
@@ -244,5 +249,5 @@ def _stretch(overlapping: list[Span], strategy_of: Callable[[str], str]) -> Span
     return Span(overlapping[0].start, max(span.end for span in overlapping), leading.label)
 
 
-def _failure(document: Document, offset: int, reason: str) -> PhistackError:
-    return PhistackError(f"document {document.id}, offset {offset}: {reason}; its output must not be used")
+def _failure(document: Document, offset: int, reason: str) -> VerificationError:
+    return VerificationError(f"document {document.id}, offset {offset}: {reason}; its output must not be used")

@@ -1,7 +1,8 @@
-"""Letters without their accents, and the case in which a word is written.
+"""Letters without their accents, the case in which a word is written, and edits between words.
 
 fold("García")                   "garcia"
 in_case_of("miller", "SMITH")    "MILLER"
+edits("jonson", "johnson", 2)    1
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["LETTER", "WORD", "fold", "in_case_of", "is_latin", "normalised", "parts"]
+__all__ = ["LETTER", "WORD", "edits", "fold", "in_case_of", "is_latin", "normalised", "parts"]
 
 LETTER = "[^\\W\\d_][\u0300-\u036f]*"
 """A letter with its combining accents."""
@@ -51,3 +52,22 @@ def in_case_of(word: str, original: str) -> str:
     if original.islower():
         return word.lower()
     return word[:1].upper() + word[1:]
+
+
+def edits(a: str, b: str, limit: int) -> int:
+    """Insertions, deletions, substitutions and swaps of neighbours between two words, or `limit` + 1 if more.
+
+    This is the restricted edit distance of Damerau (1964).
+    """
+    if abs(len(a) - len(b)) > limit:
+        return limit + 1
+    before, row = list(range(len(b) + 1)), list(range(len(b) + 1))
+    for i, c in enumerate(a, 1):
+        older, before, row = before, row, [i]
+        for j, d in enumerate(b, 1):
+            row.append(min(before[j] + 1, row[-1] + 1, before[j - 1] + (c != d)))
+            if i > 1 and j > 1 and c == b[j - 2] and d == a[i - 2]:
+                row[-1] = min(row[-1], older[j - 2] + 1)
+        if min(row) > limit:
+            return limit + 1
+    return min(row[-1], limit + 1)

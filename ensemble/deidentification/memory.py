@@ -19,9 +19,10 @@ from typing import ClassVar
 from ensemble.deidentification.dates import four_digit_year, order_shown_by
 from ensemble.deidentification.letters import normalised
 from ensemble.deidentification.name_forms import NameForm, parse_name
-from ensemble.deidentification.name_index import NameIndex, edits
+from ensemble.deidentification.name_index import NameIndex
+from features.documents import Document
 
-__all__ = ["PatientMemory", "edits"]
+__all__ = ["PatientMemory"]
 
 
 @dataclass
@@ -31,13 +32,14 @@ class PatientMemory:
     :ivar identifiers: every mention of PHI, normalised.
     :ivar latest_year: the latest year written with four digits in a date.
     :ivar day_first: how many dates show that the day is before the month, and how many the contrary.
-    :ivar documents: ids of the notes that were added.
+    :ivar documents: ids and texts of the notes that were added; the id alone does not do, as a table may have the same
+        one in several rows.
     """
 
     identifiers: set[str] = field(default_factory=set, repr=False)
     latest_year: int | None = field(default=None, repr=False)
     day_first: Counter[bool] = field(default_factory=Counter, repr=False)
-    documents: set[str] = field(default_factory=set)
+    documents: set[tuple[str, str]] = field(default_factory=set, repr=False)
     _roles: dict[str, Counter[str]] = field(default_factory=dict, repr=False)
     _people: Counter[tuple[str, ...]] = field(default_factory=Counter, repr=False)
     _order: dict[str, dict[str, int]] = field(default_factory=dict, repr=False)
@@ -45,6 +47,10 @@ class PatientMemory:
     _index: NameIndex | None = field(default=None, repr=False)
 
     _NAMED: ClassVar[frozenset[str]] = frozenset({"PERSON", "INITIALS"})
+
+    def has(self, document: Document) -> bool:
+        """Whether the identifiers of a note were added."""
+        return (document.id, document.text) in self.documents
 
     def copy(self) -> PatientMemory:
         """The same knowledge, to be added to without changing this one."""
@@ -92,8 +98,9 @@ class PatientMemory:
         """The known name of which a folded word is a misspelling; the word itself if of none.
 
         A misspelling is one edit away from a name of five letters or more, two from one of eight or more, begins with
-        the same letter and is not itself a frequent name: Hansen and Jansen stay two persons. Where more than 200
-        names begin with a letter nothing is linked, as most would be by chance.
+        the same letter and is not itself a frequent name: Hansen and Jansen stay two persons. Where none of the notes
+        has such a name, it is the frequent one an edit away, so that it means the same in every note. Where more than
+        200 names begin with a letter none of the notes is linked, as most would be by chance.
         """
         return self._indexed().canonical(word)
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Set
 
-from ensemble.deidentification.name_tables import is_known_name
+from ensemble.deidentification.letters import edits
+from ensemble.deidentification.name_tables import is_known_name, nearest_name
 
-__all__ = ["NameIndex", "edits"]
+__all__ = ["NameIndex"]
 
 _LONG_ENOUGH_FOR = ((8, 2), (5, 1))
 _MOST_ALIKE = 200
@@ -59,31 +60,13 @@ class NameIndex:
 
     def _meant(self, word: str) -> str:
         allowed = next((n for letters, n in _LONG_ENOUGH_FOR if len(word) >= letters), 0)
-        alike = self._by_letter.get(word[:1], [])
-        if not allowed or len(alike) > _MOST_ALIKE or is_known_name(word):
+        if not allowed or is_known_name(word):
             return word
-        better = [name for name in alike if self._rank(name) > self._rank(word)]
-        return max((n for n in better if edits(word, n, allowed) <= allowed), key=self._rank, default=word)
+        alike = self._by_letter.get(word[:1], [])
+        better = [n for n in alike if self._rank(n) > self._rank(word)] if len(alike) <= _MOST_ALIKE else []
+        within = [name for name in better if edits(word, name, allowed) <= allowed]
+        return max(within, key=self._rank) if within else nearest_name(word) or word
 
     def _rank(self, name: str) -> tuple[bool, int, str]:
         """Frequent names before others, then those seen in more mentions; the alphabet settles the rest."""
         return is_known_name(name), self._counts[name], name
-
-
-def edits(a: str, b: str, limit: int) -> int:
-    """Insertions, deletions, substitutions and swaps of neighbours between two words, or `limit` + 1 if more.
-
-    This is the restricted edit distance of Damerau (1964).
-    """
-    if abs(len(a) - len(b)) > limit:
-        return limit + 1
-    before, row = list(range(len(b) + 1)), list(range(len(b) + 1))
-    for i, c in enumerate(a, 1):
-        older, before, row = before, row, [i]
-        for j, d in enumerate(b, 1):
-            row.append(min(before[j] + 1, row[-1] + 1, before[j - 1] + (c != d)))
-            if i > 1 and j > 1 and c == b[j - 2] and d == a[i - 2]:
-                row[-1] = min(row[-1], older[j - 2] + 1)
-        if min(row) > limit:
-            return limit + 1
-    return min(row[-1], limit + 1)

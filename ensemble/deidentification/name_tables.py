@@ -14,9 +14,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
-from ensemble.deidentification.letters import WORD, fold, is_latin
+from ensemble.deidentification.letters import WORD, edits, fold, is_latin
 
-__all__ = ["LOCALES", "NameTables", "is_known_name", "name_tables"]
+__all__ = ["LOCALES", "NameTables", "is_known_name", "name_tables", "nearest_name"]
 
 LOCALES = {"en": "en_US", "es": "es_ES", "nl": "nl_NL", "sv": "sv_SE", "de": "de_DE"}
 """Language -> the locale of its tables."""
@@ -29,16 +29,14 @@ _MOST_FIRST, _MOST_LAST = 400, 800
 class NameTables:
     """Frequent names; a first name in both tables of first names is in `neutral` too.
 
-    :ivar first_letters: letters with which enough female and enough male names begin.
-    :ivar last_letters: letters with which enough last names begin.
+    :ivar letters: with which enough female, enough male and enough last names begin.
     """
 
     female: tuple[str, ...]
     male: tuple[str, ...]
     last: tuple[str, ...]
     neutral: tuple[str, ...] = field(init=False)
-    first_letters: str = field(init=False)
-    last_letters: str = field(init=False)
+    letters: str = field(init=False)
     _folded: dict[str, frozenset[str]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -46,9 +44,8 @@ class NameTables:
         object.__setattr__(self, "_folded", folded)
         both = folded["female"] & folded["male"]
         object.__setattr__(self, "neutral", tuple(name for name in self.female if fold(name) in both))
-        first = _common_letters(self.female) & _common_letters(self.male)
-        object.__setattr__(self, "first_letters", "".join(sorted(first)))
-        object.__setattr__(self, "last_letters", "".join(sorted(_common_letters(self.last))))
+        letters = _common_letters(self.female) & _common_letters(self.male) & _common_letters(self.last)
+        object.__setattr__(self, "letters", "".join(sorted(letters)))
 
     def gender(self, word: str) -> str | None:
         """`female`, `male` or `neutral` for a folded first name that the tables have."""
@@ -77,6 +74,32 @@ def is_known_name(word: str) -> bool:
     """Whether a folded word is a frequent first or last name in any of the languages."""
     every = map(name_tables, LOCALES)
     return any(tables.gender(word) is not None or tables.is_last(word) for tables in every)
+
+
+@lru_cache(maxsize=50_000)
+def nearest_name(word: str) -> str | None:
+    """The frequent name of any language that is one edit from a folded word and begins as it does.
+
+    :returns: nothing if there is none; of several the longest, then the first in the alphabet.
+    """
+    near = {name for shorter in _shortened(word) for name in _by_shortened().get(shorter, ())}
+    alike = [name for name in near if name[0] == word[0] and edits(name, word, 1) == 1]
+    return min(alike, key=lambda name: (-len(name), name), default=None)
+
+
+@cache
+def _by_shortened() -> dict[str, tuple[str, ...]]:
+    """Folded frequent names by themselves and by what is left when one letter is missing."""
+    found: dict[str, set[str]] = {}
+    for tables in map(name_tables, LOCALES):
+        for name in map(fold, (*tables.female, *tables.male, *tables.last)):
+            for shorter in _shortened(name):
+                found.setdefault(shorter, set()).add(name)
+    return {shorter: tuple(names) for shorter, names in found.items()}
+
+
+def _shortened(word: str) -> set[str]:
+    return {word, *(word[:i] + word[i + 1 :] for i in range(len(word)))}
 
 
 def _usual(names: Iterable[str], most: int) -> tuple[str, ...]:

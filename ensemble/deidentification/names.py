@@ -4,15 +4,18 @@
     surrogate_name("Smith's", context)           "Porter's"
 
 Word by word: a last name for a last name, a first name of the same gender for a first name, an initial for an initial,
-each in the case of the original; commas, titles and genitive endings stay and particles (van der, de la) go. Within a
-patient the first letter of a name decides the first letter of its surrogate, so that initials and monograms fit without
-anything being remembered; and names that sound alike (Jonson, Johnson) have the same surrogate in every note.
+each in the case of the original; commas, titles and genitive endings stay and particles (van der, de la) go.
+
+Within a patient a frequent name has one surrogate in every note, whatever else a note holds: the tables tell whether
+it is a first or a last name, and not the place where it stands. The first letter of a name decides that of its
+surrogate, so that initials and monograms fit; names that sound alike (Jonson, Johnson) have the same surrogate. Where
+the surrogate is itself a name of the note, its initial stands for it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 from ensemble.deidentification.context import Context
@@ -21,9 +24,10 @@ from ensemble.deidentification.name_forms import NameForm, Piece, parse_name
 from ensemble.deidentification.name_tables import LOCALES, name_tables
 from ensemble.deidentification.words import known_words, words
 
-__all__ = ["name_words", "new_letter", "sounds_like", "surrogate_name", "surrogate_word"]
+__all__ = ["name_words", "new_letter", "sounds_like", "surrogate_name"]
 
 _TRIES = 24
+_SHORTEST_PART = 3
 _SOUNDS = (
     *(("ph", "f"), ("th", "t"), ("ck", "k"), ("dt", "t"), ("sch", "s"), ("sh", "s"), ("y", "i"), ("j", "i")),
     *(("z", "s"), ("w", "v"), ("x", "ks"), ("c", "k"), ("q", "k"), ("ei", "ai"), ("ae", "e"), ("oe", "o"), ("ue", "u")),
@@ -41,8 +45,8 @@ def surrogate_name(mention: str, context: Context) -> str | None:
     titled = _gender_of_titles(form, context.language)
     pieces: list[str] = []
     dropped = False
-    for number, piece in enumerate(form.pieces):
-        new = "" if dropped else _piece(piece, form, number, titled, context)
+    for piece in form.pieces:
+        new = "" if dropped else _piece(piece, form, titled, context)
         if new is None:
             return None
         dropped = piece.role == "particle"
@@ -50,54 +54,37 @@ def surrogate_name(mention: str, context: Context) -> str | None:
     return "".join(pieces)
 
 
-def _piece(piece: Piece, form: NameForm, number: int, titled: str | None, context: Context) -> str | None:
+def _piece(piece: Piece, form: NameForm, titled: str | None, context: Context) -> str | None:
     match piece.role:
         case "first" | "last":
-            role = _known_role(piece, form, context)
-            word = surrogate_word(piece.folded, role, titled, context)
+            alone = len(form.words) == 1
+            role = (context.memory.role(piece.folded) if alone else None) or piece.role
+            word = _surrogate_word(piece.folded, role, titled, context)
             return None if word is None else in_case_of(word, piece.text) + _ending(piece.ending, word)
-        case "initial":
-            role = "last" if _is_last_initial(form, number) else "first"
-            return _letters(piece.text, role, context) + piece.ending
-        case "initials":
-            return _letters(piece.text, "last", context) + piece.ending
+        case "initial" | "initials":
+            return _letters(piece.text, context) + piece.ending
         case "particle":
             return ""
         case _:
             return piece.text
 
 
-def _known_role(piece: Piece, form: NameForm, context: Context) -> str:
-    """A name on its own has the role that it has in longer names."""
-    alone = len(form.words) == 1
-    return (context.memory.role(piece.folded) if alone else None) or piece.role
+def _surrogate_word(word: str, role: str, titled: str | None, context: Context) -> str | None:
+    """Another name for one folded word of a name; its initial where that name is one of the note.
 
-
-def _is_last_initial(form: NameForm, number: int) -> bool:
-    """In initials only, the last stands for the last name."""
-    rest = [piece.role for piece in form.pieces[number + 1 :] if piece.role != "gap"]
-    before = [piece.role for piece in form.pieces[:number] if piece.role != "gap"]
-    return not rest and "initial" in before and not form.words
-
-
-def surrogate_word(word: str, role: str, titled: str | None, context: Context) -> str | None:
-    """Another name for one folded word of a name.
-
-    :param role: `first` or `last`; other roles count as `last`.
-    :param titled: the gender that a title shows, for first names that no table has.
-    :returns: a name that holds no other name of three letters or more with which the word stands in a mention, and
-        that is itself no name or identifier of the note; nothing if there is none.
+    :param role: `first` or `last`, for what is in no table.
+    :param titled: the gender that a title shows, likewise.
+    :returns: a name that does not hold the word, nor another with which the word stands in a mention; nothing if there
+        is none.
     """
     name = context.memory.canonical(word)
-    sound = sounds_like(name)
-    gender = _gender(name, titled, context) if role == "first" else "last"
-    letter = new_letter(name[0], role, context)
-    parts = [part for part in {word, name} | context.memory.companions(name) if len(part) > 2]
+    gender = _gender(name, role, titled, context)
+    letter = new_letter(name[0], context)
     for options in (_pool(gender, context.language, letter), _pool(gender, context.language)):
         for attempt in range(_TRIES if options else 0):
-            new = context.pick(options, "name", gender, sound, attempt)
-            if _is_free(fold(new), parts, context):
-                return new
+            new = context.pick(options, "name", gender, sounds_like(name), attempt)
+            if len(name) < _SHORTEST_PART or name not in fold(new):
+                return new if _is_free(fold(new), {word} | context.memory.companions(name), context) else f"{new[0]}."
     return None
 
 
@@ -105,19 +92,16 @@ def name_words(text: str, context: Context) -> dict[str, str]:
     """Every known word of a name that is somewhere in a folded text -> its folded surrogate."""
     found: dict[str, str] = {}
     for word in sorted(name for name in context.memory.names if name in text):
-        role = context.memory.role(word) or ("first" if _table_gender(word, context.language) else "last")
-        new = surrogate_word(word, role, None, context)
+        new = _surrogate_word(word, context.memory.role(word) or "last", None, context)
         if new is not None:
-            found[word] = fold(new)
+            found[word] = fold(new).removesuffix(".")
     return found
 
 
-def new_letter(letter: str, role: str, context: Context) -> str:
-    """The lower-case letter that, for this patient, replaces the first letter of first or of last names."""
-    tables = name_tables(context.language)
-    letters = tables.first_letters if role == "first" else tables.last_letters
-    others = [other for other in letters if other != letter]
-    return context.choices.pick(others, "letter", role if role == "first" else "last", letter)
+def new_letter(letter: str, context: Context) -> str:
+    """The lower-case letter that, for this patient, replaces the first letter of names."""
+    others = [other for other in name_tables(context.language).letters if other != letter]
+    return context.choices.pick(others, "letter", letter)
 
 
 def sounds_like(word: str) -> str:
@@ -134,17 +118,15 @@ def sounds_like(word: str) -> str:
     return re.sub(r"(.)\1+", r"\1", sound)
 
 
-def _letters(text: str, role_of_last: str, context: Context) -> str:
-    """Letter by letter; all but the last as of first names."""
-    folded = fold(text)
-    roles = ["first"] * (len(folded) - 1) + [role_of_last]
-    letters = "".join(new_letter(letter, role, context) for letter, role in zip(folded, roles, strict=True))
+def _letters(text: str, context: Context) -> str:
+    letters = "".join(new_letter(letter, context) for letter in fold(text))
     return letters.upper() if text.isupper() else letters
 
 
-def _is_free(name: str, parts: Sequence[str], context: Context) -> bool:
+def _is_free(name: str, parts: Iterable[str], context: Context) -> bool:
     memory = context.memory
-    return not any(part in name for part in parts) and name not in memory.names and name not in memory.identifiers
+    held = any(len(part) >= _SHORTEST_PART and part in name for part in parts)
+    return not held and name not in memory.names and name not in memory.identifiers
 
 
 @cache
@@ -160,17 +142,21 @@ def _pool(gender: str, language: str, letter: str = "") -> Sequence[str]:
     return tuple(name for name in pools[gender] if fold(name).startswith(letter))
 
 
-def _gender(name: str, titled: str | None, context: Context) -> str:
-    known = _table_gender(name, context.language) or titled
+def _gender(name: str, role: str, titled: str | None, context: Context) -> str:
+    """Of which names the surrogate is one: `female`, `male`, `neutral` or `last`."""
+    tables = name_tables(context.language)
+    own = tables.gender(name)
+    if not own and (role == "last" or tables.is_last(name)):
+        return "last"
+    known = own or _table_gender(name) or titled
     if known:
         return known
     endings = {"a": "female", "o": "male"}
     return endings.get(name[-1]) or context.choices.pick(("female", "male"), "gender", sounds_like(name))
 
 
-def _table_gender(name: str, language: str) -> str | None:
-    """The gender in the tables of the language, or else in those of the others."""
-    return next((g for other in (language, *LOCALES) if (g := name_tables(other).gender(name))), None)
+def _table_gender(name: str) -> str | None:
+    return next((gender for language in LOCALES if (gender := name_tables(language).gender(name))), None)
 
 
 def _gender_of_titles(form: NameForm, language: str) -> str | None:

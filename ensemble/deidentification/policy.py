@@ -38,9 +38,12 @@ from ensemble.deidentification.kinds import KINDS, kind_of
 from features.errors import SettingsError
 from features.labels import LabelSet
 
-__all__ = ["RESTRICTED_ZIP3", "STRATEGIES", "Policy", "PolicyOptions"]
+__all__ = ["REMOVING", "RESTRICTED_ZIP3", "STRATEGIES", "Policy", "PolicyOptions"]
 
 STRATEGIES = ("tag", "number", "mask", "remove", "surrogate", "generalise", "keep")
+
+REMOVING = STRATEGIES[:5]
+"""Those that leave nothing of what was there."""
 
 RESTRICTED_ZIP3 = tuple("036 059 063 102 203 556 692 790 821 823 830 831 878 879 884 890 893".split())
 """The ZIP code areas of 20,000 or fewer people in the census of 2000, which 45 CFR 164.514(b)(2)(i)(B) turns to 000
@@ -56,6 +59,8 @@ class PolicyOptions:
     :param keep_weekday: shift dates by whole weeks only.
     :param shift_days: the greatest number of days by which the dates of a patient are shifted; 7 to 3650.
     :param age_shift: the greatest number of years by which a surrogate age differs; 1 to 5.
+    :param present_year: of the data as a whole; a year 90 years or more before it shows an age of 90 or more, also in a
+        note that holds no later year. 0 where only the years of the notes tell.
     :param restricted_zip3: three-digit ZIP code areas with too few people, written 000.
     :raises SettingsError: if a value is out of its range.
     """
@@ -63,6 +68,7 @@ class PolicyOptions:
     keep_weekday: bool = False
     shift_days: int = 364
     age_shift: int = 2
+    present_year: int = 0
     restricted_zip3: tuple[str, ...] = RESTRICTED_ZIP3
 
     def __post_init__(self) -> None:
@@ -70,6 +76,8 @@ class PolicyOptions:
             value = getattr(self, name)
             if type(value) is not int or not low <= value <= high:
                 raise SettingsError(f"the policy option {name} must be a whole number from {low} to {high}")
+        if self.present_year != 0 and not (type(self.present_year) is int and 1900 <= self.present_year <= 2199):
+            raise SettingsError("the policy option present_year must be a year from 1900 to 2199, or 0")
         if type(self.keep_weekday) is not bool:
             raise SettingsError("the policy option keep_weekday must be true or false")
         object.__setattr__(self, "restricted_zip3", tuple(map(str, self.restricted_zip3)))

@@ -43,7 +43,7 @@ def generalise(kind: str, mention: str, options: PolicyOptions, latest_year: int
     """The mention with its detail taken away.
 
     :param kind: DATE (to the year), AGE (90 and over to 90+), ZIP (to three digits) or PROFESSION (to its group).
-    :param latest_year: the latest year written in the note, so that no year shows an age of 90 or more.
+    :param latest_year: the latest year that is known of, so that no year shows an age of 90 or more.
     :returns: nothing for other kinds, and for what cannot be read.
     """
     ways: dict[str, Callable[[], str | None]] = {
@@ -57,9 +57,11 @@ def generalise(kind: str, mention: str, options: PolicyOptions, latest_year: int
 
 def _year(mention: str, latest_year: int | None, language: str) -> str | None:
     year = year_of(mention, language)
-    if year is None or (latest_year is not None and len(year) == 4 and latest_year - int(year) > OLDEST_AGE):
-        return None
-    return year
+    if year is None or latest_year is None:
+        return year
+    # Two digits are of the latest year that they can mean: '25 in a note of 2019 is 1925.
+    ago = (latest_year - int(year.strip("'"))) % 100 if len(year) < 4 else latest_year - int(year)
+    return None if ago > OLDEST_AGE else year
 
 
 def _zip3(mention: str, restricted: tuple[str, ...]) -> str | None:

@@ -3,8 +3,9 @@
     surrogate("PERSON", "Smith, Ann", context)    "Porter, Eve"
     surrogate("OTHER", "the twins", context)      nothing: it will be tagged
 
-No surrogate equals its original, or any other identifier of the note: what does is made again with other choices, a few
-times, and then given up. Nothing is ever left as it was because no surrogate could be found.
+No surrogate equals its original: what does is made again with other choices, a few times. One that equals another
+identifier of the note is given up and not made again, as the other notes of the patient would have another then.
+Nothing is ever left as it was because no surrogate could be found.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ def surrogate(kind: str, mention: str, context: Context) -> str | None:
     """Another mention of the same kind.
 
     :param kind: one of `ensemble.deidentification.kinds.KINDS`.
-    :returns: nothing where none can be made: the mention cannot be read, the kind has no surrogates, or every choice
-        is an identifier of the note.
+    :returns: nothing where none can be made: the mention cannot be read, the kind has no surrogates, or the choice is
+        an identifier of the note.
     """
     maker = _MAKERS.get(kind)
     core = mention.strip()
@@ -49,16 +50,11 @@ def surrogate(kind: str, mention: str, context: Context) -> str | None:
         new = maker(core, context)
         if new is None:
             return None
-        if _is_usable(new, core, context):
-            return mention.replace(core, new)
+        said = normalised(new)
+        if said and said != normalised(core):
+            return None if said in context.memory.identifiers else mention.replace(core, new)
         context = context.next()
     return None
-
-
-def _is_usable(new: str, original: str, context: Context) -> bool:
-    """Whether it says something, and nothing that the note says."""
-    said = normalised(new)
-    return bool(said) and said != normalised(original) and said not in context.memory.identifiers
 
 
 def _shifted(mention: str, context: Context) -> str | None:

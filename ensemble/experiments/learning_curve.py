@@ -29,7 +29,8 @@ from ensemble.experiments.parts import (
     patients_of,
 )
 from ensemble.experiments.pictures import curve_picture
-from ensemble.experiments.results import head, new_folder, refuse_existing, write_json
+from ensemble.experiments.results import head, new_folder, write_json
+from ensemble.paths import refuse_existing
 from ensemble.settings import EngineSettings
 from ensemble.training import propose
 from features.documents import Corpus

@@ -5,7 +5,8 @@ All of them read what `results.json` holds. Every SVG is the same for the same r
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,17 +16,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["ablation_chart", "curve_picture", "matrix_picture"]
+__all__ = ["BLUE", "GREY", "INK", "PALE", "ablation_chart", "curve_picture", "matrix_picture", "picture"]
 
-_INK, _PALE, _GREY = "#222222", "#DDDDDD", "#888888"
-_BLUE, _SKY, _GREEN, _ORANGE, _VERMILION = "#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00"
-_PART_COLOURS = {"submodel alone": "#999999", STACK: _BLUE}
+INK, PALE, GREY = "#222222", "#DDDDDD", "#888888"
+BLUE, _SKY, _GREEN, _ORANGE, _VERMILION = "#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00"
+_PART_COLOURS = {"submodel alone": "#999999", STACK: BLUE}
 _LINES = {
-    STACK: (_BLUE, "-", "o"),
+    STACK: (BLUE, "-", "o"),
     "blstm": (_VERMILION, "--", "s"),
     "crf": (_GREEN, "-.", "^"),
     "tbed": (_ORANGE, ":", "D"),
-    "regex": (_GREY, (0, (1, 1)), "v"),
+    "regex": (GREY, (0, (1, 1)), "v"),
 }
 _SIGNIFICANT = 0.05
 _STYLE: dict[Any, Any] = {
@@ -33,29 +34,42 @@ _STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.edgecolor": _GREY,
-    "axes.labelcolor": _INK,
-    "xtick.color": _INK,
-    "ytick.color": _INK,
+    "axes.edgecolor": GREY,
+    "axes.labelcolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
     "svg.hashsalt": "phistack",
     "svg.fonttype": "none",
 }
 
 
-def ablation_chart(results: Mapping[str, Any], folder: Path) -> None:
-    """`chart.png` and `chart.svg`: F1 of every variant as bars, and beside them the differences to the stack."""
+@contextmanager
+def picture(folder: Path, name: str, title: str, *, size: tuple[float, float]) -> Iterator[Figure]:
+    """An empty figure in the style of all pictures; at the end of the block it is written as PNG and SVG.
+
+    :param name: of the files, without suffix.
+    :param size: width and height in inches.
+    """
     import matplotlib
     from matplotlib.figure import Figure
 
+    with matplotlib.rc_context(_STYLE):
+        figure = Figure(figsize=size, layout="constrained")
+        yield figure
+        figure.suptitle(title, x=0.01, ha="left", fontsize=10)
+        figure.savefig(folder / f"{name}.png", dpi=160, metadata={"Software": "phistack"})
+        figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": "phistack"})
+
+
+def ablation_chart(results: Mapping[str, Any], folder: Path) -> None:
+    """`chart.png` and `chart.svg`: F1 of every variant as bars, and beside them the differences to the stack."""
     rows = results["rows"]
     places = _places_of(rows)
-    with matplotlib.rc_context(_STYLE):
-        figure = Figure(figsize=(9.5, 1.4 + 0.27 * (places[-1] + 1)), layout="constrained")
+    size = (9.5, 1.4 + 0.27 * (places[-1] + 1))
+    with picture(folder, "chart", _title("Ablation", results), size=size) as figure:
         bars, gaps = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
         _bars(bars, rows, places)
         _gaps(gaps, rows, places)
-        figure.suptitle(_title("Ablation", results), x=0.01, ha="left", fontsize=10)
-        _save(figure, folder, "chart")
 
 
 def _places_of(rows: Sequence[Mapping[str, Any]]) -> list[float]:
@@ -73,9 +87,9 @@ def _bars(axes: Axes, rows: Sequence[Mapping[str, Any]], places: Sequence[float]
     above = [100 * row["f1"]["high"] - value for value, row in zip(values, rows, strict=True)]
     colours = [_PART_COLOURS.get(row["part"], _SKY) for row in rows]
     axes.barh(places, values, height=0.72, color=colours)
-    axes.errorbar(values, places, xerr=_lengths(below, above), fmt="none", ecolor=_INK, elinewidth=1, capsize=2)
+    axes.errorbar(values, places, xerr=_lengths(below, above), fmt="none", ecolor=INK, elinewidth=1, capsize=2)
     for place, row in zip(places, rows, strict=True):
-        axes.text(101.5, place, f"{100 * row['f1']['value']:.2f}", va="center", color=_INK)
+        axes.text(101.5, place, f"{100 * row['f1']['value']:.2f}", va="center", color=INK)
     axes.set_yticks(list(places), [row["name"] for row in rows])
     axes.tick_params(axis="y", length=0)
     axes.set_xlim(0, 112)
@@ -86,7 +100,7 @@ def _bars(axes: Axes, rows: Sequence[Mapping[str, Any]], places: Sequence[float]
 
 def _gaps(axes: Axes, rows: Sequence[Mapping[str, Any]], places: Sequence[float]) -> None:
     """Differences to the stack as dots; those of single submodels, which are far off, as figures only."""
-    axes.axvline(0, color=_BLUE, linewidth=1)
+    axes.axvline(0, color=BLUE, linewidth=1)
     for place, row in zip(places, rows, strict=True):
         if "difference" not in row:
             continue
@@ -95,12 +109,12 @@ def _gaps(axes: Axes, rows: Sequence[Mapping[str, Any]], places: Sequence[float]
             (1.16, f"{100 * gap['value']:+.2f}"),
             (1.46, f"p {'<' if p < 0.001 else '='} {max(p, 0.001):.3f}"),
         ):
-            axes.text(x, place, told, transform=axes.get_yaxis_transform(), ha="right", va="center", color=_INK)
+            axes.text(x, place, told, transform=axes.get_yaxis_transform(), ha="right", va="center", color=INK)
         if row["part"] == "submodel alone":
             continue
-        axes.plot([100 * gap["low"], 100 * gap["high"]], [place, place], color=_INK, linewidth=1)
-        filled = _INK if p < _SIGNIFICANT else "white"
-        axes.plot([100 * gap["value"]], [place], "o", markersize=5, color=_INK, markerfacecolor=filled)
+        axes.plot([100 * gap["low"], 100 * gap["high"]], [place, place], color=INK, linewidth=1)
+        filled = INK if p < _SIGNIFICANT else "white"
+        axes.plot([100 * gap["value"]], [place], "o", markersize=5, color=INK, markerfacecolor=filled)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
     axes.set_xlabel("difference to the stack in points of F1\n(filled: p < 0.05 after Holm's correction)")
@@ -109,12 +123,8 @@ def _gaps(axes: Axes, rows: Sequence[Mapping[str, Any]], places: Sequence[float]
 
 def curve_picture(results: Mapping[str, Any], folder: Path) -> None:
     """`curve.png` and `curve.svg`: F1 by training patients, a line and a band a system."""
-    import matplotlib
-    from matplotlib.figure import Figure
-
     curves: Mapping[str, Sequence[Mapping[str, Any]]] = results["curves"]
-    with matplotlib.rc_context(_STYLE):
-        figure = Figure(figsize=(7, 4.2), layout="constrained")
+    with picture(folder, "curve", _title("Learning curve", results), size=(7, 4.2)) as figure:
         axes = figure.subplots()
         for name, points in sorted(curves.items(), key=lambda item: -item[1][-1]["f1"]):
             _curve(axes, name, points)
@@ -122,15 +132,13 @@ def curve_picture(results: Mapping[str, Any], folder: Path) -> None:
         axes.set_ylabel("F1 in percent")
         points = next(iter(curves.values()))
         axes.set_xticks([p["patients"] for p in points], [f"{p['patients']}\n{p['share']} %" for p in points])
-        axes.grid(axis="y", color=_PALE, linewidth=0.6)
+        axes.grid(axis="y", color=PALE, linewidth=0.6)
         axes.set_axisbelow(True)
         axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=3)
-        figure.suptitle(_title("Learning curve", results), x=0.01, ha="left", fontsize=10)
-        _save(figure, folder, "curve")
 
 
 def _curve(axes: Axes, name: str, points: Sequence[Mapping[str, Any]]) -> None:
-    colour, line, marker = _LINES.get(name, (_INK, "-", "x"))
+    colour, line, marker = _LINES.get(name, (INK, "-", "x"))
     patients = [point["patients"] for point in points]
     axes.plot(
         patients, [100 * p["f1"] for p in points], color=colour, linestyle=line, marker=marker, markersize=4, label=name
@@ -142,21 +150,15 @@ def _curve(axes: Axes, name: str, points: Sequence[Mapping[str, Any]]) -> None:
 
 def matrix_picture(results: Mapping[str, Any], folder: Path) -> None:
     """`matrix.png` and `matrix.svg`: F1 of each pair of corpora, a panel a system, the stack first."""
-    import matplotlib
-    from matplotlib.figure import Figure
-
     matrices = dict(sorted(results["matrix"].items(), key=lambda item: item[0] != STACK))
     names = list(results["corpora"])
-    size = 1.0 + 0.75 * len(names)
-    with matplotlib.rc_context(_STYLE):
-        figure = Figure(figsize=(1.6 + size * len(matrices), 1.9 + 0.75 * len(names)), layout="constrained")
+    size = (1.6 + (1.0 + 0.75 * len(names)) * len(matrices), 1.9 + 0.75 * len(names))
+    with picture(folder, "matrix", _title("F1 in percent", results), size=size) as figure:
         panels = figure.subplots(1, len(matrices), sharey=True, squeeze=False)[0]
         for axes, (system, matrix) in zip(panels, matrices.items(), strict=True):
             _matrix(axes, system, matrix, names)
         panels[0].set_ylabel("trained on")
         figure.supxlabel("tested on", fontsize=9)
-        figure.suptitle(_title("F1 in percent", results), x=0.01, ha="left", fontsize=10)
-        _save(figure, folder, "matrix")
 
 
 def _matrix(axes: Axes, system: str, matrix: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> None:
@@ -164,7 +166,7 @@ def _matrix(axes: Axes, system: str, matrix: Mapping[str, Mapping[str, Any]], na
     axes.imshow(values, cmap="Blues", vmin=0, vmax=115)
     for i, row in enumerate(values):
         for j, value in enumerate(row):
-            axes.text(j, i, f"{value:.1f}", ha="center", va="center", color="white" if value > 65 else _INK)
+            axes.text(j, i, f"{value:.1f}", ha="center", va="center", color="white" if value > 65 else INK)
     axes.set_xticks(range(len(names)), list(names), rotation=30, ha="right", rotation_mode="anchor")
     axes.set_yticks(range(len(names)), list(names))
     axes.tick_params(length=0)
@@ -179,8 +181,3 @@ def _lengths(below: Sequence[float], above: Sequence[float]) -> list[list[float]
 
 def _title(what: str, results: Mapping[str, Any]) -> str:
     return f"{what}, {results['criterion']} ({results['date']}, settings {results['settings hash']})"
-
-
-def _save(figure: Figure, folder: Path, name: str) -> None:
-    figure.savefig(folder / f"{name}.png", dpi=160, metadata={"Software": "phistack"})
-    figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": "phistack"})

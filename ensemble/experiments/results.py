@@ -14,16 +14,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from ensemble.paths import refuse_existing
 from ensemble.settings import EngineSettings
-from features.errors import SettingsError
 
-__all__ = ["head", "new_folder", "refuse_existing", "write_json"]
-
-
-def refuse_existing(path: Path) -> None:
-    """:raises SettingsError: if there is anything at the path; to be asked before long work begins."""
-    if path.exists() or path.is_symlink():
-        raise SettingsError(f"{path} is already there; remove it or give another name with --out")
+__all__ = ["head", "new_folder", "write_json"]
 
 
 @contextmanager

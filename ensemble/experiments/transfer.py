@@ -18,7 +18,8 @@ from ensemble.evaluation import Criterion
 from ensemble.experiments.measuring import RESAMPLES, counts_of, criterion_named, measured
 from ensemble.experiments.parts import all_answers, described, fitting, held_out_patients
 from ensemble.experiments.pictures import matrix_picture
-from ensemble.experiments.results import head, new_folder, refuse_existing, write_json
+from ensemble.experiments.results import head, new_folder, write_json
+from ensemble.paths import refuse_existing
 from ensemble.settings import EngineSettings
 from ensemble.training import propose
 from features.documents import Corpus, Document

@@ -1,0 +1,162 @@
+"""Train with default settings on one part of a corpus, score another, and write all of it as one results file.
+
+    corpus = Benchmark("meddocan", "MEDDOCAN dev", protocol="Trained on train, scored on dev.")
+    results = measure(corpus, train, dev, settings, out=Path("meddocan_output"), jobs=2)
+    write_results(Path("benchmarks/results"), results)          benchmarks/results/meddocan.json
+
+`benchmarks.results` writes README.md's tables from these files, and `benchmarks.training` prints the parts of the time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from ensemble.commands import train_bundle
+from ensemble.demo import score_on
+from ensemble.evaluation import Report
+from ensemble.figures import as_json, table_of
+from ensemble.settings import EngineSettings
+from ensemble.stopwatch import Spent, Stopwatch
+from ensemble.training import Training
+from features.documents import Corpus
+from features.formats import write_corpus
+
+__all__ = ["LIMIT_MINUTES", "RESULTS", "ROOT", "SCHEMA", "Benchmark", "measure", "training_parts", "write_results"]
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+LIMIT_MINUTES = 40
+"""What a whole training on MEDDOCAN may take on 2 cores."""
+SCHEMA = "phistack.benchmark.v1"
+"""Of a results file; changes when a key is renamed or dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """One corpus that engines are measured on.
+
+    :param name: of the results file.
+    :param title: above its tables.
+    :param protocol: what was trained on what and how often it was scored, in one or two sentences.
+    :param criteria: further criteria whose F1 is told, as `ensemble.evaluation` names them.
+    :param limit_minutes: what the whole training may take; `None` where nothing is asked.
+    """
+
+    name: str
+    title: str
+    protocol: str
+    criteria: tuple[str, ...] = ()
+    limit_minutes: int | None = None
+
+
+def measure(
+    benchmark: Benchmark, training: Corpus, unseen: Corpus, settings: EngineSettings, *, out: Path, jobs: int
+) -> dict[str, Any]:
+    """Train, score each submodel and the stack, and time `phistack annotate`.
+
+    :param training: the notes to train on.
+    :param unseen: the notes to score, of other patients.
+    :param out: a folder for the engine, which is made anew, and for the fold predictions, which are kept.
+    :returns: what a results file holds, JSON-ready and without text.
+    """
+    engine = out / "engine"
+    shutil.rmtree(engine, ignore_errors=True)
+    watch = Stopwatch()
+    trained, _ = train_bundle(training, engine, settings, jobs=jobs, cache=out / "folds")
+    spent = watch.spent()
+    reports = score_on(trained.engine, unseen)
+    systems = as_json(reports)
+    for name, report in reports.items():
+        systems[name]["f1 by criterion"] = {title: report.score(title).f1 for title in benchmark.criteria}
+    Console(width=120).print(table_of(f"{benchmark.title}, strict", systems))
+    return {
+        "schema": SCHEMA,
+        "benchmark": benchmark.name,
+        "title": benchmark.title,
+        "date": date.today().isoformat(),
+        "settings hash": settings.digest,
+        "settings": settings.to_dict(),
+        "protocol": benchmark.protocol,
+        "documents": {"training": len(training), "unseen": len(unseen)},
+        "systems": systems,
+        "types": _types(reports["stack"]),
+        "stacker": {"out of fold f1": trained.engine.stacker.figures_, "threshold": trained.engine.stacker.threshold_},
+        "training": {
+            "wall seconds": round(spent.wall, 1),
+            "limit minutes": benchmark.limit_minutes,
+            "processes": jobs,
+            "cores": os.cpu_count(),
+            "peak MB of a process": round(_peak_memory()),
+            "parts": training_parts(trained),
+        },
+        "annotate seconds": round(_annotate_seconds(unseen, engine), 1),
+    }
+
+
+def write_results(folder: Path, results: Mapping[str, Any]) -> Path:
+    """Write `NAME.json`, in place of an older one; the path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{results['benchmark']}.json"
+    path.write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(f"{path} is written; `make results` writes README.md and docs/results.md from it", file=sys.stderr)
+    return path
+
+
+def training_parts(training: Training) -> list[dict[str, Any]]:
+    """What each part of a training took, in the order of their names."""
+    return [_part(name, step, spent) for (name, step), spent in sorted(training.seconds.items())]
+
+
+def _part(name: str, step: str, spent: Spent) -> dict[str, Any]:
+    return {
+        "part": name,
+        "step": step,
+        "wall": round(spent.wall, 2),
+        "cpu": round(spent.cpu, 2),
+        "cached": spent.cached,
+    }
+
+
+def _types(report: Report) -> dict[str, dict[str, Any]]:
+    """Strict figures of each type of PHI, with its number in gold."""
+    return {
+        score.name: {
+            "gold": score.counts.support,
+            "precision": score.precision,
+            "recall": score.recall,
+            "f1": score.f1,
+            "recall interval": list(score.recall_interval),
+        }
+        for score in report.types
+    }
+
+
+def _annotate_seconds(unseen: Corpus, engine: Path) -> float:
+    """Wall-clock seconds of the whole command on the unseen notes, which are given without their spans."""
+    plain = replace(unseen, documents=tuple(document.with_spans(()) for document in unseen.documents))
+    with tempfile.TemporaryDirectory() as temporary:
+        notes, found = Path(temporary) / "notes.jsonl", Path(temporary) / "found.jsonl"
+        write_corpus(plain, notes, format="jsonl")
+        command = [sys.executable, "-m", "ensemble.cli", "annotate", str(notes), str(found), "--model", str(engine)]
+        watch = Stopwatch()
+        subprocess.run(command, check=True, cwd=ROOT)
+        return watch.spent().wall
+
+
+def _peak_memory() -> float:
+    """Of this process or the largest of its children, in MB."""
+    who = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    return max(resource.getrusage(kind).ru_maxrss for kind in who) / 1024

@@ -1,0 +1,197 @@
+"""README.md's tables of results and docs/results.md, written from the results files: `make results`.
+
+    python -m benchmarks.results            write both
+    python -m benchmarks.results --check    only tell whether they are as they would be written
+
+`benchmarks.meddocan` and `benchmarks.english` write the results files, which are kept in `benchmarks/results`, so that
+anyone can write the tables anew without training. `benchmarks/variants.toml` lists what was tried on the way.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from textwrap import wrap
+from typing import Any
+
+from benchmarks.measuring import RESULTS, ROOT, SCHEMA
+from benchmarks.training import markdown_parts
+
+__all__ = ["BENCHMARKS", "read_results", "read_variants", "readme_section", "results_page", "updated"]
+
+BENCHMARKS = ("meddocan", "synthetic-notes", "presidio-synth-v2")
+"""The results files, in the order of their tables; the first has a table of its own in README.md."""
+VARIANTS = ROOT / "benchmarks" / "variants.toml"
+_LIST_IN_README, _LIST_IN_PAGE = "[list](docs/results.md#variants-tried)", "[list](#variants-tried)"
+BEGIN, END = "<!-- results: written by make results -->", "<!-- /results -->"
+
+Results = Mapping[str, Any]
+Variant = Mapping[str, Any]
+
+_PAGE_HEAD = """# Results
+
+Written by `make results` from the files in `benchmarks/results` and from `benchmarks/variants.toml`; do not edit it by
+hand. All figures are micro-averaged, in percent, and strict where nothing else is said: start, end and type must be
+right. Intervals of F1 are bootstraps over documents, those of recall by type are Wilson's; both are of 95 %.
+"""
+
+
+def main() -> None:
+    """Write README.md's section and docs/results.md, or check them."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the results files")
+    parser.add_argument("--check", action="store_true", help="write nothing; status 1 if a file is not up to date")
+    arguments = parser.parse_args()
+    results, variants = read_results(arguments.results), read_variants(VARIANTS)
+    readme, page = ROOT / "README.md", ROOT / "docs" / "results.md"
+    written = {
+        readme: updated(readme.read_text(encoding="utf-8"), readme_section(results, variants)),
+        page: results_page(results, variants),
+    }
+    stale = [path for path, text in written.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    if arguments.check:
+        sys.exit(
+            f"results: {', '.join(path.name for path in stale)} must be written anew: make results" if stale else 0
+        )
+    for path in stale:
+        path.write_text(written[path], encoding="utf-8")
+        print(f"{path.relative_to(ROOT)} is written")
+
+
+def read_results(folder: Path) -> list[Results]:
+    """The results files, in the order of `BENCHMARKS`; ends the program where one is missing or of another schema."""
+    results = []
+    for name in BENCHMARKS:
+        path = folder / f"{name}.json"
+        if not path.exists():
+            sys.exit(f"results: there is no {path}; `make meddocan` and `make english` write the results files")
+        results.append(json.loads(path.read_text(encoding="utf-8")))
+        if results[-1].get("schema") != SCHEMA:
+            sys.exit(f"results: {path} is not of the schema {SCHEMA}; measure again")
+    return results
+
+
+def read_variants(path: Path) -> list[Variant]:
+    """What was tried, in the order of the file."""
+    variants: list[Variant] = tomllib.loads(path.read_text(encoding="utf-8"))["variant"]
+    return variants
+
+
+def updated(readme: str, section: str) -> str:
+    """The README with another text between its markers; ends the program where it lacks them."""
+    before, begin, rest = readme.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        sys.exit(f"results: README.md lacks the markers {BEGIN} and {END}")
+    return f"{before}{BEGIN}\n{section}{END}{after}"
+
+
+def readme_section(results: Sequence[Results], variants: Sequence[Variant]) -> str:
+    """A table of the first corpus, one of the others together, and how each was measured."""
+    first, *others = results
+    lines = [*_systems(first), "", _prose(_measured(first, variants, _LIST_IN_README), _speed(first)), ""]
+    lines += _overview(others)
+    for other in others:
+        lines += ["", _prose(f"*{other['title']}*:", _measured(other, variants, _LIST_IN_README))]
+    return "\n".join([*lines, ""])
+
+
+def results_page(results: Sequence[Results], variants: Sequence[Variant]) -> str:
+    """docs/results.md: for each corpus the systems, the types of PHI and the time of training; then the variants."""
+    lines = [_PAGE_HEAD]
+    for result in results:
+        measured = _prose(_measured(result, variants, _LIST_IN_PAGE), _speed(result))
+        lines += [f"## {result['title']}", "", measured, "", *_systems(result), ""]
+        lines += ["### The stack by type of PHI", "", *_types(result), ""]
+        lines += ["### Time of training", "", *markdown_parts(result["training"]), ""]
+    lines += ["## Variants tried", "", *_variants(variants)]
+    return "\n".join([*lines, ""])
+
+
+def _systems(result: Results) -> Iterator[str]:
+    """One row a system: precision, recall, F1 with its interval, and F1 by the further criteria."""
+    criteria = [name.removeprefix("meddocan ") for name in next(iter(result["systems"].values()))["f1 by criterion"]]
+    yield from _head(result["title"], "precision", "recall", "F1 (95 % interval)", *criteria)
+    for name, row in result["systems"].items():
+        figures = (_percent(row["precision"]), _percent(row["recall"]), _with_interval(row))
+        yield _row(name, *figures, *map(_percent, row["f1 by criterion"].values()))
+
+
+def _overview(results: Sequence[Results]) -> Iterator[str]:
+    """One row a corpus: strict F1 of each system."""
+    systems = list(dict.fromkeys(name for result in results for name in result["systems"]))
+    yield from _head("strict F1", *systems, "95 % interval of the stack")
+    for result in results:
+        rows = result["systems"]
+        figures = [_percent(rows[name]["f1"]) if name in rows else "" for name in systems]
+        yield _row(result["title"], *figures, _interval(rows["stack"]["interval"]))
+
+
+def _types(result: Results) -> Iterator[str]:
+    """One row a type of PHI, the most frequent first."""
+    yield from _head("type", "in gold", "precision", "recall (95 % interval)", "F1")
+    for name, row in sorted(result["types"].items(), key=lambda item: (-item[1]["gold"], item[0])):
+        recall = f"{_percent(row['recall'])} ({_interval(row['recall interval'])})" if row["gold"] else ""
+        yield _row(name, str(row["gold"]), _percent(row["precision"]), recall, _percent(row["f1"]))
+
+
+def _measured(result: Results, variants: Sequence[Variant], list_of_them: str) -> str:
+    """When, with which settings, how and after how many variants, in sentences."""
+    tried = sum(variant.get("count", 1) for variant in variants if variant["corpus"] == result["benchmark"])
+    chosen = f"{tried} variants were tried, selected on the training part only ({list_of_them})."
+    return (
+        f"measured {result['date']} with the settings {result['settings hash']}. {result['protocol']} "
+        f"{chosen if tried else 'No variant was tried on this corpus.'}"
+    )
+
+
+def _speed(result: Results) -> str:
+    documents, training = result["documents"], result["training"]
+    return (
+        f"Training on {documents['training']} documents took {training['wall seconds'] / 60:.1f} minutes in "
+        f"{training['processes']} processes, `annotate` on the {documents['unseen']} others "
+        f"{result['annotate seconds']:.0f} s with load."
+    )
+
+
+def _prose(*sentences: str) -> str:
+    """Sentences as a paragraph in lines of the usual length, with a capital at its beginning."""
+    text = " ".join(sentences)
+    return "\n".join(wrap(text[:1].upper() + text[1:], 120, break_long_words=False, break_on_hyphens=False))
+
+
+def _variants(variants: Sequence[Variant]) -> Iterator[str]:
+    """One row a variant, with its figure and that of what it was compared with."""
+    yield from _head("corpus", "part", "variant", "selected on", "F1", "F1 without it", "number", "kept")
+    for variant in variants:
+        figures = ("-".join(f"{value:.2f}" for value in variant.get(key, ())) for key in ("f1", "without"))
+        names = (variant[key] for key in ("corpus", "part", "what", "selection"))
+        yield _row(*names, *figures, str(variant.get("count", 1)), "yes" if variant["kept"] else "no")
+
+
+def _head(first: str, *others: str) -> list[str]:
+    return [_row(first, *others), "|---" * (1 + len(others)) + "|"]
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _with_interval(row: Mapping[str, Any]) -> str:
+    return f"{_percent(row['f1'])} ({_interval(row['interval'])})"
+
+
+def _interval(interval: Sequence[float]) -> str:
+    return "-".join(map(_percent, interval))
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,193 @@
+"""Notes per second of trained engines beside tools that pip installs, on one core, in one go.
+
+    python -m benchmarks.throughput --model meddocan_output/engine --peers ~/.cache/phistack-peers
+
+The notes are MEDDOCAN's dev part, in Spanish and 2.9 kB each; tools that know only English or Dutch get the same ones,
+as what is asked is how fast they read, not what they find. Every measurement is a fresh process with one thread on one
+core; the tools take turns, and the median over the repetitions counts. Speed is in notes per second of processor time,
+load excluded. `--peers` names a folder that keeps an environment for each tool, and is filled where one is missing; a
+tool that cannot be installed or run is reported as such. Prints a table, and writes `throughput.json`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.peers import PEERS, Peer, install
+from ensemble.bundle import read_manifest
+from ensemble.frontier.measuring import processor
+from ensemble.frontier.speed import ONE_THREAD, measure_speed
+from ensemble.progress import progress
+from features.documents import Document
+from features.formats import read_corpus
+
+ROOT = Path(__file__).resolve().parents[1]
+SCHEMA = "phistack.throughput.v1"
+PROTOCOL = (
+    "Fresh processes with one thread on one core, in turn; notes per second of processor time, load excluded; "
+    "median of the repetitions. All tools read the same Spanish notes."
+)
+REFERENCE = "presidio"
+"""The tool to which ratios are told."""
+
+ENGINES: Mapping[tuple[str, ...], float] = {
+    ("regex", "tbed"): 300.0,
+    ("regex", "tbed", "crf"): 150.0,
+    ("regex", "tbed", "crf", "blstm"): 60.0,
+}
+"""Submodels -> the notes per second that are aimed at."""
+
+Measure = Callable[[], dict[str, Any]]
+
+
+def main() -> None:
+    """Parse the arguments and run."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--corpus", type=Path, default=ROOT.parent / "shared" / "corpora" / "meddocan" / "dev")
+    parser.add_argument("--model", type=Path, default=ROOT / "meddocan_output" / "engine")
+    parser.add_argument("--peers", type=Path, help="folder of the tools' environments; without it they are left out")
+    parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument(
+        "--results", type=Path, default=ROOT / "benchmarks" / "results", help="folder of throughput.json"
+    )
+    arguments = parser.parse_args()
+    documents = read_corpus(arguments.corpus).documents
+    results = run(documents, arguments.model, arguments.peers, arguments.repetitions)
+    Console(width=120).print(table_of(results))
+    for name, reason in results["not measured"].items():
+        print(f"throughput: {name} was not measured: {reason}", file=sys.stderr)
+    arguments.results.mkdir(parents=True, exist_ok=True)
+    path = arguments.results / "throughput.json"
+    path.write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def run(documents: Sequence[Document], model: Path, peers: Path | None, repetitions: int) -> dict[str, Any]:
+    """Measure everything in turn; the results, JSON-ready."""
+    failed: dict[str, str] = {}
+    with tempfile.TemporaryDirectory(prefix="phistack-") as folder:
+        notes = Path(folder) / "notes.json"
+        notes.write_text(json.dumps([document.text for document in documents]), encoding="utf-8")
+        tools = _engines(model, documents) | (_peers(peers, notes, failed) if peers else {})
+        runs = _in_turn(tools, repetitions, failed)
+    rows = [_row(name, runs[name]) for name in tools if runs.get(name)]
+    base = next((row["speed"]["median"] for row in rows if row["name"] == REFERENCE), None)
+    return {
+        "schema": SCHEMA,
+        "date": date.today().isoformat(),
+        "protocol": PROTOCOL,
+        "notes": {"documents": len(documents), "characters": sum(len(document.text) for document in documents)},
+        "machine": {"processor": processor(), "cores": os.cpu_count(), "python": platform.python_version()},
+        "repetitions": repetitions,
+        "rows": [row | {"ratio": row["speed"]["median"] / base if base else None} for row in rows],
+        "not measured": failed,
+    }
+
+
+def table_of(results: Mapping[str, Any]) -> Table:
+    """The rows as a table for the screen."""
+    title = f"{results['notes']['documents']} notes on one core of {results['machine']['processor']}; {results['date']}"
+    table = Table(title=title, title_justify="left")
+    columns = ("tool", "notes/s", "lowest-highest", f"x {REFERENCE}", "aim", "load in s", "peak MB", "found")
+    for column in columns:
+        table.add_column(column, justify="left" if column == "tool" else "right")
+    for row in results["rows"]:
+        speed = row["speed"]
+        table.add_row(
+            f"{row['name']} {row['version']}",
+            f"{speed['median']:.0f}",
+            f"{speed['low']:.0f}-{speed['high']:.0f}",
+            f"{row['ratio']:.2f}" if row["ratio"] else "",
+            f"{row['aim']:.0f}" if row["aim"] else "",
+            f"{row['load seconds']:.2f}",
+            f"{row['peak MB']:.0f}",
+            str(row["found"]),
+        )
+    return table
+
+
+def _engines(model: Path, documents: Sequence[Document]) -> dict[str, Measure]:
+    present = set(read_manifest(model)["kinds"])
+    return {
+        f"phistack {'+'.join(subset)}": partial(_engine, model, subset, documents)
+        for subset in ENGINES
+        if present.issuperset(subset)
+    }
+
+
+def _engine(model: Path, subset: tuple[str, ...], documents: Sequence[Document]) -> dict[str, Any]:
+    run = measure_speed(model, subset, documents)
+    return {
+        "version": "",
+        "aim": ENGINES[subset],
+        "notes": run.notes,
+        "found": sum(map(len, run.spans)),
+        "seconds": run.seconds,
+        "load seconds": run.load_seconds,
+        "peak MB": run.peak_mb,
+    }
+
+
+def _peers(folder: Path, notes: Path, failed: dict[str, str]) -> dict[str, Measure]:
+    """The tools that are installed or can be; the others are told in `failed`."""
+    found: dict[str, Measure] = {}
+    for peer in PEERS:
+        try:
+            found[peer.name] = partial(_peer, peer, install(peer, folder.expanduser().resolve()), notes)
+        except (OSError, subprocess.SubprocessError) as error:
+            failed[peer.name] = f"{peer.package} {peer.version} cannot be installed ({type(error).__name__})"
+    return found
+
+
+def _peer(peer: Peer, python: Path, notes: Path) -> dict[str, Any]:
+    worker = Path(__file__).with_name("peers.py")
+    command = [str(python), str(worker), peer.name, str(notes)]
+    output = subprocess.run(
+        command, check=True, capture_output=True, text=True, env={**os.environ, **ONE_THREAD}, timeout=600
+    ).stdout
+    return {"aim": None, "method": peer.method, **json.loads(output.splitlines()[-1])}
+
+
+def _in_turn(tools: Mapping[str, Measure], repetitions: int, failed: dict[str, str]) -> dict[str, list[dict[str, Any]]]:
+    """Every tool once, then every tool again, as often as asked; one that fails is left out from then on."""
+    runs: dict[str, list[dict[str, Any]]] = {name: [] for name in tools}
+    with progress("throughput", total=repetitions * len(tools)) as advance:
+        for _ in range(repetitions):
+            for name, measure in tools.items():
+                if name in failed:
+                    continue
+                try:
+                    runs[name].append(measure())
+                    advance(f"{name}, {runs[name][-1]['notes'] / runs[name][-1]['seconds']:.0f} notes a second")
+                except subprocess.SubprocessError as error:
+                    failed[name] = f"it failed while it ran ({type(error).__name__})"
+    return runs
+
+
+def _row(name: str, runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    speeds = [run["notes"] / run["seconds"] for run in runs]
+    return {
+        "name": name,
+        **{key: runs[0].get(key) for key in ("version", "method", "aim", "found")},
+        "speed": {"median": median(speeds), "low": min(speeds), "high": max(speeds)},
+        "load seconds": median(run["load seconds"] for run in runs),
+        "peak MB": max(run["peak MB"] for run in runs),
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,11 @@
+"""The commands of `phistack`, a file for each group of them.
+
+corpora       synthesize, convert
+engines       demo, train, annotate, explain, rules
+scores        evaluate, frontier
+experiments   ablate, curve, transfer
+batch         deidentify, audit
+
+`ensemble.cli` joins them. What several commands take is declared once in `options`; `output` is how they speak. Heavy
+imports happen inside the commands, so that `phistack --help` is quick.
+"""

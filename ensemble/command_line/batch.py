@@ -1,0 +1,67 @@
+"""Commands that de-identify many notes and check what was done."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ensemble.command_line.options import JobsOption, KeyOption, ModelOption
+from ensemble.command_line.output import fail, say
+
+__all__ = ["audit", "deidentify"]
+
+
+def deidentify(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="A folder, JSONL, CSV or Parquet.", show_default=False)],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="What to write, in the form of IN.", show_default=False)],
+    model: ModelOption,
+    policy: Annotated[str, typer.Option(help="A ready policy, or a TOML file.")] = "tag",
+    strategy: Annotated[
+        list[str] | None, typer.Option(help="LABEL=STRATEGY, over the policy; may be repeated.", show_default=False)
+    ] = None,
+    key_file: KeyOption = None,
+    strike: Annotated[Path | None, typer.Option(help="Words to be removed everywhere.", show_default=False)] = None,
+    form: Annotated[str, typer.Option(help="Form of IN; otherwise recognised.")] = "",
+    id_column: Annotated[str, typer.Option(help="Of JSONL, CSV and Parquet.")] = "id",
+    text_column: Annotated[str, typer.Option(help="The only column that changes.")] = "text",
+    patient_column: Annotated[str, typer.Option(help="If there is none, the id tells the patient.")] = "group",
+    encoding: Annotated[str, typer.Option(help="Of text, brat and CSV files.")] = "utf-8",
+    timeout: Annotated[float, typer.Option(help="Seconds for a note; 0 for no limit.", min=0)] = 60.0,
+    second_pass: Annotated[bool, typer.Option(help="Run the detector over the output too.")] = True,
+    hide_ids: Annotated[bool, typer.Option("--hide-ids", help="Name notes in reports by HMACs of their ids.")] = False,
+    restart: Annotated[bool, typer.Option("--restart", help="Throw away what an unfinished run did.")] = False,
+    jobs: JobsOption = 1,
+    cluster: Annotated[str, typer.Option(help="Address of a Dask scheduler, tcp://HOST:PORT.")] = "",
+) -> None:
+    """Take the PHI out of many notes; after an interruption, the same command goes on. Reports are in OUT.run."""
+    from ensemble.batch import Columns, FormSettings, deidentify_files
+
+    summary = deidentify_files(
+        source, out, model, policy=policy, strategies=strategy or (), key_file=key_file, strike=strike, form=form,
+        form_settings=FormSettings(Columns(id_column, text_column, patient_column), encoding), timeout=timeout,
+        second_pass=second_pass, hide_ids=hide_ids, restart=restart, jobs=jobs, cluster=cluster,
+    )  # fmt: skip
+    say(f"{summary['notes'] - summary['quarantined']} notes without PHI are in {out}, the reports in {out}.run")
+    if summary["quarantined"]:
+        fail(f"{summary['quarantined']} of {summary['notes']} notes are in quarantine and not in {out}", 3)
+
+
+def audit(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The output of a finished run.", show_default=False)],
+    key_file: Annotated[
+        Path | None, typer.Option(help="Checks the seal of the log; otherwise PHISTACK_KEY.", show_default=False)
+    ] = None,
+) -> None:
+    """Check that no line of a run's audit log was removed or changed, and that the output is what it says."""
+    from ensemble.batch import audit_run
+
+    report = audit_run(out, key_file=key_file)
+    for problem in report.problems:
+        print(f"phistack: {problem}", file=sys.stderr)
+    if report.problems:
+        sys.exit(1)
+    seal = "its seal is right" if report.sealed else "its seal was not checked, as no key was given"
+    say(f"the log of {report.notes} notes is whole, the output is what it says, and {seal}")

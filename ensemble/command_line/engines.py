@@ -1,0 +1,128 @@
+"""Commands that train an engine, use it and look into it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ensemble.command_line.options import (
+    CorpusArgument,
+    JobsOption,
+    LabelSetOption,
+    ModelOption,
+    PageOption,
+    SeedOption,
+    SourceArgument,
+    SubsetOption,
+    TargetArgument,
+    TrainingOptions,
+    names_in,
+    with_options,
+)
+from ensemble.command_line.output import console, n_spans, say, warn
+from features.errors import SettingsError
+
+__all__ = ["annotate", "demo", "explain", "rules", "train"]
+
+
+def demo(
+    out: Annotated[Path, typer.Option("--out", help="The folder to write to.")] = Path("demo_output"),
+    documents: Annotated[int, typer.Option(help="How many synthetic notes.", min=20)] = 240,
+    seed: SeedOption = 0,
+    jobs: JobsOption = 2,
+) -> None:
+    """Train, score, explain and redact on synthetic notes, end to end, and leave a page that shows it."""
+    from ensemble.demo import run_demo
+
+    run_demo(out, n_documents=documents, seed=seed, jobs=jobs)
+
+
+@with_options
+def train(
+    corpus: CorpusArgument,
+    model: ModelOption,
+    *,
+    preset: Annotated[str, typer.Option(help="The settings of a published system: zhao2020.")] = "",
+    label_set: LabelSetOption = "",
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NOTES_PER_SECOND",
+            help="Keep only the best submodels that do so many on one core of this machine.",
+            show_default=False,
+        ),
+    ] = None,
+    training: TrainingOptions,
+) -> None:
+    """Train all submodels and the stacker, and write a bundle."""
+    from ensemble.commands import train_bundle
+    from ensemble.figures import table_of
+
+    request = training.request(preset=preset, label_set=label_set)
+    notes = request.corpus(corpus)
+    warn(notes.warnings)
+    done, figures = train_bundle(
+        notes, model, request.settings(notes), jobs=training.jobs, cache=training.cache, budget=budget
+    )
+    warn(done.warnings)
+    console().print(table_of("strict, out of fold by patient", figures))
+    say(f"the engine of {', '.join(done.engine.names)} is in {model}")
+
+
+def annotate(
+    source: SourceArgument,
+    out: TargetArgument,
+    model: ModelOption,
+    to: Annotated[str, typer.Option(help="Format of OUT; otherwise that of IN, and brat for plain text.")] = "",
+    submodels: SubsetOption = "",
+) -> None:
+    """Find the PHI of notes and write them in a shared-task format; any spans in IN are not looked at."""
+    from ensemble.commands import annotate_corpus
+
+    corpus = annotate_corpus(source, out, model, format=to or None, only=names_in(submodels))
+    say(f"{len(corpus)} notes with {n_spans(corpus.documents)} PHI are in {out}")
+
+
+def explain(
+    source: Annotated[Path, typer.Argument(metavar="FILE", help="A note or corpus.", show_default=False)],
+    model: ModelOption,
+    html: PageOption = None,
+    text: Annotated[bool, typer.Option("--text", help="Show the text of the spans.")] = False,
+    submodels: SubsetOption = "",
+) -> None:
+    """Show who proposed which span, and how it was decided."""
+    from ensemble.commands import explain_corpus
+
+    explain_corpus(source, model, console(), html=html, show_text=text, only=names_in(submodels))
+
+
+def rules(
+    model: Annotated[Path, typer.Argument(metavar="BUNDLE", help="A trained engine.", show_default=False)],
+    score: Annotated[
+        Path | None, typer.Option(help="Annotated notes: what each rule does there.", show_default=False)
+    ] = None,
+    write: Annotated[
+        Path | None, typer.Option(help="Write the rules to this file, to edit them.", show_default=False)
+    ] = None,
+    use: Annotated[
+        Path | None, typer.Option(help="Take the rules of this file; needs --out.", show_default=False)
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The new bundle, with the rules of --use.", show_default=False)
+    ] = None,
+) -> None:
+    """List the learned TBED rules in words, score them on new notes, or replace them by an edited file."""
+    from ensemble.rule_review import print_rules, replace_rules, write_rules
+
+    if (use is None) != (out is None):
+        raise SettingsError("--use and --out belong together: the edited rules, and the new bundle that gets them")
+    if use and out:
+        replace_rules(model, use, out)
+        say(f"the engine with the rules of {use} is in {out}")
+    elif write:
+        write_rules(model, write)
+        say(f"the rules are in {write}")
+    else:
+        print_rules(model, console(), score_on=score)

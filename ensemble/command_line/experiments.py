@@ -1,0 +1,104 @@
+"""Commands that try an engine in many variants."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ensemble.command_line.options import (
+    CorpusArgument,
+    CriterionOption,
+    LabelSetOption,
+    MapLabelsOption,
+    OutOption,
+    StackOption,
+    TestOption,
+    TrainingOptions,
+    with_options,
+)
+from ensemble.command_line.output import console, say, warn
+
+__all__ = ["ablate", "curve", "transfer"]
+
+
+@with_options
+def ablate(
+    corpus: CorpusArgument,
+    out: OutOption,
+    *,
+    test: TestOption = None,
+    groups: Annotated[bool, typer.Option("--groups", help="Leave out feature groups too, and train again.")] = False,
+    shuffles: Annotated[int, typer.Option(help="Of the paired randomisation.", min=1)] = 9999,
+    criterion: CriterionOption = "strict",
+    label_set: LabelSetOption = "",
+    training: TrainingOptions,
+) -> None:
+    """Score the stack with each part left out: submodels, feature groups, stacker features; with significance."""
+    from ensemble.experiments.ablation import write_ablation
+    from ensemble.experiments.tables import ablation_table
+
+    request = training.request(label_set=label_set)
+    notes = request.corpus(corpus)
+    other = request.corpus(test, notes.label_set) if test else None
+    warn(notes.warnings)
+    ablation = write_ablation(
+        out, notes, request.settings(notes), test=other, groups=groups, criterion=criterion, shuffles=shuffles,
+        jobs=training.jobs, cache=training.cache,
+    )  # fmt: skip
+    console().print(ablation_table(ablation.results))
+    say(f"table, chart and cases are in {out}")
+
+
+@with_options
+def curve(
+    corpus: CorpusArgument,
+    out: OutOption,
+    *,
+    test: TestOption = None,
+    shares: Annotated[str, typer.Option(help="Percents of the training patients.")] = "10,20,30,40,50,60,70,80,90,100",
+    samples: Annotated[int, typer.Option(help="Random orders of the patients.", min=1)] = 3,
+    stack: StackOption = True,
+    criterion: CriterionOption = "strict",
+    label_set: LabelSetOption = "",
+    training: TrainingOptions,
+) -> None:
+    """Draw the learning curve: the score by the number of training patients, with a 95 % band."""
+    from ensemble.experiments.learning_curve import write_curve
+    from ensemble.experiments.request import shares_of
+    from ensemble.experiments.tables import curve_table
+
+    request = training.request(label_set=label_set)
+    notes = request.corpus(corpus)
+    other = request.corpus(test, notes.label_set) if test else None
+    warn(notes.warnings)
+    results = write_curve(
+        out, notes, request.settings(notes), test=other, shares=shares_of(shares), samples=samples, stack=stack,
+        criterion=criterion, jobs=training.jobs, cache=training.cache,
+    )  # fmt: skip
+    console().print(curve_table(results))
+    say(f"figures and picture are in {out}")
+
+
+@with_options
+def transfer(
+    corpora: Annotated[list[Path], typer.Argument(metavar="CORPUS...", help="Two corpora or more.")],
+    out: OutOption,
+    *,
+    map_labels: MapLabelsOption = "",
+    stack: StackOption = True,
+    criterion: CriterionOption = "strict",
+    training: TrainingOptions,
+) -> None:
+    """Train on each corpus and test on each: how far an engine travels."""
+    from ensemble.experiments.tables import transfer_table
+    from ensemble.experiments.transfer import write_transfer
+
+    domains = training.request(map_labels=map_labels).domains(corpora)
+    for domain in domains:
+        warn(domain.corpus.warnings)
+    results = write_transfer(out, domains, stack=stack, criterion=criterion, jobs=training.jobs, cache=training.cache)
+    for table in transfer_table(results):
+        console().print(table)
+    say(f"figures and picture are in {out}")

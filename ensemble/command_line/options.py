@@ -1,0 +1,140 @@
+"""Options that several commands take, each declared once.
+
+JobsOption                a type that a command's parameter has: name, help and range of the option
+TrainingOptions           those of every command that trains, as one value
+with_options(command)     lets a parameter of such a type stand for all of its options
+
+@with_options
+def train(corpus: CorpusArgument, training: TrainingOptions) -> None: ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+if TYPE_CHECKING:
+    from ensemble.experiments.request import Request
+
+__all__ = [
+    "CorpusArgument",
+    "CriterionOption",
+    "JobsOption",
+    "JsonOption",
+    "KeyOption",
+    "LabelSetOption",
+    "MapLabelsOption",
+    "ModelOption",
+    "OutOption",
+    "PageOption",
+    "SeedOption",
+    "SourceArgument",
+    "StackOption",
+    "SubmodelsOption",
+    "SubsetOption",
+    "TargetArgument",
+    "TestOption",
+    "TrainingOptions",
+    "UnknownLabelsOption",
+    "names_in",
+    "with_options",
+]
+
+CorpusArgument = Annotated[
+    Path, typer.Argument(metavar="CORPUS", help="A folder or file of notes, in any known format.", show_default=False)
+]
+SourceArgument = Annotated[
+    Path, typer.Argument(metavar="IN", help="Notes in any known format.", show_default=False)
+]  # fmt: skip
+TargetArgument = Annotated[Path, typer.Argument(metavar="OUT", help="What to write.", show_default=False)]
+
+ModelOption = Annotated[
+    Path, typer.Option("--model", help="The trained engine: a bundle folder or .zip.", show_default=False)
+]
+OutOption = Annotated[Path, typer.Option("--out", help="The folder to make.", show_default=False)]
+SubmodelsOption = Annotated[str, typer.Option("--submodels", help="Names joined by commas: regex,tbed,crf,blstm.")]
+SubsetOption = Annotated[
+    str, typer.Option("--submodels", help="Use only these of the engine's submodels, joined by commas.")
+]
+LabelSetOption = Annotated[
+    str, typer.Option("--label-set", help="i2b2-2014, ngrid-2016, meddocan or nut; otherwise recognised.")
+]
+UnknownLabelsOption = Annotated[
+    bool, typer.Option("--accept-unknown-labels", help="Take labels that the label set does not have, as they are.")
+]
+MapLabelsOption = Annotated[str, typer.Option("--map-labels", help="Turn labels into those of this set.")]
+JsonOption = Annotated[Path | None, typer.Option("--json", help="Write all figures there.", show_default=False)]
+PageOption = Annotated[
+    Path | None, typer.Option("--html", help="Write a page, which shows the notes' text.", show_default=False)
+]
+KeyOption = Annotated[
+    Path | None,
+    typer.Option("--key-file", help="Holds the secret of surrogates; otherwise PHISTACK_KEY.", show_default=False),
+]
+SeedOption = Annotated[int, typer.Option("--seed", help="Of every random choice.")]
+JobsOption = Annotated[int, typer.Option("--jobs", min=1, help="Parallel processes; the result is the same.")]
+CriterionOption = Annotated[str, typer.Option("--criterion", help="strict, spans, or a name that `evaluate` prints.")]
+StackOption = Annotated[bool, typer.Option(help="Score the stack too, which trains on every fold as well.")]
+TestOption = Annotated[
+    Path | None, typer.Option("--test", help="Other annotated notes to score on.", show_default=False)
+]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingOptions:
+    """What every command that trains can be told; without a value, the settings file or the default decides."""
+
+    config: Annotated[Path | None, typer.Option(help="A TOML file of settings.", show_default=False)] = None
+    submodels: SubmodelsOption = ""
+    language: Annotated[str, typer.Option(help="ISO 639-1 code; otherwise that of the label set.")] = ""
+    folds: Annotated[int | None, typer.Option(help="Parts for out-of-fold prediction.", show_default="5")] = None
+    cache: Annotated[Path | None, typer.Option(help="A folder for fold predictions.", show_default=False)] = None
+    accept_unknown_labels: UnknownLabelsOption = False
+    jobs: JobsOption = 2
+    seed: Annotated[int | None, typer.Option(help="Of every random choice.", show_default="0")] = None
+
+    def request(self, **others: str) -> Request:
+        """The corpora and settings that are asked for.
+
+        :param others: further parameters of `Request`, which only some commands take.
+        """
+        from ensemble.experiments.request import Request
+
+        return Request(
+            self.config, self.submodels, self.language, self.folds, self.seed,
+            accept_unknown_labels=self.accept_unknown_labels, **others,
+        )  # fmt: skip
+
+
+def names_in(told: str) -> tuple[str, ...]:
+    """The names in a list joined by commas."""
+    return tuple(name.strip() for name in told.split(",") if name.strip())
+
+
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The same command, taking the fields of a dataclass as options of their own where a parameter is of that class."""
+    hints = get_type_hints(command, include_extras=True)
+    groups = {name: hints[name] for name in signature(command).parameters if is_dataclass(hints[name])}
+
+    @wraps(command)
+    def spread(**told: Any) -> None:
+        for name, group in groups.items():
+            told[name] = group(**{field.name: told.pop(field.name) for field in fields(group)})
+        command(**told)
+
+    parameters: list[Parameter] = []
+    for name, parameter in signature(command).parameters.items():
+        group = signature(groups[name]) if name in groups else Signature([parameter])
+        known = get_type_hints(groups[name], include_extras=True) if name in groups else hints
+        parameters += [
+            p.replace(kind=Parameter.KEYWORD_ONLY, annotation=known[p.name]) for p in group.parameters.values()
+        ]
+    spread.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    spread.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return spread

@@ -1,0 +1,71 @@
+"""Commands that measure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ensemble.command_line.options import (
+    CorpusArgument,
+    CriterionOption,
+    JsonOption,
+    LabelSetOption,
+    ModelOption,
+    UnknownLabelsOption,
+)
+from ensemble.command_line.output import console, say, warn, write_new
+
+__all__ = ["evaluate", "frontier"]
+
+
+def evaluate(
+    gold: Annotated[Path, typer.Argument(metavar="GOLD", help="The annotated notes.", show_default=False)],
+    system: Annotated[
+        Path, typer.Argument(metavar="SYSTEM", help="The same notes as a system annotated them.", show_default=False)
+    ],
+    json_file: JsonOption = None,
+    label_set: LabelSetOption = "",
+    accept_unknown_labels: UnknownLabelsOption = False,
+    allow_missing: Annotated[bool, typer.Option(help="Score the notes that both have, and name the others.")] = False,
+) -> None:
+    """Score annotated notes by all criteria of the shared tasks."""
+    import json
+
+    from ensemble.evaluation import evaluate, print_report
+    from features.formats import read_corpus
+
+    gold_corpus = read_corpus(gold, label_set=label_set or None, accept_unknown_labels=accept_unknown_labels)
+    system_corpus = read_corpus(system, label_set=gold_corpus.label_set, accept_unknown_labels=accept_unknown_labels)
+    report = evaluate(gold_corpus, system_corpus, allow_missing=allow_missing)
+    if json_file:
+        write_new(json_file, json.dumps(report.to_dict(), indent=2) + "\n")
+    print_report(report, console())
+
+
+def frontier(
+    corpus: CorpusArgument,
+    model: ModelOption,
+    out: Annotated[
+        Path | None, typer.Option(help="A folder to make for figures and picture.", show_default=False)
+    ] = None,
+    repetitions: Annotated[int, typer.Option(help="Of each subset; the median counts.", min=1)] = 3,
+    criterion: CriterionOption = "strict",
+    label_set: LabelSetOption = "",
+    accept_unknown_labels: UnknownLabelsOption = False,
+) -> None:
+    """Measure notes per second and recall for every subset of an engine's submodels, on annotated notes."""
+    from ensemble.frontier.measuring import measure_frontier, write_frontier
+    from ensemble.frontier.presentation import frontier_table
+    from features.formats import read_corpus
+
+    notes = read_corpus(corpus, label_set=label_set or None, accept_unknown_labels=accept_unknown_labels)
+    warn(notes.warnings)
+    if out:
+        results = write_frontier(out, notes, model, repetitions=repetitions, criterion=criterion)
+    else:
+        results = measure_frontier(notes, model, repetitions=repetitions, criterion=criterion)
+    console().print(frontier_table(results))
+    if out:
+        say(f"figures and picture are in {out}")

@@ -1,0 +1,38 @@
+"""What a part of long work took: by the clock, and of the processors.
+
+watch = Stopwatch()
+...
+watch.spent()            Spent(wall=12.3, cpu=11.8, cached=False)
+"""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+__all__ = ["Spent", "Stopwatch"]
+
+
+class Spent(NamedTuple):
+    """What one part took, in its process.
+
+    :param wall: seconds by the clock.
+    :param cpu: seconds of processor time, of all threads.
+    :param cached: whether the part was read from a cache, so that the seconds are not those of the work.
+    """
+
+    wall: float
+    cpu: float
+    cached: bool = False
+
+
+class Stopwatch:
+    """Runs from its making on."""
+
+    def __init__(self) -> None:
+        self._wall = time.perf_counter()
+        self._cpu = time.process_time()
+
+    def spent(self, *, cached: bool = False) -> Spent:
+        """From the making until now."""
+        return Spent(time.perf_counter() - self._wall, time.process_time() - self._cpu, cached)

@@ -1,0 +1,75 @@
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from inspect import signature
+from typing import Annotated
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from ensemble.cli import app
+from ensemble.command_line.options import TrainingOptions, names_in, with_options
+
+COMMANDS = [command.callback.__name__ for command in app.registered_commands]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    first: Annotated[int, typer.Option(help="One.", min=1)] = 1
+    second: Annotated[str, typer.Option("--other", help="Two.")] = "b"
+
+
+@with_options
+def command(name: Annotated[str, typer.Argument()], *, loud: bool = False, pair: Pair) -> None:
+    """What it does."""
+    print(name, loud, pair)
+
+
+def _run(*arguments):
+    example = typer.Typer()
+    example.command()(command)
+    return CliRunner().invoke(example, arguments)
+
+
+def test_a_parameter_that_is_a_group_of_options_takes_each_of_them():
+    assert list(signature(command).parameters) == ["name", "loud", "first", "second"]
+    assert _run("x").output == "x False Pair(first=1, second='b')\n"
+    assert _run("x", "--loud", "--first", "3", "--other", "c").output == "x True Pair(first=3, second='c')\n"
+
+
+def test_ranges_and_help_of_a_group_hold():
+    assert _run("x", "--first", "0").exit_code == 2
+    assert "What it does." in _run("--help").output
+
+
+@pytest.mark.parametrize("name", ["train", "ablate", "curve", "transfer"])
+def test_every_command_that_trains_takes_the_same_options(name):
+    callback = next(c.callback for c in app.registered_commands if c.callback.__name__ == name)
+    assert set(signature(TrainingOptions).parameters) <= set(signature(callback).parameters)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself(phistack, name):
+    status, shown, _ = phistack(name, "--help")
+    assert status == 0
+    assert "Usage" in shown
+
+
+def test_a_list_of_names_may_have_blanks():
+    assert names_in(" regex, crf,") == ("regex", "crf")
+    assert names_in("") == ()
+
+
+def test_help_is_quick():
+    """Half a second of processor time; the best of three, as the machine may be busy."""
+    code = "import sys, time\nfrom ensemble.cli import main\nsys.argv = ['phistack', '--help']\n"
+    code += "try: main()\nfinally: print(time.process_time(), file=sys.stderr)"
+    spent = []
+    for _ in range(3):
+        begin = time.monotonic()
+        spent.append(float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stderr))
+        if spent[-1] <= 0.5 or time.monotonic() - begin > 30:
+            break
+    assert min(spent) <= 0.5

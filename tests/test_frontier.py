@@ -1,0 +1,187 @@
+import json
+import os
+from io import StringIO
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+import ensemble.frontier.budget as budget_module
+from ensemble.bundle import load_bundle, read_manifest
+from ensemble.commands import train_bundle
+from ensemble.frontier.budget import by_score
+from ensemble.frontier.measuring import measure_frontier, on_frontier, write_frontier
+from ensemble.frontier.presentation import frontier_table
+from ensemble.frontier.speed import Run, measure_speed
+from ensemble.settings import EngineSettings
+from ensemble.training import train
+from features.documents import Corpus, Document, Span
+from features.errors import BundleError, EvaluationError, SettingsError
+from features.formats import read_corpus, write_corpus
+from features.labels import LabelSet
+
+NAMES = ["Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "Vance"]
+SETTINGS = EngineSettings(folds=2).only(("regex", "crf"))
+QUICK = ("--submodels", "regex,crf", "--folds", 2, "--jobs", 1)
+
+
+def notes():
+    documents = []
+    for i, name in enumerate(NAMES):
+        text = f"Seen by Dr. {name} on 0{i + 1}/12/2019."
+        end = 12 + len(name)
+        documents.append(Document(f"{100 + i}-01", text, (Span(12, end, "DOCTOR"), Span(end + 4, end + 14, "DATE"))))
+    return Corpus(tuple(documents), LabelSet.named("i2b2-2014"))
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A folder with notes, an engine, and what the frontier command makes of them."""
+    folder = tmp_path_factory.mktemp("frontier")
+    write_corpus(notes(), folder / "notes", format="i2b2")
+    train_bundle(notes(), folder / "engine", SETTINGS)
+    write_frontier(folder / "out", notes(), folder / "engine", repetitions=1)
+    return folder
+
+
+POINTS = st.lists(st.tuples(st.integers(1, 6), st.integers(0, 6)), min_size=1, max_size=12)
+
+
+@given(POINTS)
+def test_no_point_of_the_frontier_is_beaten_and_every_other_is(points):
+    def beats(a, b):
+        return a[0] >= b[0] and a[1] >= b[1] and a != b
+
+    best = [point for point, on in zip(points, on_frontier(points), strict=True) if on]
+    others = [point for point, on in zip(points, on_frontier(points), strict=True) if not on]
+    assert best
+    assert not any(beats(a, b) for a in points for b in best)
+    assert all(any(beats(a, b) for a in best) for b in others)
+
+
+def test_the_results_have_a_row_a_subset_from_the_fastest_to_the_slowest(home):
+    results = json.loads((home / "out" / "results.json").read_text(encoding="utf-8"))
+    rows = results["rows"]
+    assert {row["name"] for row in rows} == {"regex", "crf", "regex+crf"}
+    speeds = [row["speed"]["median"] for row in rows]
+    assert speeds == sorted(speeds, reverse=True)
+    assert all(row["load seconds"] > 0 and row["peak MB"] > 10 for row in rows)
+    whole = next(row for row in rows if row["name"] == "regex+crf")
+    assert whole["recall"]["value"] == whole["precision"]["value"] == 1.0
+    assert any(row["on frontier"] for row in rows)
+    assert not any(name in json.dumps(results) for name in NAMES)
+
+
+def test_scores_are_those_of_the_engine_without_the_others(home):
+    rows = json.loads((home / "out" / "results.json").read_text(encoding="utf-8"))["rows"]
+    gold = notes().documents
+    for row in rows:
+        found = load_bundle(home / "engine", only=row["submodels"]).annotate(gold)
+        right = sum(len({*a.spans} & {*b.spans}) for a, b in zip(gold, found, strict=True))
+        assert row["tp"] == right
+
+
+def test_the_picture_and_the_table_show_every_subset(home):
+    drawn = (home / "out" / "frontier.svg").read_text(encoding="utf-8")
+    assert (home / "out" / "frontier.png").stat().st_size > 1000
+    console = Console(width=140, file=StringIO())
+    console.print(frontier_table(json.loads((home / "out" / "results.json").read_text(encoding="utf-8"))))
+    for name in ("regex", "crf", "regex+crf"):
+        assert name in drawn
+        assert name in console.file.getvalue()
+
+
+def test_the_command_prints_the_table_and_overwrites_nothing(phistack, home):
+    status, _, error = phistack("frontier", home / "notes", "--model", home / "engine", "--out", home / "out")
+    assert status == 1
+    assert "already there" in error
+    status, shown, _ = phistack("frontier", home / "notes", "--model", home / "engine", "--repetitions", 1)
+    assert status == 0
+    assert "regex+crf" in shown
+
+
+def test_notes_without_phi_cannot_be_measured(home):
+    plain = Corpus(tuple(document.with_spans(()) for document in notes().documents), notes().label_set)
+    with pytest.raises(EvaluationError, match="no annotated PHI"):
+        measure_frontier(plain, home / "engine")
+
+
+def test_a_measurement_changes_nothing_in_this_process_and_tells_its_errors(home, monkeypatch):
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    before = dict(os.environ)
+    run = measure_speed(home / "engine", ("crf",), notes().documents)
+    assert dict(os.environ) == before
+    assert run.notes == len(run.spans) == 8
+    assert run.notes_per_second == pytest.approx(8 / run.seconds)
+    with pytest.raises(BundleError, match="no bundle"):
+        measure_speed(home / "nothing", ("crf",), notes().documents)
+
+
+def test_annotate_and_explain_with_some_of_the_submodels(phistack, home, tmp_path):
+    arguments = ("--model", home / "engine", "--submodels", "regex")
+    assert phistack("annotate", home / "notes", tmp_path / "out", *arguments)[0] == 0
+    expected = load_bundle(home / "engine", only=("regex",)).annotate(notes().documents)
+    assert [d.spans for d in read_corpus(tmp_path / "out").documents] == [d.spans for d in expected]
+    status, shown, _ = phistack("explain", home / "notes", *arguments)
+    assert (status, "crf" in shown) == (0, False)
+    status, _, error = phistack(
+        "annotate", home / "notes", tmp_path / "no", "--model", home / "engine", "--submodels", "x"
+    )
+    assert status == 1
+    assert "no submodel x; it has regex, crf" in error
+
+
+@pytest.fixture
+def speeds(monkeypatch):
+    """Invented speeds by subset, in place of measured ones."""
+    told = {("regex",): 500.0, ("crf",): 200.0, ("regex", "crf"): 150.0}
+
+    def measure(model, subset, documents):
+        return Run(subset, len(documents), len(documents) / told[subset], 0.1, 100.0, [() for _ in documents])
+
+    monkeypatch.setattr(budget_module, "measure_speed", measure)
+    return told
+
+
+@pytest.mark.parametrize("budget", [100, 180, 400])
+def test_the_budget_keeps_the_best_subset_that_is_fast_enough(phistack, home, tmp_path, speeds, budget):
+    status, shown, _ = phistack("train", home / "notes", "--model", tmp_path / "engine", *QUICK, "--budget", budget)
+    assert status == 0
+    order = [subset for subset, _ in by_score(train(notes(), SETTINGS).engine)]
+    expected = next(subset for subset in order if speeds[subset] >= budget)
+    assert f"the engine of {', '.join(expected)} is in" in shown
+    manifest = read_manifest(tmp_path / "engine")
+    assert tuple(manifest["kinds"]) == load_bundle(tmp_path / "engine").names == expected
+    assert manifest["trained_on"]["notes per second asked for"] == budget
+    assert set(manifest["figures"]["strict"]) == {*expected, "stack"}
+
+
+@pytest.mark.parametrize(("budget", "told"), [(900, "the fastest, regex, does 500"), (0, "above 0")])
+def test_a_budget_that_nothing_keeps_to_leaves_nothing(phistack, home, tmp_path, speeds, budget, told):
+    status, _, error = phistack("train", home / "notes", "--model", tmp_path / "engine", *QUICK, "--budget", budget)
+    lines = [line for line in error.splitlines() if line.startswith("phistack: ")]
+    assert (status, len(lines)) == (1, 1)
+    assert told in lines[0]
+    assert not list(tmp_path.iterdir())
+
+
+def test_scores_of_subsets_are_in_order(home):
+    scores = [f1 for _, f1 in by_score(load_bundle(home / "engine"))]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_a_bundle_without_stackers_of_subsets_has_no_frontier(home, tmp_path):
+    from ensemble.bundle import save_bundle
+    from ensemble.engine import Engine
+
+    engine = load_bundle(home / "engine")
+    old = Engine(engine.label_set, engine.space, engine.submodels, engine.stacker)
+    save_bundle(old, tmp_path / "old", trained_on={}, figures={})
+    with pytest.raises(BundleError, match="train it again"):
+        measure_frontier(notes(), tmp_path / "old")
+
+
+def test_an_unknown_criterion_is_refused_before_anything_is_measured(home):
+    with pytest.raises(SettingsError, match="strict, spans"):
+        measure_frontier(notes(), home / "engine", criterion="best")

@@ -1,0 +1,124 @@
+"""The stacker's features against their definitions, one candidate after the other."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ensemble.candidate_arrays import CandidateArrays
+from ensemble.candidates import pooled
+from ensemble.meta_features import FEATURE_SETS, MetaFeatures
+from features.documents import Document, Span
+from features.table import FeatureSpace
+from submodels.base import Candidate
+
+SOURCES = ("regex", "crf", "blstm")
+LABELS = ("DATE", "DOCTOR", "HOSPITAL")
+WORDS = ["Ann", "ann", "Lee", "of", "to", "3", "May", "\n", "ward-of"]
+KINDS = {"other type": (True, False), "overlap": (False, True), "overlap, other type": (False, False)}
+
+texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join)
+marks = st.tuples(st.integers(0, 40), st.integers(1, 8), st.sampled_from([*LABELS, "ELSE"]), st.sampled_from(SOURCES))
+votes = st.lists(st.tuples(marks, st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.booleans()), max_size=12)
+
+
+@pytest.fixture(scope="module")
+def space():
+    space = FeatureSpace()
+    space.fit([Document("1", "Ann Lee")])
+    return space
+
+
+def _pool(text, votes):
+    """Candidates from random marks, cut to the text."""
+    found = []
+    for (start, length, label, source), score, chosen in votes:
+        start %= len(text)
+        found.append(Candidate(Span(start, min(start + length, len(text)), label), source, score, chosen))
+    return pooled([found])
+
+
+def _defined(table, pool, candidate):
+    """All columns of one candidate, read off the definitions."""
+
+    def mention(other):
+        return table.document.text[other.span.start : other.span.end].lower()
+
+    def same_span(other):
+        return (other.span.start, other.span.end) == (candidate.span.start, candidate.span.end)
+
+    def same_label(other):
+        return other.span.label == candidate.span.label
+
+    def times(other):
+        return sum(vote.chosen for vote in other.votes)
+
+    def best(others, source, value):
+        return max((value(vote) for other in others if (vote := other.vote_of(source))), default=0.0)
+
+    others = [other for other in pool if other is not candidate]
+    rivals = [other for other in others if other.span.overlaps(candidate.span)]
+    chosen = [other for other in rivals if times(other)]
+    repeats = [other for other in others if mention(other) == mention(candidate)]
+    touched = zip(*(offsets.tolist() for offsets in table.offsets), table.words, strict=True)
+    tokens = [w.lower() for a, b, w in touched if a < candidate.span.end and b > candidate.span.start]
+    columns = {
+        "same span": times(candidate) > 1 or any(map(same_span, chosen)),
+        "same span and type": times(candidate) > 1,
+        "overlapping": bool(chosen),
+        "overlapping, same type": any(map(same_label, chosen)),
+        "function word": "of" in tokens or "to" in tokens,
+        "times predicted": times(candidate),
+        "times span predicted": sum(times(other) for other in pool if same_span(other)),
+        "tokens": np.log1p(len(tokens)),
+        "times in record": np.log1p(sum(same_label(other) and times(other) > 0 for other in repeats)),
+        "mean score": sum(vote.score for vote in candidate.votes) / len(SOURCES),
+        "same type in record": np.log1p(sum(same_label(other) and times(other) > 0 for other in pool)),
+        "characters": np.log1p(candidate.span.end - candidate.span.start),
+    }
+    for label in LABELS:
+        columns[f"label:{label}"] = candidate.span.label == label
+    for source in SOURCES:
+        columns[f"vote:{source}"] = best([candidate], source, lambda vote: vote.chosen)
+        columns[f"score:{source}"] = best([candidate], source, lambda vote: vote.score)
+        for kind, agreement in KINDS.items():
+            some = [other for other in rivals if (same_span(other), same_label(other)) == agreement]
+            columns[f"{kind}:{source}"] = best(some, source, lambda vote: vote.chosen)
+            columns[f"score of {kind}:{source}"] = best(some, source, lambda vote: vote.score)
+        alike = [other for other in repeats if same_label(other)]
+        unlike = [other for other in repeats if not same_label(other)]
+        columns[f"score of repeat:{source}"] = best(alike, source, lambda vote: vote.score)
+        columns[f"score of repeat, other type:{source}"] = best(unlike, source, lambda vote: vote.score)
+    return columns
+
+
+@settings(max_examples=60, deadline=None)
+@given(notes=st.lists(st.tuples(texts, votes), max_size=3), names=st.sampled_from(FEATURE_SETS))
+def test_every_feature_is_what_its_definition_says(space, notes, names):
+    tables = [space.table(Document(f"{i}", text)) for i, (text, _) in enumerate(notes)]
+    pools = [_pool(text, votes) for text, votes in notes]
+    features = MetaFeatures(SOURCES, LABELS, names)
+    matrices = features.matrices(tables, pools)
+    assert [len(matrix) for matrix in matrices] == [len(pool) for pool in pools]
+    for table, pool, matrix in zip(tables, pools, matrices, strict=True):
+        for candidate, row in zip(pool, matrix, strict=True):
+            expected = _defined(table, pool, candidate)
+            assert row.tolist() == pytest.approx([float(expected[name]) for name in features.columns])
+    if names == "all" and pools and pools[0]:
+        assert set(_defined(tables[0], pools[0], pools[0][0])) == set(features.columns)
+
+
+def test_the_work_grows_with_the_overlaps_and_not_with_the_square_of_the_candidates(space):
+    """A note of one line, 20,000 candidates in a row that overlap their neighbours, and one over all of them."""
+    n = 20_000
+    text = "ab" * (n + 1)
+    marked = [Candidate(Span(2 * i, 2 * i + 4, "DOCTOR"), "crf", 0.5) for i in range(n)]
+    marked.append(Candidate(Span(0, len(text), "DOCTOR"), "crf", 0.25))
+    tables, pools = [space.table(Document("1", text))], [pooled([marked])]
+    arrays = CandidateArrays.of(tables, pools, ("crf",))
+    assert len(arrays.overlapping[0]) == 2 * (n - 1 + n)
+    features = MetaFeatures(("crf",), ("DOCTOR",))
+    matrix = features.matrices(tables, pools)[0]
+    values = dict(zip(features.columns, matrix[n // 2], strict=True))
+    assert values["score of overlap:crf"] == values["score of repeat:crf"] == 0.5
+    assert values["times in record"] == pytest.approx(np.log1p(n - 1))

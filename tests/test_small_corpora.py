@@ -1,0 +1,165 @@
+"""Small and odd corpora can be trained on, and the stack is not worse than its best submodel by more than chance.
+
+The corpora are invented (`tests.invented_corpora`). All settings are the defaults, but that most trainings have two
+folds and that the network, where it takes part, learns for a few steps only; both are for speed.
+"""
+
+import logging
+from dataclasses import replace
+
+import pytest
+
+from ensemble.figures import score_systems
+from ensemble.folds import training_folds
+from ensemble.settings import EngineSettings
+from ensemble.training import out_of_fold_corpora, train
+from features.documents import Document, Span
+from features.errors import TrainingError
+from features.formats import read_corpus, write_corpus
+from features.table import FeatureSettings
+from tests import invented_corpora as invented
+
+QUICK_NETWORK = {"epochs": 2, "least_steps": 40}
+WITHOUT_PHI = "Der Blutdruck war gut eingestellt. Die Medikation blieb unverändert.\n"
+
+
+@pytest.fixture(scope="module")
+def letters():
+    return invented.german_letters(8)
+
+
+def trained(corpus, submodels=("regex", "tbed", "crf"), language="de", folds=2):
+    """The training and the strict out-of-fold F1 of each submodel and the stack."""
+    settings = EngineSettings(features=FeatureSettings(language=language), folds=folds).only(submodels)
+    if "blstm" in submodels:
+        settings = replace(settings, submodels={**settings.submodels, "blstm": QUICK_NETWORK})
+    training = train(corpus, settings)
+    reports = score_systems(corpus, out_of_fold_corpora(training, corpus))
+    return training, {name: report.score("i2b2 strict").f1 for name, report in reports.items()}
+
+
+def changed(corpus, change):
+    """The corpus with another text and other spans in each document; labels that are new are taken as they are."""
+    documents = tuple(change(number, document) for number, document in enumerate(corpus.documents))
+    labels = {span.label: "OTHER" for document in documents for span in document.spans}
+    return replace(corpus, documents=documents, label_set=corpus.label_set.extended(labels))
+
+
+def with_characters(document, change):
+    """Each character replaced by some others; the spans follow."""
+    pieces = [change(character) for character in document.text]
+    starts = [0]
+    for piece in pieces:
+        starts.append(starts[-1] + len(piece))
+    spans = tuple(Span(starts[span.start], starts[span.end], span.label) for span in document.spans)
+    return Document(document.id, "".join(pieces), spans, document.group)
+
+
+def only_label(label):
+    return lambda number, document: document.with_spans(span for span in document.spans if span.label == label)
+
+
+def label_once(number, document):
+    return document.with_spans(span for span in document.spans if number == 0 or span.label != "STREET")
+
+
+def mostly_without_phi(number, document):
+    return document if number < 3 else Document(document.id, WITHOUT_PHI * number)
+
+
+def first_span(number, document):
+    return document.with_spans(document.spans[:1])
+
+
+def nested(number, document):
+    return document.with_spans([*document.spans, *(Span(span.start, span.start + 1, "X") for span in document.spans)])
+
+
+def off_the_grid(number, document):
+    return document.with_spans(Span(start, start + 3, "X") for start in range(7, len(document.text) - 5, 97))
+
+
+def by_characters(change):
+    return lambda number, document: with_characters(document, change)
+
+
+ODD = {
+    "one label": only_label("DATE"),
+    "a label once": label_once,
+    "mostly without PHI": mostly_without_phi,
+    "one PHI a document": first_span,
+    "nested PHI": nested,
+    "PHI that tokens cannot express": off_the_grid,
+    "Windows line ends": by_characters(lambda character: "\r\n" if character == "\n" else character),
+    "no line ends": by_characters(lambda character: " " if character == "\n" else character),
+    "upper case": by_characters(lambda character: character.upper()),
+    "characters beyond the basic plane": by_characters(lambda c: {" ": " \U0001f9d1", "e": "\U00020000"}.get(c, c)),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_an_odd_corpus_can_be_trained_on(name, letters):
+    corpus = changed(letters, ODD[name])
+    training, f1 = trained(corpus)
+    assert f1["stack"] >= max(f1.values()) - 0.12
+    for document in training.engine.annotate([document.with_spans(()) for document in corpus.documents]):
+        assert all(document.text[span.start : span.end].strip() for span in document.spans)
+
+
+@pytest.mark.slow
+def test_all_submodels_find_something_in_few_letters(letters):
+    _, f1 = trained(letters, ("regex", "tbed", "crf", "blstm"))
+    assert min(f1[name] for name in ("tbed", "crf", "stack")) > 0.8
+    assert f1["regex"] > 0.5
+    assert f1["blstm"] > 0.3
+    assert f1["stack"] >= max(f1.values()) - 0.02
+
+
+def test_the_defaults_serve_legal_prose_in_long_lines(tmp_path):
+    write_corpus(invented.spanish_legal_prose(12), tmp_path / "prose", format="brat")
+    corpus = read_corpus(tmp_path / "prose", accept_unknown_labels=True)
+    _, f1 = trained(corpus, language="es", folds=5)
+    assert f1["tbed"] > 0.8 and f1["crf"] > 0.9
+    assert f1["stack"] >= max(f1.values()) - 0.02
+
+
+def test_the_defaults_serve_letters_in_xml(tmp_path):
+    write_corpus(invented.german_letters(12), tmp_path / "letters", format="i2b2")
+    _, f1 = trained(read_corpus(tmp_path / "letters"), folds=5)
+    assert f1["tbed"] > 0.8 and f1["crf"] > 0.9
+    assert f1["stack"] >= max(f1.values()) - 0.02
+
+
+def test_a_document_of_30000_tokens_is_one_like_others(letters):
+    long = invented.joined("long", invented.german_letters(160).documents[10:])
+    corpus = replace(letters, documents=(*letters.documents, long))
+    training, f1 = trained(corpus, ("regex", "tbed"))
+    assert len(training.engine.space.table(long).document.text.split()) > 18_000
+    assert f1["stack"] >= max(f1.values()) - 0.02
+
+
+def test_empty_documents_do_no_harm(letters):
+    texts = ("", "\n", "  ", "\ufeff", ".")
+    empty = tuple(Document(f"empty-{number}", text) for number, text in enumerate(texts))
+    training, f1 = trained(replace(letters, documents=letters.documents + empty))
+    assert f1["stack"] > 0.8
+    assert not any(document.spans for document in training.engine.annotate(empty))
+
+
+def test_fewer_patients_than_folds_give_fewer_folds(letters, caplog):
+    with caplog.at_level(logging.WARNING, logger="phistack"):
+        folds = training_folds(letters.documents[:3], n_folds=5)
+    assert len(folds) == 3
+    assert "the corpus has 3 patients only, so there are 3 folds, not 5" in caplog.text
+
+
+def test_phi_of_one_patient_only_is_told(letters):
+    corpus = changed(letters, lambda number, document: document if number == 2 else document.with_spans(()))
+    with pytest.raises(TrainingError, match="all PHI of the corpus is in one fold"):
+        trained(corpus)
+
+
+def test_a_single_patient_cannot_be_folded(letters):
+    corpus = changed(letters, lambda number, document: replace(document, group="1"))
+    with pytest.raises(TrainingError, match="has 1 patients"):
+        trained(corpus)

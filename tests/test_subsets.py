@@ -1,0 +1,148 @@
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ensemble.bundle import load_bundle, save_bundle
+from ensemble.engine import Engine
+from ensemble.settings import EngineSettings
+from ensemble.stacker import Stacker
+from ensemble.subsets import fit_subset_stackers, in_order, subset_name, subsets_of
+from ensemble.training import train
+from features.documents import Corpus, Document, Span
+from features.errors import BundleError, SettingsError
+from features.labels import LabelSet
+
+NAMES = ["Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "Vance"]
+SETTINGS = replace(
+    EngineSettings(folds=2).only(("regex", "tbed", "crf")),
+    submodels={"regex": {}, "tbed": {}, "crf": {"max_iterations": 10}},
+)
+
+
+def notes():
+    """Notes in which whoever stands after `Dr.` is a doctor."""
+    documents = []
+    for i, name in enumerate(NAMES):
+        text = f"Seen by Dr. {name} on 0{i + 1}/12/2019.\nPlan: rest. Call Dr. {name}."
+        spans = [Span(at, at + len(name), "DOCTOR") for at in (12, text.rindex(name))]
+        date = text.index("/12/") - 2
+        documents.append(Document(f"{100 + i}-01", text, (*spans, Span(date, date + 10, "DATE"))))
+    return Corpus(tuple(documents), LabelSet.named("i2b2-2014"))
+
+
+@pytest.fixture(scope="module")
+def training():
+    return train(notes(), SETTINGS)
+
+
+@pytest.fixture(scope="module")
+def bundle(training, tmp_path_factory):
+    path = tmp_path_factory.mktemp("subsets") / "engine"
+    save_bundle(training.engine, path, trained_on={}, figures={})
+    return path
+
+
+def answers(engine):
+    return [[(d.span, d.probability, d.accepted) for d in note] for note in engine.decide(notes().documents)]
+
+
+@given(st.lists(st.text(min_size=1), unique=True, min_size=1, max_size=6))
+def test_subsets_are_all_there_once_in_order_and_the_whole_is_last(names):
+    subsets = subsets_of(names)
+    assert len(set(subsets)) == len(subsets) == 2 ** len(names) - 1
+    assert all(subset and list(subset) == [name for name in names if name in subset] for subset in subsets)
+    assert subsets[-1] == tuple(names)
+    assert [len(subset) for subset in subsets] == sorted(len(subset) for subset in subsets)
+
+
+def test_chosen_submodels_are_put_in_order_and_unknown_ones_refused():
+    assert in_order(("regex", "tbed", "crf"), ["crf", "regex"]) == ("regex", "crf")
+    with pytest.raises(SettingsError, match="no submodel blstm; it has regex, crf"):
+        in_order(("regex", "crf"), ["blstm"])
+    with pytest.raises(SettingsError, match="at least one"):
+        in_order(("regex", "crf"), [])
+
+
+def test_training_leaves_a_stacker_for_every_subset(training):
+    assert set(training.engine.subset_stackers) == set(subsets_of(("regex", "tbed", "crf"))[:-1])
+    assert all(s.kernel_ == training.engine.stacker.kernel_ for s in training.engine.subset_stackers.values())
+
+
+def test_an_engine_of_a_subset_has_its_submodels_and_its_stacker(training):
+    engine = training.engine.only(["crf", "regex"])
+    assert engine.names == engine.stacker.features_.sources == ("regex", "crf")
+    assert set(engine.subset_stackers) == {("regex",), ("crf",)}
+    assert {vote.source for note in engine.decide(notes().documents) for d in note for vote in d.votes} <= {
+        *engine.names
+    }
+    assert training.engine.only(training.engine.names) is training.engine
+
+
+def test_the_stacker_of_a_subset_is_the_one_that_only_its_candidates_would_train(training):
+    """The oracle: the stacker is trained from what the two submodels alone proposed."""
+    from ensemble.candidates import pooled
+
+    engine = training.engine
+    tables = engine.space.tables(notes().documents)
+    pools = [
+        pooled(both) for both in zip(training.out_of_fold["regex"], training.out_of_fold["crf"], strict=True)
+    ]  # fmt: skip
+    alone = Stacker().fit(tables, pools, sources=("regex", "crf"), kernels=(engine.stacker.kernel_,))
+    models = [model for model in engine.submodels if model.name in ("regex", "crf")]
+    assert answers(Engine(engine.label_set, engine.space, models, alone)) == answers(engine.only(("regex", "crf")))
+
+
+def test_a_training_can_be_cut_down_to_a_subset(training):
+    smaller = training.only(("tbed",))
+    assert smaller.engine.names == tuple(smaller.out_of_fold) == ("tbed",)
+
+
+def test_submodels_that_propose_nothing_have_no_stacker(training):
+    tables = training.engine.space.tables(notes().documents)
+    silent = {"regex": [[] for _ in tables], "crf": training.out_of_fold["crf"]}
+    stackers = fit_subset_stackers(training.engine.stacker, tables, silent, seed=0)
+    assert set(stackers) == {("crf",)}
+    engine = training.engine
+    without = Engine(engine.label_set, engine.space, engine.submodels, engine.stacker, stackers)
+    with pytest.raises(BundleError, match="no stacker for regex alone"):
+        without.only(("regex",))
+
+
+@pytest.mark.parametrize("subset", subsets_of(("regex", "tbed", "crf")), ids=subset_name)
+def test_a_bundle_gives_every_subset_as_it_was(training, bundle, subset):
+    engine = load_bundle(bundle, only=reversed(subset))
+    assert engine.names == subset
+    assert answers(engine) == answers(training.engine.only(subset)) == answers(load_bundle(bundle).only(subset))
+
+
+def test_a_bundle_refuses_a_submodel_that_it_lacks(bundle):
+    with pytest.raises(SettingsError, match="no submodel blstm"):
+        load_bundle(bundle, only=("crf", "blstm"))
+
+
+def test_a_bundle_without_stackers_of_subsets_says_so(training, tmp_path):
+    engine = training.engine
+    old = Engine(engine.label_set, engine.space, engine.submodels, engine.stacker)
+    save_bundle(old, tmp_path / "old", trained_on={}, figures={})
+    assert answers(load_bundle(tmp_path / "old")) == answers(engine)
+    with pytest.raises(BundleError, match=r"no stacker for crf alone.*train it again"):
+        load_bundle(tmp_path / "old", only=("crf",))
+
+
+def test_the_self_test_is_that_of_the_subset(bundle, tmp_path):
+    import hashlib
+    import shutil
+
+    spoiled = shutil.copytree(bundle, tmp_path / "spoiled")
+    test = json.loads((spoiled / "self_test.json").read_text(encoding="utf-8"))
+    test["subsets"]["regex"][0].append([0, 1, "DOCTOR", 1.0, True])
+    (spoiled / "self_test.json").write_text(json.dumps(test), encoding="utf-8")
+    manifest = json.loads((spoiled / "manifest.json").read_text(encoding="utf-8"))
+    manifest["files"]["self_test.json"] = hashlib.sha256((spoiled / "self_test.json").read_bytes()).hexdigest()
+    (spoiled / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    load_bundle(spoiled, only=("crf",))
+    with pytest.raises(BundleError, match="self-test"):
+        load_bundle(spoiled, only=("regex",))
