@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import importlib
 import json
+import re
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -203,6 +204,13 @@ def test_what_is_left_of_a_patient_is_counted_and_listed_without_context(run):
     assert review[1:] == [["Hilard", "1", "1"], ["Hillard", "1", "1"], ["hillard", "0", "1"], ["Mrs", "1", "0"]]
 
 
+def test_words_of_dates_are_not_listed_for_review(run, monkeypatch, engines):
+    monkeypatch.setattr(engines, "_PATTERNS", (("DATE", re.compile("March 2019")), ("DOCTOR", re.compile("Penhale"))))
+    write(run.source, ["In March 2019 seen by Penhale. A march, penhale."])
+    deidentify(run)
+    assert [line.split("\t")[0] for line in (run.reports / "review.tsv").read_text().splitlines()[1:]] == ["penhale"]
+
+
 def test_struck_words_are_removed_everywhere_on_the_next_run(run, tmp_path):
     write(run.source, ["Seen with HILL-Smith and Hillary.", "Patient Ann Hill, of hill."])
     (tmp_path / "strike.tsv").write_text("# word\tn\nHill\t1\t1\n")
@@ -280,6 +288,16 @@ def test_a_changed_input_bundle_policy_or_key_is_noticed_and_refused_unless_aske
         deidentify(run)
     deidentify(replace(run, restart=True, policy=Policy.named("mask")))
     assert texts(run.target) == ["Dr. *****"]
+
+
+def test_a_run_that_did_nothing_can_be_begun_anew_with_anything(run):
+    def broken(path):
+        raise BundleError("damaged")
+
+    with pytest.raises(BundleError):
+        deidentify(replace(run, load=broken))
+    deidentify(replace(run, policy=Policy.named("mask")))
+    assert "[" not in run.target.read_text()
 
 
 def test_a_changed_code_is_noticed(run, monkeypatch):

@@ -109,7 +109,8 @@ def _run(settings: RunSettings, form: Form, fingerprint: Mapping[str, Any]) -> d
 
 def _begun(settings: RunSettings, journal: Journal, fingerprint: Mapping[str, Any]) -> bytes:
     """Begin the run or take it up; :returns: the secret of its register."""
-    begun_with = journal.fact("settings")
+    # Where nothing is done yet, as after a bundle that could not be loaded, there is nothing to go on with.
+    begun_with = journal.fact("settings") if journal.numbers() else None
     if begun_with is None:
         journal.set_fact("salt", secrets.token_hex(32))
         journal.set_fact("settings", dict(fingerprint))

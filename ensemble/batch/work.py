@@ -25,11 +25,12 @@ from ensemble.batch.register import Entry, Register, by_length
 from ensemble.batch.rows import text_digest
 from ensemble.batch.version import code_digest
 from ensemble.batch.words import KnownWords, capitalised, resembling, struck_places
-from ensemble.deidentification import REMOVING, Deidentified, Deidentifier, PatientMemory, Policy, verify
+from ensemble.deidentification import REMOVING, Deidentified, Deidentifier, PatientMemory, Policy, kind_of, verify
 from features.documents import Document, Span
 from features.errors import BundleError, PhistackError, SettingsError
 
 _NOTES_OF_A_LIMIT = 16
+_COMMON_KINDS = ("DATE", "AGE", "SEX")
 
 __all__ = ["STRUCK", "Job", "Note", "NoteResult", "Search", "process_chunk", "search_chunk", "start_worker"]
 
@@ -178,7 +179,8 @@ def _replace(
     """Replace the PHI of a patient's notes that follow each other."""
     memory = PatientMemory()
     spans = {i: _with_struck(job, deidentifier, note.text, found[i].spans) for i, note in run}
-    known = KnownWords(note.text[span.start : span.end] for i, note in run for span in spans[i])
+    named = ((note, span) for i, note in run for span in spans[i] if _holds_names(span.label, deidentifier))
+    known = KnownWords(note.text[span.start : span.end] for note, span in named)
 
     def remember(i: int, note: Note) -> None:
         deidentifier.remember(memory, note.document, spans[i])
@@ -193,6 +195,11 @@ def _replace(
         for i, note in run:
             if not results[i].problem:
                 results[i].problem = _failure(partial(step, i, note), job.timeout * note.units)
+
+
+def _holds_names(label: str, deidentifier: Deidentifier) -> bool:
+    """Whether the words of an identifier tell who or where; those of dates and ages are in every note."""
+    return kind_of(label, deidentifier.label_set.name) not in _COMMON_KINDS
 
 
 def _with_struck(job: Job, deidentifier: Deidentifier, text: str, spans: tuple[Span, ...]) -> tuple[Span, ...]:
