@@ -142,7 +142,7 @@ def _types(result: Results) -> Iterator[str]:
 def _measured(result: Results, variants: Sequence[Variant], list_of_them: str) -> str:
     """When, with which settings, how and after how many variants, in sentences."""
     tried = sum(variant.get("count", 1) for variant in variants if variant["corpus"] == result["benchmark"])
-    chosen = f"{tried} variants were tried, selected on the training part only ({list_of_them})."
+    chosen = f"Variants tried: {tried}; the {list_of_them} tells on which notes each was judged."
     return (
         f"measured {result['date']} with the settings {result['settings hash']}. {result['protocol']} "
         f"{chosen if tried else 'No variant was tried on this corpus.'}"

@@ -6,7 +6,8 @@ The notes are MEDDOCAN's dev part, in Spanish and 2.9 kB each; tools that know o
 as what is asked is how fast they read, not what they find. Every measurement is a fresh process with one thread on one
 core; the tools take turns, and the median over the repetitions counts. Speed is in notes per second of processor time,
 load excluded. `--peers` names a folder that keeps an environment for each tool, and is filled where one is missing; a
-tool that cannot be installed or run is reported as such. Prints a table, and writes `throughput.json`.
+tool that cannot be installed or run is reported as such. Prints a table, writes `throughput.json` and, with `--docs`,
+puts the table into docs/speed.md.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import platform
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -34,6 +35,7 @@ from ensemble.frontier.measuring import processor
 from ensemble.frontier.speed import ONE_THREAD, measure_speed
 from ensemble.progress import progress
 from features.documents import Document
+from features.errors import PhistackError
 from features.formats import read_corpus
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -44,6 +46,8 @@ PROTOCOL = (
 )
 REFERENCE = "presidio"
 """The tool to which ratios are told."""
+COLUMNS = ("tool", "notes/s", "lowest-highest", f"x {REFERENCE}", "aim", "load in s", "peak MB", "found")
+BEGIN, END = "<!-- throughput: written by python -m benchmarks.throughput --docs -->", "<!-- /throughput -->"
 
 ENGINES: Mapping[tuple[str, ...], float] = {
     ("regex", "tbed"): 300.0,
@@ -65,6 +69,7 @@ def main() -> None:
     parser.add_argument(
         "--results", type=Path, default=ROOT / "benchmarks" / "results", help="folder of throughput.json"
     )
+    parser.add_argument("--docs", action="store_true", help="write the table into docs/speed.md")
     arguments = parser.parse_args()
     documents = read_corpus(arguments.corpus).documents
     results = run(documents, arguments.model, arguments.peers, arguments.repetitions)
@@ -74,6 +79,9 @@ def main() -> None:
     arguments.results.mkdir(parents=True, exist_ok=True)
     path = arguments.results / "throughput.json"
     path.write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    if arguments.docs:
+        page = ROOT / "docs" / "speed.md"
+        page.write_text(updated(page.read_text(encoding="utf-8"), markdown_of(results)), encoding="utf-8")
 
 
 def run(documents: Sequence[Document], model: Path, peers: Path | None, repetitions: int) -> dict[str, Any]:
@@ -100,15 +108,44 @@ def run(documents: Sequence[Document], model: Path, peers: Path | None, repetiti
 
 def table_of(results: Mapping[str, Any]) -> Table:
     """The rows as a table for the screen."""
-    title = f"{results['notes']['documents']} notes on one core of {results['machine']['processor']}; {results['date']}"
-    table = Table(title=title, title_justify="left")
-    columns = ("tool", "notes/s", "lowest-highest", f"x {REFERENCE}", "aim", "load in s", "peak MB", "found")
-    for column in columns:
-        table.add_column(column, justify="left" if column == "tool" else "right")
+    table = Table(title=_title(results), title_justify="left")
+    for column in COLUMNS:
+        table.add_column(column, justify="left" if column == COLUMNS[0] else "right")
+    for cells in _cells(results):
+        table.add_row(*cells)
+    return table
+
+
+def markdown_of(results: Mapping[str, Any]) -> str:
+    """The same in Markdown."""
+    lines = [f"| {' | '.join(COLUMNS)} |", "|---" + "|---:" * (len(COLUMNS) - 1) + "|"]
+    lines += [f"| {' | '.join(cells)} |" for cells in _cells(results)]
+    lines += ["", f"{_title(results)}; median of {results['repetitions']}."]
+    lines += [f"Not measured: {name}, as {reason}." for name, reason in results["not measured"].items()]
+    return "\n".join(lines) + "\n"
+
+
+def updated(page: str, table: str) -> str:
+    """The page with another table between its markers; ends the program where it lacks them."""
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        sys.exit(f"throughput: docs/speed.md lacks the markers {BEGIN} and {END}")
+    return f"{before}{BEGIN}\n{table}{END}{after}"
+
+
+def _title(results: Mapping[str, Any]) -> str:
+    machine, notes = results["machine"]["processor"], results["notes"]
+    size = notes["characters"] / notes["documents"]
+    return f"{notes['documents']} notes of {size:,.0f} characters, one core of {machine}; {results['date']}"
+
+
+def _cells(results: Mapping[str, Any]) -> Iterator[list[str]]:
+    """A row of text for each tool."""
     for row in results["rows"]:
         speed = row["speed"]
-        table.add_row(
-            f"{row['name']} {row['version']}",
+        yield [
+            f"{row['name']} {row['version']}".strip(),
             f"{speed['median']:.0f}",
             f"{speed['low']:.0f}-{speed['high']:.0f}",
             f"{row['ratio']:.2f}" if row["ratio"] else "",
@@ -116,8 +153,7 @@ def table_of(results: Mapping[str, Any]) -> Table:
             f"{row['load seconds']:.2f}",
             f"{row['peak MB']:.0f}",
             str(row["found"]),
-        )
-    return table
+        ]
 
 
 def _engines(model: Path, documents: Sequence[Document]) -> dict[str, Measure]:
@@ -173,8 +209,9 @@ def _in_turn(tools: Mapping[str, Measure], repetitions: int, failed: dict[str, s
                 try:
                     runs[name].append(measure())
                     advance(f"{name}, {runs[name][-1]['notes'] / runs[name][-1]['seconds']:.0f} notes a second")
-                except subprocess.SubprocessError as error:
-                    failed[name] = f"it failed while it ran ({type(error).__name__})"
+                except (subprocess.SubprocessError, PhistackError) as error:
+                    told = error if isinstance(error, PhistackError) else type(error).__name__
+                    failed[name] = f"it failed while it ran ({told})"
     return runs
 
 

@@ -59,6 +59,8 @@ def train_bundle(
         f"Strict micro F1 on the training notes, out of fold by patient, {settings.folds} folds, seed {settings.seed}. "
         f"The stack's kernel and threshold were chosen on the same notes, so its score is slightly too good."
     )
+    if budget is not None:
+        protocol += " Its submodels were chosen from all that were trained by the same score, among those fast enough."
     save_bundle(
         training.engine,
         path,

@@ -11,9 +11,10 @@ Nothing is found out before it is asked for, and nothing looks from one note int
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import chain, pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,6 +84,10 @@ class Layout:
 
     def __len__(self) -> int:
         return len(self.words)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For another process only what cannot be found out again."""
+        return {own.name: getattr(self, own.name) for own in fields(self)}
 
     def offsets(self, note: int) -> TokenOffsets:
         """Where the tokens of a note begin and end in its text."""

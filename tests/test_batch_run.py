@@ -243,7 +243,7 @@ def test_a_second_start_finds_the_run_finished_and_another_run_is_refused(run, t
     assert (tmp_path / "taken.jsonl").read_text() == "mine" and not (tmp_path / "taken.jsonl.partial").exists()
 
 
-def interrupted(run, monkeypatch, place="_check"):
+def interrupted(run, monkeypatch, place="check_output"):
     """Start a run that is interrupted when all chunks are done and nothing is published."""
 
     def stop(*arguments):
@@ -256,7 +256,7 @@ def interrupted(run, monkeypatch, place="_check"):
     assert run.work.exists() and not run.target.exists()
 
 
-@pytest.mark.parametrize("place", ["_process", "_check", "write_reports", "_publish"])
+@pytest.mark.parametrize("place", ["_process", "check_output", "write_reports", "_publish"])
 def test_an_interrupted_run_goes_on_to_the_same_result(run, monkeypatch, tmp_path, place):
     undisturbed = replace(run, target=tmp_path / "undisturbed.jsonl", key=KEY)
     run = replace(run, key=KEY)

@@ -10,7 +10,7 @@ from rich.console import Console
 
 import benchmarks.throughput as throughput
 from benchmarks.peers import PEERS, Peer
-from benchmarks.throughput import REFERENCE, run, table_of
+from benchmarks.throughput import BEGIN, END, REFERENCE, markdown_of, run, table_of, updated
 from features.documents import Document
 
 NOTES = [Document("1", "Dr. Gorse came."), Document("2", "Rest.")]
@@ -95,3 +95,20 @@ def test_a_measurement_of_a_tool_counts_what_it_found(tmp_path):
 def test_names_of_tools_are_unique_and_versions_pinned():
     assert len({peer.name for peer in PEERS}) == len(PEERS)
     assert all(isinstance(peer, Peer) and peer.version for peer in PEERS)
+
+
+def test_the_table_of_the_manual_is_replaced_and_nothing_else(tools):
+    results = run(NOTES, Path("engine"), Path("peers"), 1)
+    page = f"before\n{BEGIN}\nold\n{END}\nafter\n"
+    once = updated(page, markdown_of(results))
+    assert once.startswith("before\n") and once.endswith("\nafter\n")
+    assert "old" not in once
+    assert "| other 1 | 100 |" in once
+    assert updated(once, markdown_of(results)) == once
+    with pytest.raises(SystemExit, match="markers"):
+        updated("no markers", "")
+
+
+def test_the_manual_has_the_markers():
+    page = Path(throughput.__file__).parents[1] / "docs" / "speed.md"
+    assert updated(page.read_text(encoding="utf-8"), "") != ""

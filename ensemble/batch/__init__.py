@@ -4,10 +4,11 @@ summary = deidentify(RunSettings(source, target, bundle, Policy.named("safe-harb
 
 rows          rows of any input; `json_lines`, `csv_rows`, `parquet`, `note_files` read and write them; `forms` chooses
 chunks        rows that are handled together
-work          what a worker does with a chunk; `detector`, `deadline`, `words`, `register` serve it
+work          what a worker does with a chunk; `detector`, `deadline`, `words` serve it
+search        what a worker does with an output, by the hashes of a `register`
 workers       this process, processes of this machine, or a Dask cluster
 journal       which chunks are done, in SQLite; `store` keeps their files, `lock` keeps others out
-runner        a run from start to end
+runner        a run from start to end; `checking` reads its output again
 reports       what a run tells of itself; `audit`, `summary_page`
 """
 

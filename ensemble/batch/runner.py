@@ -21,12 +21,10 @@ import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from ensemble.batch.checking import check_output
 from ensemble.batch.chunks import Chunk, chunks_of
 from ensemble.batch.detector import bundle_digest
 from ensemble.batch.forms import open_form
@@ -34,10 +32,10 @@ from ensemble.batch.journal import Journal
 from ensemble.batch.lock import locked
 from ensemble.batch.meter import meter
 from ensemble.batch.reports import read_summary, write_reports
-from ensemble.batch.rows import NO_LIMIT, Form, text_digest
+from ensemble.batch.rows import Form
 from ensemble.batch.settings import RunSettings
 from ensemble.batch.store import Store
-from ensemble.batch.work import Job, Note, Search
+from ensemble.batch.work import Job, Note
 from ensemble.batch.workers import Workers
 from ensemble.paths import refuse_existing
 from features.errors import CorpusError, SettingsError
@@ -143,7 +141,7 @@ def _work(settings: RunSettings, form: Form, fingerprint: Mapping[str, Any], jou
         begin = time.monotonic()
         n_notes = _process(form, store, workers)
         seconds = time.monotonic() - begin
-        _check(settings, form, store, workers)
+        check_output(settings, form, store, workers)
     facts = {"notes of this start": n_notes, "seconds": round(seconds, 3), "chunks done again": damaged}
     write_reports(settings, fingerprint, store, facts)
 
@@ -179,52 +177,6 @@ def _changed_input(store: Store) -> SettingsError:
     return SettingsError(
         f"the input is not the one with which the unfinished run in {store.folder} was begun; go on with that, "
         f"{_OR_RESTART}"
-    )
-
-
-def _check(settings: RunSettings, form: Form, store: Store, workers: Workers) -> None:
-    """Put the output together, read it again, and search each patient's output for the patient's identifiers."""
-    path = store.assemble(settings.target.name)
-    # What went in under the limit may come out a little longer.
-    unlimited = replace(settings.form_settings, max_bytes=NO_LIMIT)
-    written = open_form(path, path, unlimited, form.name) if path.exists() else None
-    texts = (row.text for row in (written.rows() if written else ()) if row.text is not None)
-
-    n_notes, quarantined = store.journal.totals()
-    n_read = 0
-
-    def todo() -> Iterator[tuple[int, list[Search]]]:
-        nonlocal n_read
-        for number, records in store.records():
-            searches = list(_searches(store, records, texts))
-            n_read += len(records)
-            if store.journal.searched(number) is None:
-                yield number, searches
-
-    with meter("checking the output") as show:
-        for number, counts in workers.search(todo()):
-            store.journal.add_search(number, [(*what, count) for what, count in counts.items()])
-            show(n_read, n_read / max(1, n_notes), quarantined)
-    if next(texts, None) is not None:
-        raise _differs(store)
-
-
-def _searches(store: Store, records: list[dict[str, Any]], texts: Iterator[str]) -> Iterator[Search]:
-    """What is to be searched; the texts are what was read from the output, which must be what the workers made."""
-    fine = (record for record in records if "problem" not in record)
-    for patient, of_patient in groupby(fine, key=itemgetter("patient")):
-        entries = store.journal.entries(store.register.patient(patient))
-        for record in of_patient:
-            text = next(texts, None)
-            if text is None or text_digest(text, None) != record["output"]:
-                raise _differs(store)
-            yield Search(text, [(start, end) for start, end in record["replaced"]], entries)
-
-
-def _differs(store: Store) -> CorpusError:
-    return CorpusError(
-        f"the output in {store.folder} does not read as it was written, so it is not published; check the disk and "
-        f"start again"
     )
 
 

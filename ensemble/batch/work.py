@@ -21,7 +21,7 @@ from typing import Any
 from ensemble.batch.deadline import NoteTimeoutError, deadline
 from ensemble.batch.detector import LONGEST_PIECE, Detector, Found, bundle_digest, load_detector
 from ensemble.batch.ranges import covering, touching
-from ensemble.batch.register import Entry, Register, by_length
+from ensemble.batch.register import Entry, Register
 from ensemble.batch.rows import text_digest
 from ensemble.batch.version import code_digest
 from ensemble.batch.words import KnownWords, capitalised, resembling, struck_places
@@ -32,7 +32,7 @@ from features.errors import BundleError, PhistackError, SettingsError
 _NOTES_OF_A_LIMIT = 16
 _COMMON_KINDS = ("DATE", "AGE", "SEX")
 
-__all__ = ["STRUCK", "Job", "Note", "NoteResult", "Search", "process_chunk", "search_chunk", "start_worker"]
+__all__ = ["STRUCK", "Job", "Note", "NoteResult", "process_chunk", "start_worker"]
 
 STRUCK = "STRUCK"
 """The label of words on the strike list; a policy treats it as it treats any label that it does not name."""
@@ -104,15 +104,6 @@ class NoteResult:
     problem: str = ""
     record: dict[str, Any] = field(default_factory=dict)
     entries: set[Entry] = field(default_factory=set, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Search:
-    """An output text, where it was replaced, and the identifiers of its patient."""
-
-    text: str = field(repr=False)
-    replaced: list[tuple[int, int]]
-    entries: list[Entry] = field(repr=False)
 
 
 _LOADED: dict[tuple[Any, ...], tuple[Detector, Deidentifier]] = {}
@@ -268,16 +259,3 @@ def _place(error: Exception) -> str:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     return f"in {Path(trace.tb_frame.f_code.co_filename).name} line {trace.tb_lineno}" if trace else ""
-
-
-def search_chunk(job: Job, searches: Sequence[Search]) -> Counter[tuple[str, str]]:
-    """How often identifiers of the patients are still in their output, by label and place."""
-    register = Register(job.secret)
-    found: Counter[tuple[str, str]] = Counter()
-    # Notes of one patient share the list of its entries, here as where they were put together.
-    for _, of_patient in groupby(searches, key=lambda search: id(search.entries)):
-        alike = list(of_patient)
-        entries = by_length(alike[0].entries)
-        for search in alike:
-            found += register.search(search.text, search.replaced, entries)
-    return found

@@ -20,7 +20,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
-from ensemble.batch.work import Job, Note, NoteResult, Search, process_chunk, search_chunk
+from ensemble.batch.search import Search, search_chunk
+from ensemble.batch.work import Job, Note, NoteResult, process_chunk
 from features.errors import MissingResourceError
 
 __all__ = ["Workers"]

@@ -1,0 +1,75 @@
+"""The output read again from the disk, compared with what the workers made, and searched for identifiers.
+
+    check_output(settings, form, store, workers)
+
+Each text must have the checksum that its worker took of it. What is found of a patient's identifiers goes to the
+journal, as counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from ensemble.batch.forms import open_form
+from ensemble.batch.meter import meter
+from ensemble.batch.rows import NO_LIMIT, Form, text_digest
+from ensemble.batch.search import Search
+from ensemble.batch.settings import RunSettings
+from ensemble.batch.store import Store
+from ensemble.batch.workers import Workers
+from features.errors import CorpusError
+
+__all__ = ["check_output"]
+
+
+def check_output(settings: RunSettings, form: Form, store: Store, workers: Workers) -> None:
+    """Put the output together, read it again, and search each patient's output for the patient's identifiers.
+
+    :raises CorpusError: if what is read is not what the workers made.
+    """
+    path = store.assemble(settings.target.name)
+    # What went in under the limit may come out a little longer.
+    unlimited = replace(settings.form_settings, max_bytes=NO_LIMIT)
+    written = open_form(path, path, unlimited, form.name) if path.exists() else None
+    texts = (row.text for row in (written.rows() if written else ()) if row.text is not None)
+
+    n_notes, quarantined = store.journal.totals()
+    n_read = 0
+
+    def todo() -> Iterator[tuple[int, list[Search]]]:
+        nonlocal n_read
+        for number, records in store.records():
+            searches = list(_searches(store, records, texts))
+            n_read += len(records)
+            if store.journal.searched(number) is None:
+                yield number, searches
+
+    with meter("checking the output") as show:
+        for number, counts in workers.search(todo()):
+            store.journal.add_search(number, [(*what, count) for what, count in counts.items()])
+            show(n_read, n_read / max(1, n_notes), quarantined)
+    if next(texts, None) is not None:
+        raise _differs(store)
+
+
+def _searches(store: Store, records: list[dict[str, Any]], texts: Iterator[str]) -> Iterator[Search]:
+    """What is to be searched; the texts are what was read from the output, which must be what the workers made."""
+    fine = (record for record in records if "problem" not in record)
+    for patient, of_patient in groupby(fine, key=itemgetter("patient")):
+        entries = store.journal.entries(store.register.patient(patient))
+        for record in of_patient:
+            text = next(texts, None)
+            if text is None or text_digest(text, None) != record["output"]:
+                raise _differs(store)
+            yield Search(text, [(start, end) for start, end in record["replaced"]], entries)
+
+
+def _differs(store: Store) -> CorpusError:
+    return CorpusError(
+        f"the output in {store.folder} does not read as it was written, so it is not published; check the disk and "
+        f"start again"
+    )
