@@ -1,7 +1,7 @@
 """Small and odd corpora can be trained on, and the stack is not worse than its best submodel by more than chance.
 
 The corpora are invented (`tests.invented_corpora`). All settings are the defaults, but that most trainings have two
-folds and that the network, where it takes part, learns for a few steps only; both are for speed.
+folds and that the network, where it takes part, is one only and learns for a few steps; both are for speed.
 """
 
 import logging
@@ -19,7 +19,7 @@ from features.formats import read_corpus, write_corpus
 from features.table import FeatureSettings
 from tests import invented_corpora as invented
 
-QUICK_NETWORK = {"epochs": 2, "least_steps": 40}
+QUICK_NETWORK = {"networks": 1, "epochs": 2, "least_steps": 40}
 WITHOUT_PHI = "Der Blutdruck war gut eingestellt. Die Medikation blieb unverändert.\n"
 
 
