@@ -130,14 +130,14 @@ class Crosses:
         There are so many such ids that a template at a token never reads what is before the first or another note's.
         """
         width = max((abs(offset) for template in self.templates for _, offset in template), default=0)
-        positions = [self.space.position(name) for name in self._base]
-        beyond = np.zeros((width, len(self.space.columns)), dtype=np.int32)
-        beyond[:, positions] = [base - 1 for base in self._base.values()]
-        rows = np.concatenate([beyond, *(part for table in tables for part in (table.ids, beyond))])
-        columns = rows.T[positions].astype(np.int64)
+        columns = {}
+        for name, base in self._base.items():
+            beyond = np.full(width, base - 1, dtype=np.int64)
+            parts = (part for table in tables for part in (table.column(name), beyond))
+            columns[name] = np.concatenate([beyond, *parts])
         lengths = [len(table) for table in tables]
         places = np.arange(sum(lengths)) + np.repeat(np.arange(1, len(tables) + 1) * width, lengths)
-        return dict(zip(self._base, columns, strict=True)), places
+        return columns, places
 
     def bases(self, number: int) -> list[int]:
         """Above all ids that each column of a template can have."""
