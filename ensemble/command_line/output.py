@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from features.errors import SettingsError
+from ensemble.paths import refuse_existing
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,6 +48,5 @@ def n_spans(documents: Iterable[Document]) -> int:
 
 def write_new(path: Path, text: str) -> None:
     """Write a file; :raises SettingsError: if there is anything at the path."""
-    if path.exists():
-        raise SettingsError(f"{path} is already there; remove it or give another name")
+    refuse_existing(path)
     path.write_text(text, encoding="utf-8")
