@@ -207,7 +207,7 @@ class BlstmSubmodel:
     def chain(self) -> Chain:
         """The averaged transitions between tags, those that the scheme forbids left out."""
         transitions, start, end = (
-            np.mean([weights[name] for weights in self.weights_], axis=0, dtype=np.float64)
+            np.stack([weights[name] for weights in self.weights_]).astype(np.float64).mean(axis=0)
             for name in ("transitions", "start", "end")
         )
         return Chain(self.tags_, transitions, start, end).constrained(self.scheme)
