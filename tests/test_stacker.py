@@ -102,6 +102,15 @@ def test_the_stacker_learns_whom_to_believe_and_chooses_without_overlap():
     assert [vote.source for vote in decisions[-1].votes] == ["crf", "regex"]
 
 
+def test_of_thresholds_that_are_as_good_the_lowest_is_taken():
+    """In doubt for recall: a missed identifier does more harm than a false one."""
+    tables, pools = _training()
+    stacker = Stacker(StackerSettings(folds=2)).fit(tables, pools, sources=("crf", "regex"))
+    assert stacker.threshold_ == 0.3
+    accepted = [{span for span in note} for note in stacker.out_of_fold_]
+    assert accepted == [set(table.document.spans) for table in tables]
+
+
 def test_many_notes_are_decided_as_each_alone():
     tables, pools = _training()
     stacker = Stacker().fit(tables, pools, sources=("crf", "regex"))
