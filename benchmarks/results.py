@@ -25,6 +25,11 @@ __all__ = ["BENCHMARKS", "read_results", "read_variants", "readme_section", "res
 
 BENCHMARKS = ("meddocan", "synthetic-notes", "presidio-synth-v2")
 """The results files, in the order of their tables; the first has a table of its own in README.md."""
+ABLATIONS = {
+    "ablation-meddocan": "Ablation on MEDDOCAN dev",
+    "ablation-synthetic-notes": "Ablation on the synthetic notes, with feature groups",
+}
+"""The `results.json` of `phistack ablate`, under other names, and the titles of their tables."""
 VARIANTS = ROOT / "benchmarks" / "variants.toml"
 _LIST_IN_README, _LIST_IN_PAGE = "[list](docs/results.md#variants-tried)", "[list](#variants-tried)"
 BEGIN, END = "<!-- results: written by make results -->", "<!-- /results -->"
@@ -50,7 +55,7 @@ def main() -> None:
     readme, page = ROOT / "README.md", ROOT / "docs" / "results.md"
     written = {
         readme: updated(readme.read_text(encoding="utf-8"), readme_section(results, variants)),
-        page: results_page(results, variants),
+        page: results_page(results, read_ablations(arguments.results), variants),
     }
     stale = [path for path, text in written.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     if arguments.check:
@@ -73,6 +78,17 @@ def read_results(folder: Path) -> list[Results]:
         if results[-1].get("schema") != SCHEMA:
             sys.exit(f"results: {path} is not of the schema {SCHEMA}; measure again")
     return results
+
+
+def read_ablations(folder: Path) -> dict[str, Results]:
+    """What `phistack ablate` measured, by the title of its table; ends the program where a file is missing."""
+    found = {}
+    for name, title in ABLATIONS.items():
+        path = folder / f"{name}.json"
+        if not path.exists():
+            sys.exit(f"results: there is no {path}; copy the results.json that `phistack ablate` writes there")
+        found[title] = json.loads(path.read_text(encoding="utf-8"))
+    return found
 
 
 def read_variants(path: Path) -> list[Variant]:
@@ -100,14 +116,16 @@ def readme_section(results: Sequence[Results], variants: Sequence[Variant]) -> s
     return "\n".join([*lines, ""])
 
 
-def results_page(results: Sequence[Results], variants: Sequence[Variant]) -> str:
-    """docs/results.md: for each corpus the systems, the types of PHI and the time of training; then the variants."""
+def results_page(results: Sequence[Results], ablations: Mapping[str, Results], variants: Sequence[Variant]) -> str:
+    """docs/results.md: for each corpus the systems, the types of PHI and the time of training; ablations; variants."""
     lines = [_PAGE_HEAD]
     for result in results:
         measured = _prose(_measured(result, variants, _LIST_IN_PAGE), _speed(result))
         lines += [f"## {result['title']}", "", measured, "", *_systems(result), ""]
         lines += ["### The stack by type of PHI", "", *_types(result), ""]
         lines += ["### Time of training", "", *markdown_parts(result["training"]), ""]
+    for title, ablation in ablations.items():
+        lines += [f"## {title}", "", _ablated(ablation), "", *_ablation(ablation), ""]
     lines += ["## Variants tried", "", *_variants(variants)]
     return "\n".join([*lines, ""])
 
@@ -137,6 +155,29 @@ def _types(result: Results) -> Iterator[str]:
     for name, row in sorted(result["types"].items(), key=lambda item: (-item[1]["gold"], item[0])):
         recall = f"{_percent(row['recall'])} ({_interval(row['recall interval'])})" if row["gold"] else ""
         yield _row(name, str(row["gold"]), _percent(row["precision"]), recall, _percent(row["f1"]))
+
+
+def _ablated(ablation: Results) -> str:
+    """When, how and with how many comparisons an ablation was measured."""
+    return _prose(
+        f"Measured {ablation['date']} with the settings {ablation['settings hash']}. {ablation['protocol']}",
+        f"p is of a paired approximate randomisation by document with {ablation['shuffles']} shuffles, after Holm's",
+        f"correction over the {len(ablation['rows']) - 1} differences to the stack.",
+    )
+
+
+def _ablation(ablation: Results) -> Iterator[str]:
+    """One row a system: precision, recall, F1 with its interval, the difference to the stack, and its p."""
+    yield from _head("system", "precision", "recall", "F1 (95 % interval)", "difference", "p")
+    for row in ablation["rows"]:
+        f1, difference = row["f1"], row.get("difference")
+        yield _row(
+            row["name"],
+            *(_percent(row[name]["value"]) for name in ("precision", "recall")),
+            f"{_percent(f1['value'])} ({_interval((f1['low'], f1['high']))})",
+            f"{100 * difference['f1']['value']:+.2f}" if difference else "",
+            f"{difference['p after Holm']:.4f}" if difference else "",
+        )
 
 
 def _measured(result: Results, variants: Sequence[Variant], list_of_them: str) -> str:

@@ -31,6 +31,7 @@ from ensemble.stacker import StackerSettings
 from features.errors import SettingsError
 from features.labels import LabelSet
 from features.table import FeatureSettings
+from submodels.base import new_submodel
 
 __all__ = ["SUBMODELS", "EngineSettings"]
 
@@ -115,8 +116,10 @@ class EngineSettings:
 
     @property
     def digest(self) -> str:
-        """A short hash of all settings, for result tables."""
-        return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()[:12]
+        """A short hash of all settings, those left at their defaults too, for result tables."""
+        submodels = {name: dict(new_submodel(name, given).settings()) for name, given in self.submodels.items()}
+        complete = json.dumps(self.to_dict() | {"submodels": submodels}, sort_keys=True)
+        return hashlib.sha256(complete.encode()).hexdigest()[:12]
 
 
 def _refuse_unknown(table: Mapping[str, Any], kind: type, where: str) -> None:

@@ -11,6 +11,7 @@ from benchmarks.measuring import RESULTS, SCHEMA, Benchmark, measure, write_resu
 from benchmarks.results import (
     BENCHMARKS,
     VARIANTS,
+    read_ablations,
     read_results,
     read_variants,
     readme_section,
@@ -61,7 +62,7 @@ def test_the_readme_and_the_page_are_as_the_command_writes_them() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert updated(readme, readme_section(results, variants)) == readme, "run `make results`"
     page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
-    assert results_page(results, variants) == page, "run `make results`"
+    assert results_page(results, read_ablations(RESULTS), variants) == page, "run `make results`"
 
 
 def test_every_variant_tells_what_it_was() -> None:
@@ -87,7 +88,7 @@ def test_results_tell_their_date_settings_protocol_and_variants() -> None:
 
 
 def test_a_page_has_the_types_from_the_most_frequent_on() -> None:
-    page = results_page([result("a")], [])
+    page = results_page([result("a")], {}, [])
     assert page.index("| NAME | 7 | 50.00 | 50.00 (20.00-80.00) | 50.00 |") < page.index("| DATE | 3 | 100.00 |")
     assert "| ODD | 0 | 0.00 |  | 0.00 |" in page
 

@@ -24,6 +24,8 @@ def test_all_submodels_are_trained_in_their_order_by_default():
 
 def test_the_digest_changes_with_any_setting():
     assert EngineSettings().digest == EngineSettings().digest != EngineSettings(seed=1).digest
+    networks = {n: EngineSettings(submodels={"blstm": {"networks": n}}).digest for n in (1, 2)}
+    assert EngineSettings(submodels={"blstm": {}}).digest == networks[2] != networks[1]
 
 
 @pytest.mark.parametrize(
