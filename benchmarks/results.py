@@ -27,7 +27,7 @@ BENCHMARKS = ("meddocan", "synthetic-notes", "presidio-synth-v2")
 """The results files, in the order of their tables; the first has a table of its own in README.md."""
 ABLATIONS = {
     "ablation-meddocan": "Ablation on MEDDOCAN dev",
-    "ablation-synthetic-notes": "Ablation on the synthetic notes, with feature groups",
+    "ablation-presidio-synth-v2": "Ablation on presidio-synth-v2 by template, with feature groups, without the network",
 }
 """The `results.json` of `phistack ablate`, under other names, and the titles of their tables."""
 VARIANTS = ROOT / "benchmarks" / "variants.toml"
