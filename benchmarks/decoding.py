@@ -6,11 +6,11 @@
 
 python-crfsuite gets the attributes of each token as strings, built token by token, and tags line by line with
 `Tagger.tag`; as a second peer it gets strings of what our arrays say, which is less work than it can do without us.
-Ours is measured alone and with what it
-gives beyond tags: the spans that are probable enough. Keras predicts document by document, with `predict` and
-with the quicker `predict_on_batch`. Times are CPU seconds of this process, medians of repetitions in which all take
-turns; run it with OMP_NUM_THREADS=1. If any line gets other tags, or a marginal differs by more than 1e-6, the command
-fails. Asked for is at least 10 times the rate of python-crfsuite, and 5 times that of `predict`.
+Ours is measured alone and with what it gives beyond tags: the spans that are probable enough. Keras predicts document
+by document: a model with Keras' own LSTM layers, and one with the kernel for whole sequences that our training uses,
+with `predict` and with the quicker `predict_on_batch`. Times are CPU seconds of this process, medians of repetitions in
+which all take turns; run it with OMP_NUM_THREADS=1. If any line gets other tags, or a marginal differs by more than
+1e-6, the command fails. Asked for is at least 10 times the rate of python-crfsuite, and 5 times that of `predict`.
 """
 
 from __future__ import annotations
@@ -208,26 +208,32 @@ def same_as_crfsuite(crf: CrfSubmodel, tagger: Any, tables: Sequence[FeatureTabl
 
 def compare_blstm(blstm: BlstmSubmodel, tables: Sequence[FeatureTable], features: float, repetitions: int) -> None:
     """Our inference beside Keras with the same weights."""
-    chain, model = blstm.chain(), keras_model(blstm)
+    chain, model, ordinary = blstm.chain(), keras_model(blstm), keras_model(blstm, with_layers=True)
     from tensorflow.data import Dataset
 
     def tag(predict: Predict) -> list[Tags]:
         return [tags_of(chain, keras_emissions(blstm, predict, table), line_bounds(table)) for table in tables]
 
-    def predict(batch: Mapping[str, Any]) -> Floats:
-        return np.asarray(model.predict(Dataset.from_tensors(dict(batch)), verbose=0))
+    def predicted_by(model: Any) -> Predict:
+        return lambda batch: np.asarray(model.predict(Dataset.from_tensors(dict(batch)), verbose=0))
 
     ways: dict[str, Callable[[], Any]] = {
         "ours": lambda: blstm.propose(tables),
-        "Keras, predict": lambda: tag(predict),
-        "Keras, predict_on_batch": lambda: tag(model.predict_on_batch),
+        "Keras layers, predict": lambda: tag(predicted_by(ordinary)),
+        "our network, predict": lambda: tag(predicted_by(model)),
+        "our network, predict_on_batch": lambda: tag(model.predict_on_batch),
     }
     print_rates("BLSTM-CNN-CRF", taking_turns(ways, repetitions), len(tables), features, _BLSTM_RATIO)
-    same_as_keras(blstm, chain, model.predict_on_batch, tables)
+    for one in (model, ordinary):
+        same_as_keras(blstm, chain, one.predict_on_batch, tables)
 
 
-def keras_model(blstm: BlstmSubmodel) -> Any:
-    """A Keras model with the same weights."""
+def keras_model(blstm: BlstmSubmodel, *, with_layers: bool = False) -> Any:
+    """A Keras model with the same weights.
+
+    :param with_layers: whether Keras' own LSTM layers are in it, as in a model that is written down in the usual way,
+        or the kernel for whole sequences that our training uses.
+    """
     from submodels.blstm_training import network_class
 
     network_class(1)  # before Keras, so that TensorFlow keeps to its threads
@@ -237,12 +243,37 @@ def keras_model(blstm: BlstmSubmodel) -> Any:
     for network, weights in zip(networks, blstm.weights_, strict=True):
         for name, value in weights.items():
             network.weights[name].assign(value)
+        if with_layers:
+            network._blstm = keras_layers(weights)
 
     class Model(keras.Model):  # type: ignore[misc]
         def call(self, batch: Mapping[str, Any]) -> Any:
             return sum(network.emissions(batch) for network in networks) / len(networks)
 
     return Model()
+
+
+def keras_layers(weights: Mapping[str, Floats]) -> Callable[[Any, Any], Any]:
+    """Both directions of the LSTM by `keras.layers.LSTM`, whose gates are in the order input, forget, new, output."""
+    import keras
+    from keras import ops
+
+    units = weights["forward"].shape[1] // 4
+    n_inputs = len(weights["forward"]) - units
+    order = np.concatenate([np.arange(gate * units, (gate + 1) * units) for gate in (0, 2, 1, 3)])
+    layers = {}
+    for name in ("forward", "backward"):
+        layers[name] = keras.layers.LSTM(units, return_sequences=True, go_backwards=name == "backward")
+        layers[name].build((None, None, n_inputs))
+        kernel = weights[name][:, order]
+        layers[name].set_weights([kernel[:n_inputs], kernel[n_inputs:], weights[f"{name}_bias"][order]])
+
+    def both(inputs: Any, lengths: Any) -> Any:
+        mask = ops.arange(ops.shape(inputs)[1])[None, :] < lengths[:, None]
+        back = ops.flip(layers["backward"](inputs, mask=mask), axis=1)
+        return ops.concatenate([layers["forward"](inputs, mask=mask), back], axis=2)
+
+    return both
 
 
 def keras_emissions(blstm: BlstmSubmodel, predict: Predict, table: FeatureTable) -> Floats:
