@@ -233,7 +233,7 @@ def _accepted(pool: Sequence[PooledCandidate], chances: Floats, threshold: float
 def _best_threshold(
     pools: Sequence[Sequence[PooledCandidate]], chances: Sequence[Floats], gold: Sequence[set[Span]]
 ) -> tuple[float, float]:
-    """The lowest threshold whose strict F1 is about the best, and that F1.
+    """The lowest threshold whose strict F1 is about the best, and the best F1.
 
     Over a wide range of thresholds F1 hardly changes, while precision is traded for recall; a missed identifier does
     more harm than a false one.
@@ -247,5 +247,5 @@ def _best_threshold(
             n_chosen += len(accepted)
             n_right += len(spans.intersection(accepted))
         scores.append(2 * n_right / (n_chosen + n_gold) if n_chosen + n_gold else 0.0)
-    about_best = [i for i, score in enumerate(scores) if score >= max(scores) - _ABOUT]
-    return _THRESHOLDS[about_best[0]], scores[about_best[0]]
+    best = max(scores)
+    return next(t for t, score in zip(_THRESHOLDS, scores, strict=True) if score >= best - _ABOUT), best
