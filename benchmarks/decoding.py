@@ -33,6 +33,7 @@ from ensemble.bundle import load_bundle
 from ensemble.demo import split_patients
 from ensemble.synthesis import synthesize
 from features.documents import Document
+from features.errors import PhistackError
 from features.formats import read_corpus
 from features.table import FeatureSettings, FeatureSpace, FeatureTable
 from submodels.blstm import BlstmSubmodel
@@ -330,4 +331,7 @@ def print_rates(title: str, seconds: Mapping[str, float], n_notes: int, features
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except PhistackError as error:
+        sys.exit(f"decoding: {error}")

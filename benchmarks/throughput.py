@@ -227,4 +227,7 @@ def _row(name: str, runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except PhistackError as error:
+        sys.exit(f"throughput: {error}")
