@@ -71,7 +71,7 @@ def test_every_variant_tells_what_it_was() -> None:
         assert set(variant) <= {"corpus", "part", "what", "selection", "f1", "without", "count", "kept"}
         assert all(isinstance(variant[key], str) for key in ("part", "what", "selection"))
         assert isinstance(variant["kept"], bool)
-        assert all(50 < figure < 100 for key in ("f1", "without") for figure in variant.get(key, ()))
+        assert all(0 < figure < 100 for key in ("f1", "without") for figure in variant.get(key, ()))
 
 
 def test_results_tell_their_date_settings_protocol_and_variants() -> None:
@@ -148,6 +148,6 @@ def test_a_benchmark_writes_all_that_the_tables_need(tmp_path, capsys) -> None:
     assert read["schema"] == SCHEMA
     assert list(read["systems"]) == ["regex", "stack"]
     assert {part["part"] for part in read["training"]["parts"]} == {"features", "load", "regex", "stacker"}
-    page = results_page([read], [])
+    page = results_page([read], {}, [])
     assert "| A | precision | recall | F1 (95 % interval) | i2b2 relaxed |" in page
     assert not any(document.text[:30] in path.read_text(encoding="utf-8") for document in unseen.documents)
