@@ -25,8 +25,11 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
+
+from ensemble.one_thread import ONE_THREAD  # noqa: E402
+
 # As the workers do; one process with the threads of two would not be one.
-os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
+os.environ.update(ONE_THREAD)
 
 from ensemble.batch import RunSettings, deidentify  # noqa: E402
 from ensemble.batch.detector import Detector, load_detector  # noqa: E402

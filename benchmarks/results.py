@@ -18,6 +18,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
+from benchmarks import markdown
 from benchmarks.measuring import RESULTS, ROOT, SCHEMA
 from benchmarks.training import markdown_parts
 
@@ -99,11 +100,7 @@ def read_variants(path: Path) -> list[Variant]:
 
 def updated(readme: str, section: str) -> str:
     """The README with another text between its markers; ends the program where it lacks them."""
-    before, begin, rest = readme.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        sys.exit(f"results: README.md lacks the markers {BEGIN} and {END}")
-    return f"{before}{BEGIN}\n{section}{END}{after}"
+    return markdown.replaced(readme, BEGIN, END, section, where="results: README.md")
 
 
 def readme_section(results: Sequence[Results], variants: Sequence[Variant]) -> str:
@@ -133,28 +130,28 @@ def results_page(results: Sequence[Results], ablations: Mapping[str, Results], v
 def _systems(result: Results) -> Iterator[str]:
     """One row a system: precision, recall, F1 with its interval, and F1 by the further criteria."""
     criteria = [name.removeprefix("meddocan ") for name in next(iter(result["systems"].values()))["f1 by criterion"]]
-    yield from _head(result["title"], "precision", "recall", "F1 (95 % interval)", *criteria)
+    yield from markdown.head(result["title"], "precision", "recall", "F1 (95 % interval)", *criteria)
     for name, row in result["systems"].items():
         figures = (_percent(row["precision"]), _percent(row["recall"]), _with_interval(row))
-        yield _row(name, *figures, *map(_percent, row["f1 by criterion"].values()))
+        yield markdown.row(name, *figures, *map(_percent, row["f1 by criterion"].values()))
 
 
 def _overview(results: Sequence[Results]) -> Iterator[str]:
     """One row a corpus: strict F1 of each system."""
     systems = list(dict.fromkeys(name for result in results for name in result["systems"]))
-    yield from _head("strict F1", *systems, "95 % interval of the stack")
+    yield from markdown.head("strict F1", *systems, "95 % interval of the stack")
     for result in results:
         rows = result["systems"]
         figures = [_percent(rows[name]["f1"]) if name in rows else "" for name in systems]
-        yield _row(result["title"], *figures, _interval(rows["stack"]["interval"]))
+        yield markdown.row(result["title"], *figures, _interval(rows["stack"]["interval"]))
 
 
 def _types(result: Results) -> Iterator[str]:
     """One row a type of PHI, the most frequent first."""
-    yield from _head("type", "in gold", "precision", "recall (95 % interval)", "F1")
+    yield from markdown.head("type", "in gold", "precision", "recall (95 % interval)", "F1")
     for name, row in sorted(result["types"].items(), key=lambda item: (-item[1]["gold"], item[0])):
         recall = f"{_percent(row['recall'])} ({_interval(row['recall interval'])})" if row["gold"] else ""
-        yield _row(name, str(row["gold"]), _percent(row["precision"]), recall, _percent(row["f1"]))
+        yield markdown.row(name, str(row["gold"]), _percent(row["precision"]), recall, _percent(row["f1"]))
 
 
 def _ablated(ablation: Results) -> str:
@@ -168,10 +165,10 @@ def _ablated(ablation: Results) -> str:
 
 def _ablation(ablation: Results) -> Iterator[str]:
     """One row a system: precision, recall, F1 with its interval, the difference to the stack, and its p."""
-    yield from _head("system", "precision", "recall", "F1 (95 % interval)", "difference", "p")
+    yield from markdown.head("system", "precision", "recall", "F1 (95 % interval)", "difference", "p")
     for row in ablation["rows"]:
         f1, difference = row["f1"], row.get("difference")
-        yield _row(
+        yield markdown.row(
             row["name"],
             *(_percent(row[name]["value"]) for name in ("precision", "recall")),
             f"{_percent(f1['value'])} ({_interval((f1['low'], f1['high']))})",
@@ -207,19 +204,11 @@ def _prose(*sentences: str) -> str:
 
 def _variants(variants: Sequence[Variant]) -> Iterator[str]:
     """One row a variant, with its figure and that of what it was compared with."""
-    yield from _head("corpus", "part", "variant", "selected on", "F1", "F1 without it", "number", "kept")
+    yield from markdown.head("corpus", "part", "variant", "selected on", "F1", "F1 without it", "number", "kept")
     for variant in variants:
         figures = ("-".join(f"{value:.2f}" for value in variant.get(key, ())) for key in ("f1", "without"))
         names = (variant[key] for key in ("corpus", "part", "what", "selection"))
-        yield _row(*names, *figures, str(variant.get("count", 1)), "yes" if variant["kept"] else "no")
-
-
-def _head(first: str, *others: str) -> list[str]:
-    return [_row(first, *others), "|---" * (1 + len(others)) + "|"]
-
-
-def _row(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |"
+        yield markdown.row(*names, *figures, str(variant.get("count", 1)), "yes" if variant["kept"] else "no")
 
 
 def _with_interval(row: Mapping[str, Any]) -> str:

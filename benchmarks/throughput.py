@@ -29,10 +29,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import markdown
 from benchmarks.peers import PEERS, Peer, install
 from ensemble.bundle import read_manifest
 from ensemble.frontier.measuring import processor
-from ensemble.frontier.speed import ONE_THREAD, measure_speed
+from ensemble.frontier.speed import measure_speed
+from ensemble.one_thread import ONE_THREAD
 from ensemble.progress import progress
 from features.documents import Document
 from features.errors import PhistackError
@@ -118,8 +120,7 @@ def table_of(results: Mapping[str, Any]) -> Table:
 
 def markdown_of(results: Mapping[str, Any]) -> str:
     """The same in Markdown."""
-    lines = [f"| {' | '.join(COLUMNS)} |", "|---" + "|---:" * (len(COLUMNS) - 1) + "|"]
-    lines += [f"| {' | '.join(cells)} |" for cells in _cells(results)]
+    lines = [*markdown.head(*COLUMNS, right=True), *(markdown.row(*cells) for cells in _cells(results))]
     lines += ["", f"{_title(results)}; median of {results['repetitions']}."]
     lines += [f"Not measured: {name}, as {reason}." for name, reason in results["not measured"].items()]
     return "\n".join(lines) + "\n"
@@ -127,11 +128,7 @@ def markdown_of(results: Mapping[str, Any]) -> str:
 
 def updated(page: str, table: str) -> str:
     """The page with another table between its markers; ends the program where it lacks them."""
-    before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        sys.exit(f"throughput: docs/speed.md lacks the markers {BEGIN} and {END}")
-    return f"{before}{BEGIN}\n{table}{END}{after}"
+    return markdown.replaced(page, BEGIN, END, table, where="throughput: docs/speed.md")
 
 
 def _title(results: Mapping[str, Any]) -> str:

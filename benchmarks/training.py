@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks import markdown
 from benchmarks.measuring import LIMIT_MINUTES, RESULTS, training_parts
 
 __all__ = ["PartCost", "costs_of", "markdown_parts", "print_parts"]
@@ -129,10 +130,9 @@ def print_parts(training: Mapping[str, Any]) -> None:
 
 def markdown_parts(training: Mapping[str, Any]) -> Iterator[str]:
     """The same as lines of Markdown, without bars."""
-    yield "| seconds | folds | final fit | CPU | CPU share |"
-    yield "|---" * 5 + "|"
+    yield from markdown.head("seconds", "folds", "final fit", "CPU", "CPU share")
     for cost in costs_of(training["parts"]):
-        yield f"| {' | '.join(_cells(cost))} |"
+        yield markdown.row(*_cells(cost))
     yield ""
     yield " ".join(_sentences(training))
 

@@ -200,9 +200,7 @@ class BlstmSubmodel:
         """The score of each tag at each token of each note, of shape `(n_tokens, n_tags)`."""
         spellings: dict[str, int] = {}
         notes = [self.encoder_.encode(table, spellings) for table in tables]
-        characters = self.encoder_.spell(spellings)
-        of_networks = [emissions_of(weights, notes, characters, self.window) for weights in self.weights_]
-        return [np.mean(of_note, axis=0, dtype=np.float32) for of_note in zip(*of_networks, strict=True)]
+        return emissions_of(self.weights_, notes, self.encoder_.spell(spellings), self.window)
 
     def chain(self) -> Chain:
         """The averaged transitions between tags, those that the scheme forbids left out."""

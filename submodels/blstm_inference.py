@@ -1,6 +1,6 @@
 """The network of the BLSTM-CNN-CRF submodel in NumPy, so that finding PHI needs no TensorFlow.
 
-    emissions_of(weights, notes, characters, window=64)     one array of shape (n_tokens, n_tags) for each note
+    emissions_of(networks, notes, characters, window=64)    one array of shape (n_tokens, n_tags) for each note
     reading = Reading.of(notes, window=64)                  what several networks over the same notes can share
     token_emissions(weights, reading, characters)           (n_tokens, n_tags), all notes end to end
 
@@ -130,10 +130,12 @@ def _block(columns: Sequence[int], values: Sequence[NDArray[np.int32]]) -> Block
     return Block(tuple(columns), tokens, places)
 
 
-def emissions_of(weights: Weights, notes: Sequence[Note], characters: NDArray[np.int32], window: int) -> list[Floats]:
-    """How well each tag fits each token.
+def emissions_of(
+    networks: Sequence[Weights], notes: Sequence[Note], characters: NDArray[np.int32], window: int
+) -> list[Floats]:
+    """How well each tag fits each token, as the mean over some networks that read the same.
 
-    :param weights: by the names of `network.first_weights`.
+    :param networks: the weights of each, by the names of `network.first_weights`.
     :param notes: as the encoder gives them.
     :param characters: the spelling of all words of the notes, as `Encoder.spell` gives it.
     :param window: as in training; see `rows_of`.
@@ -143,9 +145,11 @@ def emissions_of(weights: Weights, notes: Sequence[Note], characters: NDArray[np
     for some in _parts(notes):
         edges = np.cumsum([0, *(len(note.words) for note in some)]).tolist()
         if edges[-1]:
-            emissions = token_emissions(weights, Reading.of(some, window), characters)
+            reading = Reading.of(some, window)
+            of_networks = [token_emissions(weights, reading, characters) for weights in networks]
+            emissions = np.stack(of_networks).mean(axis=0)
         else:
-            emissions = np.zeros((0, weights["dense"].shape[1]), dtype=np.float32)
+            emissions = np.zeros((0, networks[0]["dense"].shape[1]), dtype=np.float32)
         found += [emissions[first:last] for first, last in pairwise(edges)]
     return found
 

@@ -77,7 +77,7 @@ def test_emissions_are_those_of_the_keras_network(fitted, tables, unseen):
     spellings = {}
     notes = [fitted.encoder_.encode(table, spellings) for table in [*tables, *unseen]]
     characters = fitted.encoder_.spell(spellings)
-    ours = emissions_of(fitted.weights_[0], notes, characters, window=16)
+    ours = emissions_of(fitted.weights_[:1], notes, characters, window=16)
     for rows in batches_of(rows_of(notes, window=16), tokens=300):
         theirs = np.asarray(network.emissions(with_characters(batch_of(rows, notes), characters)))
         for (number, first, last), row in zip(rows, theirs, strict=True):
@@ -143,7 +143,7 @@ def test_emissions_are_those_of_the_network_without_any_sharing(data):
         words = spellings // 2  # a word follows from its spelling
         features = random.integers(0, 4, (n_tokens, 3), dtype=np.int32) + np.array([0, 4, 8], dtype=np.int32)
         notes.append(Note(words, spellings, features, bounds, bounds, words[:0], blocks))
-    ours = emissions_of(weights, notes, characters, window=10)
+    ours = emissions_of([weights], notes, characters, window=10)
     for note, emissions in zip(notes, ours, strict=True):
         assert emissions.shape == (len(note.words), 3)
         if len(note.words):

@@ -22,6 +22,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from ensemble.batch.search import Search, search_chunk
 from ensemble.batch.work import Job, Note, NoteResult, process_chunk
+from ensemble.one_thread import ONE_THREAD
 from features.errors import MissingResourceError
 
 __all__ = ["Workers"]
@@ -35,9 +36,6 @@ _SECONDS_TO_START = 120.0
 _SECONDS_TO_CONNECT = 20
 _SECONDS_BETWEEN_LOOKS = 1.0
 _ATTEMPTS = 2
-_ONE_THREAD = {
-    name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TF_NUM_INTRAOP_THREADS")
-}
 
 
 @dataclass(slots=True, eq=False)
@@ -201,7 +199,7 @@ class Workers:
         from joblib.externals.loky import ProcessPoolExecutor
 
         pool: Executor = ProcessPoolExecutor(
-            self.jobs, timeout=300, initializer=_end_with, initargs=(os.getpid(),), env=_ONE_THREAD
+            self.jobs, timeout=300, initializer=_end_with, initargs=(os.getpid(),), env=dict(ONE_THREAD)
         )
         return pool
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,6 +19,11 @@ from ensemble.command_line.options import (
     with_options,
 )
 from ensemble.command_line.output import console, say, warn
+
+if TYPE_CHECKING:
+    from ensemble.experiments.request import Request
+    from ensemble.settings import EngineSettings
+    from features.documents import Corpus
 
 __all__ = ["ablate", "curve", "transfer"]
 
@@ -39,12 +44,9 @@ def ablate(
     from ensemble.experiments.ablation import write_ablation
     from ensemble.experiments.tables import ablation_table
 
-    request = training.request(label_set=label_set)
-    notes = request.corpus(corpus)
-    other = request.corpus(test, notes.label_set) if test else None
-    warn(notes.warnings)
+    notes, other, settings = _read(training.request(label_set=label_set), corpus, test)
     ablation = write_ablation(
-        out, notes, request.settings(notes), test=other, groups=groups, criterion=criterion, shuffles=shuffles,
+        out, notes, settings, test=other, groups=groups, criterion=criterion, shuffles=shuffles,
         jobs=training.jobs, cache=training.cache,
     )  # fmt: skip
     console().print(ablation_table(ablation.results))
@@ -69,16 +71,21 @@ def curve(
     from ensemble.experiments.request import shares_of
     from ensemble.experiments.tables import curve_table
 
-    request = training.request(label_set=label_set)
-    notes = request.corpus(corpus)
-    other = request.corpus(test, notes.label_set) if test else None
-    warn(notes.warnings)
+    notes, other, settings = _read(training.request(label_set=label_set), corpus, test)
     results = write_curve(
-        out, notes, request.settings(notes), test=other, shares=shares_of(shares), samples=samples, stack=stack,
+        out, notes, settings, test=other, shares=shares_of(shares), samples=samples, stack=stack,
         criterion=criterion, jobs=training.jobs, cache=training.cache,
     )  # fmt: skip
     console().print(curve_table(results))
     say(f"figures and picture are in {out}")
+
+
+def _read(request: Request, corpus: Path, test: Path | None) -> tuple[Corpus, Corpus | None, EngineSettings]:
+    """The notes to train on, those to score on if they are others, and the settings that the first are trained with."""
+    notes = request.corpus(corpus)
+    other = request.corpus(test, notes.label_set) if test else None
+    warn(notes.warnings)
+    return notes, other, request.settings(notes)
 
 
 @with_options

@@ -29,8 +29,7 @@ from ensemble.experiments.parts import (
     patients_of,
 )
 from ensemble.experiments.pictures import curve_picture
-from ensemble.experiments.results import head, new_folder, write_json
-from ensemble.paths import refuse_existing
+from ensemble.experiments.results import head, write_results
 from ensemble.settings import EngineSettings
 from ensemble.training import propose
 from features.documents import Corpus
@@ -131,12 +130,7 @@ def write_curve(out: Path, corpus: Corpus, settings: EngineSettings, **options: 
     :param options: as for `learning_curve`.
     :raises SettingsError: if the folder is already there; that is seen before training begins.
     """
-    refuse_existing(out)
-    results = learning_curve(corpus, settings, **options)
-    with new_folder(out) as folder:
-        write_json(folder / "results.json", results)
-        curve_picture(results, folder)
-    return results
+    return write_results(out, lambda: learning_curve(corpus, settings, **options), curve_picture)
 
 
 def _run(

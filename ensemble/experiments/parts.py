@@ -91,11 +91,9 @@ def stack_answers(
     stacker = Stacker(settings).fit(proposed.tables, pools, sources=tuple(names), seed=seed)
     if not proposed.unseen:
         return stacker.out_of_fold_
-    notes = zip(*(proposed.on_unseen[name] for name in names), strict=True)
-    return [
-        [decision.span for decision in stacker.decide(table, pooled(candidates)) if decision.accepted]
-        for table, candidates in zip(proposed.unseen, notes, strict=True)
-    ]
+    unseen = [pooled(notes) for notes in zip(*(proposed.on_unseen[name] for name in names), strict=True)]
+    decisions = stacker.decide_all(proposed.unseen, unseen)
+    return [[decision.span for decision in note if decision.accepted] for note in decisions]
 
 
 def all_answers(proposed: Proposed, settings: EngineSettings) -> dict[str, Answers]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 from ensemble.paths import refuse_existing
 from ensemble.settings import EngineSettings
 
-__all__ = ["head", "new_folder", "write_json"]
+__all__ = ["head", "new_folder", "write_json", "write_results"]
 
 
 @contextmanager
@@ -46,6 +46,23 @@ def head(schema: str, settings: EngineSettings, *, criterion: str, protocol: str
         "criterion": criterion,
         "protocol": protocol,
     }
+
+
+def write_results(
+    out: Path, measure: Callable[[], dict[str, Any]], draw: Callable[[Mapping[str, Any], Path], None]
+) -> dict[str, Any]:
+    """Measure, and write figures and pictures to a folder, complete or not at all.
+
+    :param measure: gives the results; not called where the folder is taken.
+    :param draw: writes the pictures of the results to a folder.
+    :raises SettingsError: if there is anything at the path.
+    """
+    refuse_existing(out)
+    results = measure()
+    with new_folder(out) as folder:
+        write_json(folder / "results.json", results)
+        draw(results, folder)
+    return results
 
 
 def write_json(path: Path, results: Mapping[str, Any]) -> None:

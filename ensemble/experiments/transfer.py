@@ -18,8 +18,7 @@ from ensemble.evaluation import Criterion
 from ensemble.experiments.measuring import RESAMPLES, counts_of, criterion_named, measured
 from ensemble.experiments.parts import all_answers, described, fitting, held_out_patients
 from ensemble.experiments.pictures import matrix_picture
-from ensemble.experiments.results import head, new_folder, write_json
-from ensemble.paths import refuse_existing
+from ensemble.experiments.results import head, write_results
 from ensemble.settings import EngineSettings
 from ensemble.training import propose
 from features.documents import Corpus, Document
@@ -112,12 +111,7 @@ def write_transfer(out: Path, domains: Sequence[Domain], **options: Any) -> dict
     :param options: as for `transfer`.
     :raises SettingsError: if the folder is already there; that is seen before training begins.
     """
-    refuse_existing(out)
-    results = transfer(domains, **options)
-    with new_folder(out) as folder:
-        write_json(folder / "results.json", results)
-        matrix_picture(results, folder)
-    return results
+    return write_results(out, lambda: transfer(domains, **options), matrix_picture)
 
 
 def _check(domains: Sequence[Domain], criterion: Criterion) -> None:

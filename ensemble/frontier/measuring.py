@@ -20,10 +20,9 @@ from typing import Any
 from ensemble.bundle import load_bundle, read_manifest
 from ensemble.experiments.measuring import RESAMPLES, Measured, counts_of, criterion_named, measured
 from ensemble.experiments.parts import described
-from ensemble.experiments.results import new_folder, write_json
+from ensemble.experiments.results import write_results
 from ensemble.frontier.presentation import frontier_picture
 from ensemble.frontier.speed import Run, measure_speed
-from ensemble.paths import refuse_existing
 from ensemble.progress import progress
 from ensemble.subsets import Subset, no_stacker, subset_name, subsets_of
 from features.documents import Corpus
@@ -84,12 +83,7 @@ def write_frontier(out: Path, corpus: Corpus, model: Path, **options: Any) -> di
     :param options: as for `measure_frontier`.
     :raises SettingsError: if the folder is already there; that is seen before anything is measured.
     """
-    refuse_existing(out)
-    results = measure_frontier(corpus, model, **options)
-    with new_folder(out) as folder:
-        write_json(folder / "results.json", results)
-        frontier_picture(results, folder)
-    return results
+    return write_results(out, lambda: measure_frontier(corpus, model, **options), frontier_picture)
 
 
 def on_frontier(points: Sequence[tuple[float, float]]) -> list[bool]:

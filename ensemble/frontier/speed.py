@@ -23,18 +23,13 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TypeVar
 
+from ensemble.one_thread import ONE_THREAD
 from features.documents import Document, Span
 from features.errors import EvaluationError
 
-__all__ = ["ONE_THREAD", "Run", "keep_to_one_core", "measure_speed", "peak_memory_mb"]
+__all__ = ["Run", "keep_to_one_core", "measure_speed", "peak_memory_mb"]
 
 _T = TypeVar("_T")
-
-ONE_THREAD: Mapping[str, str] = dict.fromkeys(
-    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"),
-    "1",
-)
-"""What numeric libraries read when they are loaded."""
 
 
 @dataclass(frozen=True, slots=True)
