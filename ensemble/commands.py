@@ -15,7 +15,7 @@ from ensemble.engine import Engine
 from ensemble.explanation import print_explanation
 from ensemble.figures import as_json, score_systems
 from ensemble.fold_cache import corpus_digest
-from ensemble.frontier.budget import best_within
+from ensemble.frontier.budget import best_within, check_budget
 from ensemble.page import NoteView, write_page
 from ensemble.paths import refuse_existing
 from ensemble.progress import progress
@@ -45,9 +45,12 @@ def train_bundle(
         machine and have the best out-of-fold score.
     :returns: the training, and the strict out-of-fold score of each submodel and the stack.
     :raises BundleError: if the path is taken; that is seen before training begins.
-    :raises SettingsError: if no set of submodels keeps to the budget; nothing is written then.
+    :raises SettingsError: if the budget is not above 0, which is seen before training begins, or if no set of submodels
+        keeps to it; nothing is written then.
     """
     refuse_existing(path, BundleError)
+    if budget is not None:
+        check_budget(budget)
     training = train(corpus, settings, jobs=jobs, cache=cache)
     facts: dict[str, Any] = {}
     if budget is not None:

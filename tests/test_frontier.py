@@ -163,6 +163,7 @@ def test_a_budget_that_nothing_keeps_to_leaves_nothing(phistack, home, tmp_path,
     lines = [line for line in error.splitlines() if line.startswith("phistack: ")]
     assert (status, len(lines)) == (1, 1)
     assert told in lines[0]
+    assert ("training: " in error) == (budget > 0), "a budget that cannot be is told before any training"
     assert not list(tmp_path.iterdir())
 
 

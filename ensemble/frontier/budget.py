@@ -26,7 +26,7 @@ from ensemble.training import Training
 from features.documents import Document
 from features.errors import SettingsError
 
-__all__ = ["Choice", "best_within", "by_score"]
+__all__ = ["Choice", "best_within", "by_score", "check_budget"]
 
 _NOTES = 250
 _REPETITIONS = 3
@@ -54,14 +54,18 @@ class Choice:
         }
 
 
+def check_budget(budget: float) -> None:
+    """To be asked before training begins; :raises SettingsError: if it is not above 0."""
+    if not budget > 0:
+        raise SettingsError(f"the budget must be above 0 notes a second, not {budget:g}")
+
+
 def best_within(budget: float, training: Training, documents: Sequence[Document]) -> Choice:
     """Measure subsets on some of the training notes, from the best downwards, until one is fast enough.
 
     :param budget: notes per second of processor time, on one core.
-    :raises SettingsError: if the budget is not above 0, or no subset keeps to it.
+    :raises SettingsError: if no subset keeps to it.
     """
-    if not budget > 0:
-        raise SettingsError(f"the budget must be above 0 notes a second, not {budget:g}")
     notes = documents[:: max(1, len(documents) // _NOTES)][:_NOTES]
     order = by_score(training.engine)
     fastest = Choice((), 0.0, budget)
