@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from features.errors import BundleError, SettingsError, TrainingError
 from features.table import FeatureSpace, FeatureTable
-from features.tags import OUTSIDE, SCHEMES
+from features.tags import OUTSIDE, SCHEMES, decode
 from submodels.base import Candidate
 from submodels.blstm_batches import Encoder, Note
 from submodels.blstm_inference import emissions_of
@@ -30,6 +30,7 @@ from submodels.blstm_training import TrainingPlan, network_class, train
 from submodels.blstm_weights import NetworkSizes, load_weights, save_weights
 from submodels.chain import Chain, line_bounds
 from submodels.chain_candidates import batches, propose
+from submodels.mention_replacement import Mentions
 
 __all__ = ["DEFAULT_COLUMNS", "BlstmSubmodel"]
 
@@ -49,11 +50,14 @@ DEFAULT_COLUMNS = (
 _LIMITS = {
     "window": (1, 10_000), "word_size": (1, 4096), "character_size": (1, 1024), "channels": (1, 1024),
     "feature_size": (1, 1024), "lstm_size": (1, 4096), "dropout": (0, 0.95), "word_dropout": (0, 0.95),
-    "value_dropout": (0, 0.95), "epochs": (1, 10_000), "batch_tokens": (1, 10**6), "least_steps": (0, 10**6),
-    "learning_rate": (1e-8, 1), "clip": (1e-6, 1e6), "average": (0, 0.99999), "threshold": (1e-6, 1),
-    "networks": (1, 100), "threads": (1, 1024),
+    "value_dropout": (0, 0.95), "replacement": (0, 1), "epochs": (1, 10_000), "batch_tokens": (1, 10**6),
+    "least_steps": (0, 10**6), "learning_rate": (1e-8, 1), "clip": (1e-6, 1e6), "average": (0, 0.99999),
+    "threshold": (1e-6, 1), "networks": (1, 100), "threads": (1, 1024),
 }  # fmt: skip
 """Setting -> the least and the greatest value that it may have."""
+
+_KIND = "key"
+"""The column in which mentions that replace each other agree."""
 
 _BATCHES_OF_A_PASS = 24
 _SMALLEST_BATCH = 256
@@ -79,6 +83,7 @@ class BlstmSubmodel:
     :param dropout: rate for the input of the LSTM and for its output.
     :param word_dropout: share of words read as unknown in training.
     :param value_dropout: share of feature values read as unknown in training.
+    :param replacement: share of mentions of PHI that each pass replaces by others of their label.
     :param epochs: rounds of training: passes over the notes, or several passes where the notes are few.
     :param batch_tokens: tokens of a batch; less where the notes are few.
     :param least_steps: steps of training that few notes get at least.
@@ -108,6 +113,7 @@ class BlstmSubmodel:
         dropout: float = 0.3,
         word_dropout: float = 0.05,
         value_dropout: float = 0.02,
+        replacement: float = 0.3,
         epochs: int = 12,
         batch_tokens: int = 1024,
         least_steps: int = 240,
@@ -130,6 +136,7 @@ class BlstmSubmodel:
         self.dropout = dropout
         self.word_dropout = word_dropout
         self.value_dropout = value_dropout
+        self.replacement = replacement
         self.epochs = epochs
         self.batch_tokens = batch_tokens
         self.least_steps = least_steps
@@ -156,13 +163,16 @@ class BlstmSubmodel:
         :raises SettingsError: if a setting is out of its range.
         """
         self._check_settings()
-        self.tags_ = tuple(sorted({OUTSIDE}.union(*(table.tags(scheme=self.scheme) for table in tables))))
+        tags = [table.tags(scheme=self.scheme) for table in tables]
+        self.tags_ = tuple(sorted({OUTSIDE}.union(*tags)))
         if self.tags_ == (OUTSIDE,):
             raise TrainingError(f"the BLSTM-CNN-CRF needs PHI to learn from, and none of {len(tables)} notes has any")
         self.encoder_ = Encoder.of(tables, self._columns_of(tables[0].space))
         spellings: dict[str, int] = {}
         notes = [self.encoder_.encode(table, spellings, self.tags_, scheme=self.scheme) for table in tables]
         characters = self.encoder_.spell(spellings)
+        key = self.encoder_.columns.index(_KIND) if _KIND in self.encoder_.columns else None
+        mentions = Mentions.of(notes, [decode(note, scheme=self.scheme) for note in tags], column=key)
         network = network_class(self.threads)
         self.weights_ = []
         for number in range(self.networks):
@@ -171,7 +181,7 @@ class BlstmSubmodel:
             self.weights_.append(
                 train(
                     network(self._sizes(), dropout=self.dropout, seed=its_seed),
-                    notes,
+                    mentions,
                     characters,
                     self._plan(notes),
                     unknown_values=self.encoder_.offsets[:-1],
@@ -287,5 +297,6 @@ class BlstmSubmodel:
             clip=self.clip,
             word_dropout=self.word_dropout,
             value_dropout=self.value_dropout,
+            replacement=self.replacement,
             average=self.average,
         )

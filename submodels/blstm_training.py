@@ -1,7 +1,7 @@
 """Training of the BLSTM-CNN-CRF network.
 
     plan = TrainingPlan(rounds=12, passes=1, batch_tokens=1024, ...)
-    train(network, notes, characters, plan, ...)       the averaged weights
+    train(network, mentions, characters, plan, ...)    the averaged weights
 
 Adam with clipped gradients; the learning rate rises for a tenth of the steps and then falls to nothing. What is kept is
 a running average of the weights (Polyak and Juditsky 1992), which is better than the last weights and costs next to
@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from submodels.blstm_batches import UNKNOWN, Batch, Note, Row, batch_of, batches_of, rows_of, with_characters
+from submodels.blstm_batches import UNKNOWN, Batch, Row, batch_of, batches_of, rows_of, with_characters
 from submodels.blstm_weights import Weights
+from submodels.mention_replacement import Mentions
 
 if TYPE_CHECKING:
     from submodels.network import TaggingNetwork
@@ -45,6 +46,7 @@ class TrainingPlan:
     :param clip: the largest norm of a gradient.
     :param word_dropout: the share of words that are read as unknown.
     :param value_dropout: the share of feature values that are read as unknown.
+    :param replacement: the share of mentions that are replaced by others; see `Mentions.replaced`.
     :param average: how much of the average of the weights is kept at each step.
     """
 
@@ -56,12 +58,13 @@ class TrainingPlan:
     clip: float
     word_dropout: float
     value_dropout: float
+    replacement: float
     average: float
 
 
 def train(
     network: TaggingNetwork,
-    notes: Sequence[Note],
+    mentions: Mentions,
     characters: NDArray[np.int32],
     plan: TrainingPlan,
     *,
@@ -70,21 +73,19 @@ def train(
 ) -> Weights:
     """Train the network.
 
-    :param notes: with tags.
+    :param mentions: those of the training notes.
     :param characters: the spelling of all words, as `Encoder.spell` gives it.
     :param unknown_values: the value id of each column that stands for the unknown, of shape `(n_columns,)`.
     :returns: the averaged weights.
     """
     generator = np.random.default_rng(seed)
-    rows = rows_of(notes, window=plan.window)
-    optimiser = _Optimiser(network, plan, len(batches_of(rows, tokens=plan.batch_tokens)) * plan.passes * plan.rounds)
+    n_batches = len(batches_of(rows_of(mentions.notes, window=plan.window), tokens=plan.batch_tokens))
+    optimiser = _Optimiser(network, plan, n_batches * plan.passes * plan.rounds)
     for number in range(1, plan.rounds + 1):
         losses = [
-            optimiser.step(
-                with_characters(_noised(batch_of(batch, notes), plan, unknown_values, generator), characters)
-            )
+            optimiser.step(with_characters(_noised(batch, plan, unknown_values, generator), characters))
             for _ in range(plan.passes)
-            for batch in _shuffled(rows, plan.batch_tokens, generator)
+            for batch in _pass(mentions, plan, generator)
         ]
         _LOG.info("blstm: round %d of %d, loss %.3f a line", number, plan.rounds, float(np.mean(losses)))
     return optimiser.averaged()
@@ -121,7 +122,8 @@ class _Optimiser:
         }
 
     def _rate(self) -> float:
-        done = self._done / max(self._steps, 1)
+        # Replaced mentions may be longer, so that there are a few more steps than were counted before.
+        done = min(self._done / max(self._steps, 1), 1)
         return self._plan.learning_rate * min(done / _WARM_UP, (1 - done) / (1 - _WARM_UP) + 0.01)
 
     def _compiled(self, batch: Batch) -> Callable[..., Any]:
@@ -146,6 +148,13 @@ class _Optimiser:
         number = tf.TensorSpec([], tf.float32)
         compiled: Callable[..., Any] = tf.function(step, input_signature=[signature, number, number], autograph=False)
         return compiled
+
+
+def _pass(mentions: Mentions, plan: TrainingPlan, generator: np.random.Generator) -> Iterator[Batch]:
+    """All notes once, with other mentions in the place of some."""
+    notes = mentions.replaced(plan.replacement, generator) if plan.replacement else mentions.notes
+    for batch in _shuffled(rows_of(notes, window=plan.window), plan.batch_tokens, generator):
+        yield batch_of(batch, notes)
 
 
 def _shuffled(rows: Sequence[Row], tokens: int, generator: np.random.Generator) -> list[list[Row]]:

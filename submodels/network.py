@@ -19,7 +19,7 @@ from keras import ops
 from submodels.blstm_weights import NetworkSizes, first_weights
 from submodels.crf_layer import negative_log_likelihood
 
-__all__ = ["TaggingNetwork", "fused_lstm", "scanned_lstm"]
+__all__ = ["TaggingNetwork", "scanned_lstm"]
 
 
 class TaggingNetwork:
@@ -92,29 +92,12 @@ def _reversed(values: Any, lengths: Any) -> Any:
 
 
 def _lstm(inputs: Any, kernel: Any, bias: Any) -> Any:
-    """An LSTM over `(n_tokens, n_rows, length)`, its gates in the order input, new, forget, output.
-
-    TensorFlow's kernel saves the loop over tokens in the graph. It has to be the first version of the kernel:
-    the gradient of the second (2.21) takes the gates in the first one's order and is wrong.
-    """
+    """An LSTM over `(n_tokens, n_rows, length)`, its gates in the order input, new, forget, output."""
     if keras.backend.backend() == "tensorflow":
+        from submodels.fused_lstm import fused_lstm
+
         return fused_lstm(inputs, kernel, bias)
     return scanned_lstm(inputs, kernel, bias)
-
-
-def fused_lstm(inputs: Any, kernel: Any, bias: Any) -> Any:
-    """TensorFlow's kernel for a whole sequence, with its own gradient."""
-    import tensorflow as tf
-
-    units = kernel.shape[1] // 4
-    nothing = tf.zeros((tf.shape(inputs)[1], units))
-    peephole = tf.zeros(units)
-    answer = tf.raw_ops.BlockLSTM(
-        seq_len_max=tf.cast(tf.shape(inputs)[0], tf.int64), x=inputs, cs_prev=nothing, h_prev=nothing,
-        w=tf.convert_to_tensor(kernel), wci=peephole, wcf=peephole, wco=peephole, b=tf.convert_to_tensor(bias),
-        forget_bias=0.0, cell_clip=-1.0, use_peephole=False,
-    )  # fmt: skip
-    return answer.h
 
 
 def scanned_lstm(inputs: Any, kernel: Any, bias: Any) -> Any:

@@ -176,7 +176,8 @@ def test_both_lstms_of_keras_agree_also_in_their_gradient():
     """TensorFlow's BlockLSTMV2 has a gradient that belongs to other weights; the one in use must not."""
     import tensorflow as tf
 
-    from submodels.network import fused_lstm, scanned_lstm
+    from submodels.fused_lstm import fused_lstm
+    from submodels.network import scanned_lstm
 
     random = np.random.default_rng(0)
     inputs, kernel, bias, weights = (

@@ -1,0 +1,110 @@
+"""Mentions replaced by others of their kind: what may change in a note, and what stays."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from features.documents import Document, Span
+from features.table import FeatureSettings, FeatureSpace
+from features.tags import decode
+from submodels.blstm_batches import Encoder
+from submodels.mention_replacement import Mentions
+
+NAMES = ["Gorse", "Anna Maria Quillan", "Alder-Smythe", "Osgood Penhale"]
+COLUMNS = ("shape", "key", "line_length")
+TAGS = ("O", *(f"{prefix}-{label}" for prefix in "BIES" for label in ("DOCTOR", "PATIENT")))
+
+
+def _note(number, names):
+    patient, doctor = names
+    text = f"Patient: {patient}\nDoctor: {doctor}\nSeen by {doctor} with fever.\nRest {number} days."
+    starts = [(9, patient, "PATIENT"), (text.index("Doctor: ") + 8, doctor, "DOCTOR")]
+    starts.append((text.index("by ") + 3, doctor, "DOCTOR"))
+    return Document(f"n{number}", text, tuple(Span(start, start + len(name), label) for start, name, label in starts))
+
+
+def _mentions(documents, key="key"):
+    tables = FeatureSpace(FeatureSettings(split_lines=True)).fit(documents)
+    encoder, spellings = Encoder.of(tables, COLUMNS), {}
+    notes = [encoder.encode(table, spellings, TAGS, scheme="BIOES") for table in tables]
+    spans = [decode(table.tags(scheme="BIOES"), scheme="BIOES") for table in tables]
+    return Mentions.of(notes, spans, column=COLUMNS.index(key) if key else None), list(spellings)
+
+
+def _spans(note):
+    return decode([TAGS[tag] for tag in note.tags], scheme="BIOES")
+
+
+def _outside(note, words):
+    inside = {i for first, last, _ in _spans(note) for i in range(first, last)}
+    return [words[spelling] for i, spelling in enumerate(note.spellings) if i not in inside]
+
+
+def _texts(note, words):
+    return [(" ".join(words[i] for i in note.spellings[first:last]), label) for first, last, label in _spans(note)]
+
+
+@given(
+    names=st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)), min_size=1, max_size=4),
+    share=st.sampled_from([0.0, 0.5, 1.0]),
+    seed=st.integers(0, 1000),
+)
+def test_only_mentions_change_and_each_is_one_of_its_kind(names, share, seed):
+    mentions, words = _mentions([_note(number, pair) for number, pair in enumerate(names)])
+    changed = mentions.replaced(share, np.random.default_rng(seed))
+    for note, before in zip(changed, mentions.notes, strict=True):
+        assert _outside(note, words) == _outside(before, words)
+        assert [label for *_, label in _spans(note)] == [label for *_, label in _spans(before)]
+        for name in ("words", "spellings", "features"):
+            assert len(getattr(note, name)) == len(note.tags)
+        for name in ("sentences", "lines"):
+            bounds, old = getattr(note, name), getattr(before, name)
+            assert (bounds[0], bounds[-1]) == (0, len(note.tags))
+            assert [words[note.spellings[i]] for i in bounds[:-1] if note.tags[i] == TAGS.index("O")] == [
+                words[before.spellings[i]] for i in old[:-1] if before.tags[i] == TAGS.index("O")
+            ]
+        if share == 0:
+            assert all(np.array_equal(getattr(note, name), getattr(before, name)) for name in ("words", "features"))
+    known = {pair for note in mentions.notes for pair in _texts(note, words)}
+    assert {pair for note in changed for pair in _texts(note, words)} <= known
+
+
+def test_a_mention_after_a_key_is_replaced_by_one_after_the_same_key():
+    documents = [_note(0, ("Gorse", "Osgood")), _note(1, ("Quillan", "Rusk"))]
+    within = Document("n2", "Seen by Larkin-Vance of this ward.", (Span(8, 20, "DOCTOR"),))
+    mentions, words = _mentions([*documents, within])
+    generator = np.random.default_rng(0)
+    found = {_texts(note, words)[1][0] for _ in range(20) for note in mentions.replaced(1.0, generator)[:2]}
+    assert found == {"Osgood", "Rusk"}
+    mentions, words = _mentions([*documents, within], key="")
+    found = {_texts(note, words)[1][0] for _ in range(20) for note in mentions.replaced(1.0, generator)[:2]}
+    assert found == {"Osgood", "Rusk", "Larkin - Vance"}
+
+
+def test_columns_of_the_place_stay_and_those_of_the_word_come_with_it():
+    mentions, words = _mentions([_note(0, ("Gorse", "Osgood")), _note(1, ("Anna Maria Quillan", "Rusk"))])
+    generator = np.random.default_rng(1)
+    note = next(
+        changed
+        for changed in (mentions.replaced(1.0, generator)[0] for _ in range(100))
+        if _texts(changed, words)[0][0] == "Anna Maria Quillan"
+    )
+    gorse, other = mentions.notes
+    shape, *places = range(len(COLUMNS))
+    assert note.features[2:5, shape].tolist() == other.features[2:5, shape].tolist()
+    assert note.features[2:5, places].tolist() == [gorse.features[2, places].tolist()] * 3
+
+
+def test_a_mention_that_a_sentence_divides_stays():
+    document = Document("n", "Seen by Ann\nLee. Rest.", (Span(8, 15, "DOCTOR"),))
+    mentions, _ = _mentions([document, _note(1, ("Gorse", "Osgood"))])
+    assert mentions.of_notes[0] == []
+    assert np.array_equal(mentions.replaced(1.0, np.random.default_rng(0))[0].words, mentions.notes[0].words)
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_the_seed_decides(share):
+    mentions, _ = _mentions([_note(number, (name, name)) for number, name in enumerate(NAMES)])
+    first, second = (mentions.replaced(share, np.random.default_rng(5)) for _ in range(2))
+    assert all(np.array_equal(a.spellings, b.spellings) for a, b in zip(first, second, strict=True))
