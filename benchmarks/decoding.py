@@ -235,12 +235,14 @@ def keras_model(blstm: BlstmSubmodel, *, with_layers: bool = False) -> Any:
     :param with_layers: whether Keras' own LSTM layers are in it, as in a model that is written down in the usual way,
         or the kernel for whole sequences that our training uses.
     """
-    from submodels.blstm_training import network_class
+    from submodels.blstm_training import load_keras
 
-    network_class(1)  # before Keras, so that TensorFlow keeps to its threads
+    load_keras(1)
     import keras
 
-    networks = [network_class(1)(blstm._sizes(), dropout=0.0, seed=0) for _ in blstm.weights_]
+    from submodels.network import TaggingNetwork
+
+    networks: list[Any] = [TaggingNetwork(blstm._sizes(), dropout=0.0) for _ in blstm.weights_]
     for network, weights in zip(networks, blstm.weights_, strict=True):
         for name, value in weights.items():
             network.weights[name].assign(value)

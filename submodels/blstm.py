@@ -15,7 +15,7 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +26,14 @@ from features.tags import OUTSIDE, SCHEMES, decode
 from submodels.base import Candidate
 from submodels.blstm_batches import Encoder, Note
 from submodels.blstm_inference import emissions_of
-from submodels.blstm_training import TrainingPlan, network_class, train
+from submodels.blstm_training import TrainingPlan, load_keras, train
 from submodels.blstm_weights import NetworkSizes, load_weights, save_weights
 from submodels.chain import Chain, line_bounds
 from submodels.chain_candidates import batches, propose
 from submodels.mention_replacement import Mentions
+
+if TYPE_CHECKING:
+    from submodels.network import TaggingNetwork
 
 __all__ = ["DEFAULT_COLUMNS", "BlstmSubmodel"]
 
@@ -50,8 +53,9 @@ DEFAULT_COLUMNS = (
 _LIMITS = {
     "window": (1, 10_000), "word_size": (1, 4096), "character_size": (1, 1024), "channels": (1, 1024),
     "feature_size": (1, 1024), "lstm_size": (1, 4096), "dropout": (0, 0.95), "word_dropout": (0, 0.95),
-    "value_dropout": (0, 0.95), "replacement": (0, 1), "epochs": (1, 10_000), "batch_tokens": (1, 10**6),
-    "least_steps": (0, 10**6), "learning_rate": (1e-8, 1), "clip": (1e-6, 1e6), "average": (0, 0.99999),
+    "value_dropout": (0, 0.95), "replacement": (0, 1), "language_model": (0, 1000),
+    "foreseen_words": (1, 10**6), "epochs": (1, 10_000), "batch_tokens": (1, 10**6), "least_steps": (0, 10**6),
+    "learning_rate": (1e-8, 1), "clip": (1e-6, 1e6), "average": (0, 0.99999),
     "threshold": (1e-6, 1), "networks": (1, 100), "threads": (1, 1024),
 }  # fmt: skip
 """Setting -> the least and the greatest value that it may have."""
@@ -84,6 +88,8 @@ class BlstmSubmodel:
     :param word_dropout: share of words read as unknown in training.
     :param value_dropout: share of feature values read as unknown in training.
     :param replacement: share of mentions of PHI that each pass replaces by others of their label.
+    :param language_model: weight of a second task in training, to foresee the words beside each word; 0 for none.
+    :param foreseen_words: so many of the most frequent words are told apart in it.
     :param epochs: rounds of training: passes over the notes, or several passes where the notes are few.
     :param batch_tokens: tokens of a batch; less where the notes are few.
     :param least_steps: steps of training that few notes get at least.
@@ -114,6 +120,8 @@ class BlstmSubmodel:
         word_dropout: float = 0.05,
         value_dropout: float = 0.02,
         replacement: float = 0.3,
+        language_model: float = 0.1,
+        foreseen_words: int = 1000,
         epochs: int = 12,
         batch_tokens: int = 1024,
         least_steps: int = 240,
@@ -137,6 +145,8 @@ class BlstmSubmodel:
         self.word_dropout = word_dropout
         self.value_dropout = value_dropout
         self.replacement = replacement
+        self.language_model = language_model
+        self.foreseen_words = foreseen_words
         self.epochs = epochs
         self.batch_tokens = batch_tokens
         self.least_steps = least_steps
@@ -173,14 +183,13 @@ class BlstmSubmodel:
         characters = self.encoder_.spell(spellings)
         key = self.encoder_.columns.index(_KIND) if _KIND in self.encoder_.columns else None
         mentions = Mentions.of(notes, [decode(note, scheme=self.scheme) for note in tags], column=key)
-        network = network_class(self.threads)
         self.weights_ = []
         for number in range(self.networks):
             _LOG.info("blstm: network %d of %d", number + 1, self.networks)
             its_seed = seed + _BETWEEN_SEEDS * number
             self.weights_.append(
                 train(
-                    network(self._sizes(), dropout=self.dropout, seed=its_seed),
+                    self._network(notes, its_seed),
                     mentions,
                     characters,
                     self._plan(notes),
@@ -267,6 +276,18 @@ class BlstmSubmodel:
         if missing:
             _LOG.info("blstm: %d columns are not read, as the features lack %s", len(missing), ", ".join(missing))
         return [name for name in self.columns if name in space.columns]
+
+    def _network(self, notes: Sequence[Note], seed: int) -> TaggingNetwork:
+        load_keras(self.threads)
+        from submodels.language_model import LanguageModel
+        from submodels.network import TaggingNetwork
+
+        language_model = None
+        if self.language_model:
+            language_model = LanguageModel.of(
+                notes, words=self.foreseen_words, units=self.lstm_size, weight=self.language_model, seed=seed
+            )
+        return TaggingNetwork(self._sizes(), dropout=self.dropout, language_model=language_model, seed=seed)
 
     def _sizes(self) -> NetworkSizes:
         return NetworkSizes(

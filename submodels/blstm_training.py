@@ -28,7 +28,7 @@ from submodels.mention_replacement import Mentions
 if TYPE_CHECKING:
     from submodels.network import TaggingNetwork
 
-__all__ = ["TrainingPlan", "network_class", "train"]
+__all__ = ["TrainingPlan", "load_keras", "train"]
 
 _LOG = logging.getLogger("phistack")
 _WARM_UP = 0.1
@@ -101,8 +101,8 @@ class _Optimiser:
         self._plan = plan
         self._steps = steps
         self._done = 0
-        self._variables = list(network.weights.values())
-        self._averages = [keras.Variable(variable.numpy(), trainable=False) for variable in self._variables]
+        self._variables = network.trained
+        self._averages = {name: keras.Variable(value.numpy()) for name, value in network.weights.items()}
         self._adam = keras.optimizers.Adam(plan.learning_rate, global_clipnorm=plan.clip)
         self._adam.build(self._variables)
         self._graph: Callable[..., Any] | None = None
@@ -117,9 +117,7 @@ class _Optimiser:
 
     def averaged(self) -> Weights:
         """A copy of the averaged weights."""
-        return {
-            name: np.array(average.numpy()) for name, average in zip(self._network.weights, self._averages, strict=True)
-        }
+        return {name: np.array(average.numpy()) for name, average in self._averages.items()}
 
     def _rate(self) -> float:
         # Replaced mentions may be longer, so that there are a few more steps than were counted before.
@@ -136,8 +134,8 @@ class _Optimiser:
             gradients = tape.gradient(loss, [variable.value for variable in self._variables])
             self._adam.learning_rate.assign(rate)
             self._adam.apply(gradients, self._variables)
-            for average, variable in zip(self._averages, self._variables, strict=True):
-                average.assign(keep * average + (1 - keep) * variable)
+            for name, average in self._averages.items():
+                average.assign(keep * average + (1 - keep) * self._network.weights[name])
             return loss
 
         fixed = ("characters", "features")
@@ -176,7 +174,7 @@ def _noised(
     }
 
 
-def network_class(threads: int) -> Any:
+def load_keras(threads: int) -> None:
     """Import Keras, which takes seconds, with a TensorFlow that is quiet and keeps to its threads."""
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -190,9 +188,6 @@ def network_class(threads: int) -> Any:
         tf.config.threading.set_inter_op_parallelism_threads(1)
     except RuntimeError:
         _LOG.debug("blstm: TensorFlow runs already, with the threads it was given before")
-    from submodels.network import TaggingNetwork
-
-    return TaggingNetwork
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from keras import ops
 
 from submodels.blstm_weights import NetworkSizes, first_weights
 from submodels.crf_layer import negative_log_likelihood
+from submodels.language_model import LanguageModel
 
 __all__ = ["TaggingNetwork", "scanned_lstm"]
 
@@ -27,37 +28,63 @@ class TaggingNetwork:
 
     :param sizes: of all parts.
     :param dropout: rate for the input of the LSTM and for its output.
+    :param language_model: a second task in training.
     :param seed: decides on the first weights and on dropout.
     """
 
-    def __init__(self, sizes: NetworkSizes, *, dropout: float = 0.5, seed: int = 0) -> None:
+    def __init__(
+        self,
+        sizes: NetworkSizes,
+        *,
+        dropout: float = 0.5,
+        language_model: LanguageModel | None = None,
+        seed: int = 0,
+    ) -> None:
         self.sizes = sizes
         self.dropout = dropout
+        self.language_model = language_model
         self._random = keras.random.SeedGenerator(seed)
         self.weights = {name: keras.Variable(value, name=name) for name, value in first_weights(sizes, seed).items()}
 
-    def emissions(self, batch: Mapping[str, Any], *, training: bool = False) -> Any:
+    @property
+    def trained(self) -> list[keras.Variable]:
+        """All that training changes: the weights, and those of the language model."""
+        return [*self.weights.values(), *(self.language_model.weights.values() if self.language_model else ())]
+
+    def emissions(self, batch: Mapping[str, Any]) -> Any:
         """How well each tag fits each token, of shape `(n_rows, n_tokens, n_tags)`.
 
         :param batch: arrays as `submodels.blstm_batches.with_characters` gives them.
         """
+        return self._scores(self._states(batch, training=False))
+
+    def loss(self, batch: Mapping[str, Any]) -> Any:
+        """What training makes small: the negative log-likelihood of the gold tags for each sentence of the batch.
+
+        With a language model, its loss is added.
+        """
+        w = self.weights
+        states = self._states(batch, training=True)
+        mask = ops.cast(ops.arange(ops.shape(states)[1])[None, :] < batch["lengths"][:, None], "float32")
+        rows = negative_log_likelihood(
+            self._scores(states), batch["tags"], batch["begins"], mask, w["transitions"], w["start"], w["end"]
+        )
+        total = ops.sum(rows)
+        if self.language_model is not None:
+            total += self.language_model.loss(states, batch["words"], mask)
+        return total / ops.cast(ops.sum(batch["begins"]), "float32")
+
+    def _scores(self, states: Any) -> Any:
+        return ops.matmul(states, self.weights["dense"]) + self.weights["dense_bias"]
+
+    def _states(self, batch: Mapping[str, Any], *, training: bool) -> Any:
+        """The states of both directions, of shape `(n_rows, n_tokens, 2 * lstm)`."""
         w = self.weights
         spelling = ops.take(self._spellings(batch["characters"]), batch["spellings"], axis=0)
         features = ops.take(w["feature"], batch["features"], axis=0)
         features = ops.reshape(features, (*ops.shape(features)[:2], self.sizes.columns * self.sizes.feature))
         inputs = ops.concatenate([ops.take(w["word"], batch["words"], axis=0), spelling, features], axis=2)
-        hidden = self._blstm(self._drop(inputs, training), batch["lengths"])
-        return ops.matmul(self._drop(hidden, training), w["dense"]) + w["dense_bias"]
-
-    def loss(self, batch: Mapping[str, Any]) -> Any:
-        """Negative log-likelihood of the gold tags for each sentence of the batch, as one number."""
-        w = self.weights
-        emissions = self.emissions(batch, training=True)
-        mask = ops.cast(ops.arange(ops.shape(emissions)[1])[None, :] < batch["lengths"][:, None], "float32")
-        rows = negative_log_likelihood(
-            emissions, batch["tags"], batch["begins"], mask, w["transitions"], w["start"], w["end"]
-        )
-        return ops.sum(rows) / ops.cast(ops.sum(batch["begins"]), "float32")
+        return self._drop(self._blstm(self._drop(inputs, training), batch["lengths"]), training)
 
     def _drop(self, values: Any, training: bool) -> Any:
         return keras.random.dropout(values, self.dropout, seed=self._random) if training and self.dropout else values
