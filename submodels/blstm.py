@@ -6,7 +6,9 @@
 Ma and Hovy 2016, with feature embeddings as in Zhao 2020: a bidirectional LSTM over word embedding, character CNN and
 feature embeddings gives each tag a score at each token, and a linear chain over the tags joins them. Several networks
 that begin with other random weights are averaged: their scores and transitions, which is the log-linear pool of their
-distributions (Genest and Zidek 1986). Training runs in Keras on TensorFlow; proposing needs NumPy alone.
+distributions (Genest and Zidek 1986). As annotated notes are few, each pass reads them with other mentions in the place
+of some (Dai and Adel 2020), and the network also learns to foresee words (Rei 2017). Training runs in Keras on
+TensorFlow; proposing needs NumPy alone.
 """
 
 from __future__ import annotations
