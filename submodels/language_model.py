@@ -1,6 +1,6 @@
 """A second task for the network in training: to foresee the words of a note.
 
-    model = LanguageModel.of(notes, words=1000, units=128, weight=0.1, seed=1)
+    model = LanguageModel.of(notes, words=400, units=128, weight=0.1, seed=1)
     model.loss(states, batch["words"], mask)        how badly the states foresee the words beside them
 
 The forward LSTM has to foresee the next word and the backward LSTM the previous one (Rei 2017), so that their states
