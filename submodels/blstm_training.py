@@ -1,6 +1,6 @@
 """Training of the BLSTM-CNN-CRF network.
 
-    plan = TrainingPlan(rounds=12, passes=1, batch_tokens=1024, ...)
+    plan = TrainingPlan(rounds=12, passes=1, batch_tokens=2048, ...)
     train(network, mentions, characters, plan, ...)    the averaged weights
 
 Adam with clipped gradients; the learning rate rises for a tenth of the steps and then falls to nothing. What is kept is
