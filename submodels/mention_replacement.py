@@ -26,6 +26,9 @@ Integers = NDArray[np.int64]
 Kind = tuple[str, int]
 """A label, and the value of a column where the mention begins."""
 
+_OF_TOKENS = ("words", "spellings", "features", "tags")
+"""What a note has for each of its tokens."""
+
 
 @dataclass(frozen=True)
 class Mentions:
@@ -55,7 +58,7 @@ class Mentions:
         begins = np.cumsum([0, *(len(note.words) for note in notes)])
         of_notes = [
             list(_mentions(note, int(begin), found, column))
-            for note, begin, found in zip(notes, begins, spans, strict=False)
+            for note, begin, found in zip(notes, begins[:-1], spans, strict=True)
         ]
         by_kind: defaultdict[Kind, list[tuple[int, int]]] = defaultdict(list)
         for first, last, kind in (mention for mentions in of_notes for mention in mentions):
@@ -96,9 +99,6 @@ class Mentions:
         read.append(np.arange(now, end))
         places.append(read[-1])
         return np.concatenate(read), np.concatenate(places) - begin
-
-
-_OF_TOKENS = ("words", "spellings", "features", "tags")
 
 
 def _mentions(
