@@ -185,6 +185,7 @@ class BlstmSubmodel:
         characters = self.encoder_.spell(spellings)
         key = self.encoder_.columns.index(_KIND) if _KIND in self.encoder_.columns else None
         mentions = Mentions.of(notes, [decode(note, scheme=self.scheme) for note in tags], column=key)
+        load_keras(self.threads)
         self.weights_ = []
         for number in range(self.networks):
             _LOG.info("blstm: network %d of %d", number + 1, self.networks)
@@ -280,7 +281,6 @@ class BlstmSubmodel:
         return [name for name in self.columns if name in space.columns]
 
     def _network(self, notes: Sequence[Note], seed: int) -> TaggingNetwork:
-        load_keras(self.threads)
         from submodels.language_model import LanguageModel
         from submodels.network import TaggingNetwork
 

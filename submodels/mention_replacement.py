@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,11 +73,10 @@ class Mentions:
 
         :param share: how likely each mention is to be replaced.
         """
-        joined = {name: np.concatenate([getattr(note, name) for note in self.notes]) for name in _OF_TOKENS}
         notes = []
         for number, note in enumerate(self.notes):
             read, places = self._tokens(number, share, generator)
-            of_tokens = {name: values[read] for name, values in joined.items()}
+            of_tokens = {name: values[read] for name, values in self._joined.items()}
             by_place = [column for block in note.blocks[1:] for column in block]
             of_tokens["features"][:, by_place] = note.features[:, by_place][places]
             bounds = {
@@ -84,6 +84,11 @@ class Mentions:
             }
             notes.append(Note(**of_tokens, **bounds, blocks=note.blocks))
         return notes
+
+    @cached_property
+    def _joined(self) -> dict[str, NDArray[np.int32]]:
+        """The tokens of all notes, laid end to end."""
+        return {name: np.concatenate([getattr(note, name) for note in self.notes]) for name in _OF_TOKENS}
 
     def _tokens(self, number: int, share: float, generator: np.random.Generator) -> tuple[Integers, Integers]:
         """Which tokens of all notes the changed note has, and in the place of which of its own each one stands."""
