@@ -65,8 +65,8 @@ _LIMITS = {
 _KIND = "key"
 """The column in which mentions that replace each other agree."""
 
-_BATCHES_OF_A_PASS = 24
-_SMALLEST_BATCH = 256
+_BATCHES_OF_A_PASS = 100
+_SMALLEST_BATCH = 128
 # So far apart that the folds or settings of one run, whose seeds are neighbours, do not share networks.
 _BETWEEN_SEEDS = 1_000_003
 

@@ -77,7 +77,7 @@ class CrfSubmodel:
         join_sentences: bool = True,
         c1: float = 0.05,
         c2: float = 0.05,
-        max_iterations: int = 60,
+        max_iterations: int = 40,
         min_count: int = 2,
         threshold: float = 0.05,
     ) -> None:
