@@ -66,7 +66,11 @@ _KIND = "key"
 """The column in which mentions that replace each other agree."""
 
 _BATCHES_OF_A_PASS = 100
+"""Where notes are few, batches are so small that there are about so many."""
+
 _SMALLEST_BATCH = 128
+"""In tokens."""
+
 # So far apart that the folds or settings of one run, whose seeds are neighbours, do not share networks.
 _BETWEEN_SEEDS = 1_000_003
 
@@ -307,7 +311,7 @@ class BlstmSubmodel:
         )
 
     def _plan(self, notes: Sequence[Note]) -> TrainingPlan:
-        """With few notes, batches are smaller and an epoch has several passes, so that there are steps enough."""
+        """With few notes, batches are smaller and an epoch may have several passes, so that there are steps enough."""
         n_tokens = sum(len(note.words) for note in notes)
         batch_tokens = min(self.batch_tokens, max(_SMALLEST_BATCH, n_tokens // _BATCHES_OF_A_PASS))
         steps = max(n_tokens // batch_tokens, 1) * self.epochs
