@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ensemble.candidate_arrays import RIVALS, CandidateArrays
 from ensemble.candidates import PooledCandidate
 from features.errors import SettingsError
+from features.names import no_such
 from features.table import FeatureTable
 
 __all__ = ["FEATURE_SETS", "MetaFeatures"]
@@ -144,9 +145,7 @@ class MetaFeatures:
 
     def __post_init__(self) -> None:
         if self.names not in FEATURE_SETS:
-            raise SettingsError(
-                f"no set of stacker features is named {self.names}; there are {', '.join(FEATURE_SETS)}"
-            )
+            raise SettingsError(no_such("set of stacker features", self.names, FEATURE_SETS))
         object.__setattr__(self, "_functions", _columns(self.names, self.sources, self.labels, self.language))
 
     @property

@@ -30,6 +30,7 @@ from typing import Any
 from ensemble.stacker import StackerSettings
 from features.errors import SettingsError
 from features.labels import LabelSet
+from features.names import did_you_mean, no_such
 from features.table import FeatureSettings
 from submodels.base import new_submodel
 
@@ -59,7 +60,7 @@ class EngineSettings:
     def __post_init__(self) -> None:
         unknown = [name for name in self.submodels if name not in SUBMODELS]
         if unknown:
-            raise SettingsError(f"no submodel is named {unknown[0]}; there are {', '.join(SUBMODELS)}")
+            raise SettingsError(no_such("submodel", unknown[0], SUBMODELS))
         if not self.submodels:
             raise SettingsError("name at least one submodel to train")
         ordered = {name: dict(self.submodels[name]) for name in SUBMODELS if name in self.submodels}
@@ -80,7 +81,7 @@ class EngineSettings:
         folder = resources.files("ensemble") / "presets"
         names = sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
         if name not in names:
-            raise SettingsError(f"no preset is named {name}; there are {', '.join(names)}")
+            raise SettingsError(no_such("preset", name, names))
         return cls.from_dict(tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8")))
 
     @classmethod
@@ -126,4 +127,5 @@ def _refuse_unknown(table: Mapping[str, Any], kind: type, where: str) -> None:
     known = [f.name for f in fields(kind)]
     unknown = [name for name in table if name not in known]
     if unknown:
-        raise SettingsError(f"{where} have no entry named {unknown[0]}; there are {', '.join(known)}")
+        near = did_you_mean(unknown[0], known)
+        raise SettingsError(f"{where} have no entry named {unknown[0]}{near}; there are {', '.join(known)}")

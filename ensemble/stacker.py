@@ -30,6 +30,7 @@ from ensemble.kernel_machine import KernelMachine, KernelSettings
 from ensemble.meta_features import FEATURE_SETS, MetaFeatures
 from features.documents import Span
 from features.errors import BundleError, SettingsError, TrainingError
+from features.names import no_such
 from features.table import FeatureTable
 
 __all__ = ["KERNELS", "Stacker", "StackerSettings"]
@@ -69,11 +70,9 @@ class StackerSettings:
 
     def __post_init__(self) -> None:
         if self.features not in FEATURE_SETS:
-            raise SettingsError(
-                f"no set of stacker features is named {self.features}; there are {', '.join(FEATURE_SETS)}"
-            )
+            raise SettingsError(no_such("set of stacker features", self.features, FEATURE_SETS))
         if self.kernel not in KERNELS:
-            raise SettingsError(f"no kernel setting is named {self.kernel}; there are {', '.join(KERNELS)}")
+            raise SettingsError(no_such("kernel setting", self.kernel, KERNELS))
 
 
 class Stacker:

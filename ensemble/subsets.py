@@ -19,6 +19,7 @@ from ensemble.candidates import pooled
 from ensemble.progress import progress
 from ensemble.stacker import Stacker
 from features.errors import BundleError, SettingsError
+from features.names import did_you_mean
 from features.table import FeatureTable
 from submodels.base import Candidate
 
@@ -43,7 +44,8 @@ def in_order(names: Sequence[str], chosen: Iterable[str]) -> Subset:
     wanted = set(chosen)
     unknown = sorted(wanted - set(names))
     if unknown:
-        raise SettingsError(f"this engine has no submodel {unknown[0]}; it has {', '.join(names)}")
+        near = did_you_mean(unknown[0], names)
+        raise SettingsError(f"this engine has no submodel {unknown[0]}{near}; it has {', '.join(names)}")
     if not wanted:
         raise SettingsError(f"name at least one submodel of this engine; it has {', '.join(names)}")
     return tuple(name for name in names if name in wanted)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from importlib import resources
 
 from features.errors import LabelError
+from features.names import did_you_mean, no_such
 
 __all__ = ["LabelSet", "label_mapping"]
 
@@ -42,7 +43,7 @@ class LabelSet:
         try:
             table = tomllib.loads((_TABLES / f"{name}.toml").read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise LabelError(f"no label set is named {name}; there are {', '.join(cls.names())}") from None
+            raise LabelError(no_such("label set", name, cls.names())) from None
         types: dict[str, dict[str, object]] = table["types"]
         return cls(
             name,
@@ -92,5 +93,6 @@ def label_mapping(source: str, target: str) -> Mapping[str, str]:
     try:
         mapping: dict[str, str] = tables[source][target]
     except KeyError:
-        raise LabelError(f"there is no mapping from the label set {source} to {target}") from None
+        near = did_you_mean(target, tables.get(source, ()))
+        raise LabelError(f"there is no mapping from the label set {source} to {target}{near}") from None
     return mapping

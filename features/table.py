@@ -31,6 +31,7 @@ from features.errors import BundleError, SettingsError
 from features.gazetteers import GAZETTEER_COLUMNS, Gazetteers
 from features.layout import Known, Layout
 from features.layout_columns import LAYOUT_COLUMNS
+from features.names import no_such
 from features.sentences import learned_abbreviations
 from features.tags import decode, encode
 from features.tokens import TOKENISERS, Tokeniser, TokenOffsets, camel_case_pieces
@@ -86,10 +87,10 @@ class FeatureSettings:
         if self.language not in LANGUAGES:
             raise SettingsError(f"the language {self.language} is not supported; choose from {', '.join(LANGUAGES)}")
         if self.tokeniser not in TOKENISERS:
-            raise SettingsError(f"no tokeniser is named {self.tokeniser}; there are {', '.join(TOKENISERS)}")
+            raise SettingsError(no_such("tokeniser", self.tokeniser, TOKENISERS))
         unknown = sorted(set(self.without) - set(COLUMN_GROUPS))
         if unknown:
-            raise SettingsError(f"no column group is named {unknown[0]}; there are {', '.join(COLUMN_GROUPS)}")
+            raise SettingsError(no_such("column group", unknown[0], COLUMN_GROUPS))
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from features.byte_pairs import BytePairs
 from features.errors import SettingsError
+from features.names import no_such
 
 __all__ = ["TOKENISERS", "TokenOffsets", "Tokeniser", "offsets_of"]
 
@@ -48,7 +49,7 @@ class Tokeniser:
 
     def __post_init__(self) -> None:
         if self.name not in TOKENISERS:
-            raise SettingsError(f"no tokeniser is named {self.name}; there are {', '.join(TOKENISERS)}")
+            raise SettingsError(no_such("tokeniser", self.name, TOKENISERS))
         if self.byte_pairs is not None and self.name != "zhao":
             raise SettingsError("byte pair encoding belongs to the tokeniser zhao")
 

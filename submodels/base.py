@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 from features.documents import Span
 from features.errors import SettingsError
+from features.names import did_you_mean, no_such
 from features.table import FeatureSpace, FeatureTable
 
 __all__ = ["KINDS", "Candidate", "Submodel", "new_submodel", "submodel_class"]
@@ -87,7 +88,7 @@ def submodel_class(kind: str) -> type[Submodel]:
     """The class of a kind (`crf.v1`, or `crf` for its newest version); :raises SettingsError: for an unknown one."""
     matching = [known for known in KINDS if kind in (known, known.rpartition(".")[0])]
     if not matching:
-        raise SettingsError(f"no submodel is named {kind}; there are {', '.join(k.rpartition('.')[0] for k in KINDS)}")
+        raise SettingsError(no_such("submodel", kind, (known.rpartition(".")[0] for known in KINDS)))
     module, name = KINDS[matching[-1]]
     found: type[Submodel] = getattr(import_module(module), name)
     return found
@@ -99,5 +100,6 @@ def new_submodel(kind: str, settings: Mapping[str, Any]) -> Submodel:
     known = signature(found).parameters
     unknown = [name for name in settings if name not in known]
     if unknown:
-        raise SettingsError(f"the submodel {kind} has no setting {unknown[0]}; there are {', '.join(known)}")
+        near = did_you_mean(unknown[0], known)
+        raise SettingsError(f"the submodel {kind} has no setting {unknown[0]}{near}; there are {', '.join(known)}")
     return found(**settings)

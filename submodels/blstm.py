@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.errors import BundleError, SettingsError, TrainingError
+from features.names import no_such
 from features.table import FeatureSpace, FeatureTable
 from features.tags import OUTSIDE, SCHEMES, decode
 from submodels.base import Candidate
@@ -276,7 +277,7 @@ class BlstmSubmodel:
         if not self.kernels or not all(1 <= width <= 22 for width in self.kernels):
             raise SettingsError("the BLSTM-CNN-CRF's setting kernels must hold widths between 1 and 22")
         if self.scheme not in SCHEMES:
-            raise SettingsError(f"no tag scheme is named {self.scheme}; there are {', '.join(SCHEMES)}")
+            raise SettingsError(no_such("tag scheme", self.scheme, SCHEMES))
 
     def _columns_of(self, space: FeatureSpace) -> list[str]:
         missing = [name for name in self.columns if name not in space.columns]

@@ -17,6 +17,7 @@ from importlib import resources
 from itertools import product
 
 from features.errors import SettingsError
+from features.names import no_such
 from features.table import COLUMN_GROUPS
 from tbed.atoms import TAG, Atom
 
@@ -102,7 +103,7 @@ def template_names() -> tuple[str, ...]:
 def template_text(name: str) -> str:
     """The declaration of a shipped set; :raises SettingsError: for an unknown name."""
     if name not in template_names():
-        raise SettingsError(f"no template set is named {name}; there are {', '.join(template_names())}")
+        raise SettingsError(no_such("template set", name, template_names()))
     return (_FILES / f"{name}.txt").read_text(encoding="utf-8")
 
 

@@ -19,6 +19,7 @@ from ensemble.batch.parquet import ParquetRows
 from ensemble.batch.rows import Form, FormSettings
 from features.errors import CorpusError, SettingsError
 from features.formats.xml import root_of
+from features.names import no_such
 
 __all__ = ["FORM_NAMES", "open_form"]
 
@@ -49,7 +50,7 @@ def open_form(path: Path, target: Path, settings: FormSettings, name: str = "") 
     if not os.path.exists(path):
         raise CorpusError(f"there is no file or folder {path}")
     if name and name not in _FORMS:
-        raise SettingsError(f"no form of input is named {name}; there are {', '.join(FORM_NAMES)}")
+        raise SettingsError(no_such("form of input", name, FORM_NAMES))
     _check_encoding(settings.encoding)
     return _FORMS[name or _recognised(path)](path, target, settings)
 

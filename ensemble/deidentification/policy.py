@@ -37,6 +37,7 @@ from typing import Any
 from ensemble.deidentification.kinds import KINDS, kind_of
 from features.errors import SettingsError
 from features.labels import LabelSet
+from features.names import did_you_mean, no_such
 
 __all__ = ["REMOVING", "RESTRICTED_ZIP3", "STRATEGIES", "Policy", "PolicyOptions"]
 
@@ -104,13 +105,13 @@ class Policy:
     def __post_init__(self) -> None:
         for strategy in (self.default, *self.strategies.values(), *self.overrides.values()):
             if strategy not in STRATEGIES:
-                raise SettingsError(f"no strategy is named {strategy}; there are {', '.join(STRATEGIES)}")
+                raise SettingsError(no_such("strategy", strategy, STRATEGIES))
 
     @classmethod
     def named(cls, name: str) -> Policy:
         """A policy that phistack ships; :raises SettingsError: for a name without one."""
         if name not in cls.names():
-            raise SettingsError(f"no policy is named {name}; there are {', '.join(cls.names())}, or give a TOML file")
+            raise SettingsError(f"{no_such('policy', name, cls.names())}, or give a TOML file")
         return cls._from_table(name, tomllib.loads((_POLICIES / f"{name}.toml").read_text(encoding="utf-8")))
 
     @staticmethod
@@ -159,8 +160,9 @@ class Policy:
         """
         for name in (*self.strategies, *self.overrides):
             if name not in label_set and name not in KINDS:
+                near = did_you_mean(name, (*label_set.labels, *KINDS))
                 raise SettingsError(
-                    f"the policy names {name}, which is neither a label of {label_set.name} nor a kind of PHI; "
+                    f"the policy names {name}{near}, which is neither a label of {label_set.name} nor a kind of PHI; "
                     f"the kinds are {', '.join(KINDS)}"
                 )
 
@@ -186,4 +188,5 @@ def _subtable(table: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def _refuse_unknown(table: Mapping[str, Any], known: Any, where: str) -> None:
     unknown = [name for name in table if name not in known]
     if unknown:
-        raise SettingsError(f"{where} has no entry {unknown[0]}; there are {', '.join(known)}")
+        near = did_you_mean(unknown[0], known)
+        raise SettingsError(f"{where} has no entry {unknown[0]}{near}; there are {', '.join(known)}")

@@ -26,6 +26,7 @@ from ensemble.experiments.parts import Answers
 from features.documents import Corpus
 from features.errors import EvaluationError, SettingsError
 from features.labels import LabelSet
+from features.names import no_such
 
 __all__ = ["RESAMPLES", "SHORT_NAMES", "Difference", "Measure", "Measured", "counts_of", "criterion_named", "measured"]
 
@@ -93,8 +94,7 @@ def criterion_named(name: str) -> Criterion:
     for criterion in CRITERIA:
         if criterion.name == full:
             return criterion
-    names = ", ".join((*SHORT_NAMES, *(criterion.name for criterion in CRITERIA)))
-    raise SettingsError(f"no criterion is named {name}; there are {names}")
+    raise SettingsError(no_such("criterion", name, (*SHORT_NAMES, *(criterion.name for criterion in CRITERIA))))
 
 
 def counts_of(gold: Corpus, answers: Answers, labels: LabelSet, criterion: Criterion) -> IntArray:

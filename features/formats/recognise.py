@@ -21,6 +21,7 @@ from features.formats.jsonl import JSONL
 from features.formats.layout import Format
 from features.formats.plain import TEXT
 from features.formats.xml import I2B2, MEDDOCAN, NGRID, root_of
+from features.names import no_such
 
 __all__ = ["FORMATS", "format_named", "recognise"]
 
@@ -34,7 +35,7 @@ def format_named(name: str) -> Format:
     try:
         return FORMATS[name]
     except KeyError:
-        raise CorpusError(f"no format is named {name}; there are {', '.join(FORMATS)}") from None
+        raise CorpusError(no_such("format", name, FORMATS)) from None
 
 
 def recognise(path: Path, format: str | None = None) -> tuple[Format, list[Path]]:
