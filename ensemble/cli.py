@@ -10,11 +10,14 @@ import logging
 import os
 import sys
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from ensemble.command_line import batch, corpora, engines, experiments, scores
-from ensemble.command_line.output import fail
+from ensemble.command_line.examples import epilog
+from ensemble.command_line.output import fail, say
+from ensemble.version import version_lines
 from features.errors import PhistackError
 
 __all__ = ["app", "main"]
@@ -22,9 +25,11 @@ __all__ = ["app", "main"]
 app = typer.Typer(
     name="phistack",
     help="Find and remove protected health information (PHI) in clinical notes with a stacked ensemble.",
+    epilog="`phistack COMMAND --help` tells what a command takes, with examples.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
+    # Tables drawn by rich clip long names at 80 columns.
+    rich_markup_mode=None,
 )
 
 _COMMANDS = (
@@ -46,7 +51,23 @@ _COMMANDS = (
 """In the order in which `--help` lists them."""
 
 for _command in _COMMANDS:
-    app.command()(_command)
+    # Without a short help of its own, the list of commands would show the first words of the long one.
+    app.command(short_help=_command.__doc__, epilog=epilog(_command.__name__))(_command)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        say("\n".join(version_lines()))
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the versions and exit.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None: ...
 
 
 def main() -> None:
@@ -54,7 +75,7 @@ def main() -> None:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     logging.basicConfig(level=logging.WARNING, format="phistack: %(message)s", stream=sys.stderr)
     try:
-        app()
+        app(prog_name="phistack")
     except PhistackError as error:
         fail(str(error), 1)
     except OSError as error:

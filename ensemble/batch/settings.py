@@ -15,10 +15,11 @@ from typing import Any
 
 from ensemble.batch.detector import Detector, load_detector
 from ensemble.batch.rows import FormSettings, text_digest
-from ensemble.batch.version import code_digest, code_version
+from ensemble.batch.version import code_digest
 from ensemble.deidentification import Policy
 from ensemble.deidentification.keyed import key_check
 from ensemble.deidentification.letters import fold
+from ensemble.version import code_version
 from features.errors import SettingsError
 
 __all__ = ["RunSettings", "read_struck"]

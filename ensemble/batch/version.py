@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import hashlib
 from functools import cache
-from importlib import import_module, metadata
+from importlib import import_module
 from pathlib import Path
 
-__all__ = ["code_digest", "code_version"]
+__all__ = ["code_digest"]
 
 _PACKAGES = ("features", "tbed", "submodels", "ensemble")
 _CODE = (".py", ".toml")
@@ -27,11 +27,3 @@ def code_digest() -> str:
                 content = path.read_bytes()
                 digest.update(f"{package}/{path.relative_to(folder).as_posix()}\0{len(content)}\0".encode() + content)
     return digest.hexdigest()
-
-
-def code_version() -> str:
-    """The version as installed."""
-    try:
-        return metadata.version("phistack")
-    except metadata.PackageNotFoundError:
-        return "not installed"

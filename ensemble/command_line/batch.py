@@ -8,7 +8,14 @@ from typing import Annotated
 
 import typer
 
-from ensemble.command_line.options import JobsOption, KeyOption, ModelOption
+from ensemble.command_line.options import (
+    FormOption,
+    JobsOption,
+    KeyOption,
+    ModelOption,
+    PolicyOption,
+    StrategyOption,
+)
 from ensemble.command_line.output import fail, say
 
 __all__ = ["audit", "deidentify"]
@@ -18,13 +25,11 @@ def deidentify(
     source: Annotated[Path, typer.Argument(metavar="IN", help="A folder, JSONL, CSV or Parquet.", show_default=False)],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="What to write, in the form of IN.", show_default=False)],
     model: ModelOption,
-    policy: Annotated[str, typer.Option(help="A ready policy, or a TOML file.")] = "tag",
-    strategy: Annotated[
-        list[str] | None, typer.Option(help="LABEL=STRATEGY, over the policy; may be repeated.", show_default=False)
-    ] = None,
+    policy: PolicyOption = "tag",
+    strategy: StrategyOption = None,
     key_file: KeyOption = None,
     strike: Annotated[Path | None, typer.Option(help="Words to be removed everywhere.", show_default=False)] = None,
-    form: Annotated[str, typer.Option(help="Form of IN; otherwise recognised.")] = "",
+    form: FormOption = "",
     id_column: Annotated[str, typer.Option(help="Of JSONL, CSV and Parquet.")] = "id",
     text_column: Annotated[str, typer.Option(help="The only column that changes.")] = "text",
     patient_column: Annotated[str, typer.Option(help="If there is none, the id tells the patient.")] = "group",

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ensemble.command_line.options import (
+    FormatOption,
     LabelSetOption,
     MapLabelsOption,
     SeedOption,
@@ -23,7 +24,7 @@ __all__ = ["convert", "synthesize"]
 def synthesize(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder or file to write.", show_default=False)],
     documents: Annotated[int, typer.Option(help="How many notes.", min=1)] = 100,
-    to: Annotated[str, typer.Option(help="i2b2, brat, conll, jsonl or text.")] = "i2b2",
+    to: FormatOption = "i2b2",
     seed: SeedOption = 0,
 ) -> None:
     """Write annotated synthetic English notes."""
@@ -38,7 +39,7 @@ def synthesize(
 def convert(
     source: SourceArgument,
     out: TargetArgument,
-    to: Annotated[str, typer.Option(help="i2b2, ngrid, meddocan, brat, conll, jsonl or text.", show_default=False)],
+    to: FormatOption,
     label_set: LabelSetOption = "",
     map_labels: MapLabelsOption = "",
     accept_unknown_labels: UnknownLabelsOption = False,

@@ -8,11 +8,13 @@ from typing import Annotated
 import typer
 
 from ensemble.command_line.options import (
+    AnnotatedFormatOption,
     CorpusArgument,
     JobsOption,
     LabelSetOption,
     ModelOption,
     PageOption,
+    PresetOption,
     SeedOption,
     SourceArgument,
     SubsetOption,
@@ -44,7 +46,7 @@ def train(
     corpus: CorpusArgument,
     model: ModelOption,
     *,
-    preset: Annotated[str, typer.Option(help="The settings of a published system: zhao2020.")] = "",
+    preset: PresetOption = "",
     label_set: LabelSetOption = "",
     budget: Annotated[
         float | None,
@@ -75,7 +77,7 @@ def annotate(
     source: SourceArgument,
     out: TargetArgument,
     model: ModelOption,
-    to: Annotated[str, typer.Option(help="Format of OUT; otherwise that of IN, and brat for plain text.")] = "",
+    to: AnnotatedFormatOption = "",
     submodels: SubsetOption = "",
 ) -> None:
     """Find the PHI of notes and write them in a shared-task format; any spans in IN are not looked at."""

@@ -19,12 +19,27 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from ensemble.command_line.names import (
+    FORMATS,
+    FORMS,
+    LABEL_SETS,
+    POLICIES,
+    PRESETS,
+    STRATEGIES,
+    SUBMODELS,
+    completing,
+    one_of,
+)
+
 if TYPE_CHECKING:
     from ensemble.experiments.request import Request
 
 __all__ = [
+    "AnnotatedFormatOption",
     "CorpusArgument",
     "CriterionOption",
+    "FormOption",
+    "FormatOption",
     "JobsOption",
     "JsonOption",
     "KeyOption",
@@ -33,9 +48,12 @@ __all__ = [
     "ModelOption",
     "OutOption",
     "PageOption",
+    "PolicyOption",
+    "PresetOption",
     "SeedOption",
     "SourceArgument",
     "StackOption",
+    "StrategyOption",
     "SubmodelsOption",
     "SubsetOption",
     "TargetArgument",
@@ -58,17 +76,74 @@ ModelOption = Annotated[
     Path, typer.Option("--model", help="The trained engine: a bundle folder or .zip.", show_default=False)
 ]
 OutOption = Annotated[Path, typer.Option("--out", help="The folder to make.", show_default=False)]
-SubmodelsOption = Annotated[str, typer.Option("--submodels", help="Names joined by commas: regex,tbed,crf,blstm.")]
+SubmodelsOption = Annotated[
+    str,
+    typer.Option(
+        "--submodels",
+        help=f"Names joined by commas: {','.join(SUBMODELS)}.",
+        autocompletion=completing(SUBMODELS, after=","),
+    ),
+]
 SubsetOption = Annotated[
-    str, typer.Option("--submodels", help="Use only these of the engine's submodels, joined by commas.")
+    str,
+    typer.Option(
+        "--submodels",
+        help="Use only these of the engine's submodels, joined by commas.",
+        autocompletion=completing(SUBMODELS, after=","),
+    ),
+]
+PresetOption = Annotated[
+    str,
+    typer.Option(
+        "--preset",
+        help=f"The settings of a published system: {one_of(PRESETS)}.",
+        autocompletion=completing(PRESETS),
+    ),
 ]
 LabelSetOption = Annotated[
-    str, typer.Option("--label-set", help="i2b2-2014, ngrid-2016, meddocan or nut; otherwise recognised.")
+    str,
+    typer.Option(
+        "--label-set", help=f"{one_of(LABEL_SETS)}; otherwise recognised.", autocompletion=completing(LABEL_SETS)
+    ),
+]
+FormatOption = Annotated[
+    str, typer.Option("--to", help=f"{one_of(FORMATS)}.", show_default=False, autocompletion=completing(FORMATS))
+]
+AnnotatedFormatOption = Annotated[
+    str,
+    typer.Option(
+        "--to",
+        help=f"Format of OUT: {one_of(FORMATS[:-1])}; otherwise that of IN, and brat for plain text.",
+        autocompletion=completing(FORMATS[:-1]),
+    ),
+]
+FormOption = Annotated[
+    str,
+    typer.Option(
+        "--form", help=f"Form of IN: {one_of(FORMS)}; otherwise recognised.", autocompletion=completing(FORMS)
+    ),
+]
+PolicyOption = Annotated[
+    str,
+    typer.Option("--policy", help=f"A TOML file, or {one_of(POLICIES)}.", autocompletion=completing(POLICIES)),
+]
+StrategyOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--strategy",
+        metavar="LABEL=STRATEGY",
+        help=f"Over the policy; may be repeated. A strategy is {one_of(STRATEGIES)}.",
+        show_default=False,
+        autocompletion=completing(STRATEGIES, after="="),
+    ),
 ]
 UnknownLabelsOption = Annotated[
     bool, typer.Option("--accept-unknown-labels", help="Take labels that the label set does not have, as they are.")
 ]
-MapLabelsOption = Annotated[str, typer.Option("--map-labels", help="Turn labels into those of this set.")]
+MapLabelsOption = Annotated[
+    str,
+    typer.Option("--map-labels", help="Turn labels into those of this set.", autocompletion=completing(LABEL_SETS)),
+]
 JsonOption = Annotated[Path | None, typer.Option("--json", help="Write all figures there.", show_default=False)]
 PageOption = Annotated[
     Path | None, typer.Option("--html", help="Write a page, which shows the notes' text.", show_default=False)

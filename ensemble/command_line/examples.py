@@ -1,0 +1,75 @@
+"""Two lines to copy for each command, shown at the end of its `--help`.
+
+    epilog("audit")     "Examples:" and the lines of the command
+
+A line has at most 76 characters, so that it is whole on a narrow terminal. A test gives each line to the parser of its
+command, and refuses a command without examples.
+"""
+
+from __future__ import annotations
+
+__all__ = ["EXAMPLES", "epilog"]
+
+EXAMPLES: dict[str, tuple[str, ...]] = {
+    "demo": (
+        "phistack demo",
+        "phistack demo --out shown --documents 60 --jobs 4",
+    ),
+    "synthesize": (
+        "phistack synthesize notes --documents 40 --seed 1",
+        "phistack synthesize notes.jsonl --to jsonl",
+    ),
+    "convert": (
+        "phistack convert notes notes.jsonl --to jsonl",
+        "phistack convert meddocan renamed --to brat --map-labels nut",
+    ),
+    "train": (
+        "phistack train notes --model engine --jobs 4",
+        "phistack train notes --model quick --submodels regex,tbed,crf --folds 3",
+    ),
+    "annotate": (
+        "phistack annotate new-notes annotated --model engine --to brat",
+        "phistack annotate notes.jsonl found.jsonl --model engine --submodels regex",
+    ),
+    "evaluate": (
+        "phistack evaluate gold annotated --json scores.json",
+        "phistack evaluate gold annotated --allow-missing",
+    ),
+    "explain": (
+        "phistack explain note.txt --model engine",
+        "phistack explain notes --model engine --text --html why.html",
+    ),
+    "rules": (
+        "phistack rules engine --score more-notes",
+        "phistack rules engine --use edited.txt --out better-engine",
+    ),
+    "ablate": (
+        "phistack ablate notes --out ablation --jobs 4",
+        "phistack ablate train --out ablation --test dev --groups",
+    ),
+    "curve": (
+        "phistack curve notes --out curve --shares 25,50,75,100 --samples 5",
+        "phistack curve train --out curve --test dev --submodels regex,crf",
+    ),
+    "transfer": (
+        "phistack transfer ward-a ward-b --out transfer",
+        "phistack transfer i2b2 meddocan --out transfer --map-labels nut",
+    ),
+    "frontier": (
+        "phistack frontier notes --model engine",
+        "phistack frontier notes --model engine --out speed --repetitions 5",
+    ),
+    "deidentify": (
+        "phistack deidentify notes.jsonl clean.jsonl --model engine",
+        "phistack deidentify notes clean --model engine --policy safe-harbor --jobs 4",
+    ),
+    "audit": (
+        "phistack audit clean.jsonl",
+        "phistack audit clean.jsonl --key-file secret.key",
+    ),
+}
+
+
+def epilog(command: str) -> str:
+    """The examples of a command as the end of its help; the mark `\\b` keeps the lines as they are."""
+    return "\b\n" + "\n".join(["Examples:", *(f"  {line}" for line in EXAMPLES.get(command, ()))])

@@ -1,0 +1,164 @@
+"""What every command owes its user: help that is whole on a narrow terminal and right, names, examples, completion."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from ensemble.batch.forms import FORM_NAMES
+from ensemble.cli import app
+from ensemble.command_line import names
+from ensemble.command_line.examples import EXAMPLES
+from ensemble.deidentification import STRATEGIES, Policy
+from ensemble.settings import SUBMODELS
+from features.formats import FORMATS
+from features.labels import LabelSet
+
+ROOT = Path(__file__).parents[1]
+GROUP = get_command(app)
+COMMANDS = sorted(GROUP.commands)
+HEAVY = {"numpy", "tensorflow", "sklearn", "lxml", "faker", "pyarrow", "rich", "phonenumbers", "yaml"}
+
+
+@pytest.fixture
+def helped(phistack, monkeypatch):
+    """The help of a command at 80 columns."""
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def run(*command):
+        status, shown, _ = phistack(*command, "--help")
+        assert status == 0
+        return shown
+
+    return run
+
+
+def joined(text: str) -> str:
+    """The text with each run of white space as one blank; a word broken at its hyphen is one again."""
+    return re.sub(r"(?<=\w)- ", "-", " ".join(text.split()))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_nothing_is_clipped_at_80_columns(helped, name):
+    shown = helped(name)
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "…" not in shown
+    command = GROUP.commands[name]
+    assert joined(command.help) in joined(shown)
+    for parameter in command.params:
+        if getattr(parameter, "hidden", False):
+            continue
+        assert parameter.help, f"{name}: say what {parameter.name} is"
+        assert joined(parameter.help) in joined(shown)
+        if parameter.param_type_name == "option":
+            assert all(re.search(rf"(?<!\S){option}(?!\S)", shown) for option in parameter.opts)
+
+
+def test_the_list_of_commands_is_whole(helped):
+    shown = joined(helped())
+    assert all(f"{name} {joined(GROUP.commands[name].help)}" in shown for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_two_examples_that_the_parser_takes_end_the_help(helped, name):
+    assert len(EXAMPLES[name]) >= 2
+    assert helped(name).rstrip().endswith("\n".join(f"    {line}" for line in EXAMPLES[name]))
+    for line in EXAMPLES[name]:
+        program, command, *arguments = shlex.split(line)
+        assert (program, command) == ("phistack", name)
+        GROUP.commands[name].make_context(name, arguments)
+
+
+def test_no_example_is_of_a_command_that_is_not_there():
+    assert sorted(EXAMPLES) == COMMANDS
+
+
+def test_the_names_in_help_are_those_of_the_code():
+    assert Policy.names() == names.POLICIES
+    assert LabelSet.names() == names.LABEL_SETS
+    assert names.STRATEGIES == STRATEGIES
+    assert names.FORMS == FORM_NAMES
+    assert tuple(FORMATS) == names.FORMATS
+    assert names.SUBMODELS == SUBMODELS
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("deidentify", (*names.POLICIES, *names.STRATEGIES, *names.FORMS)),
+        ("train", (*names.PRESETS, *names.LABEL_SETS, *names.SUBMODELS)),
+        ("convert", (*names.FORMATS, *names.LABEL_SETS)),
+    ],
+)
+def test_help_lists_what_an_option_may_be(helped, command, told):
+    assert set(told) <= set(re.findall(r"[\w-]+", helped(command)))
+
+
+def test_help_of_every_command_is_quick():
+    """No heavy import, and all of them in the time that one may take."""
+    code = "import sys, time\nfrom ensemble.cli import main\n"
+    code += f"for name in {COMMANDS}:\n sys.argv = ['phistack', name, '--help']\n"
+    code += " try: main()\n except SystemExit: pass\n"
+    code += f"print(sorted({HEAVY} & set(sys.modules)), time.process_time())"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    heavy, _, seconds = shown.splitlines()[-1].rpartition(" ")
+    assert heavy == "[]"
+    assert float(seconds) < 0.5 * len(COMMANDS)
+
+
+def test_the_version_names_phistack_python_and_libraries(phistack):
+    status, shown, error = phistack("--version")
+    first, second, third = shown.splitlines()
+    assert (status, error) == (0, "")
+    assert re.fullmatch(r"phistack \d+\.\d+\S*", first)
+    assert second.startswith(f"Python {sys.version_info.major}.{sys.version_info.minor}.")
+    assert re.search(r"tensorflow \d", third)
+    assert re.search(r"scikit-learn \d", third)
+
+
+@pytest.mark.parametrize(
+    ("slip", "meant"), [(("trian",), "'train'"), (("train", "--modle", "x"), "--model"), (("deidentfy",), "deidentify")]
+)
+def test_a_slip_in_a_command_or_option_is_told_the_nearest(phistack, slip, meant):
+    status, _, error = phistack(*slip)
+    assert status == 2
+    assert meant in error
+
+
+@pytest.fixture
+def in_bash(tmp_path):
+    """Run lines in a bash of which nothing is set up, with `phistack` on its path and a home of its own."""
+    program = tmp_path / "bin" / "phistack"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "from ensemble.cli import main; main()" "$@"\n')
+    program.chmod(0o755)
+    environment = os.environ | {"PATH": f"{program.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+
+    def run(lines):
+        return subprocess.run(
+            ["bash", "--norc", "-c", lines], capture_output=True, text=True, check=True, cwd=tmp_path,
+            env=environment | {"HOME": str(tmp_path)},
+        ).stdout.split()  # fmt: skip
+
+    return run
+
+
+def test_bash_completes_commands_options_and_names(in_bash):
+    ready = 'eval "$(phistack --show-completion)"\n'
+    ready += (
+        'ask() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _phistack_completion phistack; echo "${COMPREPLY[@]}"; }\n'
+    )
+    assert in_bash(ready + "ask phistack ann") == ["annotate"]
+    assert in_bash(ready + "ask phistack deidentify --poli") == ["--policy"]
+    assert in_bash(ready + "ask phistack deidentify a b --policy sa") == ["safe-harbor"]
+    assert in_bash(ready + "ask phistack train notes --submodels regex,t") == ["regex,tbed"]
+
+
+def test_installing_completion_leaves_it_in_the_home_of_the_user(in_bash, tmp_path):
+    assert "installed" in in_bash("phistack --install-completion; true")
+    assert in_bash("source ~/.bashrc; complete -p phistack")[-1] == "phistack"
