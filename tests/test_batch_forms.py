@@ -23,7 +23,7 @@ def rewritten(path, target, settings=NAMED, change=str.upper, name=""):
     """What a run does with the rows: those that can be read are changed, the others are left out."""
     form = open_form(path, target, settings, name)
     rows = list(form.rows())
-    pairs = [(row, None if row.text is None else change(row.text)) for row in rows if not row.problem]
+    pairs = [(row, [change(text) for text in row.texts]) for row in rows if not row.problem]
     form.assemble([form.encode(pairs[:2]), form.encode([]), form.encode(pairs[2:])], target)
     return rows
 
@@ -71,7 +71,7 @@ def test_a_line_that_cannot_be_read_has_a_problem_without_text(tmp_path, line):
     (tmp_path / "in.jsonl").write_bytes(LINES[0] + line + b"\n" + LINES[0])
     rows = rewritten(tmp_path / "in.jsonl", tmp_path / "out.jsonl")
     assert [bool(row.problem) for row in rows] == [False, True, False]
-    assert rows[1].text is None and rows[1].place == "line 2"
+    assert not rows[1].parts and rows[1].place == "line 2"
     assert not any("cret" in told for told in (rows[1].problem, rows[1].id, repr(rows[1])))
     assert (tmp_path / "out.jsonl").read_bytes() == 2 * LINES[0].replace(b"Dr. Ames", b"DR. AMES")
 
@@ -135,7 +135,7 @@ def test_csv_is_read_as_the_csv_module_reads_it(tmp_path_factory, records, delim
     folder = tmp_path_factory.mktemp("csv")
     (folder / "in.csv").write_text(written.getvalue(), encoding="utf-8", newline="")
     rows = rewritten(folder / "in.csv", folder / "same.csv", change=str)
-    assert [row.text for row in rows if row.is_note] == [text for text, _ in records]
+    assert [row.texts for row in rows if row.is_note] == [(text,) for text, _ in records]
     assert (folder / "same.csv").read_bytes() == (folder / "in.csv").read_bytes()
     rewritten(folder / "in.csv", folder / "out.csv", change=lambda old: f'{old}{delimiter}"\n')
     with (folder / "out.csv").open(encoding="utf-8", newline="") as file:
@@ -289,8 +289,8 @@ def test_csv_is_compressed_if_the_name_of_the_output_says_so(tmp_path, source, n
     written = (tmp_path / name).read_bytes()
     expected = content.replace(b"one", b"ONE").replace(b"two", b"TWO").replace(b"three", b"THREE")
     assert (gzip.decompress(written) if name.endswith(".gz") else written) == expected
-    assert [row.text for row in open_form(tmp_path / name, tmp_path / name, NAMED).rows() if row.is_note] == [
-        "ONE", "TWO", "THREE",
+    assert [row.texts for row in open_form(tmp_path / name, tmp_path / name, NAMED).rows() if row.is_note] == [
+        ("ONE",), ("TWO",), ("THREE",),
     ]  # fmt: skip
 
 

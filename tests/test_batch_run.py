@@ -18,7 +18,7 @@ from ensemble.batch.detector import pieces
 from ensemble.batch.journal import DoneChunk, Journal
 from ensemble.batch.lock import locked
 from ensemble.batch.meter import duration
-from ensemble.batch.rows import FormSettings
+from ensemble.batch.rows import FormSettings, Part
 from ensemble.batch.settings import read_struck
 from ensemble.batch.work import Note
 from ensemble.deidentification import Policy
@@ -159,7 +159,7 @@ def test_a_note_that_the_encoding_cannot_express_goes_to_quarantine(run, engines
 
     form = open_form(folder, tmp_path / "out", run.form_settings)
     row = next(form.rows())
-    result = NoteResult("Dr. Ström", record={})
+    result = NoteResult(("Dr. Ström",), record={})
     store = Store(tmp_path, None, form, b"0" * 32)
     assert store._encoded([(row, result)]) == form.encode([])
     assert result.problem == "the encoding ascii lacks a character of the new text"
@@ -585,4 +585,4 @@ def test_what_is_reported_does_not_depend_on_which_chunk_is_done_first(tmp_path)
 
 
 def test_nothing_that_is_shown_of_a_note_tells_its_patient_or_its_text():
-    assert repr(Note("1", "MRN 4711", "Dr. Ames")) == "Note(id='1')"
+    assert repr(Note("1", "MRN 4711", (Part("Dr. Ames"),))) == "Note(id='1')"

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Self
 
-from ensemble.batch.rows import Form, text_digest
+from ensemble.batch.rows import Form, texts_digest
 
 __all__ = ["AuditLog", "AuditReport", "check_log", "output_digest"]
 
@@ -95,7 +95,7 @@ def check_log(
     :param digest: of the output, as `output_digest` gives it.
     :param key: checks the seal, if given.
     """
-    outputs = (text_digest(row.text, None) for row in form.rows() if row.text is not None)
+    outputs = (texts_digest(row.texts, None) for row in form.rows() if row.parts)
     problems: list[str] = []
     notes, chain, last = 0, _START, {}
     told: dict[str, Any] = {name: Counter() for name in _SUMS.values()}

@@ -16,7 +16,7 @@ from typing import Any
 
 from ensemble.batch.forms import open_form
 from ensemble.batch.meter import meter
-from ensemble.batch.rows import NO_LIMIT, Form, text_digest
+from ensemble.batch.rows import NO_LIMIT, Form, Row, texts_digest
 from ensemble.batch.search import Search
 from ensemble.batch.settings import RunSettings
 from ensemble.batch.store import Store
@@ -35,7 +35,7 @@ def check_output(settings: RunSettings, form: Form, store: Store, workers: Worke
     # What went in under the limit may come out a little longer.
     unlimited = replace(settings.form_settings, max_bytes=NO_LIMIT)
     written = open_form(path, path, unlimited, form.name) if path.exists() else None
-    texts = (row.text for row in (written.rows() if written else ()) if row.text is not None)
+    rows = (row for row in (written.rows() if written else ()) if row.parts)
 
     n_notes, quarantined = store.journal.totals()
     n_read = 0
@@ -43,7 +43,7 @@ def check_output(settings: RunSettings, form: Form, store: Store, workers: Worke
     def todo() -> Iterator[tuple[int, list[Search]]]:
         nonlocal n_read
         for number, records in store.records():
-            searches = list(_searches(store, records, texts))
+            searches = list(_searches(store, records, rows))
             n_read += len(records)
             if store.journal.searched(number) is None:
                 yield number, searches
@@ -52,20 +52,21 @@ def check_output(settings: RunSettings, form: Form, store: Store, workers: Worke
         for number, counts in workers.search(todo()):
             store.journal.add_search(number, [(*what, count) for what, count in counts.items()])
             show(n_read, n_read / max(1, n_notes), quarantined)
-    if next(texts, None) is not None:
+    if next(rows, None) is not None:
         raise _differs(store)
 
 
-def _searches(store: Store, records: list[dict[str, Any]], texts: Iterator[str]) -> Iterator[Search]:
-    """What is to be searched; the texts are what was read from the output, which must be what the workers made."""
+def _searches(store: Store, records: list[dict[str, Any]], rows: Iterator[Row]) -> Iterator[Search]:
+    """What is to be searched; the rows are what was read from the output, which must be what the workers made."""
     fine = (record for record in records if "problem" not in record)
     for patient, of_patient in groupby(fine, key=itemgetter("patient")):
         entries = store.journal.entries(store.register.patient(patient))
         for record in of_patient:
-            text = next(texts, None)
-            if text is None or text_digest(text, None) != record["output"]:
+            row = next(rows, None)
+            if row is None or texts_digest(row.texts, None) != record["output"]:
                 raise _differs(store)
-            yield Search(text, [(start, end) for start, end in record["replaced"]], entries)
+            for text, replaced in zip(row.texts, record["replaced"], strict=True):
+                yield Search(text, [(start, end) for start, end in replaced], entries)
 
 
 def _differs(store: Store) -> CorpusError:

@@ -48,7 +48,7 @@ def chunks_of(form: Form) -> Iterator[Chunk]:
             yield Chunk(number, rows, form.fraction())
             rows, characters, number = [], 0, number + 1
         rows.append(row)
-        characters += len(row.text or "")
+        characters += sum(len(part.text) for part in row.parts)
     if rows:
         yield Chunk(number, rows, 1.0)
 

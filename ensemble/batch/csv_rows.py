@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ensemble.batch.line_reader import LineReader, compressed, write_chunks
-from ensemble.batch.rows import FormSettings, Row, check_columns, patient_name, printable_id, sha256
+from ensemble.batch.rows import FormSettings, Frame, Part, Row, check_columns, patient_name, printable_id, sha256
 from features.errors import CorpusError
 
 __all__ = ["CsvRows"]
@@ -53,7 +53,7 @@ class CsvRows:
         records = self._records()
         first = next(records, (1, b""))[1]
         self._read_header(first)
-        yield Row("line 1", first, sha256(first or b""))
+        yield Row("line 1", Frame((self._decoded(first),)), sha256(first or b""))
         for line, record in records:
             yield self._row(f"line {line}", record)
 
@@ -74,15 +74,18 @@ class CsvRows:
             yield begin, b"".join(pending) if pending else None
 
     def _read_header(self, record: bytes | None) -> None:
-        try:
-            text = (record or b"").decode(self.settings.encoding).removeprefix("\ufeff")
-        except UnicodeDecodeError:
-            raise CorpusError(f"the first line of {self.path} is not {self.settings.encoding}") from None
+        text = self._decoded(record).removeprefix("\ufeff")
         read = {delimiter: [value for value, _, _ in _fields(text, delimiter) or ()] for delimiter in _DELIMITERS}
         wanted = {self.settings.columns.id, self.settings.columns.text}
         self._delimiter = max(_DELIMITERS, key=lambda delimiter: (wanted <= {*read[delimiter]}, len(read[delimiter])))
         self._header = read[self._delimiter]
         check_columns(self.path, self._header, self.settings.columns)
+
+    def _decoded(self, record: bytes | None) -> str:
+        try:
+            return (record or b"").decode(self.settings.encoding)
+        except UnicodeDecodeError:
+            raise CorpusError(f"the first line of {self.path} is not {self.settings.encoding}") from None
 
     def _row(self, place: str, record: bytes | None) -> Row:
         if record is None:
@@ -94,7 +97,7 @@ class CsvRows:
             problem = f"not {self.settings.encoding} at byte {error.start} of the record"
             return Row(place, b"", digest, place, place, problem=problem)
         if not text.strip("\r\n"):
-            return Row(place, record, digest)
+            return Row(place, Frame((text,)), digest)
         fields = _fields(text, self._delimiter)
         if fields is None or len(fields) != len(self._header):
             n_lines = len(text.splitlines())
@@ -110,25 +113,27 @@ class CsvRows:
         has_patient = columns.patient in self._header
         patient = fields[self._header.index(columns.patient)][0] if has_patient else None
         text, start, end = fields[self._header.index(columns.text)]
-        kept = (record[:start], record[start:end], record[end:])
-        return Row(place, kept, digest, id, patient_name(patient, id), text)
+        frame = Frame((record[:start], record[end:]), (record[start:end],))
+        return Row(place, frame, digest, id, patient_name(patient, id), (Part(text),))
 
-    def encode(self, rows: Sequence[tuple[Row, str | None]]) -> bytes:
+    def encode(self, rows: Sequence[tuple[Row, Sequence[str]]]) -> bytes:
         """The records, compressed if the output is to be.
 
         :raises UnicodeEncodeError: if the encoding lacks a character.
         """
         return compressed(b"".join(map(self._record, rows)), self.target)
 
-    def _record(self, row: tuple[Row, str | None]) -> bytes:
-        old, text = row
-        if text is None or old.text is None:
-            return bytes(old.raw)
-        before, field, after = old.raw
-        if text != old.text:
-            quoted = field.startswith('"') or any(mark in text for mark in ('"', "\r", "\n", self._delimiter))
-            field = '"' + text.replace('"', '""') + '"' if quoted else text
-        return f"{before}{field}{after}".encode(self.settings.encoding)
+    def _record(self, row: tuple[Row, Sequence[str]]) -> bytes:
+        old, texts = row
+        frame: Frame = old.raw
+        fields = map(self._field, frame.spelled, old.texts, texts)
+        return frame.filled(fields).encode(self.settings.encoding)
+
+    def _field(self, spelled: str, old: str, new: str) -> str:
+        if new == old:
+            return spelled
+        quoted = spelled.startswith('"') or any(mark in new for mark in ('"', "\r", "\n", self._delimiter))
+        return '"' + new.replace('"', '""') + '"' if quoted else new
 
     def assemble(self, chunks: Iterable[bytes], target: Path) -> None:
         """Write the records of all chunks."""

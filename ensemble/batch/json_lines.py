@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ensemble.batch.line_reader import LineReader, compressed, write_chunks
-from ensemble.batch.rows import NO_PATIENT, FormSettings, Row, patient_name, printable_id, sha256
+from ensemble.batch.rows import NO_PATIENT, FormSettings, Frame, Part, Row, patient_name, printable_id, sha256
 
 __all__ = ["JsonLines"]
 
@@ -58,14 +58,14 @@ class JsonLines:
         except UnicodeDecodeError as error:
             return Row(place, b"", digest, place, place, problem=f"not UTF-8 at byte {error.start} of the line")
         if not text.removeprefix("\ufeff").strip(" \t\r\n"):
-            return Row(place, line, digest)
+            return Row(place, Frame((text,)), digest)
         try:
             values = _members(text)
         except (ValueError, RecursionError):
             return Row(place, b"", digest, place, place, problem="not one valid JSON object, or a name occurs twice")
-        return self._note(place, text, line, digest, values)
+        return self._note(place, text, digest, values)
 
-    def _note(self, place: str, line: str, raw: bytes, digest: bytes, values: _Values) -> Row:
+    def _note(self, place: str, line: str, digest: bytes, values: _Values) -> Row:
         id = printable_id(values.get(self.columns.id, (None, 0, 0))[0])
         named = id or place
         patient = patient_name(values.get(self.columns.patient, (None, 0, 0))[0], named)
@@ -77,10 +77,11 @@ class JsonLines:
             problem = problem or f"{self.columns.text} is missing or is not a string"
         if problem:
             return Row(place, b"", digest, named, patient, problem=problem)
-        kept = raw if text is None else (line[:start], line[start:end], line[end:])
-        return Row(place, kept, digest, named, patient, text)
+        if text is None:
+            return Row(place, Frame((line,)), digest, named, patient)
+        return Row(place, Frame((line[:start], line[end:]), (line[start:end],)), digest, named, patient, (Part(text),))
 
-    def encode(self, rows: Sequence[tuple[Row, str | None]]) -> bytes:
+    def encode(self, rows: Sequence[tuple[Row, Sequence[str]]]) -> bytes:
         """The lines, compressed if the output is to be."""
         return compressed(b"".join(map(_line, rows)), self.target)
 
@@ -89,15 +90,17 @@ class JsonLines:
         write_chunks(chunks, target)
 
 
-def _line(row: tuple[Row, str | None]) -> bytes:
-    old, text = row
-    if text is None or old.text is None:
-        return bytes(old.raw)
-    before, value, after = old.raw
-    if text != old.text:
-        # JSON can say a lone surrogate only by an escape; and a value that was written in ASCII stays so.
-        value = json.dumps(text, ensure_ascii=value.isascii() or bool(_SURROGATE.search(text)))
-    return f"{before}{value}{after}".encode()
+def _line(row: tuple[Row, Sequence[str]]) -> bytes:
+    old, texts = row
+    frame: Frame = old.raw
+    return frame.filled(map(_value, frame.spelled, old.texts, texts)).encode()
+
+
+def _value(spelled: str, old: str, new: str) -> str:
+    if new == old:
+        return spelled
+    # JSON can say a lone surrogate only by an escape; and a value that was written in ASCII stays so.
+    return json.dumps(new, ensure_ascii=spelled.isascii() or bool(_SURROGATE.search(new)))
 
 
 def _members(line: str) -> _Values:

@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from ensemble.batch.rows import FormSettings, Row, printable_id, sha256
+from ensemble.batch.rows import FormSettings, Part, Row, printable_id, sha256
 from features.documents import Corpus, Document, patient_of
 from features.errors import CorpusError
 from features.formats.recognise import FORMATS
@@ -81,20 +81,20 @@ class NoteFiles:
             # The name of the file can be an identifier, and is told beside the problem, or hidden.
             told = str(error).replace(str(file), "the file").replace(f"document {file.stem}", "the note")
             return Row(relative, None, digest, id, patient, problem=told)
-        return Row(relative, relative, digest, id, patient, text)
+        return Row(relative, relative, digest, id, patient, (Part(text),))
 
     def _text(self, file: Path, content: bytes) -> str:
         if self.name not in _XML:
             return content.decode(self.settings.encoding)
         return FORMATS[self.name].read([file]).documents[0].text
 
-    def encode(self, rows: Sequence[tuple[Row, str | None]]) -> bytes:
+    def encode(self, rows: Sequence[tuple[Row, Sequence[str]]]) -> bytes:
         """The files, one after the other, behind a line that tells their names and lengths.
 
         :raises UnicodeEncodeError: if the encoding lacks a character.
         :raises CorpusError: if XML cannot hold a character.
         """
-        files = [file for row, text in rows if text is not None for file in self._written(row, text)]
+        files = [file for row, texts in rows for text in texts for file in self._written(row, text)]
         index = json.dumps([[name, len(content)] for name, content in files])
         return b"".join([index.encode(), b"\n", *(content for _, content in files)])
 

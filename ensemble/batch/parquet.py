@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ensemble.batch.rows import NO_PATIENT, FormSettings, Row, check_columns, patient_name, printable_id, sha256
+from ensemble.batch.rows import NO_PATIENT, FormSettings, Part, Row, check_columns, patient_name, printable_id, sha256
 from features.errors import CorpusError, MissingResourceError
 
 if TYPE_CHECKING:
@@ -109,9 +109,9 @@ class ParquetRows:
         named = patient_name(patient, id)
         if not named:
             return Row(place, None, digest, id, id, problem=NO_PATIENT.format(columns.patient))
-        return Row(place, row, digest, id, named, text)
+        return Row(place, row, digest, id, named, () if text is None else (Part(text),))
 
-    def encode(self, rows: Sequence[tuple[Row, str | None]]) -> bytes:
+    def encode(self, rows: Sequence[tuple[Row, Sequence[str]]]) -> bytes:
         """The rows as an Arrow stream; :raises UnicodeEncodeError: for a lone surrogate."""
         import pyarrow
 
@@ -119,7 +119,7 @@ class ParquetRows:
             return b""
         table = pyarrow.Table.from_batches([row.raw for row, _ in rows], schema=self.schema)
         at = self.schema.get_field_index(self.settings.columns.text)
-        texts = pyarrow.array([text for _, text in rows], type=self.schema.field(at).type)
+        texts = pyarrow.array([next(iter(new), None) for _, new in rows], type=self.schema.field(at).type)
         return _stream(table.set_column(at, self.schema.field(at), texts).combine_chunks())
 
     def assemble(self, chunks: Iterable[bytes], target: Path) -> None:

@@ -1,6 +1,6 @@
 """Rows of any input, and what a form of input and output can do with them.
 
-    Row("line 17", raw, digest, id="110-01", patient="110", text="...")     a note
+    Row("line 17", raw, digest, "110-01", "110", (Part("Dr. Ames"),))       a note
     Row("line 18", raw, digest, problem="not valid JSON")                   a note that cannot be read
     Row("line 19", raw, digest)                                             no note: passes as it is
 
@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -27,12 +29,15 @@ __all__ = [
     "Columns",
     "Form",
     "FormSettings",
+    "Frame",
+    "Part",
     "Row",
     "check_columns",
     "patient_name",
     "printable_id",
     "sha256",
     "text_digest",
+    "texts_digest",
 ]
 
 NO_PATIENT = "{} is missing or is no name of a patient"
@@ -58,6 +63,11 @@ def text_digest(text: str, key: bytes | None) -> str:
     # The beginning keeps these apart from all else that the key signs: a note must not be able to say `patient:110`
     # and so have the secret of that patient's surrogates written into the audit log.
     return hmac.digest(key, b"text:" + content, "sha256").hex()
+
+
+def texts_digest(texts: Sequence[str], key: bytes | None) -> str:
+    """`text_digest` of the only text, or of several as a JSON list."""
+    return text_digest(texts[0] if len(texts) == 1 else json.dumps(texts), key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +110,45 @@ class FormSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A text of a row that is to be de-identified.
+
+    :param label: of the identifier that the whole text is; empty where the detector must look for some.
+    """
+
+    text: str = field(repr=False)
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What stays of a record, and the gaps in it for the parts.
+
+    :param kept: the text before, between and after the gaps.
+    :param spelled: what stood in each gap.
+    """
+
+    kept: tuple[str, ...] = field(repr=False)
+    spelled: tuple[str, ...] = field(default=(), repr=False)
+
+    @classmethod
+    def of(cls, pieces: Iterable[tuple[str, bool]]) -> Frame:
+        """A frame from the pieces of a record in order, each with whether it is a gap."""
+        kept, spelled = [""], []
+        for text, is_gap in pieces:
+            if is_gap:
+                spelled.append(text)
+                kept.append("")
+            else:
+                kept[-1] += text
+        return cls(tuple(kept), tuple(spelled))
+
+    def filled(self, spelled: Iterable[str]) -> str:
+        """The record with the gaps filled."""
+        return "".join(chain.from_iterable(zip(self.kept, [*spelled, ""], strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """One row of the input.
 
@@ -108,7 +157,7 @@ class Row:
     :param digest: SHA-256 of all that was read, 32 bytes.
     :param id: names the note in reports.
     :param patient: whose note it is.
-    :param text: the note; nothing if the row is no note or cannot be read.
+    :param parts: the texts of the note, in the order in which they stand; none if the row is no note or cannot be read.
     :param problem: why the row cannot be read, without text; empty if it can.
     """
 
@@ -117,13 +166,18 @@ class Row:
     digest: bytes = field(repr=False)
     id: str = ""
     patient: str = field(default="", repr=False)
-    text: str | None = field(default=None, repr=False)
+    parts: tuple[Part, ...] = field(default=(), repr=False)
     problem: str = ""
 
     @property
     def is_note(self) -> bool:
         """Whether the row is a note, readable or not."""
-        return self.text is not None or bool(self.problem)
+        return bool(self.parts or self.problem)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The text of each part."""
+        return tuple(part.text for part in self.parts)
 
 
 class Form(Protocol):
@@ -139,8 +193,8 @@ class Form(Protocol):
         """How much of the input `rows` has read, in [0, 1]."""
         ...
 
-    def encode(self, rows: Sequence[tuple[Row, str | None]]) -> bytes:
-        """Rows with their new texts, as bytes for `assemble`; without a new text a row is written as it was.
+    def encode(self, rows: Sequence[tuple[Row, Sequence[str]]]) -> bytes:
+        """Rows with a new text for each part, as bytes for `assemble`.
 
         :raises UnicodeEncodeError: if the encoding of the output lacks a character.
         :raises CorpusError: if the form cannot hold a text.

@@ -158,7 +158,7 @@ def _process(form: Form, store: Store, workers: Workers) -> int:
             digests.update(chunk.digest)
             done = store.journal.done(chunk.number)
             if done is None:
-                yield chunk, [Note(row.id, row.patient, row.text) for row in chunk.rows if row.text is not None]
+                yield chunk, [Note(row.id, row.patient, row.parts) for row in chunk.rows if row.parts]
             elif done.input != chunk.digest:
                 raise _changed_input(store)
 

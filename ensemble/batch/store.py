@@ -49,7 +49,7 @@ class Store:
     def add(self, chunk: Chunk, results: Sequence[NoteResult]) -> None:
         """Keep what became of a chunk: files first, then one transaction."""
         found = iter(results)
-        outcomes = [(row, next(found) if row.text is not None else None) for row in chunk.rows]
+        outcomes = [(row, next(found) if row.parts else None) for row in chunk.rows]
         data = self._encoded(outcomes)
         records = [_record(row, result) for row, result in outcomes if row.is_note]
         content = json.dumps(records, ensure_ascii=False).encode("utf-8", "surrogatepass")
@@ -75,11 +75,11 @@ class Store:
 
     def _encode(self, outcomes: Sequence[Outcome]) -> bytes:
         fine = [(row, result) for row, result in outcomes if not row.problem and not (result and result.problem)]
-        return self.form.encode([(row, result.text if result else None) for row, result in fine])
+        return self.form.encode([(row, result.texts if result else ()) for row, result in fine])
 
     def _problem(self, row: Row, result: NoteResult) -> str:
         try:
-            self.form.encode([(row, result.text)])
+            self.form.encode([(row, result.texts)])
         except UnicodeEncodeError as error:
             return f"the encoding {error.encoding} lacks a character of the new text"
         except CorpusError:

@@ -1,20 +1,21 @@
 """What a worker process does with the notes of a chunk: detect, replace, prove, look again.
 
-    results = process_chunk(job, [Note("110-01", "110", "Seen by Dr. Ames.")])
-    results[0].text            "Seen by Dr. [DOCTOR]."
-    results[0].problem         why there is no text, without a word of the note
+    results = process_chunk(job, [Note("110-01", "110", (Part("Seen by Dr. Ames."), Part("Ann Hill", "PATIENT")))])
+    results[0].texts           ("Seen by Dr. [DOCTOR].", "[PATIENT]")
+    results[0].problem         why there are no texts, without a word of the note
 
-A note that fails in any way has a problem and no text. Notes of one patient that follow each other share what is known
-of the patient, so that misspelt names are linked and numbers go on.
+A note has parts: those without a label are read by the detector, the others are one identifier as a whole. A note that
+fails in any way has a problem and no text. Notes of one patient that follow each other share what is known of the
+patient, so that misspelt names are linked and numbers go on.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +23,14 @@ from ensemble.batch.deadline import NoteTimeoutError, deadline
 from ensemble.batch.detector import LONGEST_PIECE, Detector, Found, bundle_digest, load_detector
 from ensemble.batch.ranges import covering, touching
 from ensemble.batch.register import Entry, Register
-from ensemble.batch.rows import text_digest
+from ensemble.batch.rows import Part, texts_digest
 from ensemble.batch.version import code_digest
 from ensemble.batch.words import KnownWords, capitalised, resembling, struck_places
 from ensemble.deidentification import REMOVING, Deidentified, Deidentifier, PatientMemory, Policy, kind_of, verify
 from features.documents import Document, Span
 from features.errors import BundleError, PhistackError, SettingsError
 
+FoundInParts = tuple[Found, ...]
 _NOTES_OF_A_LIMIT = 16
 _COMMON_KINDS = ("DATE", "AGE", "SEX")
 
@@ -77,30 +79,30 @@ class Note:
 
     id: str
     patient: str = field(repr=False)
-    text: str = field(repr=False)
+    parts: tuple[Part, ...] = field(repr=False)
 
     @property
-    def document(self) -> Document:
-        """The note for the engine."""
-        return Document(self.id, self.text, (), self.patient)
+    def documents(self) -> tuple[Document, ...]:
+        """Each part for the engine."""
+        return tuple(Document(self.id, part.text, (), self.patient) for part in self.parts)
 
     @property
     def units(self) -> int:
         """By how many times the time limit is multiplied."""
-        return 1 + len(self.text) // LONGEST_PIECE
+        return 1 + sum(len(part.text) for part in self.parts) // LONGEST_PIECE
 
 
 @dataclass(slots=True)
 class NoteResult:
     """What became of a note.
 
-    :ivar text: the new text; nothing if there is a problem.
+    :ivar texts: the new text of each part; nothing if there is a problem.
     :ivar problem: why the note goes to quarantine.
     :ivar record: JSON-ready facts for journal and audit, without text of PHI.
     :ivar entries: what the leak check searches for.
     """
 
-    text: str | None = field(default=None, repr=False)
+    texts: tuple[str, ...] = field(default=(), repr=False)
     problem: str = ""
     record: dict[str, Any] = field(default_factory=dict)
     entries: set[Entry] = field(default_factory=set, repr=False)
@@ -134,7 +136,7 @@ def process_chunk(job: Job, notes: Sequence[Note]) -> list[NoteResult]:
     start_worker(job)
     detector, deidentifier = _LOADED[job.identity]
     results = [NoteResult() for _ in notes]
-    found = _find(job, detector, [note.document for note in notes], notes, results)
+    found = _find(job, detector, notes, results)
     numbered = enumerate(notes)
     for _, run in groupby(numbered, key=lambda item: item[1].patient):
         _replace(job, deidentifier, list(run), found, results)
@@ -142,47 +144,65 @@ def process_chunk(job: Job, notes: Sequence[Note]) -> list[NoteResult]:
     return results
 
 
-def _find(
-    job: Job, detector: Detector, documents: Sequence[Document], notes: Sequence[Note], results: list[NoteResult]
-) -> list[Found]:
+def _find(job: Job, detector: Detector, notes: Sequence[Note], results: list[NoteResult]) -> list[FoundInParts]:
     """Detect in all notes at once; where that fails, one by one, so that only the note at fault is lost."""
     # Most notes take a small part of their limit, and one that hangs should not use up those of all.
     limits = 1 + sum(note.units for note in notes) // _NOTES_OF_A_LIMIT
-    together: list[list[Found]] = []
-    if not _failure(partial(_append_found, together, detector, documents), job.timeout * limits):
-        return together[0]
-    found: list[Found] = []
-    for document, note, result in zip(documents, notes, results, strict=True):
-        single: list[list[Found]] = []
-        problem = _failure(partial(_append_found, single, detector, [document]), job.timeout * note.units)
+    together: list[FoundInParts] = []
+    if not _failure(partial(_append_found, together, detector, notes), job.timeout * limits):
+        return together
+    found: list[FoundInParts] = []
+    for note, result in zip(notes, results, strict=True):
+        single: list[FoundInParts] = []
+        problem = _failure(partial(_append_found, single, detector, [note]), job.timeout * note.units)
         result.problem = result.problem or problem
-        found.append(Found(()) if problem else single[0][0])
+        found += [(Found(()),) * len(note.parts)] if problem else single
     return found
 
 
-def _append_found(found: list[list[Found]], detector: Detector, documents: Sequence[Document]) -> None:
-    found.append(detector.find(documents))
+def _append_found(found: list[FoundInParts], detector: Detector, notes: Sequence[Note]) -> None:
+    """Append what is in the parts of each note."""
+    pairs = [pair for note in notes for pair in zip(note.parts, note.documents, strict=True)]
+    read = iter(detector.find([document for part, document in pairs if not part.label]))
+    in_parts = iter([_whole(part) if part.label else next(read) for part, _ in pairs])
+    found += [tuple(islice(in_parts, len(note.parts))) for note in notes]
+
+
+def _whole(part: Part) -> Found:
+    """The whole text, without the blanks around it, as one identifier."""
+    start, end = len(part.text) - len(part.text.lstrip()), len(part.text.rstrip())
+    return Found((Span(start, end, part.label),) if start < end else ())
 
 
 def _replace(
-    job: Job, deidentifier: Deidentifier, run: list[tuple[int, Note]], found: list[Found], results: list[NoteResult]
+    job: Job,
+    deidentifier: Deidentifier,
+    run: list[tuple[int, Note]],
+    found: list[FoundInParts],
+    results: list[NoteResult],
 ) -> None:
     """Replace the PHI of a patient's notes that follow each other."""
     memory = PatientMemory()
-    spans = {i: _with_struck(job, deidentifier, note.text, found[i].spans) for i, note in run}
-    named = ((note, span) for i, note in run for span in spans[i] if _holds_names(span.label, deidentifier))
-    known = KnownWords(note.text[span.start : span.end] for note, span in named)
+    parts: dict[int, list[tuple[Document, tuple[Span, ...]]]] = {}
+    for i, note in run:
+        in_parts = zip(note.documents, found[i], strict=True)
+        parts[i] = [(text, _with_struck(job, deidentifier, text.text, part.spans)) for text, part in in_parts]
+    spans = ((document, span) for of_note in parts.values() for document, of_part in of_note for span in of_part)
+    named = (pair for pair in spans if _holds_names(pair[1].label, deidentifier))
+    known = KnownWords(document.text[span.start : span.end] for document, span in named)
 
     def remember(i: int, note: Note) -> None:
-        deidentifier.remember(memory, note.document, spans[i])
+        for document, spans in parts[i]:
+            deidentifier.remember(memory, document, spans)
 
-    def replace(i: int, note: Note) -> None:
-        result = deidentifier.apply(note.document, spans[i], memory)
-        verify(note.document, result, spans[i])
-        results[i].text = result.text
-        _record(job, note, found[i], result, results[i], known)
+    def change(i: int, note: Note) -> None:
+        changed = [deidentifier.apply(document, spans, memory) for document, spans in parts[i]]
+        for (document, spans), result in zip(parts[i], changed, strict=True):
+            verify(document, result, spans)
+        results[i].texts = tuple(result.text for result in changed)
+        _record(job, note, found[i], changed, results[i], known)
 
-    for step in (remember, replace):
+    for step in (remember, change):
         for i, note in run:
             if not results[i].problem:
                 results[i].problem = _failure(partial(step, i, note), job.timeout * note.units)
@@ -202,42 +222,64 @@ def _with_struck(job: Job, deidentifier: Deidentifier, text: str, spans: tuple[S
     return spans + tuple(Span(start, end, STRUCK) for start, end in places if not covered(start, end))
 
 
-def _record(job: Job, note: Note, found: Found, result: Deidentified, out: NoteResult, known: KnownWords) -> None:
-    replaced = [(r.start_in_output, r.end_in_output) for r in result.replacements]
+def _record(
+    job: Job, note: Note, found: FoundInParts, changed: Sequence[Deidentified], out: NoteResult, known: KnownWords
+) -> None:
     register = Register(job.secret)
-    changed = [
-        (r.span.label, note.text[r.span.start : r.span.end])
-        for r in result.replacements
-        if note.text[r.span.start : r.span.end] != result.text[r.start_in_output : r.end_in_output]
-    ]
-    out.entries = {entry for label, old in changed if (entry := register.entry(label, old)) is not None}
+    replacements = [replacement for result in changed for replacement in result.replacements]
+    replaced = [[(r.start_in_output, r.end_in_output) for r in result.replacements] for result in changed]
+    pairs = [pair for part, result in zip(note.parts, changed, strict=True) for pair in _changes(part, result)]
+    out.entries = {entry for label, old in pairs if (entry := register.entry(label, old)) is not None}
+    texts = list(zip(out.texts, replaced, strict=True))
     out.record = {
-        "input": text_digest(note.text, job.key),
-        "output": text_digest(result.text, None),
-        "counts": dict(sorted(Counter(r.span.label for r in result.replacements).items())),
-        "strategies": dict(sorted(Counter(r.strategy for r in result.replacements).items())),
-        "unresolved": len(result.unresolved),
-        "lowest": round(found.lowest, 6),
+        "input": texts_digest([part.text for part in note.parts], job.key),
+        "output": texts_digest(out.texts, None),
+        "counts": _counted(r.span.label for r in replacements),
+        "strategies": _counted(r.strategy for r in replacements),
+        "unresolved": sum(len(result.unresolved) for result in changed),
+        "lowest": round(min(part.lowest for part in found), 6),
         "replaced": replaced,
-        "capitalised": dict(sorted(capitalised(result.text, replaced).items())),
-        "resembling": dict(sorted(resembling(result.text, replaced, known).items())),
+        "capitalised": _counted(word for text, at in texts for word in capitalised(text, at).elements()),
+        "resembling": _counted(word for text, at in texts for word in resembling(text, at, known).elements()),
     }
+
+
+def _changes(part: Part, result: Deidentified) -> Iterator[tuple[str, str]]:
+    """The label and the text of what is no longer what it was."""
+    for replacement in result.replacements:
+        old = part.text[replacement.span.start : replacement.span.end]
+        if old != result.text[replacement.start_in_output : replacement.end_in_output]:
+            yield replacement.span.label, old
+
+
+def _counted(items: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(items).items()))
 
 
 def _look_again(job: Job, detector: Detector, notes: Sequence[Note], results: list[NoteResult]) -> None:
     """Count what the detector finds in the output outside what was replaced."""
     fine = [i for i, result in enumerate(results) if not result.problem]
     if job.second_pass and fine:
-        documents = [Document(notes[i].id, results[i].text or "", (), notes[i].patient) for i in fine]
-        again = _find(job, detector, documents, [notes[i] for i in fine], [results[i] for i in fine])
+        written = [_written(notes[i], results[i]) for i in fine]
+        again = _find(job, detector, written, [results[i] for i in fine])
         for i, found in zip(fine, again, strict=True):
-            touched = touching(results[i].record["replaced"])
-            # What touches a replacement is a surrogate or a tag, with or without its neighbours.
-            left = (span.label for span in found.spans if not touched(span.start, span.end))
-            results[i].record["second_pass"] = dict(sorted(Counter(left).items()))
+            in_parts = zip(found, results[i].record["replaced"], strict=True)
+            results[i].record["second_pass"] = _counted(label for pair in in_parts for label in _left(*pair))
     for result in results:
         if result.problem:
-            result.text, result.record, result.entries = None, {}, set()
+            result.texts, result.record, result.entries = (), {}, set()
+
+
+def _written(note: Note, result: NoteResult) -> Note:
+    """The note as it comes out."""
+    parts = zip(note.parts, result.texts, strict=True)
+    return replace(note, parts=tuple(replace(part, text=text) for part, text in parts))
+
+
+def _left(found: Found, replaced: Sequence[tuple[int, int]]) -> Iterator[str]:
+    """The labels of what was found; what touches a replacement is a surrogate or a tag, with or without neighbours."""
+    touched = touching(replaced)
+    yield from (span.label for span in found.spans if not touched(span.start, span.end))
 
 
 def _failure(action: Callable[[], object], seconds: float) -> str:
