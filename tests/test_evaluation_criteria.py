@@ -12,7 +12,7 @@ from features.labels import LabelSet
 
 LABELS = LabelSet(
     "small",
-    {"PATIENT": "NAME", "DOCTOR": "NAME", "CITY": "LOCATION", "DATE": "DATE", "IDNUM": "ID", "SSN": "ID"},
+    dict(PATIENT="NAME", DOCTOR="NAME", CITY="LOCATION", DATE="DATE", IDNUM="ID", SSN="ID", OTHER="PHI"),
     frozenset({"PATIENT", "CITY", "DATE", "IDNUM", "SSN"}),
 )
 ALPHABET = "aZ9é .,-\n\u00d1\U0001d4b3"
@@ -113,7 +113,7 @@ def cases(draw):
 def test_every_set_criterion_counts_as_its_description_says(case):
     report = score(*case)
     for criterion in CRITERIA:
-        if criterion.name != "meddocan spans merged-script":
+        if criterion.name not in ("meddocan spans merged-script", "i2b2 binary-script strict"):
             expected = oracle_sets(*case, criterion.name)
             assert tuple(report.score(criterion.name).counts) == expected, criterion.name
 
@@ -129,6 +129,43 @@ class FuzzyTag:
 
     def __hash__(self):
         return hash((*self.key, True))
+
+
+def oracle_binary_script(spans):
+    """What the i2b2 script has in its set once it reduced the key of every class of elements but `PHI` itself."""
+    keys = set()
+    for span in spans:
+        element = LABELS.categories[span.label]
+        whole = {"name": element, "start": span.start, "end": span.end, "TYPE": span.label}
+        key = ["name", "start", "end", "TYPE"] if element == "PHI" else ["start", "end"]
+        keys.add(tuple(whole[name] for name in key))
+    return keys
+
+
+@settings(max_examples=150, deadline=None)
+@given(cases())
+def test_binary_strict_of_the_script_leaves_elements_named_phi_typed(case):
+    _, gold, system = case
+    one, other = oracle_binary_script(gold), oracle_binary_script(system)
+    assert counts(*case, "i2b2 binary-script strict") == (len(one & other), len(other - one), len(one - other))
+
+
+def test_binary_strict_by_the_script_and_by_its_description():
+    gold, system = [Span(0, 5, "OTHER"), Span(6, 9, "DOCTOR")], [Span(0, 5, "CITY"), Span(6, 9, "PATIENT")]
+    assert counts("Smith Ana", gold, system, "i2b2 binary-script strict") == (1, 1, 1)
+    assert counts("Smith Ana", gold, system, "i2b2 binary strict") == (2, 0, 0)
+    assert counts("Smith Ana", gold[:1], gold[:1], "i2b2 binary-script strict") == (1, 0, 0)
+
+
+def test_each_figure_of_an_official_script_is_one_row_that_stands_before_ours():
+    official = [criterion.official for criterion in CRITERIA if criterion.official]
+    i2b2 = ["Token", "Strict", "Relaxed", "HIPAA Token", "HIPAA Strict", "HIPAA Relaxed"]
+    i2b2 += ["Binary Token", "Binary Strict", "Binary HIPAA Token", "Binary HIPAA Strict"]
+    assert official == [*i2b2, "Subtrack 1 [NER]", "Subtrack 2 [strict]", "Subtrack 2 [merged]"]
+    names = [criterion.name for criterion in CRITERIA]
+    for name in names:
+        if "-script" in name:
+            assert names.index(name) < names.index(name.replace("-script", ""))
 
 
 CROWDED = st.lists(st.builds(lambda s, n: Span(s, s + n, "CITY"), st.integers(0, 1), st.integers(1, 9)), max_size=6)

@@ -19,6 +19,10 @@ from ensemble.command_line.output import console, say, warn, write_new
 
 __all__ = ["evaluate", "frontier"]
 
+AllowMissingOption = Annotated[
+    bool, typer.Option("--allow-missing", help="Score the notes that all have, and name the others.")
+]
+
 
 def evaluate(
     gold: Annotated[Path, typer.Argument(metavar="GOLD", help="The annotated notes.", show_default=False)],
@@ -28,17 +32,22 @@ def evaluate(
     json_file: JsonOption = None,
     label_set: LabelSetOption = "",
     accept_unknown_labels: UnknownLabelsOption = False,
-    allow_missing: Annotated[bool, typer.Option(help="Score the notes that both have, and name the others.")] = False,
+    allow_missing: AllowMissingOption = False,
+    sentences: Annotated[
+        Path | None,
+        typer.Option(help="Sentences of each note, for the leak: a folder of ID.ann, JSON or TSV.", show_default=False),
+    ] = None,
 ) -> None:
     """Score annotated notes by all criteria of the shared tasks."""
     import json
 
-    from ensemble.evaluation import evaluate, print_report
+    from ensemble.evaluation import evaluate, print_report, read_sentence_counts
     from features.formats import read_corpus
 
+    counts = read_sentence_counts(sentences, apart_from=(gold, system)) if sentences else None
     gold_corpus = read_corpus(gold, label_set=label_set or None, accept_unknown_labels=accept_unknown_labels)
     system_corpus = read_corpus(system, label_set=gold_corpus.label_set, accept_unknown_labels=accept_unknown_labels)
-    report = evaluate(gold_corpus, system_corpus, allow_missing=allow_missing)
+    report = evaluate(gold_corpus, system_corpus, allow_missing=allow_missing, sentence_counts=counts)
     if json_file:
         write_new(json_file, json.dumps(report.to_dict(), indent=2) + "\n")
     print_report(report, console())

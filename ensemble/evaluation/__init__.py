@@ -8,12 +8,14 @@
 
 One idea a module: `notes` (which documents are compared), `criteria` (what counts as a hit, a table), `items` (PHI as
 comparable sets), `counts` (counting only), `measures` (arithmetic only), `intervals`, `significance`, `coverage` (leaks
-and characters), `report` and `table` (JSON and screen), `scoring` (all of it together).
+and characters), `sentence_counts` (what a leak is divided by), `report` and `table` (JSON and screen), `scoring` (all
+of it together).
 """
 
 from ensemble.evaluation.criteria import CRITERIA, Criterion
 from ensemble.evaluation.report import Report, Score
 from ensemble.evaluation.scoring import evaluate
+from ensemble.evaluation.sentence_counts import read_sentence_counts
 from ensemble.evaluation.significance import compare, holm, paired_randomisation
 from ensemble.evaluation.table import print_report
 
@@ -27,4 +29,5 @@ __all__ = [
     "holm",
     "paired_randomisation",
     "print_report",
+    "read_sentence_counts",
 ]

@@ -82,7 +82,10 @@ def leak(pairs: Sequence[Pair], false_negatives: int, sentence_counts: Mapping[s
         return Leak(false_negatives, sum(count_sentences(pair.gold.text) for pair in pairs), "phistack")
     unknown = [pair.id for pair in pairs if pair.id not in sentence_counts]
     if unknown:
-        raise EvaluationError(f"the sentence counts lack {len(unknown)} documents, the first is {unknown[0]}")
+        raise EvaluationError(
+            f"the sentence counts lack {len(unknown)} documents, the first is {unknown[0]}; add them to what "
+            "--sentences names, or leave it out to count sentences as phistack does"
+        )
     return Leak(false_negatives, sum(sentence_counts[pair.id] for pair in pairs), "reference")
 
 

@@ -2,17 +2,21 @@
 
     Criterion("i2b2 strict", "span")                          category, type, start and end agree
     Criterion("i2b2 relaxed", "span", end_tolerance=2)        the ends may differ by two characters
-    Criterion("i2b2 binary hipaa token", "token", typed=False, only="hipaa")
+    Criterion("i2b2 binary hipaa token", "token", typed="none", only="hipaa")
 
-The ten criteria of i2b2 2014 and N-GRID 2016 are those of Stubbs et al. 2015 (J Biomed Inform 58S:S11). HIPAA comes in
-two forms: `hipaa` holds IDNUM, as the guidelines say; `hipaa-script` does not, as the public script's pattern never
-matches it. MEDDOCAN's merged spans come in two forms as well: `merged` compares the joined spans of both sides;
-`merged-script` adds hits on joined spans to hits on plain ones, and forgives a plain span inside any hit.
+The ten criteria of i2b2 2014 and N-GRID 2016 are those of Stubbs et al. 2015 (J Biomed Inform 58S:S11). Where a public
+script counts otherwise than its task's description, there are two rows, that of the script first:
+
+- `hipaa-script` lacks IDNUM, as the script's pattern never matches it; `hipaa` holds it, as the guidelines say.
+- `binary-script strict` keeps the category and type of PHI whose XML element is `PHI` (type OTHER), as the script drops
+  types from all other elements only; `binary strict` drops them everywhere.
+- `merged-script` adds hits on joined spans to hits on plain ones, and forgives a plain span inside any hit; `merged`
+  compares the joined spans of both sides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ensemble.evaluation.counts import DocumentCounts, count, count_forgiving
@@ -29,7 +33,8 @@ class Criterion:
 
     :param name: as it is printed and stands in the JSON.
     :param unit: what a PHI turns into, a key of `items.UNITS`.
-    :param typed: whether category and type must agree beside the offsets.
+    :param official: what the task's public script calls the row; empty where that script has no such figure.
+    :param typed: for which PHI category and type must agree beside the offsets, a key of `SELECTIONS`.
     :param only: which PHI of both sides count, a key of `SELECTIONS`.
     :param end_tolerance: by how many characters the ends may differ.
     :param joined_unit: if not empty, hits on this unit count too, and forgive what lies inside them.
@@ -37,7 +42,8 @@ class Criterion:
 
     name: str
     unit: str
-    typed: bool = True
+    official: str = ""
+    typed: str = "all"
     only: str = "all"
     end_tolerance: int = 0
     joined_unit: str = ""
@@ -47,15 +53,14 @@ class Criterion:
         gold, system = self.items(pair.gold), self.items(pair.system)
         if not self.joined_unit:
             return count(gold, system)
-        joined = Criterion(self.name, self.joined_unit, self.typed, self.only)
+        joined = Criterion(self.name, self.joined_unit, typed=self.typed, only=self.only)
         return count_forgiving(gold, system, joined.items(pair.gold), joined.items(pair.system))
 
     def items(self, note: Note) -> frozenset[object]:
         """The PHI of one side of a document as a set in which equal means: a hit."""
-        chosen = (phi for phi in note.phi if SELECTIONS[self.only](phi))
-        items: Iterable[tuple[int, int, str, str]] = UNITS[self.unit](note.text, chosen)
-        if not self.typed:
-            items = ((start, end, "", "") for start, end, _, _ in items)
+        chosen = filter(SELECTIONS[self.only], note.phi)
+        typed = SELECTIONS[self.typed]
+        items = UNITS[self.unit](note.text, (p if typed(p) else p._replace(category="", label="") for p in chosen))
         if self.end_tolerance:
             return frozenset(EndWithin(item, self.end_tolerance) for item in items)
         return frozenset(items)
@@ -63,30 +68,33 @@ class Criterion:
 
 SELECTIONS: Mapping[str, Callable[[Phi], bool]] = {
     "all": lambda phi: True,
+    "none": lambda phi: False,
     "hipaa": lambda phi: phi.hipaa,
     "hipaa-script": lambda phi: phi.hipaa and phi.label.upper() != "IDNUM",
+    "PHI elements": lambda phi: phi.category == "PHI",
 }
 
 CRITERIA = (
-    Criterion("i2b2 token", "token"),
-    Criterion("i2b2 strict", "span"),
-    Criterion("i2b2 relaxed", "span", end_tolerance=2),
+    Criterion("i2b2 token", "token", "Token"),
+    Criterion("i2b2 strict", "span", "Strict"),
+    Criterion("i2b2 relaxed", "span", "Relaxed", end_tolerance=2),
+    Criterion("i2b2 hipaa-script token", "token", "HIPAA Token", only="hipaa-script"),
+    Criterion("i2b2 hipaa-script strict", "span", "HIPAA Strict", only="hipaa-script"),
+    Criterion("i2b2 hipaa-script relaxed", "span", "HIPAA Relaxed", only="hipaa-script", end_tolerance=2),
     Criterion("i2b2 hipaa token", "token", only="hipaa"),
     Criterion("i2b2 hipaa strict", "span", only="hipaa"),
     Criterion("i2b2 hipaa relaxed", "span", only="hipaa", end_tolerance=2),
-    Criterion("i2b2 binary token", "token", typed=False),
-    Criterion("i2b2 binary strict", "span", typed=False),
-    Criterion("i2b2 binary hipaa token", "token", typed=False, only="hipaa"),
-    Criterion("i2b2 binary hipaa strict", "span", typed=False, only="hipaa"),
-    Criterion("i2b2 hipaa-script token", "token", only="hipaa-script"),
-    Criterion("i2b2 hipaa-script strict", "span", only="hipaa-script"),
-    Criterion("i2b2 hipaa-script relaxed", "span", only="hipaa-script", end_tolerance=2),
-    Criterion("i2b2 binary hipaa-script token", "token", typed=False, only="hipaa-script"),
-    Criterion("i2b2 binary hipaa-script strict", "span", typed=False, only="hipaa-script"),
-    Criterion("meddocan ner", "span"),
-    Criterion("meddocan spans strict", "span", typed=False),
-    Criterion("meddocan spans merged", "merged", typed=False),
-    Criterion("meddocan spans merged-script", "span", typed=False, joined_unit="merged-script"),
+    Criterion("i2b2 binary token", "token", "Binary Token", typed="none"),
+    Criterion("i2b2 binary-script strict", "span", "Binary Strict", typed="PHI elements"),
+    Criterion("i2b2 binary strict", "span", typed="none"),
+    Criterion("i2b2 binary hipaa-script token", "token", "Binary HIPAA Token", typed="none", only="hipaa-script"),
+    Criterion("i2b2 binary hipaa-script strict", "span", "Binary HIPAA Strict", typed="none", only="hipaa-script"),
+    Criterion("i2b2 binary hipaa token", "token", typed="none", only="hipaa"),
+    Criterion("i2b2 binary hipaa strict", "span", typed="none", only="hipaa"),
+    Criterion("meddocan ner", "span", "Subtrack 1 [NER]"),
+    Criterion("meddocan spans strict", "span", "Subtrack 2 [strict]", typed="none"),
+    Criterion("meddocan spans merged-script", "span", "Subtrack 2 [merged]", typed="none", joined_unit="merged-script"),
+    Criterion("meddocan spans merged", "merged", typed="none"),
     Criterion("conll exact", "token grid"),
 )
 

@@ -103,8 +103,8 @@ def pair(gold: Corpus, system: Corpus, labels: Mapping[str, Label], *, allow_mis
 def _refuse(ids: tuple[str, ...], where: str) -> None:
     if ids:
         raise EvaluationError(
-            f"{len(ids)} documents {where}, the first is {ids[0]}; complete them, or allow missing documents to score "
-            "only those that both have"
+            f"{len(ids)} documents {where}, the first is {ids[0]}; complete them, or score only those that both have "
+            "with --allow-missing"
         )
 
 

@@ -33,6 +33,7 @@ class Score:
     :param macro: the same measures averaged over documents.
     :param f1_interval: 95 % bootstrap interval by document of micro F1.
     :param recall_interval: 95 % interval of Wilson of micro recall.
+    :param official: what the shared task's public script calls this figure; empty where it has none.
     :param by_document: the counts apart, shape `(n_documents, 3)`, in the order of the report's documents.
     """
 
@@ -42,6 +43,7 @@ class Score:
     f1_interval: Interval
     recall_interval: Interval
     by_document: IntArray = field(repr=False, compare=False)
+    official: str = ""
 
     @property
     def precision(self) -> float:
@@ -127,7 +129,7 @@ class Report:
             "label_set": self.label_set,
             "documents": {"scored": len(self.documents), "missing": list(self.missing), "extra": list(self.extra)},
             "bootstrap": {"resamples": self.resamples, "seed": self.seed, "level": 0.95},
-            "criteria": {score.name: score.to_dict() for score in self.criteria},
+            "criteria": {s.name: {"official": s.official or None, **s.to_dict()} for s in self.criteria},
             "categories": {score.name: score.to_dict() for score in self.categories},
             "types": {score.name: score.to_dict() for score in self.types},
             "leak": {

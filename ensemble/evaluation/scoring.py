@@ -9,6 +9,7 @@ Counts are kept by document; from them come the sums, the averages and the inter
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -80,7 +81,8 @@ def _rows(
     names = [*(criterion.name for criterion in criteria), *categories, *types]
     rows = _scores(names, np.concatenate(tables, axis=1), resamples, seed)
     first, second = len(criteria), len(criteria) + len(categories)
-    return rows[:first], rows[first:second], rows[second:]
+    marked = (replace(row, official=criterion.official) for row, criterion in zip(rows, criteria, strict=False))
+    return tuple(marked), rows[first:second], rows[second:]
 
 
 def _in_use(names: Iterable[str], pairs: Sequence[Pair], attribute: str) -> list[str]:

@@ -2,7 +2,8 @@
 
     print_report(report, Console())
 
-Two tables are broken down by category and by type; below them stands what leaks, and what was not scored.
+Rows of the first table that equal an official script's figures are marked. Two more tables are broken down by category
+and by type; below them stands what leaks, and what was not scored.
 """
 
 from __future__ import annotations
@@ -20,7 +21,15 @@ if TYPE_CHECKING:
 
 __all__ = ["print_report"]
 
-_SOURCES = {"reference": "sentences of the reference", "phistack": "sentences counted by phistack, without a reference"}
+_SOURCES = {
+    "reference": "sentences of the reference",
+    "phistack": "sentences as phistack counts them; --sentences takes the task's own counts",
+}
+_MARK = " *"
+_LEGEND = (
+    "* equals the figure of the task's official script; it calls merged-script Subtrack 2 [merged], hipaa-script HIPAA "
+    "and binary-script Binary"
+)
 
 
 def print_report(report: Report, console: Console) -> None:
@@ -29,6 +38,7 @@ def print_report(report: Report, console: Console) -> None:
     :param console: of rich; a terminal gets a table, a file plain text.
     """
     console.print(_micro(report))
+    console.print(_LEGEND, markup=False, highlight=False)
     console.print(_macro(report))
     console.print(_breakdown("Strict by category", report.categories))
     console.print(_breakdown("Strict by type", report.types))
@@ -40,7 +50,8 @@ def _micro(report: Report) -> Table:
     title = f"{len(report.documents)} documents, label set {report.label_set}, percent, summed over documents"
     table = _table(title, ("criterion", "P", "R", "F1", "F1 95 %", "F2"))
     for score in report.criteria:
-        table.add_row(score.name, *_measures(score), _range(score.f1_interval), _percent(score.f2))
+        name = score.name + _MARK * bool(score.official)
+        table.add_row(name, *_measures(score), _range(score.f1_interval), _percent(score.f2))
     return table
 
 

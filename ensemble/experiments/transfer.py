@@ -120,7 +120,7 @@ def _check(domains: Sequence[Domain], criterion: Criterion) -> None:
     if len({tuple(domain.settings.submodels) for domain in domains}) > 1:
         raise SettingsError("all corpora of a transfer matrix must train the same submodels")
     names = sorted({domain.corpus.label_set.name for domain in domains})
-    if criterion.typed and len(names) > 1:
+    if criterion.typed != "none" and len(names) > 1:
         raise SettingsError(
             f"the corpora have the label sets {' and '.join(names)}, whose types cannot be compared; turn them into "
             "one with --map-labels, or compare spans only with --criterion spans"
