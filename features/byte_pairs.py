@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
 
 __all__ = ["BytePairs"]
 
 Pair = tuple[str, str]
+
+_WORDS_KEPT = 65_536
 
 
 class BytePairs:
@@ -28,7 +29,7 @@ class BytePairs:
     def __init__(self, merges: Iterable[Pair]) -> None:
         self.merges: tuple[Pair, ...] = tuple(merges)
         self._rank = {pair: rank for rank, pair in enumerate(self.merges)}
-        self._split = lru_cache(maxsize=65536)(self._split_word)
+        self._known: dict[str, tuple[str, ...]] = {}
 
     @classmethod
     def train(cls, word_counts: Mapping[str, int], *, n_merges: int) -> BytePairs:
@@ -61,7 +62,12 @@ class BytePairs:
 
     def split(self, word: str) -> tuple[str, ...]:
         """The pieces of a word; joined, they are the word."""
-        return self._split(word)
+        pieces = self._known.get(word)
+        if pieces is None:
+            if len(self._known) >= _WORDS_KEPT:
+                self._known.clear()
+            pieces = self._known[word] = self._split_word(word)
+        return pieces
 
     def _split_word(self, word: str) -> tuple[str, ...]:
         pieces = list(word)

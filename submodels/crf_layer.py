@@ -84,14 +84,13 @@ def negative_log_likelihood(
 
 
 def _fold(step: Callable[[Any, Any], Any], first: Any, by_token: tuple[Any, ...]) -> Any:
-    """The last state of `state = step(state, token)`.
+    """The last state of `state = step(state, token)`; the first one where there is no token.
 
     `keras.ops.scan` on TensorFlow needs to know the number of tokens beforehand, and so a graph for each.
     """
     if keras.backend.backend() == "tensorflow":
         import tensorflow as tf
 
-        states = tf.scan(step, by_token, first, parallel_iterations=1)
-        return tf.concat([first[None], states], axis=0)[-1]
+        return tf.foldl(step, by_token, first, parallel_iterations=1)
     last, _ = ops.scan(lambda state, token: (step(state, token), None), first, by_token)
     return last

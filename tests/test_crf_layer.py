@@ -75,6 +75,33 @@ def test_likelihood_is_that_of_enumeration(layer, lengths, n_tags, scale, seed):
     assert np.allclose(lost, np.array(totals) - np.array(gold), **tolerance)
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+def test_rows_of_one_token_have_a_likelihood_and_a_gradient(layer, compiled):
+    import tensorflow as tf
+
+    random = np.random.default_rng(4)
+    transitions, start, end = (a.astype(np.float32) for a in _chain_scores(random, 3))
+    emissions = random.normal(size=(2, 1, 3)).astype(np.float32)
+    tags, ones = np.array([[0], [2]], dtype=np.int32), np.ones((2, 1), dtype=np.int32)
+
+    def loss_and_gradient(emissions, tags, begins, mask):
+        with tf.GradientTape() as tape:
+            tape.watch(emissions)
+            loss = layer.negative_log_likelihood(emissions, tags, begins, mask, transitions, start, end)
+        return loss, tape.gradient(loss, emissions)
+
+    if compiled:
+        # As in training, where one graph serves batches of any number of rows and tokens.
+        marks = tf.TensorSpec([None, None], tf.int32)
+        signature = [tf.TensorSpec([None, None, 3], tf.float32), marks, marks, marks]
+        loss_and_gradient = tf.function(loss_and_gradient, input_signature=signature)
+    loss, gradient = loss_and_gradient(tf.constant(emissions), tags, ones, ones)
+    scores = np.exp(start + emissions[:, 0] + end)
+    probabilities = scores / scores.sum(axis=1, keepdims=True)
+    assert np.allclose(loss, -np.log(probabilities[[0, 1], tags[:, 0]]), atol=1e-5)
+    assert np.allclose(gradient[:, 0], probabilities - np.eye(3)[tags[:, 0]], atol=1e-5)
+
+
 def test_a_row_of_two_sentences_is_as_likely_as_two_rows(layer):
     random = np.random.default_rng(1)
     arrays = [a.astype(np.float32) for a in _chain_scores(random, 3)]
