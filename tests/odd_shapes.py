@@ -1,0 +1,116 @@
+"""Annotated notes of every shape that a corpus may have, by name; all invented.
+
+    SHAPES["one token"]()        eight notes, one a patient
+
+Notes of a shape that cannot teach anything by itself (empty ones, notes without PHI) come with some that can.
+"""
+
+from collections.abc import Callable, Iterable
+
+from features.documents import Document, Span
+
+__all__ = ["LAYOUTS", "SHAPES", "laid_out", "note"]
+
+NAMES = ("Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "Vance")
+DATES = tuple(f"0{i + 1}/12/2019" for i in range(len(NAMES)))
+
+
+def note(number: int, pieces: Iterable[str | tuple[str, str]], group: str = "") -> Document:
+    """A note from pieces of text; a pair is a text and the label of its span."""
+    text, spans = "", []
+    for piece in pieces:
+        if isinstance(piece, tuple):
+            spans.append(Span(len(text), len(text) + len(piece[0]), piece[1]))
+            text += piece[0]
+        else:
+            text += piece
+    return Document(f"{100 + number}-01", text, tuple(spans), group)
+
+
+def _each(pieces: Callable[[int, str, str], Iterable[str | tuple[str, str]]]) -> list[Document]:
+    """A note for each name, with a date; the number of the note is told too."""
+    return [note(i, pieces(i, name, date)) for i, (name, date) in enumerate(zip(NAMES, DATES, strict=True))]
+
+
+def _plain(i: int, name: str, date: str) -> list[str | tuple[str, str]]:
+    return ["Seen by Dr. ", (name, "DOCTOR"), " on ", (date, "DATE"), ".\nPlan: rest and fluids.\n"]
+
+
+def _with(*texts: str) -> list[Document]:
+    """Plain notes, and others without PHI."""
+    return _each(_plain) + [Document(f"{300 + i}-01", text) for i, text in enumerate(texts)]
+
+
+def _overlapping(i: int, name: str, date: str) -> list[str | tuple[str, str]]:
+    return ["Seen by ", ("Dr. " + name, "DOCTOR"), " on ", (date, "DATE"), "."]
+
+
+def _nested() -> list[Document]:
+    """Spans within spans, spans that cross, and the same span twice with two labels."""
+    plain = _each(_overlapping)
+    first = (plain[0], plain[1], *plain)
+    return [
+        document.with_spans([*document.spans, Span(8, 11, "TITLE"), Span(5, 12, "DATE"), Span(8, 11, "DATE")])
+        for document in first[2:]
+    ]
+
+
+def _doubled() -> list[Document]:
+    """Every note three times, under other ids, one of them of another patient."""
+    plain = _each(_plain)
+    again = [Document(f"{500 + i}-01", d.text, d.spans) for i, d in enumerate(plain)]
+    third = [Document(f"{100 + i}-02", d.text, d.spans) for i, d in enumerate(plain)]
+    return plain + again + third
+
+
+def _long_line(i: int, name: str, date: str) -> list[str | tuple[str, str]]:
+    words = "rest and fluids and no pain today , " * 4
+    if i:
+        return ["Dr. ", (name, "DOCTOR"), " wrote ", words, (date, "DATE")]
+    parts: list[str | tuple[str, str]] = []
+    for number in range(150):
+        parts += [words, "Dr. ", (NAMES[number % 8], "DOCTOR"), " on ", (DATES[number % 8], "DATE"), " "]
+    return parts
+
+
+SHAPES: dict[str, Callable[[], list[Document]]] = {
+    "one token": lambda: _each(lambda i, name, date: [(name, "DOCTOR")]),
+    "one token a line": lambda: _each(lambda i, name, date: ["Seen\n", (name, "DOCTOR"), "\non\n", (date[:2], "DATE")]),
+    "one line": lambda: _each(lambda i, name, date: ["Dr. ", (name, "DOCTOR"), " on ", (date, "DATE")]),
+    "one label": lambda: _each(lambda i, name, date: ["Seen by Dr. ", (name, "DOCTOR"), " today.\n"]),
+    "a line of 5,000 tokens": lambda: _each(_long_line),
+    "a few characters": lambda: _each(lambda i, name, date: [(name[0], "DOCTOR"), "." * (i % 3)]),
+    "all of a note is PHI": lambda: _each(lambda i, name, date: [(f"{name} {date}", "ID")]),
+    "PHI at begin and end": lambda: _each(lambda i, n, d: [(n, "DOCTOR"), " saw the patient again on ", (d, "DATE")]),
+    "PHI over several lines": lambda: _each(lambda i, n, d: ["To:\n", (f"{n}\nHill 3\n\nOxton", "STREET"), f"\n{d}"]),
+    "blanks within PHI": lambda: _each(lambda i, name, date: ["Dr.", (f" {name} ", "DOCTOR"), "on", ("\t\n", "DATE")]),
+    "overlapping PHI": _nested,
+    "duplicate notes": _doubled,
+    "empty notes": lambda: _with("", ""),
+    "notes of blanks": lambda: _with(" ", "\n", "\r\n\r\n", "\t", "\ufeff", "\u200b", "\u00a0 \u3000"),
+    "notes of marks": lambda: _with(".", "-" * 200, "(" * 50, "\U0001f9d1\u200d\U0001f9d1", "e\u0301" * 9, "\x00\x07"),
+    "most notes without PHI": lambda: _each(_plain)[:3] + _with("Rest.\n" * 3, "Fluids.", "No pain today.\n")[8:],
+}
+"""Name of a shape -> makes its notes."""
+
+LAYOUTS: dict[str, Callable[[str, str, str], list[str | tuple[str, str]]]] = {
+    "headings": lambda name, date, words: ["ASSESSMENT\n\n", words, "\n\nPHYSICIAN\n\n", (name, "DOCTOR"), "\n\nDATE\n\n", (date, "DATE")],
+    "list": lambda name, date, words: ["- ", words, "\n- Dr. ", (name, "DOCTOR"), "\n\n* ", (date, "DATE"), "\n"],
+    "table": lambda name, date, words: ["Name\tDate\tNote\n", (name, "DOCTOR"), "\t", (date, "DATE"), "\t", words, "\n"],
+    "fields": lambda name, date, words: ["Doctor: ", (name, "DOCTOR"), "\nDate :", (date, "DATE"), "\nPlan:", words],
+    "one long line": lambda name, date, words: [words * 40, " Dr. ", (name, "DOCTOR"), " ", words * 40, (date, "DATE")],
+    "Windows line ends": lambda name, date, words: ["Dr. ", (name, "DOCTOR"), "\r\n", words, "\r\n\r\n", (date, "DATE"), "\r\n"],
+    "upper case": lambda name, date, words: ["SEEN BY DR. ", (name.upper(), "DOCTOR"), " ON ", (date, "DATE"), words.upper()],
+    "very short": lambda name, date, words: [(name, "DOCTOR"), " ", (date[:5], "DATE")],
+    "a word a line": lambda name, date, words: [words.replace(" ", "\n"), "\n", (name, "DOCTOR"), "\n", (date, "DATE")],
+}  # fmt: skip
+"""Name of a layout -> the pieces of a note, from a name, a date and some other words."""
+
+
+def laid_out(layout: str, words: Iterable[str]) -> list[Document]:
+    """Eight notes in one layout.
+
+    :param words: what the notes have beside names and dates, note by note.
+    """
+    pieces = LAYOUTS[layout]
+    return [note(i, pieces(*row)) for i, row in enumerate(zip(NAMES, DATES, words, strict=True))]

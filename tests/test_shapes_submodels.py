@@ -1,0 +1,66 @@
+"""Every registered submodel learns from notes of any shape, and proposes for notes of any other."""
+
+import logging
+from itertools import pairwise
+
+import pytest
+
+from features.documents import Document
+from features.errors import TrainingError
+from features.table import FeatureSettings, FeatureSpace
+from submodels.base import KINDS, submodel_class
+from tests.odd_shapes import SHAPES
+
+QUICK = {
+    "blstm": {
+        "networks": 1, "epochs": 1, "least_steps": 2, "word_size": 4, "character_size": 2, "kernels": [2],
+        "channels": 2, "feature_size": 2, "lstm_size": 4, "foreseen_words": 5, "batch_tokens": 512,
+    },
+    "crf": {"max_iterations": 5},
+}  # fmt: skip
+"""What makes training quick; the code that runs is that of the defaults."""
+
+OTHER_TEXTS = ("", "\n", "Gorse", "Dr. Gorse on 05/12/2019.", "\r\n\u3000\tDr.\u00a0Alder", "ok " * 6000, "." * 3000)
+
+
+def check(document, candidates, labels, name):
+    """What holds for candidates of any note."""
+    for candidate in candidates:
+        assert candidate.source == name
+        assert 0 <= candidate.score <= 1
+        assert 0 <= candidate.span.start < candidate.span.end <= len(document.text)
+        assert candidate.span.label in labels
+    chosen = sorted(candidate.span for candidate in candidates if candidate.chosen)
+    assert all(a.end <= b.start for a, b in pairwise(chosen))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_learns_from_notes_of_any_shape_and_proposes_for_any(kind, shape, tmp_path, caplog):
+    documents = SHAPES[shape]()
+    space = FeatureSpace(FeatureSettings())
+    tables = space.fit(documents)
+    found = submodel_class(kind)
+    with caplog.at_level(logging.DEBUG, logger="phistack"):
+        model = found(**QUICK.get(found.name, {})).fit(tables, seed=1)
+    others = space.tables(Document(f"u{i}", text) for i, text in enumerate(OTHER_TEXTS))
+    labels = {span.label for document in documents for span in document.spans}
+    proposals = model.propose([*tables, *others])
+    for table, candidates in zip([*tables, *others], proposals, strict=True):
+        check(table.document, candidates, labels, found.name)
+    model.save(tmp_path)
+    assert found.load(tmp_path, space).propose(others) == proposals[len(tables) :]
+    assert not any(name in caplog.text for name in ("Selwyn", "Alder", "2019"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_note_is_enough_and_none_is_told(kind):
+    documents = SHAPES["one line"]()[:1]
+    found = submodel_class(kind)
+    model = found(**QUICK.get(found.name, {}))
+    tables = FeatureSpace(FeatureSettings()).fit(documents)
+    labels = {span.label for span in documents[0].spans}
+    check(documents[0], model.fit(tables).propose(tables)[0], labels, found.name)
+    assert model.propose([]) == []
+    with pytest.raises(TrainingError):
+        found(**QUICK.get(found.name, {})).fit([])
