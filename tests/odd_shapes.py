@@ -5,7 +5,8 @@
 Notes of a shape that cannot teach anything by itself (empty ones, notes without PHI) come with some that can.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from string import Formatter
 
 from features.documents import Document, Span
 
@@ -93,18 +94,18 @@ SHAPES: dict[str, Callable[[], list[Document]]] = {
 }
 """Name of a shape -> makes its notes."""
 
-LAYOUTS: dict[str, Callable[[str, str, str], list[str | tuple[str, str]]]] = {
-    "headings": lambda name, date, words: ["ASSESSMENT\n\n", words, "\n\nPHYSICIAN\n\n", (name, "DOCTOR"), "\n\nDATE\n\n", (date, "DATE")],
-    "list": lambda name, date, words: ["- ", words, "\n- Dr. ", (name, "DOCTOR"), "\n\n* ", (date, "DATE"), "\n"],
-    "table": lambda name, date, words: ["Name\tDate\tNote\n", (name, "DOCTOR"), "\t", (date, "DATE"), "\t", words, "\n"],
-    "fields": lambda name, date, words: ["Doctor: ", (name, "DOCTOR"), "\nDate :", (date, "DATE"), "\nPlan:", words],
-    "one long line": lambda name, date, words: [words * 40, " Dr. ", (name, "DOCTOR"), " ", words * 40, (date, "DATE")],
-    "Windows line ends": lambda name, date, words: ["Dr. ", (name, "DOCTOR"), "\r\n", words, "\r\n\r\n", (date, "DATE"), "\r\n"],
-    "upper case": lambda name, date, words: ["SEEN BY DR. ", (name.upper(), "DOCTOR"), " ON ", (date, "DATE"), words.upper()],
-    "very short": lambda name, date, words: [(name, "DOCTOR"), " ", (date[:5], "DATE")],
-    "a word a line": lambda name, date, words: [words.replace(" ", "\n"), "\n", (name, "DOCTOR"), "\n", (date, "DATE")],
-}  # fmt: skip
-"""Name of a layout -> the pieces of a note, from a name, a date and some other words."""
+LAYOUTS = {
+    "headings": "ASSESSMENT\n\n{words}\n\nPHYSICIAN\n\n{name}\n\nDATE\n\n{date}",
+    "list": "- {words}\n- Dr. {name}\n\n* {date}\n",
+    "table": "Name\tDate\tNote\n{name}\t{date}\t{words}\n",
+    "fields": "Doctor: {name}\nDate :{date}\nPlan:{words}",
+    "one long line": " ".join(["{words}"] * 40) + " Dr. {name} " + " ".join(["{words}"] * 40) + " on {date}",
+    "Windows line ends": "Dr. {name}\r\n{words}\r\n\r\n{date}\r\n",
+    "upper case": "SEEN BY DR. {NAME} ON {date} {WORDS}",
+    "very short": "{name} {date}",
+    "a word a line": "{lines}\n{name}\n{date}",
+}
+"""Name of a layout -> its template."""
 
 
 def laid_out(layout: str, words: Iterable[str]) -> list[Document]:
@@ -112,5 +113,15 @@ def laid_out(layout: str, words: Iterable[str]) -> list[Document]:
 
     :param words: what the notes have beside names and dates, note by note.
     """
-    pieces = LAYOUTS[layout]
-    return [note(i, pieces(*row)) for i, row in enumerate(zip(NAMES, DATES, words, strict=True))]
+    return [note(i, _filled(LAYOUTS[layout], *row)) for i, row in enumerate(zip(NAMES, DATES, words, strict=True))]
+
+
+def _filled(template: str, name: str, date: str, words: str) -> Iterator[str | tuple[str, str]]:
+    values = {
+        "name": (name, "DOCTOR"), "NAME": (name.upper(), "DOCTOR"), "date": (date, "DATE"),
+        "words": words, "WORDS": words.upper(), "lines": words.replace(" ", "\n"),
+    }  # fmt: skip
+    for literal, field, _, _ in Formatter().parse(template):
+        yield literal
+        if field:
+            yield values[field]
