@@ -7,11 +7,13 @@ import pytest
 from rich.console import Console
 
 from ensemble.experiments.ablation import variants_of, write_ablation
-from ensemble.experiments.learning_curve import samples_of, write_curve
+from ensemble.experiments.latex import ablation_latex, curve_latex, transfer_latex
+from ensemble.experiments.learning_curve import curves_of, learning_curve, samples_of, spread_of, write_curve
 from ensemble.experiments.parts import held_out_patients
+from ensemble.experiments.pictures import curve_picture
 from ensemble.experiments.request import Request, shares_of
 from ensemble.experiments.results import new_folder
-from ensemble.experiments.tables import ablation_latex, ablation_table, curve_table, transfer_table
+from ensemble.experiments.tables import ablation_table, curve_table, transfer_table
 from ensemble.experiments.transfer import Domain, names_of, transfer, write_transfer
 from ensemble.settings import EngineSettings
 from ensemble.stacker import StackerSettings
@@ -212,14 +214,59 @@ def test_a_learning_curve(tmp_path):
         tmp_path / "out", small_corpus(n=10), SETTINGS, shares=(50, 100), samples=2, cache=tmp_path / "folds"
     )
     assert read(tmp_path / "out") == results
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["curve.png", "curve.svg", "results.json"]
+    files = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert files == ["curve.png", "curve.svg", "results.json", "table.tex"]
     assert list(results["curves"]) == ["regex", "crf", "stack"]
     assert [(run["share"], run["sample"], run["training"]["patients"]) for run in results["runs"]] == [
         (50, 1, 4), (100, 1, 8), (50, 2, 4), (100, 2, 8),
     ]  # fmt: skip
     for point in results["curves"]["stack"]:
-        assert point["low"] <= point["f1"] <= point["high"]
+        assert point["interval"] is None
+        assert min(point["orders"]) <= point["f1"] <= max(point["orders"])
     assert "100 %" in shown(curve_table(results))
+
+
+def curve_of(samples):
+    """Results as a curve of `samples` orders gives them, without any training."""
+    orders = [0.905 + 0.03 * (i % 2) for i in range(samples)]
+    runs = [
+        {"share": share, "training": {"patients": share}, "systems": {"x_1": {"f1": {"value": f1}}}}
+        for share in (50, 100)
+        for f1 in orders
+    ]
+    return {
+        "schema": "phistack.curve.v2", "date": "2026-11-22", "settings hash": "0123", "criterion": "i2b2 strict",
+        "training": {"patients": 100}, "test": {"documents": 20}, "samples": samples, "spread": spread_of(samples),
+        "curves": curves_of(runs),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("samples", "told"),
+    [(2, "lowest and highest F1 of 2 random orders"), (5, "95 % interval of the mean over 5 random orders")],
+)
+def test_table_latex_and_picture_say_what_the_spread_of_a_curve_is(samples, told, tmp_path):
+    results = curve_of(samples)
+    assert f"In brackets: {told}" in " ".join(shown(curve_table(results)).split())
+    curve_picture(results, tmp_path)
+    assert f"Spread: {told}" in (tmp_path / "curve.svg").read_text(encoding="utf-8")
+    latex = curve_latex(results)
+    assert f"in brackets: {told}".replace("%", r"\%") in latex
+    assert r"x\_1 \\" in latex
+
+
+def test_two_orders_span_what_they_scored_and_no_more():
+    point = curve_of(2)["curves"]["x_1"][0]
+    assert point == {"share": 50, "patients": 50, "f1": 0.92, "interval": None, "orders": [0.905, 0.935]}
+    assert "92.00 (90.50-93.50)" in shown(curve_table(curve_of(2)))
+
+
+def test_too_few_orders_are_warned_of_before_training(caplog):
+    for samples, warned in ((4, True), (5, False)):
+        caplog.clear()
+        with pytest.raises(SettingsError):
+            learning_curve(small_corpus(n=1), SETTINGS, samples=samples)
+        assert ("--samples 5" in caplog.text) == warned
 
 
 def test_a_learning_curve_of_submodels_alone_trains_nothing_on_folds(tmp_path):
@@ -235,7 +282,7 @@ def test_a_learning_curve_of_submodels_alone_trains_nothing_on_folds(tmp_path):
     )
     assert list(results["curves"]) == ["regex"]
     assert results["test"]["documents"] == 3
-    assert results["curves"]["regex"][0]["low"] is None
+    assert results["curves"]["regex"][0]["interval"] is None
     assert len(list((tmp_path / "folds").iterdir())) == 1
 
 
@@ -249,13 +296,18 @@ def matrix(tmp_path_factory):
 def test_every_engine_is_tested_on_the_held_out_part_of_every_corpus(matrix):
     folder, results = matrix
     assert read(folder) == results
-    assert sorted(path.name for path in folder.iterdir()) == ["matrix.png", "matrix.svg", "results.json"]
+    assert sorted(path.name for path in folder.iterdir()) == ["matrix.png", "matrix.svg", "results.json", "table.tex"]
     assert list(results["matrix"]) == ["regex", "crf", "stack"]
     assert list(results["matrix"]["stack"]) == list(results["matrix"]["stack"]["a"]) == ["a", "b"]
     for name, corpus in results["corpora"].items():
         spans = {row[name]["tp"] + row[name]["fn"] for row in results["matrix"]["stack"].values()}
         assert spans == {corpus["test"]["spans"]}
     assert "tested on b" in shown(next(transfer_table(results)))
+    latex = transfer_latex(results)
+    assert latex == (folder / "table.tex").read_text(encoding="utf-8")
+    assert latex.count(r"\midrule") == 3
+    score = results["matrix"]["crf"]["a"]["b"]["f1"]
+    assert f"{100 * score['value']:.2f} {{\\scriptsize ({100 * score['low']:.2f}--{100 * score['high']:.2f})}}" in latex
 
 
 def test_corpora_of_other_label_sets_need_a_mapping_or_a_comparison_of_spans():

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from ensemble.evaluation import evaluate, holm, paired_randomisation
 from ensemble.evaluation.intervals import bootstrap_f1
 from ensemble.experiments.cases import cases_as_text, patterns, places_of, saved_by_the_stack
-from ensemble.experiments.learning_curve import band
+from ensemble.experiments.learning_curve import interval_of_mean
 from ensemble.experiments.measuring import counts_of, criterion_named, measured
 from features.documents import Corpus, Document, Span
 from features.errors import EvaluationError, SettingsError
@@ -122,14 +122,26 @@ def test_places_of_notes_without_any_marks_are_none():
     assert places_of(GOLD.documents[2:], {"crf": [[]], "stack": [[]]}) == []
 
 
-@given(st.lists(st.floats(0, 1), min_size=2, max_size=6))
+@given(st.lists(st.floats(0, 1), min_size=5, max_size=9))
 @settings(deadline=None)
-def test_the_band_holds_the_mean_and_stays_within_0_and_1(scores):
-    low, high = band(scores)
+def test_the_interval_holds_the_mean_and_stays_within_0_and_1(scores):
+    low, high = interval_of_mean(scores)
     assert 0 <= low <= sum(scores) / len(scores) + 1e-9
     assert sum(scores) / len(scores) - 1e-9 <= high <= 1
 
 
-def test_the_band_is_students_t():
-    assert band([0.5, 0.6, 0.7]) == pytest.approx((0.6 - 4.302653 * 0.1 / 3**0.5, 0.6 + 4.302653 * 0.1 / 3**0.5))
-    assert band([0.5]) == (None, None)
+def test_the_interval_is_students_t():
+    margin = 2.776445 * 0.025**0.5 / 5**0.5
+    assert interval_of_mean([0.3, 0.4, 0.5, 0.6, 0.7]) == pytest.approx((0.5 - margin, 0.5 + margin))
+
+
+def test_a_few_scores_have_no_interval():
+    # By Student's t the mean of these two would lie between 65 and 100 %.
+    assert interval_of_mean([0.905, 0.935]) is None
+    assert interval_of_mean([0.9, 0.91, 0.92, 0.93]) is None
+
+
+def test_the_interval_holds_the_truth_as_often_as_it_says():
+    draws = np.random.default_rng(0).normal(0.9, 0.02, size=(4000, 5))
+    held = [low <= 0.9 <= high for low, high in map(interval_of_mean, draws.tolist())]
+    assert np.mean(held) == pytest.approx(0.95, abs=0.012)

@@ -60,13 +60,13 @@ def curve(
     *,
     test: TestOption = None,
     shares: Annotated[str, typer.Option(help="Percents of the training patients.")] = "10,20,30,40,50,60,70,80,90,100",
-    samples: Annotated[int, typer.Option(help="Random orders of the patients.", min=1)] = 3,
+    samples: Annotated[int, typer.Option(help="Random orders of the patients; an interval takes 5.", min=1)] = 5,
     stack: StackOption = True,
     criterion: CriterionOption = "strict",
     label_set: LabelSetOption = "",
     training: TrainingOptions,
 ) -> None:
-    """Draw the learning curve: the score by the number of training patients, with a 95 % band."""
+    """Draw the learning curve: the mean score by the number of training patients, with its spread."""
     from ensemble.experiments.learning_curve import write_curve
     from ensemble.experiments.request import shares_of
     from ensemble.experiments.tables import curve_table

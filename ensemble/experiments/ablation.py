@@ -18,11 +18,11 @@ from typing import Any
 
 from ensemble.evaluation import Criterion
 from ensemble.experiments.cases import Place, cases_as_text, patterns, places_of, saved_by_the_stack
+from ensemble.experiments.latex import ablation_latex
 from ensemble.experiments.measuring import RESAMPLES, Measured, counts_of, criterion_named, measured
 from ensemble.experiments.parts import STACK, Answers, alone_answers, described, stack_answers
 from ensemble.experiments.pictures import ablation_chart
 from ensemble.experiments.results import head, new_folder, write_json
-from ensemble.experiments.tables import ablation_latex
 from ensemble.meta_features import FEATURE_SETS
 from ensemble.paths import refuse_existing
 from ensemble.progress import progress

@@ -1,7 +1,8 @@
 """The score by the number of training patients: whether more annotated notes would help.
 
     out/results.json               every run, and the curve of each system
-    out/curve.png, out/curve.svg   the curves with their 95 % bands
+    out/curve.png, out/curve.svg   the curves, every order as dots, and the 95 % interval of enough orders
+    out/table.tex                  for LaTeX with booktabs
 
 Each sample is one random order of the training patients, of which every share takes the first; so a larger share holds
 the smaller one. All runs are scored on the same notes, of patients that no run is trained on.
@@ -9,6 +10,7 @@ the smaller one. All runs are scored on the same notes, of patients that no run 
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from ensemble.evaluation import Criterion
+from ensemble.experiments.latex import curve_latex
 from ensemble.experiments.measuring import RESAMPLES, counts_of, criterion_named, measured
 from ensemble.experiments.parts import (
     all_answers,
@@ -35,16 +38,31 @@ from ensemble.training import propose
 from features.documents import Corpus
 from features.errors import SettingsError
 
-__all__ = ["SCHEMA", "SHARES", "Sample", "learning_curve", "samples_of", "write_curve"]
+__all__ = [
+    "FEWEST_FOR_INTERVAL",
+    "SCHEMA",
+    "SHARES",
+    "Sample",
+    "curves_of",
+    "interval_of_mean",
+    "learning_curve",
+    "samples_of",
+    "spread_of",
+    "write_curve",
+]
 
-SCHEMA = "phistack.curve.v1"
+SCHEMA = "phistack.curve.v2"
 SHARES = (10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 """Percent of the training patients."""
 
+FEWEST_FOR_INTERVAL = 5
+"""Random orders: with fewer, Student's t says less of the curve than of its own degrees of freedom."""
+
+_LOG = logging.getLogger("phistack")
 _PROTOCOL = (
-    "Trained on growing shares of the training patients, {samples} random orders of them, and scored on {where}. The "
-    "band is the 95 % interval of the mean over the orders by Student's t; it tells of the choice of patients and of "
-    "the random start of training, not of the choice of test notes, which the bootstrap interval of each run tells of."
+    "Trained on growing shares of the training patients, {samples} random orders of them, and scored on {where}. "
+    "Spread: {spread}. It tells of the choice of training patients and of the random start of training (at 100 % of "
+    "the latter only), not of the choice of test notes, which the bootstrap interval of each run tells of."
 )
 
 
@@ -87,7 +105,7 @@ def learning_curve(
     *,
     test: Corpus | None = None,
     shares: Sequence[int] = SHARES,
-    samples: int = 3,
+    samples: int = FEWEST_FOR_INTERVAL,
     stack: bool = True,
     criterion: str = "strict",
     jobs: int = 1,
@@ -97,7 +115,7 @@ def learning_curve(
 
     :param test: the notes to score on; without it a fifth of the patients is held out for that.
     :param shares: percent of the training patients.
-    :param samples: how many random orders of the patients.
+    :param samples: how many random orders of the patients; with fewer than five there is no interval.
     :param stack: whether the stack is scored beside the submodels; without it each run trains once instead of once
         for each fold and once more.
     :param jobs: processes; the result does not depend on it.
@@ -107,19 +125,28 @@ def learning_curve(
     :raises TrainingError: if nothing can be learned from a sample, as none of its notes has PHI.
     """
     rule = criterion_named(criterion)
+    if samples < FEWEST_FOR_INTERVAL:
+        _LOG.warning(
+            "%d random orders are too few for a 95 %% interval, so each order is shown instead; --samples %d or more "
+            "gives one",
+            samples,
+            FEWEST_FOR_INTERVAL,
+        )
     training, gold = held_out_patients(corpus, seed=settings.seed) if test is None else (corpus, test)
     runs = [
         _run(sample, gold, settings, rule, stack, jobs, cache)
         for sample in samples_of(training, shares=shares, samples=samples, seed=settings.seed)
     ]
     where = "a fifth of the patients, held out" if test is None else "another corpus"
+    protocol = _PROTOCOL.format(samples=samples, where=where, spread=spread_of(samples))
     return {
-        **head(SCHEMA, settings, criterion=rule.name, protocol=_PROTOCOL.format(samples=samples, where=where)),
+        **head(SCHEMA, settings, criterion=rule.name, protocol=protocol),
         "training": described(training),
         "test": described(gold),
         "samples": samples,
+        "spread": spread_of(samples),
         "bootstrap resamples": RESAMPLES,
-        "curves": _curves(runs),
+        "curves": curves_of(runs),
         "runs": runs,
     }
 
@@ -130,7 +157,7 @@ def write_curve(out: Path, corpus: Corpus, settings: EngineSettings, **options: 
     :param options: as for `learning_curve`.
     :raises SettingsError: if the folder is already there; that is seen before training begins.
     """
-    return write_results(out, lambda: learning_curve(corpus, settings, **options), curve_picture)
+    return write_results(out, lambda: learning_curve(corpus, settings, **options), curve_picture, curve_latex)
 
 
 def _run(
@@ -157,8 +184,8 @@ def _run(
     }
 
 
-def _curves(runs: Sequence[Mapping[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """For each system, the mean F1 of every share with its band."""
+def curves_of(runs: Sequence[Mapping[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """For each system, the mean F1 of every share, the F1 of each order and, of enough of them, the interval."""
     by_share: defaultdict[int, list[Mapping[str, Any]]] = defaultdict(list)
     for run in runs:
         by_share[run["share"]].append(run)
@@ -167,21 +194,27 @@ def _curves(runs: Sequence[Mapping[str, Any]]) -> dict[str, list[dict[str, Any]]
 
 def _point(share: int, runs: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
     scores = [run["systems"][name]["f1"]["value"] for run in runs]
-    low, high = band(scores)
     return {
         "share": share,
         "patients": runs[0]["training"]["patients"],
         "f1": fmean(scores),
-        "low": low,
-        "high": high,
+        "interval": interval_of_mean(scores),
+        "orders": scores,
     }
 
 
-def band(scores: Sequence[float]) -> tuple[float | None, float | None]:
-    """The 95 % interval of the mean by Student's t, within 0 and 1; none of a single score."""
+def interval_of_mean(scores: Sequence[float]) -> tuple[float, float] | None:
+    """The 95 % interval of the mean by Student's t, within 0 and 1; none of fewer than five scores."""
     from scipy.stats import t
 
-    if len(scores) < 2:
-        return None, None
+    if len(scores) < FEWEST_FOR_INTERVAL:
+        return None
     mean, margin = fmean(scores), float(t.ppf(0.975, len(scores) - 1)) * stdev(scores) / len(scores) ** 0.5
     return max(0.0, mean - margin), min(1.0, mean + margin)
+
+
+def spread_of(samples: int) -> str:
+    """What stands beside each mean of so many random orders."""
+    if samples >= FEWEST_FOR_INTERVAL:
+        return f"95 % interval of the mean over {samples} random orders of the training patients, by Student's t"
+    return f"lowest and highest F1 of {samples} random orders of the training patients, too few for an interval"

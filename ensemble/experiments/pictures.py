@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ensemble.experiments.parts import STACK
+from ensemble.experiments.tables import spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -122,12 +123,13 @@ def _gaps(axes: Axes, rows: Sequence[Mapping[str, Any]], places: Sequence[float]
 
 
 def curve_picture(results: Mapping[str, Any], folder: Path) -> None:
-    """`curve.png` and `curve.svg`: F1 by training patients, a line and a band a system."""
+    """`curve.png` and `curve.svg`: mean F1 by training patients, a line a system, with every order and the spread."""
     curves: Mapping[str, Sequence[Mapping[str, Any]]] = results["curves"]
     with picture(folder, "curve", _title("Learning curve", results), size=(7, 4.2)) as figure:
         axes = figure.subplots()
         for name, points in sorted(curves.items(), key=lambda item: -item[1][-1]["f1"]):
             _curve(axes, name, points)
+        axes.set_title(f"Lines: means. Dots: single orders.\nSpread: {results['spread']}.", loc="left", fontsize=7)
         axes.set_xlabel("training patients (share of all)")
         axes.set_ylabel("F1 in percent")
         points = next(iter(curves.values()))
@@ -143,9 +145,14 @@ def _curve(axes: Axes, name: str, points: Sequence[Mapping[str, Any]]) -> None:
     axes.plot(
         patients, [100 * p["f1"] for p in points], color=colour, linestyle=line, marker=marker, markersize=4, label=name
     )
-    if all(point["low"] is not None for point in points):
-        low, high = ([100 * point[end] for point in points] for end in ("low", "high"))
+    for point in points:
+        orders = [100 * f1 for f1 in point["orders"]]
+        axes.plot([point["patients"]] * len(orders), orders, ".", color=colour, markersize=3, alpha=0.5)
+    low, high = ([100 * spread(point)[end] for point in points] for end in (0, 1))
+    if points[0]["interval"]:
         axes.fill_between(patients, low, high, color=colour, alpha=0.15, linewidth=0)
+    else:
+        axes.vlines(patients, low, high, color=colour, alpha=0.5, linewidth=0.8)
 
 
 def matrix_picture(results: Mapping[str, Any], folder: Path) -> None:

@@ -49,12 +49,16 @@ def head(schema: str, settings: EngineSettings, *, criterion: str, protocol: str
 
 
 def write_results(
-    out: Path, measure: Callable[[], dict[str, Any]], draw: Callable[[Mapping[str, Any], Path], None]
+    out: Path,
+    measure: Callable[[], dict[str, Any]],
+    draw: Callable[[Mapping[str, Any], Path], None],
+    latex: Callable[[Mapping[str, Any]], str] | None = None,
 ) -> dict[str, Any]:
-    """Measure, and write figures and pictures to a folder, complete or not at all.
+    """Measure, and write figures, pictures and a table to a folder, complete or not at all.
 
     :param measure: gives the results; not called where the folder is taken.
     :param draw: writes the pictures of the results to a folder.
+    :param latex: gives the results as a table for LaTeX, `table.tex`.
     :raises SettingsError: if there is anything at the path.
     """
     refuse_existing(out)
@@ -62,6 +66,8 @@ def write_results(
     with new_folder(out) as folder:
         write_json(folder / "results.json", results)
         draw(results, folder)
+        if latex:
+            (folder / "table.tex").write_text(latex(results), encoding="utf-8")
     return results
 
 

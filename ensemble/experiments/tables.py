@@ -1,4 +1,4 @@
-"""Results as tables: on screen and for LaTeX. All of them read what `results.json` holds."""
+"""Results as tables on screen. All of them read what `results.json` holds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.table import Table
 
 from ensemble.experiments.parts import STACK
 
-__all__ = ["ablation_latex", "ablation_table", "curve_table", "transfer_table"]
+__all__ = ["ablation_table", "curve_table", "spread", "transfer_table"]
 
 _MEASURES = ("precision", "recall", "f1")
 
@@ -29,33 +29,17 @@ def ablation_table(results: Mapping[str, Any]) -> Table:
     return table
 
 
-def ablation_latex(results: Mapping[str, Any]) -> str:
-    """The same for LaTeX with booktabs, a table environment with caption."""
-    lines = [
-        f"% {results['schema']}, {results['date']}, settings {results['settings hash']}",
-        r"% needs \usepackage{booktabs}",
-        r"\begin{table}",
-        r"\centering\small",
-        rf"\caption{{{_caption(results)}}}",
-        r"\begin{tabular}{lrrrrr}",
-        r"\toprule",
-        r"system & precision & recall & F1 & difference & $p$ \\",
-    ]
-    for _, rows in groupby(results["rows"], key=lambda row: row["part"]):
-        lines.append(r"\midrule")
-        lines += [_latex_row(row) for row in rows]
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
-
-
 def curve_table(results: Mapping[str, Any]) -> Table:
-    """Mean F1 and band of every system, a row a share."""
+    """Mean F1 and spread of every system, a row a share, and below what the spread is."""
     curves: Mapping[str, Sequence[Mapping[str, Any]]] = results["curves"]
-    table = Table(title=_title("learning curve, F1", results), title_justify="left")
+    title = f"learning curve, F1, {results['criterion']}; {results['date']}, settings {results['settings hash']}"
+    caption = f"In brackets: {results['spread']}."
+    table = Table(title=title, title_justify="left", caption=caption, caption_justify="left")
     for column in ("share", "patients", *curves):
         table.add_column(column, justify="right")
     for points in zip(*curves.values(), strict=True):
         share = points[0]
-        table.add_row(f"{share['share']} %", str(share["patients"]), *map(_mean_with_band, points))
+        table.add_row(f"{share['share']} %", str(share["patients"]), *map(_mean_with_spread, points))
     return table
 
 
@@ -79,10 +63,15 @@ def _with_interval(measure: Mapping[str, float]) -> str:
     return f"{100 * measure['value']:.2f} ({100 * measure['low']:.2f}-{100 * measure['high']:.2f})"
 
 
-def _mean_with_band(point: Mapping[str, Any]) -> str:
-    if point["low"] is None:
-        return f"{100 * point['f1']:.2f}"
-    return f"{100 * point['f1']:.2f} ({100 * point['low']:.2f}-{100 * point['high']:.2f})"
+def spread(point: Mapping[str, Any]) -> tuple[float, float]:
+    """What stands beside a mean of a learning curve: its interval or, of too few orders, the lowest and the highest."""
+    low, high = point["interval"] or (min(point["orders"]), max(point["orders"]))
+    return low, high
+
+
+def _mean_with_spread(point: Mapping[str, Any]) -> str:
+    low, high = spread(point)
+    return _with_interval({"value": point["f1"], "low": low, "high": high})
 
 
 def _difference(row: Mapping[str, Any]) -> tuple[str, str]:
@@ -90,26 +79,3 @@ def _difference(row: Mapping[str, Any]) -> tuple[str, str]:
         return "", ""
     p = row["difference"]["p after Holm"]
     return f"{100 * row['difference']['f1']['value']:+.2f}", f"{p:.4f}"
-
-
-def _latex_row(row: Mapping[str, Any]) -> str:
-    scores = [
-        rf"{100 * row[name]['value']:.2f} {{\scriptsize ({100 * row[name]['low']:.2f}--{100 * row[name]['high']:.2f})}}"
-        for name in _MEASURES
-    ]
-    gap, p = _difference(row)
-    name = row["name"].replace("_", r"\_")
-    if row["name"] == STACK:
-        name = rf"\textbf{{{name}}}"
-    return " & ".join([name, *scores, f"${gap}$" if gap else "", p]) + r" \\"
-
-
-def _caption(results: Mapping[str, Any]) -> str:
-    test = results["test"]
-    where = "out of fold" if test is None else f"on {test['documents']} other notes"
-    return (
-        f"Criterion: {results['criterion']}. Trained on {results['training']['documents']} notes, scored {where}. "
-        rf"In brackets 95\,\% bootstrap intervals by document; $p$ of paired approximate randomisation by document "
-        f"with {results['shuffles']} shuffles, after Holm's correction. Differences are to the full stack, in points "
-        f"of F1; {results['variants tried']} variants were tried."
-    )

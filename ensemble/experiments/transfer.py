@@ -2,6 +2,7 @@
 
     out/results.json                     the matrix of every system, with intervals
     out/matrix.png, out/matrix.svg       one panel a system
+    out/table.tex                        for LaTeX with booktabs
 
 A fifth of the patients of each corpus is held out; every engine, of whichever corpus, is tested on these notes, so that
 the figures of one column compare. Tables 4 and 5 of Trienes 2020 for any corpora.
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ensemble.evaluation import Criterion
+from ensemble.experiments.latex import transfer_latex
 from ensemble.experiments.measuring import RESAMPLES, counts_of, criterion_named, measured
 from ensemble.experiments.parts import all_answers, described, fitting, held_out_patients
 from ensemble.experiments.pictures import matrix_picture
@@ -111,7 +113,7 @@ def write_transfer(out: Path, domains: Sequence[Domain], **options: Any) -> dict
     :param options: as for `transfer`.
     :raises SettingsError: if the folder is already there; that is seen before training begins.
     """
-    return write_results(out, lambda: transfer(domains, **options), matrix_picture)
+    return write_results(out, lambda: transfer(domains, **options), matrix_picture, transfer_latex)
 
 
 def _check(domains: Sequence[Domain], criterion: Criterion) -> None:
