@@ -67,9 +67,10 @@ BAD = [
     ("a.jsonl", jsonl() + "\n\n[" + "[" * 100_000, "line 3, is not valid JSON"),
     ("a.jsonl", f'["{SECRET}"]', "line 1, is not a JSON object"),
     ("a.jsonl", jsonl(text=7), "text is missing or is not a string"),
-    ("a.jsonl", jsonl(id=None), "id is missing or is not a string"),
+    ("a.jsonl", jsonl(id=None), "id is missing or is neither a string nor a whole number"),
+    ("a.jsonl", jsonl(id=True), "id is missing or is neither a string nor a whole number"),
     ("a.jsonl", jsonl(id=f"{SECRET}\n{SECRET}"), "a document id must be one line"),
-    ("a.jsonl", jsonl(group=7), "group is missing or is not a string"),
+    ("a.jsonl", jsonl(group=[SECRET]), "group is missing or is neither a string nor a whole number"),
     ("a.jsonl", jsonl(spans=7), "spans must be a list of objects"),
     ("a.jsonl", jsonl(spans=[[0, 4, "DATE"]]), "spans must be a list of objects"),
     ("a.jsonl", jsonl(spans=[{**SPAN, "end": 4.0}]), "must be whole numbers"),
@@ -90,6 +91,26 @@ BAD = [
         "line 4: a note with `# text` has word, start, end",
     ),
     ("a.conll", f'-DOCSTART-\n# text = "{SECRET}"\n\n{SECRET}\t1\t8\tO\n', "the word is not what the text has at 1-8"),
+    ("a.csv", "", "a.csv has no column id; it has none: name the right one with --id-column"),
+    ("a.csv", f"{SECRET},Dr. {SECRET} saw {SECRET} {SECRET}\n", "it has 2 that do not look like names: name"),
+    ("a.csv", f"110-01,{SECRET}\n", "it has 2 that do not look like names: name"),
+    (
+        "a.csv",
+        f"id,txt\n1,{SECRET}\n",
+        "has no column text (did you mean txt?); it has id, txt: name",
+    ),
+    ("a.csv", f"id,text,text\n1,{SECRET},x\n", "has the column text more than once"),
+    ("a.csv", f"id,text\n1,{SECRET},{SECRET}\n", "a.csv, line 2: the record has 3 fields and the header 2"),
+    ("a.csv", f'id,text\n1,"a\nb"\n2,"{SECRET}', "a.csv, line 4: a quote is out of place or is never closed"),
+    ("a.csv", f'id,text\n1,"{SECRET}"{SECRET}\n', "a.csv, line 2: a quote is out of place"),
+    ("a.csv", f"id,text\n,{SECRET}\n", "line 2: a document id must be one line of 1 to 200 characters"),
+    ("a.csv", f"id,text,spans\n1,x,{SECRET}\n", "line 2: spans is not a JSON list"),
+    ("a.csv", f"id,text,spans\n1,x,{'[' * 100_000}\n", "line 2: spans is not a JSON list"),
+    ("a.csv", "id,text,spans\n1,x,7\n", "line 2: spans must be a list of objects"),
+    ("a.csv", "id,text\n1,x\n1,x\n", "1 document ids occur more than once, the first is 1"),
+    ("a.csv", "id,text\n", "holds no notes; an empty corpus"),
+    ("a.csv.gz", SECRET, "a.csv.gz is not a gzip file"),
+    ("a.parquet", f"PAR1{SECRET}PAR1", "a.parquet is not a Parquet file, or is damaged"),
     ("a.docx", "PK", "a.docx is of no known format"),
 ]
 
@@ -103,7 +124,7 @@ def test_one_clear_sentence_without_the_text(name, content, message, tmp_path):
     assert SECRET not in str(caught.value) and "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["a.txt", "a.xml", "a.jsonl", "a.conll"])
+@pytest.mark.parametrize("name", ["a.txt", "a.xml", "a.jsonl", "a.conll", "a.csv"])
 def test_another_encoding_is_named_with_its_byte(name, tmp_path):
     (tmp_path / name).write_bytes("Señora".encode("latin-1"))
     with pytest.raises(CorpusError, match=rf"{name} is not UTF-8 at byte 2; convert the file to UTF-8"):

@@ -15,7 +15,7 @@ from features.labels import LabelSet
 LABELS = LabelSet.named("i2b2-2014")
 ALL = tuple(FORMATS)
 # MEDDOCAN and N-GRID share the XML of i2b2, so that the property tests leave them out.
-DISTINCT = ("i2b2", "brat", "conll", "jsonl", "text")
+DISTINCT = ("i2b2", "brat", "conll", "jsonl", "csv", "parquet", "text")
 NASTY = ["\ufeff", "\r\n", "\r", "\n", "\t", " ", "\x0c", "\x85", "\u2028", "\xa0", "é", "e\u0301", "\U0001f600", "]]>"]
 NASTY += [
     "&",
@@ -98,7 +98,7 @@ def test_every_format_keeps_odd_texts(format, text):
     assert there_and_back(corpus, format) == corpus
 
 
-@pytest.mark.parametrize("format", ["i2b2", "ngrid", "brat", "jsonl"])
+@pytest.mark.parametrize("format", ["i2b2", "ngrid", "brat", "jsonl", "csv", "parquet"])
 def test_duplicate_and_overlapping_spans_come_back(format):
     spans = Span(0, 4, "DOCTOR"), Span(0, 4, "DOCTOR"), Span(0, 8, "PATIENT"), Span(2, 6, "DATE"), Span(0, 4, "CITY")
     corpus = corpus_of("Anne Lee", *spans)
@@ -134,7 +134,7 @@ def test_plain_text_refuses_to_lose_spans(tmp_path):
         write_corpus(corpus_of("Anne", Span(0, 4, "CITY")), tmp_path / "out", format="text")
 
 
-@pytest.mark.parametrize("format", ["jsonl", "conll"])
+@pytest.mark.parametrize("format", ["jsonl", "csv", "parquet", "conll"])
 def test_single_file_formats_keep_ids_and_patients_of_any_shape(format):
     corpus = Corpus((Document("ward/7 #1", "Anne", (), "patient β"), Document("110-01", "", (), "x")), LABELS)
     assert there_and_back(corpus, format) == corpus

@@ -37,7 +37,7 @@ PRESETS = _tables("ensemble/presets")
 LABEL_SETS = _tables("features/label_sets", "mappings")
 STRATEGIES = ("tag", "number", "mask", "remove", "surrogate", "generalise", "keep")
 FORMS = ("jsonl", "csv", "parquet", "text", "brat", "i2b2", "ngrid", "meddocan")
-FORMATS = ("i2b2", "ngrid", "meddocan", "brat", "conll", "jsonl", "text")
+FORMATS = ("i2b2", "ngrid", "meddocan", "brat", "conll", "jsonl", "csv", "parquet", "text")
 SUBMODELS = ("regex", "tbed", "crf", "blstm")
 
 

@@ -1,4 +1,4 @@
-"""Corpus formats: readers and writers for i2b2, N-GRID and MEDDOCAN XML, brat, CoNLL, JSON lines and plain text."""
+"""Corpus formats: i2b2, N-GRID and MEDDOCAN XML, brat, CoNLL, JSON lines, CSV, Parquet and plain text."""
 
 from features.formats.corpora import read_corpus, write_corpus
 from features.formats.recognise import FORMATS

@@ -6,12 +6,14 @@ write_corpus(corpus, Path("out"), format="brat")      complete or not at all
 
 from __future__ import annotations
 
+import gzip
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
 from features.documents import Corpus
 from features.errors import CorpusError, LabelError
+from features.formats.columns import USUAL_NAMES, ColumnNames
 from features.formats.files import write_file, write_folder
 from features.formats.layout import Format, Reading
 from features.formats.recognise import format_named, recognise
@@ -29,6 +31,7 @@ def read_corpus(
     label_set: str | LabelSet | None = None,
     accept_unknown_labels: bool = False,
     format: str | None = None,
+    columns: ColumnNames = USUAL_NAMES,
 ) -> Corpus:
     """Read annotated notes from a file or folder of any known format.
 
@@ -36,11 +39,12 @@ def read_corpus(
         labels of the corpus.
     :param accept_unknown_labels: widen the label set by labels that it lacks, rather than refuse them.
     :param format: the name of the format; otherwise it is recognised.
+    :param columns: the names of the columns, of formats that have columns.
     :raises CorpusError: if the path cannot be read as a corpus, or holds no notes.
     :raises LabelError: for a label that the label set lacks, or a label set that does not exist.
     """
-    known, files = recognise(path, format)
-    reading = known.read(files)
+    known, files = recognise(path, format, columns)
+    reading = known.read_columns(files, columns) if known.read_columns else known.read(files)
     if not reading.documents:
         raise CorpusError(f"{path} holds no notes; an empty corpus cannot be used")
     labels = _label_set(known, reading, label_set, accept_unknown_labels)
@@ -51,7 +55,8 @@ def write_corpus(corpus: Corpus, path: Path, *, format: str) -> None:
     """Write annotated notes, complete or not at all.
 
     The XML, brat and text formats write a folder with the files of each note, which come back in the order of their
-    names; the others write one file. Only jsonl and conll keep a patient that the id does not tell.
+    names; the others write one file, packed where its name ends as `.jsonl.gz`. Only jsonl, csv, parquet and conll keep
+    a patient that the id does not tell.
 
     :param path: the folder or file to make; what is there already is never overwritten.
     :param format: the name of the format.
@@ -66,7 +71,9 @@ def write_corpus(corpus: Corpus, path: Path, *, format: str) -> None:
     # Everything is rendered before anything is written.
     files = list(known.render(corpus))
     if known.single_file:
-        write_file(path, files[0][1])
+        content = files[0][1]
+        packed = path.suffix.lower() == ".gz" and known.is_of(path)
+        write_file(path, gzip.compress(content, mtime=0) if packed else content)
     else:
         write_folder(path, files)
 

@@ -8,9 +8,11 @@ A byte order mark stays in the text as U+FEFF, and line ends stay as they are.
 
 from __future__ import annotations
 
+import gzip
 import re
 import shutil
 import uuid
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,21 +20,32 @@ from pathlib import Path
 from features.documents import Document
 from features.errors import CorpusError
 
-__all__ = ["encode_text", "file_name", "read_text", "write_file", "write_folder"]
+__all__ = ["encode_all", "encode_text", "file_name", "read_bytes", "read_text", "write_file", "write_folder"]
 
 _UNSAFE_NAME = re.compile(r"^\.|[/\\\x00-\x1f\x7f\ud800-\udfff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def read_text(path: Path) -> str:
-    """The text of a UTF-8 file, with its byte order mark and line ends.
-
-    :raises CorpusError: if the file cannot be read or is not UTF-8.
-    """
+def read_bytes(path: Path) -> bytes:
+    """The content of a file, unpacked if its name ends in `.gz`; :raises CorpusError: if that cannot be had."""
     try:
-        return path.read_bytes().decode("utf-8")
+        content = path.read_bytes()
+        return gzip.decompress(content) if path.suffix.lower() == ".gz" else content
+    except gzip.BadGzipFile:
+        raise CorpusError(f"{path} is not a gzip file, as its name says; unpack or rename it") from None
     except OSError as error:
         raise CorpusError(f"{path} cannot be read: {error.strerror}") from None
+    except (EOFError, zlib.error):
+        raise CorpusError(f"{path} is a damaged gzip file; get a whole copy of it") from None
+
+
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file, unpacked if its name ends in `.gz`, with its byte order mark and line ends.
+
+    :raises CorpusError: if the file cannot be read or unpacked, or is not UTF-8.
+    """
+    try:
+        return read_bytes(path).decode("utf-8")
     except UnicodeDecodeError as error:
         raise CorpusError(f"{path} is not UTF-8 at byte {error.start}; convert the file to UTF-8") from None
 
@@ -46,6 +59,16 @@ def encode_text(document: Document) -> bytes:
             "hold; write the corpus as jsonl"
         )
     return document.text.encode("utf-8")
+
+
+def encode_all(content: str) -> bytes:
+    """All of a file as UTF-8; :raises CorpusError: if an id or a patient holds a lone surrogate."""
+    try:
+        return content.encode("utf-8")
+    except UnicodeEncodeError:
+        raise CorpusError(
+            "the name of a document or patient holds a lone surrogate, which UTF-8 cannot; write the corpus as jsonl"
+        ) from None
 
 
 def file_name(document_id: str, suffix: str) -> str:

@@ -1,4 +1,4 @@
-"""JSON lines: one note a line.
+"""JSON lines, also gzipped: one note a line.
 
     {"id": "110-01", "group": "110", "text": "Dr. Ames", "spans": [{"start": 4, "end": 8, "label": "DOCTOR"}]}
 
@@ -13,11 +13,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from features.documents import Corpus, Document, Span, patient_of
+from features.documents import Corpus, Document
 from features.errors import CorpusError
+from features.formats.columns import USUAL_NAMES, ColumnNames, read_record, record_of
 from features.formats.files import read_text
 from features.formats.layout import Format, Reading
-from features.formats.spans import checked_id, checked_span
 
 __all__ = ["JSONL"]
 
@@ -25,45 +25,32 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
-def read(paths: Sequence[Path]) -> Reading:
+def read(paths: Sequence[Path], columns: ColumnNames = USUAL_NAMES) -> Reading:
     """Read the notes of each file, in order; :raises CorpusError: for malformed JSON or spans that do not fit."""
-    return Reading(tuple(document for path in paths for document in _read_file(path)))
+    names: dict[str, None] = {}
+    documents = []
+    for path in paths:
+        for place, record in _records(path):
+            names.update(dict.fromkeys(record))
+            documents.append(read_record(place, record, columns))
+    return Reading(tuple(documents), warnings=columns.left_out(names))
 
 
-def _read_file(path: Path) -> Iterator[Document]:
+def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     for number, line in enumerate(read_text(path).removeprefix("\ufeff").split("\n"), 1):
         if line.strip():
-            yield _read_note(f"{path}, line {number}", line)
+            place = f"{path}, line {number}"
+            yield place, _record(place, line)
 
 
-def _read_note(place: str, line: str) -> Document:
+def _record(place: str, line: str) -> dict[str, Any]:
     try:
         record: Any = json.loads(line)
     except (ValueError, RecursionError):
         raise CorpusError(f"{place}, is not valid JSON; each line must be one JSON object") from None
     if not isinstance(record, dict):
         raise CorpusError(f"{place}, is not a JSON object with id, text and spans")
-    document_id, text = checked_id(place, _string(place, record, "id")), _string(place, record, "text")
-    group = _string(place, record, "group") if record.get("group") is not None else patient_of(document_id)
-    spans = record.get("spans", [])
-    if not isinstance(spans, list) or not all(isinstance(span, dict) for span in spans):
-        raise CorpusError(f"{place}: spans must be a list of objects with start, end and label")
-    return Document(document_id, text, tuple(_read_span(place, document_id, text, span) for span in spans), group)
-
-
-def _read_span(place: str, document_id: str, text: str, span: dict[str, Any]) -> Span:
-    start, end = span.get("start"), span.get("end")
-    # In Python a boolean is an integer; in JSON it is not.
-    if type(start) is not int or type(end) is not int:
-        raise CorpusError(f"{place}: the start and end of a span must be whole numbers")
-    return checked_span(document_id, text, start, end, _string(place, span, "label"))
-
-
-def _string(place: str, record: dict[str, Any], key: str) -> str:
-    value = record.get(key)
-    if not isinstance(value, str):
-        raise CorpusError(f"{place}: {key} is missing or is not a string")
-    return value
+    return record
 
 
 def render(corpus: Corpus) -> Iterator[tuple[str, bytes]]:
@@ -80,14 +67,17 @@ def _line(document: Document) -> str:
         raise CorpusError(
             f"document {document.id}: the characters from {pair.start()} are a surrogate pair, which JSON joins"
         )
-    record = {
-        "id": document.id,
-        "group": document.group,
-        "text": document.text,
-        "spans": [{"start": span.start, "end": span.end, "label": span.label} for span in document.spans],
-    }
+    record = record_of(document)
     line = json.dumps(record, ensure_ascii=False)
     return json.dumps(record) if _SURROGATE.search(line) else line
 
 
-JSONL = Format("jsonl", "a file with one JSON object a line", (".jsonl", ".ndjson"), read, render, single_file=True)
+JSONL = Format(
+    "jsonl",
+    "a file with one JSON object a line",
+    (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"),
+    read,
+    render,
+    read_columns=read,
+    single_file=True,
+)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from features.documents import Corpus, Document
+from features.formats.columns import ColumnNames
 
 __all__ = ["Format", "Reading"]
 
@@ -43,6 +44,7 @@ class Format:
     :param render: file name -> content of each file of a corpus, one a note, or a single one where `single_file`.
     :param single_file: whether a whole corpus is written to one file rather than to a folder.
     :param label_set: the label set of the format, where it has its own.
+    :param read_columns: as `read`, where the format has columns that can be named otherwise.
     """
 
     name: str
@@ -52,3 +54,8 @@ class Format:
     render: Callable[[Corpus], Iterable[tuple[str, bytes]]]
     single_file: bool = False
     label_set: str | None = None
+    read_columns: Callable[[Sequence[Path], ColumnNames], Reading] | None = None
+
+    def is_of(self, path: Path) -> bool:
+        """Whether the name of a file ends as those of the format do."""
+        return path.name.lower().endswith(self.suffixes)

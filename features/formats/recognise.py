@@ -15,17 +15,22 @@ from pathlib import Path
 
 from features.errors import CorpusError
 from features.formats.brat import BRAT
+from features.formats.columns import USUAL_NAMES, ColumnNames
 from features.formats.conll import CONLL
+from features.formats.csv_table import CSV, header_of
 from features.formats.files import read_text
 from features.formats.jsonl import JSONL
 from features.formats.layout import Format
+from features.formats.parquet_table import PARQUET
 from features.formats.plain import TEXT
 from features.formats.xml import I2B2, MEDDOCAN, NGRID, root_of
 from features.names import no_such
 
 __all__ = ["FORMATS", "format_named", "recognise"]
 
-FORMATS: dict[str, Format] = {format.name: format for format in (I2B2, NGRID, MEDDOCAN, BRAT, CONLL, JSONL, TEXT)}
+FORMATS: dict[str, Format] = {
+    format.name: format for format in (I2B2, NGRID, MEDDOCAN, BRAT, CONLL, JSONL, CSV, PARQUET, TEXT)
+}
 # What the first characters of a file with another ending tell.
 _OPENINGS = (("<", I2B2), ("{", JSONL), ("-DOCSTART-", CONLL))
 
@@ -38,18 +43,19 @@ def format_named(name: str) -> Format:
         raise CorpusError(no_such("format", name, FORMATS)) from None
 
 
-def recognise(path: Path, format: str | None = None) -> tuple[Format, list[Path]]:
+def recognise(path: Path, format: str | None = None, columns: ColumnNames = USUAL_NAMES) -> tuple[Format, list[Path]]:
     """The format of a corpus and the files to read, in order of their names.
 
     A folder without notes of its own stands for its only sub-folder with notes, or for the one named `xml`.
 
     :param format: the name of the format, where the user gives it.
+    :param columns: the names of the columns, by which a table that ends in `.tsv` is told from CoNLL.
     :raises CorpusError: if nothing is there, nothing is recognised, or the choice is not clear.
     """
     wanted = None if format is None else format_named(format)
     # Where pathlib raises, as for a name that is too long, os.path says no.
     if os.path.isfile(path):
-        return wanted or _of_file(path), [path]
+        return wanted or _of_file(path, columns), [path]
     if not os.path.isdir(path):
         raise CorpusError(f"there is no file or folder {path}")
     found = _in_folder(path, wanted)
@@ -77,36 +83,40 @@ def _in_folder(folder: Path, wanted: Format | None) -> tuple[Format, list[Path]]
     """The format of the notes right in a folder, and their files; nothing if there are none."""
     files = [entry for entry in _entries(folder) if entry.is_file()]
     if wanted:
-        matching = [file for file in files if file.suffix.lower() in wanted.suffixes]
+        matching = [file for file in files if wanted.is_of(file)]
         return (wanted, matching) if matching else None
     found = [format for format in (I2B2, BRAT, CONLL, JSONL) if _any_of(files, format)]
+    # A table beside notes of another format is about them.
+    found = found or [format for format in (CSV, PARQUET) if _any_of(files, format)]
     # A text file beside notes of another format is a read-me; beside `.ann` files it is a note.
     if BRAT in found and not any(file.suffix == ".ann" for file in files):
         found = [format for format in found if format is not BRAT] or [TEXT]
     if len(found) > 1:
         names = ", ".join(format.name for format in found)
-        raise CorpusError(f"the folder {folder} holds notes of several formats, {names}; give the format")
+        raise CorpusError(f"the folder {folder} holds notes of several formats, {names}; give the format with --from")
     if not found:
         return None
-    matching = [file for file in files if file.suffix.lower() in found[0].suffixes]
+    matching = [file for file in files if found[0].is_of(file)]
     return (_xml_format(matching) if found[0] is I2B2 else found[0]), matching
 
 
 def _any_of(files: Sequence[Path], format: Format) -> bool:
-    return any(file.suffix.lower() in format.suffixes for file in files)
+    return any(map(format.is_of, files))
 
 
 def _xml_format(files: Sequence[Path]) -> Format:
     return MEDDOCAN if any(root_of(file) == "MEDDOCAN" for file in files) else I2B2
 
 
-def _of_file(path: Path) -> Format:
+def _of_file(path: Path, columns: ColumnNames) -> Format:
     """The format of one file, by its ending or else by its first characters."""
     if path.suffix == ".txt":
         return BRAT if path.with_suffix(".ann").exists() else _opening(path) or TEXT
-    named = next((f for f in (I2B2, BRAT, CONLL, JSONL) if path.suffix.lower() in f.suffixes), None) or _opening(path)
+    named = next((f for f in (I2B2, BRAT, CONLL, JSONL, CSV, PARQUET) if f.is_of(path)), None) or _opening(path)
     if named is None:
-        raise CorpusError(f"{path} is of no known format; give one of {', '.join(FORMATS)}")
+        raise CorpusError(f"{path} is of no known format; give one of {', '.join(FORMATS)} with --from")
+    if named is CONLL and CSV.is_of(path) and columns.are_in(header_of(read_text(path), columns)[1]):
+        return CSV
     return _xml_format([path]) if named is I2B2 else named
 
 

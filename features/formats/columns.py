@@ -1,0 +1,162 @@
+"""Notes as records with named columns: what JSON lines, CSV and Parquet have in common.
+
+    columns = ColumnNames(id="note_id", text="body")
+    columns.check("notes.csv", ["note_id", "body", "ward"])      or a CorpusError that names what is there
+    read_record("notes.csv, line 7", {"note_id": "110-01", "body": "Dr. Ames"}, columns)
+
+A record has an id, a text, and, if it likes, the patient and `spans`, a list of `{"start": 4, "end": 8, "label":
+"DOCTOR"}`. Other columns are passed over, and counted in a warning that names them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from features.documents import Document, Span, patient_of
+from features.errors import CorpusError, SettingsError
+from features.formats.spans import checked_id, checked_span
+from features.names import did_you_mean
+
+__all__ = ["SPANS", "USUAL_NAMES", "ColumnNames", "read_record", "record_of", "spans_in"]
+
+SPANS = "spans"
+"""The column of the annotations."""
+
+_PATIENT = "group"
+_NAME_OF_A_COLUMN = re.compile(r"(?=.{1,40}\Z)[^\W\d]\S*(?: \S+){0,3}")
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnNames:
+    """How the columns of records are named.
+
+    :param id: unique within the corpus.
+    :param text: the note.
+    :param patient: whose note it is; where a record has nothing in it, and where a table lacks the column of the usual
+        name, the id tells.
+    :raises SettingsError: if two of them are the same.
+    """
+
+    id: str = "id"
+    text: str = "text"
+    patient: str = _PATIENT
+
+    def __post_init__(self) -> None:
+        if self.text in (self.id, self.patient):
+            raise SettingsError(
+                f"the column {self.text} cannot hold both the text and the id or the patient; give each its own with "
+                "--id-column, --text-column and --patient-column"
+            )
+
+    def are_in(self, header: Sequence[str]) -> bool:
+        """Whether a table has the columns of id and text."""
+        return self.id in header and self.text in header
+
+    def check(self, place: str, header: Sequence[str]) -> None:
+        """Refuse a table that lacks a column, or has it twice; :raises CorpusError: naming column and option."""
+        wanted = [(self.id, "--id-column"), (self.text, "--text-column")]
+        if self.patient != _PATIENT or _PATIENT in header:
+            wanted.append((self.patient, "--patient-column"))
+        for name, option in wanted:
+            if name not in header:
+                raise CorpusError(
+                    f"{place} has no column {name}{did_you_mean(name, _shown(header))}; it has "
+                    f"{_listed(header)}: name the right one with {option}"
+                )
+            if header.count(name) > 1:
+                raise CorpusError(f"{place} has the column {name} more than once; rename one, or name another")
+
+    def left_out(self, header: Iterable[str]) -> Counter[str]:
+        """A warning that counts and names the columns that no document holds."""
+        others = [name for name in dict.fromkeys(header) if name not in (self.id, self.text, self.patient, SPANS)]
+        return Counter({f"columns left out, {_listed(others)}": len(others)} if others else {})
+
+    def without_patient(self, header: Iterable[str], n_notes: int) -> Counter[str]:
+        """A warning that counts the notes whose patient only the id can tell."""
+        if self.patient in header:
+            return Counter()
+        return Counter({f"notes without a column {self.patient}, so that the id tells the patient": n_notes})
+
+
+USUAL_NAMES = ColumnNames()
+"""As phistack writes them."""
+
+
+def _shown(header: Iterable[str]) -> tuple[str, ...]:
+    """The names of columns, if all of them look like it: in a file without a header, a note stands there."""
+    names = tuple(header)
+    return names if all(map(_NAME_OF_A_COLUMN.fullmatch, names)) else ()
+
+
+def _listed(header: Sequence[str]) -> str:
+    return ", ".join(_shown(header)) or (f"{len(header)} that do not look like names" if header else "none")
+
+
+def read_record(place: str, record: Mapping[str, Any], columns: ColumnNames) -> Document:
+    """A record as a note.
+
+    :param place: where it stands, as messages say it.
+    :param record: column -> value; the spans as a list.
+    :raises CorpusError: for a value that is missing or of the wrong kind, and for spans that do not fit the text.
+    """
+    document_id = checked_id(place, _name(place, record, columns.id))
+    text = _string(place, record, columns.text)
+    empty = record.get(columns.patient) in (None, "")
+    group = patient_of(document_id) if empty else _name(place, record, columns.patient)
+    spans = record.get(SPANS)
+    if spans is None:
+        spans = []
+    if not isinstance(spans, list) or not all(isinstance(span, dict) for span in spans):
+        raise CorpusError(f"{place}: spans must be a list of objects with start, end and label")
+    return Document(document_id, text, tuple(_read_span(place, document_id, text, span) for span in spans), group)
+
+
+def _read_span(place: str, document_id: str, text: str, span: Mapping[str, Any]) -> Span:
+    start, end = span.get("start"), span.get("end")
+    # In Python a boolean is an integer; in JSON it is not.
+    if type(start) is not int or type(end) is not int:
+        raise CorpusError(f"{place}: the start and end of a span must be whole numbers")
+    return checked_span(document_id, text, start, end, _string(place, span, "label"))
+
+
+def _string(place: str, record: Mapping[str, Any], key: str) -> str:
+    value = record.get(key)
+    if not isinstance(value, str):
+        raise CorpusError(f"{place}: {key} is missing or is not a string")
+    return value
+
+
+def _name(place: str, record: Mapping[str, Any], key: str) -> str:
+    """A name, or a whole number as one: tables with gaps turn 17 into 17.0."""
+    value = record.get(key)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise CorpusError(f"{place}: {key} is missing or is neither a string nor a whole number")
+    return str(value)
+
+
+def spans_in(place: str, value: Any) -> Any:
+    """The spans of a table's cell, where a string is JSON; nothing for an empty one.
+
+    :raises CorpusError: if a string is not JSON.
+    """
+    try:
+        return (json.loads(value) if value.strip() else None) if isinstance(value, str) else value
+    except (ValueError, RecursionError):
+        raise CorpusError(f"{place}: spans is not a JSON list") from None
+
+
+def record_of(document: Document) -> dict[str, Any]:
+    """A note as a record with the usual names, JSON-ready; `read_record` reads it back."""
+    return {
+        "id": document.id,
+        _PATIENT: document.group,
+        "text": document.text,
+        SPANS: [{"start": span.start, "end": span.end, "label": span.label} for span in document.spans],
+    }

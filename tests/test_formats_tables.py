@@ -1,0 +1,152 @@
+"""Tables of others as corpora: their columns, delimiters, kinds of values and packing."""
+
+import gzip
+import json
+import sys
+
+import pyarrow
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from features.documents import Corpus, Document, Span
+from features.errors import CorpusError, MissingResourceError, SettingsError
+from features.formats import read_corpus, write_corpus
+from features.formats.columns import ColumnNames
+from features.formats.recognise import recognise
+from features.labels import LabelSet
+
+OWN = ColumnNames("note_id", "body", "mrn")
+NOTE = Document("7", "Dr. Ames,\r\nward; 7", (Span(4, 8, "DOCTOR"),), "110")
+CORPUS = Corpus((NOTE, Document("8", "", (), "110")), LabelSet.named("i2b2-2014"))
+SPANS = json.dumps([{"start": 4, "end": 8, "label": "DOCTOR"}])
+
+
+def csv_of(delimiter: str) -> str:
+    quoted = f'"{SPANS.replace(chr(34), 2 * chr(34))}"'
+    rows = [
+        ("note_id", "ward", "mrn", "body", "spans"),
+        ("7", "x", "110", f'"{NOTE.text}"', quoted),
+        ("8", '""', "110", "", ""),
+    ]
+    return "".join(delimiter.join(row) + "\r\n" for row in rows)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("name", ["notes.csv", "notes.tsv", "notes.csv.gz", "notes.CSV"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_a_csv_of_others_in_any_dress(delimiter, name, mark, tmp_path):
+    content = (mark + csv_of(delimiter)).encode()
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    corpus = read_corpus(tmp_path / name, columns=OWN, format="csv" if name == "notes.tsv" else None)
+    assert corpus.documents == CORPUS.documents
+    assert corpus.warnings == {"columns left out, ward": 1}
+
+
+def test_a_tsv_is_a_table_if_its_first_line_says_so_and_else_conll(tmp_path):
+    (tmp_path / "a.tsv").write_text("id\ttext\n1\tDr. Ames\n")
+    (tmp_path / "b.tsv").write_text("Dr\tO\nAmes\tB-DOCTOR\n")
+    assert read_corpus(tmp_path / "a.tsv").documents == (Document("1", "Dr. Ames"),)
+    assert read_corpus(tmp_path / "b.tsv").documents == (Document("b", "Dr Ames", (Span(3, 7, "DOCTOR"),)),)
+
+
+@pytest.mark.parametrize("spans", [SPANS, json.loads(SPANS)])
+@pytest.mark.parametrize("id", ["7", 7, 7.0])
+@pytest.mark.parametrize("patient", ["110", 110, 110.0])
+def test_a_parquet_of_others(spans, id, patient, tmp_path):
+    table = pyarrow.table({"note_id": [id], "ward": [[1]], "mrn": [patient], "body": [NOTE.text], "spans": [spans]})
+    parquet.write_table(table, tmp_path / "notes.parquet")
+    corpus = read_corpus(tmp_path / "notes.parquet", columns=OWN)
+    assert corpus.documents == (NOTE,)
+    assert corpus.warnings == {"columns left out, ward": 1}
+
+
+def test_categories_as_pandas_writes_them_and_a_table_without_patients(tmp_path):
+    ids = pyarrow.array(["7", "8"]).dictionary_encode()
+    parquet.write_table(pyarrow.table({"id": ids, "text": ["Dr. Ames", "x"]}), tmp_path / "a.parquet")
+    (tmp_path / "a.csv").write_text("id,text\n7,Dr. Ames\n8,x\n")
+    first, second = (read_corpus(tmp_path / name) for name in ("a.csv", "a.parquet"))
+    assert first == second
+    assert [document.group for document in first.documents] == ["7", "8"]
+    assert first.warnings == {"notes without a column group, so that the id tells the patient": 2}
+
+
+def test_a_field_may_be_longer_than_pythons_limit(tmp_path):
+    text = "x" * 200_000
+    write_corpus(Corpus((Document("1", text),), CORPUS.label_set), tmp_path / "a.csv", format="csv")
+    assert read_corpus(tmp_path / "a.csv").documents[0].text == text
+
+
+@pytest.mark.parametrize(("ending", "format"), [("jsonl.gz", "jsonl"), ("csv.gz", "csv")])
+def test_a_packed_corpus_comes_back_and_is_the_same_bytes_each_time(ending, format, tmp_path):
+    for name in ("a", "b"):
+        write_corpus(CORPUS, tmp_path / name / f"notes.{ending}", format=format)
+    first, second = ((tmp_path / name / f"notes.{ending}").read_bytes() for name in ("a", "b"))
+    assert first == second
+    assert gzip.decompress(first)
+    assert read_corpus(tmp_path / "a") == CORPUS
+    (tmp_path / "a" / f"notes.{ending}").write_bytes(first[:-9])
+    with pytest.raises(CorpusError, match="is a damaged gzip file"):
+        read_corpus(tmp_path / "a")
+
+
+def test_a_table_beside_notes_is_about_them_and_alone_it_is_the_corpus(tmp_path):
+    write_corpus(CORPUS, tmp_path / "notes", format="brat")
+    (tmp_path / "notes" / "wards.csv").write_text("id,ward\n1,2\n")
+    assert recognise(tmp_path / "notes")[0].name == "brat"
+    for part in ("part-0", "part-1"):
+        document = Document(part, "x")
+        write_corpus(Corpus((document,), CORPUS.label_set), tmp_path / "parts" / f"{part}.parquet", format="parquet")
+    assert [document.id for document in read_corpus(tmp_path / "parts").documents] == ["part-0", "part-1"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        (ColumnNames(id="note_idd"), r"no column note_idd \(did you mean note_id\?\); .* with --id-column"),
+        (
+            ColumnNames("note_id", "bdy"),
+            r"no column bdy \(did you mean body\?\); it has note_id, ward, mrn,",
+        ),
+        (ColumnNames("note_id", "body", "mnr"), r"no column mnr \(did you mean mrn\?\); .* with --patient-column"),
+    ],
+)
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_a_missing_column_is_told_with_those_there_the_nearest_and_the_option(format, columns, told, tmp_path):
+    path = tmp_path / f"a.{format}"
+    if format == "csv":
+        path.write_text(csv_of(","))
+    else:
+        parquet.write_table(pyarrow.table({name: ["x"] for name in csv_of(",").splitlines()[0].split(",")}), path)
+    with pytest.raises(CorpusError, match=told):
+        read_corpus(path, columns=columns)
+
+
+def test_one_column_cannot_be_two_things():
+    with pytest.raises(SettingsError, match="--id-column, --text-column and --patient-column"):
+        ColumnNames("text")
+
+
+def test_without_pyarrow_a_sentence_says_what_to_install(tmp_path, monkeypatch):
+    write_corpus(CORPUS, tmp_path / "a.parquet", format="parquet")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.delitem(sys.modules, "pyarrow.parquet")
+    for act in (
+        lambda: read_corpus(tmp_path / "a.parquet"),
+        lambda: write_corpus(CORPUS, tmp_path / "b.parquet", format="parquet"),
+    ):
+        with pytest.raises(MissingResourceError, match=r"pip install phistack\[parquet\]"):
+            act()
+    assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
+
+
+@given(st.text(max_size=40), st.integers(0, 3))
+def test_no_header_shows_a_note(text, place):
+    """A file without a header has a note where the names should be."""
+    header = ["Birchwood", "ward", "Anselm"]
+    header.insert(place, f"{text} was seen by Dr. Birchwood on the third of March")
+    with pytest.raises(CorpusError) as caught:
+        ColumnNames("a", "b").check("notes.csv", header)
+    assert "Birchwood" not in str(caught.value)
+    assert "Anselm" not in str(caught.value)
