@@ -12,10 +12,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from features.documents import Span
+from features.plain_view import PlainView
 from submodels.base import Candidate
 
 __all__ = ["Decision", "PooledCandidate", "chosen_spans", "non_overlapping", "pooled"]
@@ -60,6 +61,13 @@ class Decision:
     accepted: bool
     votes: tuple[Candidate, ...]
 
+    def in_note(self, view: PlainView) -> Decision:
+        """The same on a span of the note as it was written, rather than of its view."""
+        if view.is_note:
+            return self
+        votes = tuple(replace(vote, span=view.in_note(vote.span)) for vote in self.votes)
+        return replace(self, span=view.in_note(self.span), votes=votes)
+
 
 def pooled(proposals: Iterable[Sequence[Candidate]]) -> list[PooledCandidate]:
     """Join the submodels' candidates for one note, sorted by span.
@@ -75,9 +83,12 @@ def pooled(proposals: Iterable[Sequence[Candidate]]) -> list[PooledCandidate]:
     return [PooledCandidate(span, tuple(votes[span].values())) for span in sorted(votes)]
 
 
-def chosen_spans(candidates: Iterable[Candidate]) -> list[Span]:
-    """The spans that a submodel itself would mark."""
-    return sorted({candidate.span for candidate in candidates if candidate.chosen})
+def chosen_spans(candidates: Iterable[Candidate], view: PlainView) -> list[Span]:
+    """The spans that a submodel itself would mark, in the note as it was written.
+
+    :param view: of the note, in which the candidates are.
+    """
+    return sorted({view.in_note(candidate.span) for candidate in candidates if candidate.chosen})
 
 
 def non_overlapping(items: Sequence[_Item], gains: Sequence[float]) -> list[int]:

@@ -83,7 +83,8 @@ def score_on(engine: Engine, gold: Corpus) -> dict[str, Report]:
     """All criteria on annotated notes, for each submodel alone and for the stack."""
     tables = engine.space.tables(gold.documents)
     proposals = engine.propose(tables)
-    systems = {name: [chosen_spans(note) for note in notes] for name, notes in proposals.items()}
+    views = [table.view for table in tables]
+    systems = {name: list(map(chosen_spans, notes, views)) for name, notes in proposals.items()}
     decisions = engine.weigh(tables, proposals)
     systems["stack"] = [[d.span for d in note if d.accepted] for note in decisions]
     corpora = {

@@ -84,9 +84,10 @@ class Engine:
     def weigh(
         self, tables: Sequence[FeatureTable], proposals: dict[str, list[list[Candidate]]]
     ) -> Iterator[list[Decision]]:
-        """Decisions from candidates that are already there."""
+        """Decisions from candidates that are already there, on spans of the notes as they were written."""
         pools = [pooled(candidates) for candidates in zip(*proposals.values(), strict=True)]
-        return self.stacker.decide_all(tables, pools)
+        for table, decisions in zip(tables, self.stacker.decide_all(tables, pools), strict=True):
+            yield [decision.in_note(table.view) for decision in decisions]
 
     def annotate(self, documents: Iterable[Document]) -> Iterator[Document]:
         """The same notes, in order, with the accepted spans in place of any that they had."""

@@ -80,7 +80,7 @@ class Stacker:
 
     Learned by `fit`: `features_`, `machine_`, `kernel_` (the chosen settings), `curve_` (slope and offset of the
     probability), `threshold_`, `figures_` (strict F1 in its own cross-validation, for each setting tried) and
-    `out_of_fold_` (for each training note, the spans accepted there; not saved).
+    `out_of_fold_` (for each training note as it was written, the spans accepted there; not saved).
 
     :param settings: how it is trained.
     """
@@ -127,7 +127,8 @@ class Stacker:
             if f1 > best:
                 best, self.kernel_, self.curve_, self.threshold_ = f1, kernel, curve, threshold
                 self.out_of_fold_ = [
-                    _accepted(pool, chance, threshold) for pool, chance in zip(pools, chances, strict=True)
+                    table.view.all_in_note(_accepted(pool, chance, threshold))
+                    for table, pool, chance in zip(tables, pools, chances, strict=True)
                 ]
         self.machine_ = KernelMachine.fit(np.concatenate(rows), np.concatenate(right), self.kernel_)
         return self

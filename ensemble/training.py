@@ -29,6 +29,7 @@ from ensemble.stopwatch import Spent, Stopwatch
 from ensemble.subsets import fit_subset_stackers
 from features.documents import Corpus, Document, Span
 from features.errors import TrainingError
+from features.plain_view import plain_view
 from features.table import FeatureSpace, FeatureTable
 from submodels.base import Candidate, new_submodel, submodel_class
 
@@ -188,7 +189,8 @@ def out_of_fold_corpora(training: Training, corpus: Corpus) -> dict[str, Corpus]
 
     The stack's kernel and threshold were chosen on these very notes, so its score is slightly too good.
     """
-    spans = {name: [chosen_spans(note) for note in notes] for name, notes in training.out_of_fold.items()}
+    views = list(map(plain_view, corpus.documents))
+    spans = {name: list(map(chosen_spans, notes, views)) for name, notes in training.out_of_fold.items()}
     spans["stack"] = training.engine.stacker.out_of_fold_
     return {name: replace(corpus, documents=_annotated(corpus.documents, notes)) for name, notes in spans.items()}
 

@@ -8,6 +8,9 @@
 
 Every submodel reads the same tables, so nothing is computed twice and no submodel sees more than another. A column is
 computed when it is first read, for a batch of notes at once; one that no submodel reads costs nothing.
+
+A table shows a note in its plain view (`features.plain_view`): text, spans, tokens, and so the candidates of submodels,
+are those of the view, and `FeatureTable.view` turns what was found into spans of the note as it was written.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ from features.gazetteers import GAZETTEER_COLUMNS, Gazetteers
 from features.layout import Known, Layout
 from features.layout_columns import LAYOUT_COLUMNS
 from features.names import no_such
+from features.plain_view import PlainView, plain_view
 from features.sentences import learned_abbreviations
 from features.tags import decode, encode
 from features.tokens import TOKENISERS, Tokeniser, TokenOffsets, camel_case_pieces
@@ -129,14 +133,14 @@ class Batch:
 class FeatureTable:
     """One note's tokens and their columns.
 
-    :param document: the note.
+    :param view: the note as it is read.
     :param offsets: starts and ends of the tokens, each of shape `(n_tokens,)`.
     :param sentences: index of the first token of each sentence, then the number of tokens: `(n_sentences + 1,)`.
     :param batch: the notes with which this one is read.
     :param number: its place among them.
     """
 
-    document: Document
+    view: PlainView
     offsets: TokenOffsets = field(repr=False)
     sentences: NDArray[np.int32] = field(repr=False)
     batch: Batch = field(repr=False)
@@ -145,6 +149,11 @@ class FeatureTable:
 
     def __len__(self) -> int:
         return len(self.offsets[0])
+
+    @property
+    def document(self) -> Document:
+        """The note as it is read: text and spans of the view."""
+        return self.view.document
 
     @property
     def space(self) -> FeatureSpace:
@@ -222,15 +231,16 @@ class FeatureSpace:
 
     def fit(self, documents: Iterable[Document]) -> list[FeatureTable]:
         """Learn byte pairs, line handling and the values of all columns; the documents' tables come back."""
-        documents = list(documents)
-        marked = [document.text[span.start : span.end] for document in documents for span in document.spans]
+        views = list(map(plain_view, documents))
+        notes = [view.document for view in views]
+        marked = [note.text[span.start : span.end] for note in notes for span in note.spans]
         self.split_lines_ = self._decide_split_lines(marked)
         self.abbreviations_ = learned_abbreviations(marked)
-        self.tokeniser_ = Tokeniser(self.settings.tokeniser, self._train_byte_pairs(documents))
+        self.tokeniser_ = Tokeniser(self.settings.tokeniser, self._train_byte_pairs(notes))
         self.gazetteers_ = Gazetteers.of_language(self.settings.language)
         self.vocabularies_ = {name: Vocabulary() for name in self.columns}
         self._known = Known()
-        tables = self.tables(documents)
+        tables = self._tables(views)
         for name in self.columns:
             for table in tables:
                 table.column(name)
@@ -244,22 +254,25 @@ class FeatureSpace:
 
     def tables(self, documents: Iterable[Document]) -> list[FeatureTable]:
         """The columns of many notes."""
-        documents = iter(documents)
+        return self._tables(map(plain_view, documents))
+
+    def _tables(self, views: Iterable[PlainView]) -> list[FeatureTable]:
+        views = iter(views)
         tables: list[FeatureTable] = []
-        while notes := list(islice(documents, _NOTES_AT_ONCE)):
+        while notes := list(islice(views, _NOTES_AT_ONCE)):
             tables += self._batch(notes)
         return tables
 
-    def _batch(self, documents: Sequence[Document]) -> Iterator[FeatureTable]:
+    def _batch(self, views: Sequence[PlainView]) -> Iterator[FeatureTable]:
         if self._known.full:
             self._known = Known()
         layout = Layout.of(
-            [document.text for document in documents], self.tokeniser_,
+            [view.document.text for view in views], self.tokeniser_,
             split_lines=self.split_lines_, abbreviations=self.abbreviations_, known=self._known,
         )  # fmt: skip
         batch = Batch(self, layout)
-        for number, document in enumerate(documents):
-            yield FeatureTable(document, layout.offsets(number), layout.starts[number], batch, number)
+        for number, view in enumerate(views):
+            yield FeatureTable(view, layout.offsets(number), layout.starts[number], batch, number)
 
     def read(self, name: str, layout: Layout) -> NDArray[np.int32]:
         """The ids of one column, one a token; :raises SettingsError: if the settings leave the column out."""

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ensemble.candidates import PooledCandidate, chosen_spans, non_overlapping, pooled
-from features.documents import Span
+from features.documents import Document, Span
+from features.plain_view import plain_view
 from submodels.base import Candidate
 
 spans = st.builds(
@@ -54,4 +55,6 @@ def test_a_pool_is_sorted_and_without_repeats(found):
 
 def test_only_chosen_candidates_are_a_submodels_own_result():
     chosen, offered = Span(0, 4, "DATE"), Span(5, 9, "DATE")
-    assert chosen_spans([Candidate(offered, "crf", 0.2, chosen=False), Candidate(chosen, "crf", 0.8)]) == [chosen]
+    candidates = [Candidate(offered, "crf", 0.2, chosen=False), Candidate(chosen, "crf", 0.8)]
+    assert chosen_spans(candidates, plain_view(Document("n", "Anne came"))) == [chosen]
+    assert chosen_spans(candidates, plain_view(Document("n", "A\u200dnne came"))) == [Span(0, 5, "DATE")]

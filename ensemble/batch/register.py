@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 from ensemble.batch.ranges import Range, covering
 from ensemble.deidentification.letters import fold
+from features.documents import Document
+from features.plain_view import plain_text, plain_view
 
 __all__ = ["ByLength", "Entry", "Register", "by_length"]
 
@@ -55,7 +57,7 @@ class Register:
 
     def entry(self, label: str, identifier: str) -> Entry | None:
         """The entry of an identifier; nothing if it has no letter or digit, or only one of them."""
-        words = _TOKEN.findall(fold(identifier))[:_LONGEST]
+        words = _TOKEN.findall(fold(plain_text(identifier)))[:_LONGEST]
         joined = " ".join(words)
         return (label, len(words), self._hash(joined)) if len(joined) > 1 else None
 
@@ -67,8 +69,10 @@ class Register:
         :returns: counts by label and place: `outside` or `inside` of replacements, or `short` for identifiers of fewer
             than four letters and digits, which also match by chance.
         """
-        places = [match.span() for match in _TOKEN.finditer(text)]
-        written = [text[start:end] for start, end in places]
+        view = plain_view(Document("output", text))
+        found_words = list(_TOKEN.finditer(view.document.text))
+        places = [view.place(*match.span()) for match in found_words]
+        written = [match[0] for match in found_words]
         plain = {word: fold(word) for word in set(written)}
         words = [plain[word] for word in written]
         inside = covering(replaced)

@@ -15,9 +15,12 @@ from collections.abc import Collection, Iterable
 
 from ensemble.batch.ranges import Range
 from ensemble.deidentification.letters import edits, fold
+from features.documents import Document
+from features.plain_view import plain_view
 
 __all__ = ["KnownWords", "capitalised", "resembling", "struck_places"]
 
+_RUN = re.compile(r"[^\W\d_]+|\w+")
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 # Lower-case letters of Latin-1 are excluded here for speed, those of other alphabets afterwards.
 _CAPITALISED = re.compile(r"(?<![^\W\d_])(?<![^\W\d_]['’-])[^\W\d_a-zß-öø-ÿ][^\W\d_]*(?:['’-][^\W\d_]+)*")
@@ -70,9 +73,9 @@ def resembling(text: str, replaced: Iterable[Range], known: KnownWords) -> Count
 
 def struck_places(text: str, struck: Collection[str]) -> list[tuple[int, int]]:
     """Where the folded words of a strike list stand in a text, also as part of a word with hyphens."""
-    return [
-        (match.start(), match.end()) for match in re.finditer(r"[^\W\d_]+|\w+", text) if fold(match[0]) in struck
-    ] + [(match.start(), match.end()) for match in _WORD.finditer(text) if fold(match[0]) in struck]
+    view = plain_view(Document("note", text))
+    words = (match for pattern in (_RUN, _WORD) for match in pattern.finditer(view.document.text))
+    return [view.place(*match.span()) for match in words if fold(match[0]) in struck]
 
 
 def _blanked(text: str, replaced: Iterable[Range]) -> str:

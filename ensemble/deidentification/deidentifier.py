@@ -25,6 +25,7 @@ from ensemble.deidentification.surrogates import LANGUAGES, Context, surrogate
 from features.documents import Document, Span
 from features.errors import PhistackError, SettingsError
 from features.labels import LabelSet
+from features.plain_view import plain_text
 
 __all__ = ["Deidentified", "Deidentifier", "Replacement", "VerificationError", "verify"]
 
@@ -112,7 +113,7 @@ class Deidentifier:
         for stretch in _stretches(spans, self.strategy):
             kind = kind_of(stretch.label, self.label_set.name)
             if self._looks_back or kind == "DATE":
-                memory.add(document.text[stretch.start : stretch.end], kind, self.language)
+                memory.add(plain_text(document.text[stretch.start : stretch.end]), kind, self.language)
 
     def apply(self, document: Document, spans: Iterable[Span], memory: PatientMemory | None = None) -> Deidentified:
         """The note with its spans treated as the policy says.
@@ -160,7 +161,8 @@ class Deidentifier:
     def _replace(self, span: Span, mention: str, context: Context, memory: PatientMemory | None) -> tuple[str, str]:
         strategy, kind = self.strategy(span.label), kind_of(span.label, self.label_set.name)
         if strategy == "number":
-            return strategy, strategies.number(span.label, self._number(span.label, kind, mention, context, memory))
+            number = self._number(span.label, kind, plain_text(mention), context, memory)
+            return strategy, strategies.number(span.label, number)
         new = self._changed(strategy, kind, mention, context)
         if new is None:
             return "tag", strategies.tag(span.label)
@@ -176,10 +178,10 @@ class Deidentifier:
             case "remove":
                 return ""
             case "surrogate":
-                return surrogate(kind, mention, context)
+                return surrogate(kind, plain_text(mention), context)
             case "generalise":
                 latest = max(context.memory.latest_year or 0, context.options.present_year) or None
-                return strategies.generalise(kind, mention, context.options, latest, self.language)
+                return strategies.generalise(kind, plain_text(mention), context.options, latest, self.language)
             case _:
                 return None
 
@@ -226,7 +228,7 @@ def _carried_out(replacement: Replacement, old: str, new: str) -> bool:
         "number": re.fullmatch(rf"\[{label}-\d+\]", new) is not None,
         "mask": new == strategies.mask(old),
         "remove": new == "",
-        "surrogate": new != "" and normalised(new) != normalised(old),
+        "surrogate": new != "" and normalised(new) != normalised(plain_text(old)),
         "generalise": new != "",
     }
     return checks.get(replacement.strategy, False)

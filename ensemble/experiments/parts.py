@@ -74,7 +74,7 @@ def fitting(settings: EngineSettings, corpus: Corpus) -> EngineSettings:
 def alone_answers(proposed: Proposed, name: str) -> list[list[Span]]:
     """What one submodel marks by itself: on the unseen notes or, where there are none, out of fold."""
     notes = proposed.on_unseen[name] if proposed.unseen else proposed.out_of_fold[name]
-    return [chosen_spans(note) for note in notes]
+    return list(map(chosen_spans, notes, (table.view for table in proposed.unseen or proposed.tables)))
 
 
 def stack_answers(
@@ -92,8 +92,8 @@ def stack_answers(
     if not proposed.unseen:
         return stacker.out_of_fold_
     unseen = [pooled(notes) for notes in zip(*(proposed.on_unseen[name] for name in names), strict=True)]
-    decisions = stacker.decide_all(proposed.unseen, unseen)
-    return [[decision.span for decision in note if decision.accepted] for note in decisions]
+    notes = zip(proposed.unseen, stacker.decide_all(proposed.unseen, unseen), strict=True)
+    return [table.view.all_in_note(d.span for d in decisions if d.accepted) for table, decisions in notes]
 
 
 def all_answers(proposed: Proposed, settings: EngineSettings) -> dict[str, Answers]:

@@ -1,0 +1,118 @@
+import re
+import sys
+import unicodedata
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from features.documents import Document, Span
+from features.plain_view import IGNORABLE, plain_text, plain_view
+
+ZWSP, ZWJ, SOFT, WORD_JOINER, BOM, RTL = "\u200b", "\u200d", "\u00ad", "\u2060", "\ufeff", "\u202e"
+ACUTE, DOT_BELOW, NBSP = "\u0301", "\u0323", "\u00a0"
+
+TEXTS = st.text(
+    st.sampled_from("ab eNñé19º½.-\n\r\t()\0\x82\u2028\uff21\uff11٣𝐀𝟗中")
+    | st.sampled_from([ZWSP, ZWJ, SOFT, BOM, RTL, ACUTE, DOT_BELOW, NBSP])
+    | st.characters(),
+    max_size=40,
+)
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (f"{BOM}Dr. {ZWJ}An{ZWSP}selm{ZWJ}", "Dr. Anselm"),
+        (f"Bir{SOFT}ch{WORD_JOINER}wood {RTL}doow\u202c \u2066x\u2069\ufe0f\U000e0041", "Birchwood doow x"),
+        ("An\0se\x7flm\x08", "Anselm"),
+        (f"Jose{ACUTE} Nu\u0303n{ZWJ}\u0303ez", "José Nũñez"),
+        (f"a{ACUTE}{DOT_BELOW} x\u0302", f"ạ{ACUTE} x\u0302"),
+        ("０６１２－３４ Ａｎｎ（２）", "0612-34 Ann(2)"),
+        ("٣٥ ०१ 𝟘𝟗 𝐀𝐧𝐧", "35 01 09 Ann"),
+        ("12\u00a0mg\u202f3\u3000x\u2028y\u20293\u20114", "12 mg 3 x\ny\n3-4"),
+    ],
+)
+def test_each_character_is_read_in_one_way(written, read):
+    assert plain_text(written) == read
+    assert plain_view(Document("n", written)).document.text == read
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "José Núñez, 70 años, 1ª planta nº 3, ½ comp. 5 µg, “Hôpital” – 3 m²", "\r\n\x0b\x0c\t", "ﬁ ™ Ω x\u0302 中文"],
+)
+def test_a_note_without_such_characters_is_the_very_same(text):
+    note = Document("n", text, (Span(0, len(text), "X"),) if text else ())
+    view = plain_view(note)
+    assert view.is_note
+    assert view.document is note
+    assert plain_text(text) is text
+
+
+def test_everything_that_unicode_calls_a_format_character_and_that_prints_nothing_is_ignored():
+    ignorable = re.compile(f"[{IGNORABLE}]")
+    format_characters = {chr(i) for i in range(sys.maxunicode + 1) if unicodedata.category(chr(i)) == "Cf"}
+    # Signs that are printed before or around the digits after them, and the layout of hieroglyphs.
+    printed = set(map(chr, (*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD)))
+    hieroglyphs = set(map(chr, range(0x13430, 0x13440)))
+    assert {c for c in format_characters if not ignorable.match(c)} == (printed | hieroglyphs) & format_characters
+    written = (c for c in map(chr, range(sys.maxunicode + 1)) if c.isspace() or c.isalnum())
+    assert {c for c in written if ignorable.match(c)} == set("\u115f\u1160\u3164\uffa0"), "fillers, which are blank"
+
+
+@pytest.mark.parametrize(
+    ("text", "found", "expected"),
+    [
+        (f"Dr. {ZWJ}Anselm{ZWJ} Birchwood", "Anselm", f"{ZWJ}Anselm{ZWJ}"),
+        (f"Dr. {ZWJ}Anselm{ZWJ} Birchwood", "Birchwood", "Birchwood"),
+        (f"({ZWJ}Anselm{ZWJ})", "Anselm", f"{ZWJ}Anselm{ZWJ}"),
+        (f"Anselm{ZWJ}-Bir{SOFT}ch.", "Anselm-Birch", f"Anselm{ZWJ}-Bir{SOFT}ch"),
+        (f"Jose{ACUTE}{ZWJ}, 3", "José", f"Jose{ACUTE}{ZWJ}"),
+        (f"{BOM}Anselm", "Anselm", f"{BOM}Anselm"),
+        (f"Tel {RTL}１２{NBSP}３４\u202c.", "12 34", f"{RTL}１２{NBSP}３４\u202c"),
+    ],
+)
+def test_what_is_found_takes_the_ignorable_characters_at_its_letters_along(text, found, expected):
+    view = plain_view(Document("n", text))
+    start = view.document.text.index(found)
+    span = view.in_note(Span(start, start + len(found), "NAME"))
+    assert text[span.start : span.end] == expected
+
+
+def test_the_spans_of_a_note_come_along_but_for_those_of_nothing():
+    text = f"Dr. An{ZWJ}selm{ZWJ}{ZWJ} Birch"
+    spans = (Span(4, 11, "NAME"), Span(4, 13, "DOCTOR"), Span(11, 12, "NOTHING"), Span(14, 19, "NAME"))
+    view = plain_view(Document("n", text, spans, "patient"))
+    assert view.document == Document(
+        "n", "Dr. Anselm Birch", (Span(4, 10, "DOCTOR"), Span(4, 10, "NAME"), Span(11, 16, "NAME")), "patient"
+    )
+
+
+@given(TEXTS)
+def test_reading_what_was_read_changes_nothing(text):
+    assert plain_view(Document("n", plain_text(text))).is_note
+
+
+@given(TEXTS)
+def test_every_character_of_a_note_is_shared_out_without_gap_or_overlap(text):
+    view = plain_view(Document("n", text))
+    length = len(view.document.text)
+    shares = view.all_in_note(Span(i, i + 1, "X") for i in range(length))
+    assert not shares or (shares[0].start, shares[-1].end) == (0, len(text))
+    assert all(before.end == share.start for before, share in pairwise(shares))
+    for share, character in zip(shares, view.document.text, strict=True):
+        assert character in plain_text(text[share.start : share.end])
+
+
+@given(TEXTS, st.data())
+def test_a_span_goes_to_the_note_and_back(text, data):
+    view = plain_view(Document("n", text))
+    length = len(view.document.text)
+    if not length:
+        return
+    start = data.draw(st.integers(0, length - 1))
+    span = Span(start, data.draw(st.integers(start + 1, length)), "X")
+    again = plain_view(Document("n", text, (view.in_note(span),)))
+    assert again.document.spans == (span,)

@@ -1,0 +1,46 @@
+"""Invisible characters do not keep an identifier from being replaced as the plain one, struck or found again."""
+
+from ensemble.batch.register import Register, by_length
+from ensemble.batch.words import struck_places
+from ensemble.deidentification import Deidentifier, Policy, verify
+from features.documents import Document, Span
+from features.labels import LabelSet
+
+KEY = b"0123456789abcdef-key"
+PLAIN = "Dr. Anselm Birchwood saw her on 03/12/2019."
+WRITTEN = "Dr. \u200dAn\u200dselm\u00a0Birch\u00adwood saw her on ０３／１２／２０１９."
+
+
+def spans(text, *pieces):
+    starts = [(text.index(piece), piece, label) for piece, label in pieces]
+    return [Span(start, start + len(piece), label) for start, piece, label in starts]
+
+
+def test_surrogates_are_those_of_the_plain_text():
+    deidentifier = Deidentifier(Policy.named("surrogate"), LabelSet.named("i2b2-2014"), "en", KEY)
+    results = []
+    for text, name, date in (
+        (PLAIN, "Anselm Birchwood", "03/12/2019"),
+        (WRITTEN, "\u200dAn\u200dselm\u00a0Birch\u00adwood", "０３／１２／２０１９"),
+    ):
+        note = Document("n", text, (), "patient")
+        found = spans(text, (name, "DOCTOR"), (date, "DATE"))
+        result = deidentifier.apply(note, found)
+        verify(note, result, found)
+        results.append(result.text)
+    assert results[0] == results[1]
+    assert [r.strategy for r in result.replacements] == ["surrogate", "surrogate"]
+
+
+def test_an_identifier_is_found_again_however_it_is_written():
+    register = Register(KEY)
+    for known in ("Anselm Birchwood", "An\u200dselm\u00a0Birch\u00adwood"):
+        entries = by_length([entry] if (entry := register.entry("DOCTOR", known)) else [])
+        for text in (PLAIN, WRITTEN):
+            assert register.search(text, [], entries) == {("DOCTOR", "outside"): 1}
+        assert register.search(WRITTEN, [(4, 25)], entries) == {("DOCTOR", "inside"): 1}
+
+
+def test_a_struck_word_is_found_however_it_is_written():
+    [place] = set(struck_places(WRITTEN, frozenset({"birchwood"})))
+    assert WRITTEN[slice(*place)] == "Birch\u00adwood"
