@@ -67,6 +67,55 @@ def faulty(path: Path) -> Detector:
     return _detector(decide)
 
 
+def waiting(path: Path) -> Detector:
+    """Fails where the note says so, and waits as long as there is a file beside."""
+
+    def decide(document):
+        if "FAIL" in document.text:
+            raise ValueError
+        if "WAIT" in document.text and (path / "wait").exists():
+            time.sleep(60)
+        return _decisions(document)
+
+    return _detector(decide)
+
+
+def dawdling(path: Path) -> Detector:
+    """Finds names and dates in a fiftieth of a second a note."""
+
+    def decide(document):
+        time.sleep(0.02)
+        return _decisions(document)
+
+    return _detector(decide)
+
+
+def unlucky(path: Path) -> Detector:
+    """Its process is killed at the first four notes that hold the word, as if from outside: then no more."""
+    deaths = path / "deaths"
+    deaths.mkdir(exist_ok=True)
+
+    def decide(document):
+        number = len(list(deaths.iterdir()))
+        if "UNLUCKY" in document.text and number < 4:
+            (deaths / str(number)).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return _decisions(document)
+
+    return _detector(decide)
+
+
+def deadly_machine(path: Path) -> Detector:
+    """Its process is killed at every note, as long as a file says so."""
+
+    def decide(document):
+        if (path / "kill").exists():
+            os.kill(os.getpid(), signal.SIGKILL)
+        return _decisions(document)
+
+    return _detector(decide)
+
+
 def failing_second_pass(path: Path) -> Detector:
     """Finds PHI, and fails on what was redacted."""
 

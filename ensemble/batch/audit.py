@@ -2,8 +2,8 @@
 
     {"run": {...}, "chain": "5f1c..."}                                 versions and settings
     {"n": 1, "id": "110-01", "input": "...", "output": "...", "counts": {"DOCTOR": 1}, ..., "chain": "..."}
-    {"end": 240, "quarantined": 1, "bytes": "...", ..., "seal": "...", "chain": "..."}
-                                                the last line, so that cutting off is seen; the checksum of the output
+    {"end": 240, "quarantined": 1, "bytes": "...", "reports": {...}, "summary": "...", ..., "seal": "", "chain": "..."}
+                        the last line, so that cutting off is seen; the checksums of the output and of the other reports
 
 Each line's `chain` is the SHA-256 of the chain before and the line. Whoever changes, removes or moves a line must
 change all that follow, the seal too; the seal is an HMAC under the user's key, and is there if the run had one. There
@@ -24,12 +24,18 @@ from typing import IO, Any, Self
 
 from ensemble.batch.rows import Form, texts_digest
 
-__all__ = ["AuditLog", "AuditReport", "check_log", "output_digest"]
+__all__ = ["AuditLog", "AuditReport", "changes", "check_log", "output_digest", "summary_digest"]
 
 _SUMS = {"counts": "PHI by label", "strategies": "PHI by strategy", "second_pass": "found by the second pass"}
 """What the lines on notes tell -> where the summary has its sum."""
 
-_NOT_IN_SUMMARY = ("end", "bytes", "seal")
+_NOT_IN_SUMMARY = ("end", "bytes", "reports", "summary", "seal")
+_NOT_IN_LOG = ("audit log ends with", "this start")
+"""What the summary tells and the log cannot: the hash of the log's own end, and the times of the last start."""
+
+_LONGEST_LINE = 2**20
+_OTHER_OUTPUT = "the output is not byte for byte the one that the run wrote"
+_OTHER_REPORT = "{} is not the one that the run wrote, or is missing"
 _START = hashlib.sha256(b"phistack audit 1").hexdigest()
 
 
@@ -113,13 +119,49 @@ def check_log(
     if "end" not in last or last["end"] != notes:
         return AuditReport(notes, (*problems, f"the last lines of {path} were removed"), False)
     if not problems and (next(outputs, None) is not None or last["bytes"] != digest):
-        problems.append("the output is not byte for byte the one that the run wrote")
-    problems += _contradictions(path, summary, {**told, "audit log ends with": chain})
+        problems.append(_OTHER_OUTPUT)
+    problems += _changed_reports(path.parent, last)
+    contradictions = _contradictions(path, summary, {**told, "audit log ends with": chain})
+    problems += contradictions or _changed_summary(path.parent, last, summary)
     sealed = key is not None and _is_sealed(key, before, last)
     if key is not None and not sealed:
         wrong = "is of another key, or forged" if "seal" in last else "is missing: the run had no key, or it was cut"
         problems.append(f"the seal of the log {wrong}")
     return AuditReport(notes, tuple(problems), sealed)
+
+
+def changes(path: Path, target: Path, summary: Mapping[str, Any]) -> list[str]:
+    """What of a finished run is not as the last line of its log says, without following the chain to that line.
+
+    :param path: of the log.
+    :param target: the output.
+    """
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _LONGEST_LINE))
+        last, link = _parsed(file.read().rpartition(b"\n")[0].rpartition(b"\n")[2].decode("utf-8", "replace") + "\n")
+    if link is None or "bytes" not in last:
+        return [f"the last lines of {path} were removed"]
+    other = [_OTHER_OUTPUT] if output_digest(target) != last["bytes"] else []
+    return other + _changed_reports(path.parent, last) + _changed_summary(path.parent, last, summary)
+
+
+def _changed_reports(folder: Path, last: Mapping[str, Any]) -> list[str]:
+    """The reports that are not those of which the last line tells; logs of earlier versions tell of none."""
+    told: Mapping[str, str] = last.get("reports", {})
+    there = {name for name in told if (folder / name).is_file()}
+    changed = [name for name in told if name not in there or output_digest(folder / name) != told[name]]
+    return [_OTHER_REPORT.format(folder / name) for name in changed]
+
+
+def _changed_summary(folder: Path, last: Mapping[str, Any], summary: Mapping[str, Any]) -> list[str]:
+    is_same = last.get("summary", "") in ("", summary_digest(summary))
+    return [] if is_same else [_OTHER_REPORT.format(folder / "summary.json")]
+
+
+def summary_digest(summary: Mapping[str, Any]) -> str:
+    """SHA-256 of what a summary tells, but for the end of the log and the times of a start."""
+    told = {name: value for name, value in summary.items() if name not in _NOT_IN_LOG}
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
 def output_digest(path: Path) -> str:

@@ -19,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from ensemble.batch.disk import GO_ON
 from ensemble.batch.register import Entry
 from features.errors import MissingResourceError
 
@@ -29,6 +30,7 @@ CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS chunks (
     number INTEGER PRIMARY KEY, input BLOB NOT NULL, data BLOB NOT NULL, records BLOB NOT NULL,
     notes INTEGER NOT NULL, quarantined INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS begun (number INTEGER PRIMARY KEY, times INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS register (
     patient BLOB, words INTEGER, identifier BLOB, label TEXT,
     PRIMARY KEY (patient, words, identifier, label)) WITHOUT ROWID;
@@ -86,10 +88,7 @@ class Journal:
             yield
         except sqlite3.Error as error:
             name = getattr(error, "sqlite_errorname", None) or type(error).__name__
-            raise MissingResourceError(
-                f"the journal {self.path} cannot be used ({name}); if the disk is full, free space on it, and start "
-                f"again: the run goes on where it stopped"
-            ) from None
+            raise MissingResourceError(f"the journal {self.path} cannot be used ({name}); {GO_ON}") from None
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -113,6 +112,14 @@ class Journal:
         with self._transaction() as database:
             database.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, json.dumps(value, sort_keys=True)))
 
+    def begin(self, number: int) -> int:
+        """A chunk is begun; :returns: how often it was before, without being done."""
+        with self._transaction() as database:
+            found = database.execute("SELECT times FROM begun WHERE number = ?", (number,)).fetchone()
+            times = int(found[0]) if found else 0
+            database.execute("INSERT OR REPLACE INTO begun VALUES (?, ?)", (number, times + 1))
+        return times
+
     def add(self, number: int, chunk: DoneChunk, entries: Iterable[tuple[bytes, Entry]]) -> None:
         """A chunk is done.
 
@@ -122,6 +129,8 @@ class Journal:
         register = [(patient, words, digest, label) for patient, (label, words, digest) in sorted(entries)]
         with self._transaction() as database:
             database.execute("INSERT OR REPLACE INTO chunks VALUES (?, ?, ?, ?, ?, ?)", row)
+            if not chunk.quarantined:
+                database.execute("DELETE FROM begun WHERE number = ?", (number,))
             database.executemany("INSERT OR IGNORE INTO register VALUES (?, ?, ?, ?)", register)
 
     def done(self, number: int) -> DoneChunk | None:
@@ -131,10 +140,11 @@ class Journal:
             row = self._database.execute(f"SELECT {columns} FROM chunks WHERE number = ?", (number,)).fetchone()
         return DoneChunk(*row) if row else None
 
-    def forget(self, number: int) -> None:
-        """A chunk must be done again."""
+    def forget(self, numbers: Iterable[int]) -> None:
+        """Chunks must be done again; what they add to the register can be anywhere, so all is searched again."""
         with self._transaction() as database:
-            database.execute("DELETE FROM chunks WHERE number = ?", (number,))
+            database.executemany("DELETE FROM chunks WHERE number = ?", [(number,) for number in numbers])
+            database.execute("DELETE FROM searches")
 
     def numbers(self) -> list[int]:
         """The numbers of all chunks that are done, in order."""

@@ -47,12 +47,13 @@ class NoteFiles:
 
     def rows(self) -> Iterator[Row]:
         """A row for each file, sorted by name within each folder."""
-        self._total = max(1, sum(1 for _ in self._files()))
-        for relative in self._files():
+        self._total = max(1, sum(1 for _ in self.files()))
+        for relative in self.files():
             yield self._row(relative)
             self._read += 1
 
-    def _files(self) -> Iterator[str]:
+    def files(self) -> Iterator[str]:
+        """The paths of the files within the folder, in the order in which they are read."""
         if self.path.is_file():
             yield self.path.name
         else:

@@ -5,7 +5,8 @@
     review.tsv          words still in the output for a person to look at
     summary.json, summary.html
 
-They hold no text of a note, but for the words of the review list, which are in the output too.
+The last line of the audit log holds the checksums of all others. They hold no text of a note, but for the words of the
+review list, which are in the output too.
 """
 
 from __future__ import annotations
@@ -15,19 +16,23 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from ensemble.batch.audit import AuditLog, output_digest
+from ensemble.batch.audit import AuditLog, output_digest, summary_digest
+from ensemble.batch.disk import writing
+from ensemble.batch.reasons import may_pass
 from ensemble.batch.settings import RunSettings
 from ensemble.batch.store import Store
 from ensemble.batch.summary_page import render_page
 
-__all__ = ["AUDIT", "QUARANTINE", "REVIEW", "SUMMARY", "read_summary", "write_reports"]
+__all__ = ["AUDIT", "QUARANTINE", "REVIEW", "SUMMARY", "TRIED_AGAIN", "read_summary", "write_reports"]
 
 AUDIT, QUARANTINE, REVIEW, SUMMARY = "audit.jsonl", "quarantine.jsonl", "review.tsv", "summary.json"
+PAGE = "summary.html"
+TRIED_AGAIN = "quarantined, tried again by the same command"
+"""In the summary: how many notes are held back for a reason that may pass."""
 
 _AUDITED = ("input", "output", "counts", "strategies", "unresolved", "lowest", "second_pass", "problem")
 _SUMMED = ("counts", "strategies", "second_pass")
@@ -47,32 +52,47 @@ def write_reports(
     """
     folder = store.folder / "reports"
     shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
+    with writing(folder):
+        folder.mkdir()
+        _write_all(folder, settings, fingerprint, store, facts)
+
+
+def _write_all(
+    folder: Path, settings: RunSettings, fingerprint: Mapping[str, Any], store: Store, facts: Mapping[str, Any]
+) -> None:
     totals: dict[str, Counter[str]] = {name: Counter() for name in (*_SUMMED, "problems", "notes")}
     store.journal.clear_review()
-    with ExitStack() as stack:
-        audit_file = stack.enter_context((folder / AUDIT).open("w", encoding="utf-8"))
-        quarantine = stack.enter_context((folder / QUARANTINE).open("w", encoding="utf-8"))
-        run = {name: value for name, value in fingerprint.items() if name != "key"}
-        audit = AuditLog(audit_file, {**run, "input": store.journal.fact("input")}, settings.key)
-        for _, records in store.records():
-            for record in records:
-                named = {"id": _shown(settings, record["id"]), "place": _shown_place(settings, record["place"])}
-                if "problem" in record:
-                    # A message may name the document.
-                    record["problem"] = record["problem"].replace(record["id"], named["id"])
-                audit.add({**named, **{name: record[name] for name in _AUDITED if name in record}})
-                if "problem" in record:
-                    quarantine.write(json.dumps({**named, "reason": record["problem"]}, ensure_ascii=False) + "\n")
-                _sum(totals, record)
-            store.journal.add_review(_review(records))
+    input = store.journal.fact("input")
+    with (folder / AUDIT).open("w", encoding="utf-8") as audit_file:
+        audit = AuditLog(audit_file, {**_without_key(fingerprint), "input": input}, settings.key)
+        with (folder / QUARANTINE).open("w", encoding="utf-8") as quarantine:
+            for _, records in store.records():
+                for record in records:
+                    _write_record(settings, record, audit, quarantine)
+                    _sum(totals, record)
+                store.journal.add_review(_review(records))
         leaks = _leaks(store)
-        audit.end({"bytes": output_digest(store.folder / "output" / settings.target.name), **leaks})
-    n_words = _write_review(folder / REVIEW, store.journal.review())
-    told = {"input": store.journal.fact("input"), "audit log ends with": audit.head, "words to review": n_words}
-    summary = {**_summary(totals), **leaks, **told, "settings": dict(fingerprint), "this start": _start(facts)}
+        told = {"input": input, "words to review": _write_review(folder / REVIEW, store.journal.review())}
+        summary = {**_summary(totals), **leaks, **told, "settings": dict(fingerprint)}
+        (folder / PAGE).write_text(render_page(summary), encoding="utf-8")
+        reports = {name: output_digest(folder / name) for name in (QUARANTINE, REVIEW, PAGE)}
+        output = output_digest(store.folder / "output" / settings.target.name)
+        audit.end({"bytes": output, "reports": reports, "summary": summary_digest(summary), **leaks})
+    summary |= {"audit log ends with": audit.head, "this start": _start(facts)}
     (folder / SUMMARY).write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    (folder / "summary.html").write_text(render_page(summary), encoding="utf-8")
+
+
+def _without_key(fingerprint: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fingerprint.items() if name != "key"}
+
+
+def _write_record(settings: RunSettings, record: dict[str, Any], audit: AuditLog, quarantine: IO[str]) -> None:
+    named = {"id": _shown(settings, record["id"]), "place": _shown_place(settings, record["place"])}
+    if "problem" in record:
+        # A message may name the document.
+        record["problem"] = record["problem"].replace(record["id"], named["id"])
+        quarantine.write(json.dumps({**named, "reason": record["problem"]}, ensure_ascii=False) + "\n")
+    audit.add({**named, **{name: record[name] for name in _AUDITED if name in record}})
 
 
 def read_summary(folder: Path) -> dict[str, Any] | None:
@@ -104,6 +124,7 @@ def _sum(totals: Mapping[str, Counter[str]], record: Mapping[str, Any]) -> None:
     totals["notes"]["unresolved"] += record.get("unresolved", 0)
     if "problem" in record:
         totals["notes"]["quarantined"] += 1
+        totals["notes"]["may pass"] += may_pass(record["problem"])
         totals["problems"][_kind_of_problem(record["problem"])] += 1
 
 
@@ -144,6 +165,7 @@ def _summary(totals: Mapping[str, Counter[str]]) -> dict[str, Any]:
     return {
         "notes": totals["notes"]["all"],
         "quarantined": totals["notes"]["quarantined"],
+        TRIED_AGAIN: totals["notes"]["may pass"],
         "notes with PHI": totals["notes"]["with PHI"],
         "PHI by label": _sorted(totals["counts"]),
         "PHI by strategy": _sorted(totals["strategies"]),

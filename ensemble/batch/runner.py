@@ -8,7 +8,9 @@
     report     audit log, quarantine, review list, summary
     publish    two renames: reports, then the output
 
-Whatever interrupts it, the next start with the same settings goes on, and the output is the same byte for byte.
+Whatever interrupts it, the next start with the same settings goes on, and the output is the same byte for byte. Where
+notes are held back for a reason that may pass, the unfinished run is kept beside the output, and the next start tries
+these notes again and puts all together anew.
 """
 
 from __future__ import annotations
@@ -17,10 +19,9 @@ import hashlib
 import hmac
 import os
 import secrets
-import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,17 +32,19 @@ from ensemble.batch.forms import open_form
 from ensemble.batch.journal import Journal
 from ensemble.batch.lock import locked
 from ensemble.batch.meter import meter
-from ensemble.batch.reports import read_summary, write_reports
+from ensemble.batch.publishing import clear, is_published, publish, refuse_changed, refuse_taken, remove, replaces_own
+from ensemble.batch.reports import TRIED_AGAIN, read_summary, write_reports
 from ensemble.batch.rows import Form
 from ensemble.batch.settings import RunSettings
+from ensemble.batch.source import input_state
 from ensemble.batch.store import Store
 from ensemble.batch.work import Job, Note
 from ensemble.batch.workers import Workers
-from ensemble.paths import refuse_existing
-from features.errors import CorpusError, SettingsError
+from features.errors import MissingResourceError, SettingsError
 
 __all__ = ["deidentify"]
 
+_MANY = 1000
 _OR_RESTART = "or start with --restart to throw away what was done"
 
 
@@ -49,26 +52,25 @@ def deidentify(settings: RunSettings) -> dict[str, Any]:
     """De-identify every note of an input.
 
     :returns: the summary of the run, as in `summary.json`; of an earlier start, if that had finished the same run.
-    :raises SettingsError: if the output is taken, another run is at it, or input, bundle, policy, key or code are not
-        those with which the run began.
+    :raises SettingsError: if the output is taken or was changed, another run is at it, or input, bundle, policy, key or
+        code are not those with which the run began.
     :raises CorpusError: if the input cannot be opened.
     :raises MissingResourceError: if the disk is full or the cluster is gone; a later start goes on.
     """
     form = open_form(settings.source, settings.target, settings.form_settings, settings.form)
     fingerprint = settings.fingerprint(form.name, bundle_digest(settings.model))
     with locked(settings.work):
-        if settings.restart:
-            _clear(settings.work)
+        if settings.restart and not is_published(settings):
+            clear(settings.work)
         try:
             if not _is_begun(settings.work):
                 finished = _finished(settings, form, fingerprint)
                 if finished is not None:
-                    _clear(settings.work)
                     return finished
             return _run(settings, form, fingerprint)
         finally:
             if not _is_begun(settings.work):
-                _remove(settings.work)
+                remove(settings.work)
 
 
 def _is_begun(work: Path) -> bool:
@@ -77,54 +79,81 @@ def _is_begun(work: Path) -> bool:
 
 def _finished(settings: RunSettings, form: Form, fingerprint: Mapping[str, Any]) -> dict[str, Any] | None:
     """The summary of a finished run with the same settings and input; nothing if the output is free."""
-    summary = read_summary(settings.reports) if all(map(os.path.lexists, _outputs(settings))) else None
+    summary = read_summary(settings.reports) if is_published(settings) else None
     if summary is None or summary.get("settings") != fingerprint:
-        for path in _outputs(settings):
-            refuse_existing(path)
+        refuse_taken(settings)
         return None
     if summary.get("input") != _digest_of(chunk.digest for chunk in chunks_of(form)):
         taken = settings.target
         raise SettingsError(f"{taken} is already there, made from another input; remove it or give another name")
+    refuse_changed(settings, summary)
     return summary
 
 
-def _outputs(settings: RunSettings) -> tuple[Path, Path]:
-    return settings.target, settings.reports
-
-
 def _run(settings: RunSettings, form: Form, fingerprint: Mapping[str, Any]) -> dict[str, Any]:
-    with Journal(settings.work) as journal:
-        secret = _begun(settings, journal, fingerprint)
-        if not journal.fact("published"):
-            for path in _outputs(settings):
-                refuse_existing(path)
+    with _journal(settings.work) as journal:
+        secret = _begun(settings, form, journal, fingerprint)
+        if not journal.fact("staged"):
+            journal.set_fact("published", replaces_own(settings, published=bool(journal.fact("published"))))
             _work(settings, form, fingerprint, journal, secret)
             # From here on only renames remain, and all that they rename is on the disk.
             os.sync()
+            journal.set_fact("staged", True)
+        summary = publish(settings, replace=bool(journal.fact("published")))
+        keep = bool(summary[TRIED_AGAIN])
+        if keep:
             journal.set_fact("published", True)
-    return _publish(settings)
+            journal.set_fact("staged", False)
+    clear(settings.work, all=not keep)
+    return summary
 
 
-def _begun(settings: RunSettings, journal: Journal, fingerprint: Mapping[str, Any]) -> bytes:
+@contextmanager
+def _journal(work: Path) -> Iterator[Journal]:
+    """The journal; it goes, so that nothing is left of the run, if that fails with nothing done."""
+    nothing_done = False
+    try:
+        with Journal(work) as journal:
+            try:
+                yield journal
+            except BaseException:
+                with suppress(MissingResourceError):
+                    nothing_done = not _is_worth(journal)
+                raise
+    finally:
+        if nothing_done:
+            clear(work)
+
+
+def _is_worth(journal: Journal) -> bool:
+    """Whether anything is done with which a run can go on."""
+    return bool(journal.numbers() or journal.fact("staged") or journal.fact("published"))
+
+
+def _begun(settings: RunSettings, form: Form, journal: Journal, fingerprint: Mapping[str, Any]) -> bytes:
     """Begin the run or take it up; :returns: the secret of its register."""
     # Where nothing is done yet, as after a bundle that could not be loaded, there is nothing to go on with.
-    begun_with = journal.fact("settings") if journal.numbers() else None
+    begun_with = journal.fact("settings") if _is_worth(journal) else None
     if begun_with is None:
         journal.set_fact("salt", secrets.token_hex(32))
         journal.set_fact("settings", dict(fingerprint))
+        journal.set_fact("source", input_state(form, settings.source))
         begun_with = fingerprint
     changed = sorted(name for name in fingerprint if begun_with.get(name) != fingerprint[name])
     if changed:
-        raise SettingsError(
-            f"the unfinished run in {settings.work} was begun with another {' and another '.join(changed)}; go on with "
-            f"the same, {_OR_RESTART}"
+        raise _other_run(
+            settings, journal, f"was begun with another {' and another '.join(changed)}; go on with the same"
         )
+    _refuse_changed_input(settings, form, journal)
     return hmac.digest(settings.key or b"no key", str(journal.fact("salt")).encode(), "sha256")
 
 
 def _work(settings: RunSettings, form: Form, fingerprint: Mapping[str, Any], journal: Journal, secret: bytes) -> None:
     store = Store(settings.work, journal, form, secret)
     damaged = store.forget_damaged()
+    suspects = store.may_improve()
+    if suspects:
+        journal.forget(suspects)
     job = Job(
         model=settings.model.resolve(),
         model_digest=fingerprint["bundle"],
@@ -139,15 +168,19 @@ def _work(settings: RunSettings, form: Form, fingerprint: Mapping[str, Any], jou
     )
     with Workers(job, jobs=settings.jobs, cluster=settings.cluster) as workers:
         begin = time.monotonic()
-        n_notes = _process(form, store, workers)
+        n_notes = _process(settings, form, store, workers, frozenset(suspects))
         seconds = time.monotonic() - begin
+        _refuse_changed_input(settings, form, journal)
         check_output(settings, form, store, workers)
     facts = {"notes of this start": n_notes, "seconds": round(seconds, 3), "chunks done again": damaged}
     write_reports(settings, fingerprint, store, facts)
 
 
-def _process(form: Form, store: Store, workers: Workers) -> int:
-    """Do the chunks that are not done; :returns: how many notes that were."""
+def _process(settings: RunSettings, form: Form, store: Store, workers: Workers, suspects: frozenset[int]) -> int:
+    """Do the chunks that are not done; :returns: how many notes that were.
+
+    :param suspects: chunks with a note that may have killed its process, so that they have a process of their own.
+    """
     digests = hashlib.sha256()
     n_chunks = n_notes = 0
 
@@ -160,66 +193,40 @@ def _process(form: Form, store: Store, workers: Workers) -> int:
             if done is None:
                 yield chunk, [Note(row.id, row.patient, row.parts) for row in chunk.rows if row.parts]
             elif done.input != chunk.digest:
-                raise _changed_input(store)
+                raise _changed_input(settings, store.journal)
+
+    def deaths(chunk: Chunk) -> int:
+        # Only where the notes are in this process does the run die with them.
+        times = store.journal.begin(chunk.number) if workers.is_this_process else 0
+        return _MANY if chunk.number in suspects else times
 
     with meter("de-identifying") as show:
-        for chunk, results in workers.process(todo()):
+        for chunk, results in workers.process(todo(), deaths):
             store.add(chunk, results)
             n_notes += sum(row.is_note for row in chunk.rows)
             show(n_notes, chunk.fraction, store.journal.totals()[1])
     if store.journal.numbers() != list(range(n_chunks)):
-        raise _changed_input(store)
+        raise _changed_input(settings, store.journal)
     store.journal.set_fact("input", digests.hexdigest())
     return n_notes
 
 
-def _changed_input(store: Store) -> SettingsError:
-    return SettingsError(
-        f"the input is not the one with which the unfinished run in {store.folder} was begun; go on with that, "
-        f"{_OR_RESTART}"
-    )
+def _refuse_changed_input(settings: RunSettings, form: Form, journal: Journal) -> None:
+    """Refuse an input of which any file is not as it was when the run began, also one that is not read yet."""
+    if journal.fact("source") not in (None, input_state(form, settings.source)):
+        raise _changed_input(settings, journal)
 
 
-def _publish(settings: RunSettings) -> dict[str, Any]:
-    """Rename reports and output to where they belong, whichever of them are not there yet."""
-    for staged, target in (
-        (settings.work / "reports", settings.reports),
-        (settings.work / "output" / settings.target.name, settings.target),
-    ):
-        if staged.exists():
-            if os.path.lexists(target):
-                raise SettingsError(f"{target} was made by something else during the run; move it away and start again")
-            staged.rename(target)
-    for folder in (settings.target.parent, settings.work):
-        _sync(folder)
-    summary = read_summary(settings.reports)
-    if summary is None:
-        raise CorpusError(f"the reports in {settings.reports} cannot be read")
-    _clear(settings.work)
-    return summary
+def _changed_input(settings: RunSettings, journal: Journal) -> SettingsError:
+    told = "is of another input, or the input was changed since; bring it back with its time of change (cp -p keeps it)"
+    return _other_run(settings, journal, told)
 
 
-def _sync(folder: Path) -> None:
-    """See to it that the renames in a folder are on the disk before what they were renamed from is given up."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _clear(work: Path) -> None:
-    """Remove what a run made, and nothing else; the journal first, as without it the rest means nothing."""
-    for name in ("journal.sqlite", "journal.sqlite-wal", "journal.sqlite-shm"):
-        (work / name).unlink(missing_ok=True)
-    for name in ("chunks", "output", "reports"):
-        shutil.rmtree(work / name, ignore_errors=True)
-
-
-def _remove(work: Path) -> None:
-    with suppress(OSError):
-        (work / "lock").unlink()
-        work.rmdir()
+def _other_run(settings: RunSettings, journal: Journal, told: str) -> SettingsError:
+    if journal.fact("published") and is_published(settings):
+        taken = f"{settings.target} is already there, and its run {told}"
+        return SettingsError(f"{taken}, or remove {settings.target}, {settings.reports} and {settings.work}")
+    return SettingsError(f"the unfinished run in {settings.work} {told}, {_OR_RESTART}")
 
 
 def _digest_of(digests: Iterable[bytes]) -> str:

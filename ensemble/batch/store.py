@@ -19,7 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from ensemble.batch.chunks import Chunk
+from ensemble.batch.disk import writing
 from ensemble.batch.journal import DoneChunk, Journal
+from ensemble.batch.reasons import may_pass
 from ensemble.batch.register import Entry, Register
 from ensemble.batch.rows import Form, Row, sha256
 from ensemble.batch.work import NoteResult
@@ -54,11 +56,12 @@ class Store:
         records = [_record(row, result) for row, result in outcomes if row.is_note]
         content = json.dumps(records, ensure_ascii=False).encode("utf-8", "surrogatepass")
         path = self._path(chunk.number)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        for suffix, part in ((".data", data), (".json", content)):
-            temporary = path.with_suffix(".new")
-            temporary.write_bytes(part)
-            temporary.replace(path.with_suffix(suffix))
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            for suffix, part in ((".data", data), (".json", content)):
+                temporary = path.with_suffix(".new")
+                temporary.write_bytes(part)
+                temporary.replace(path.with_suffix(suffix))
         quarantined = sum("problem" in record for record in records)
         done = DoneChunk(chunk.digest, sha256(data), sha256(content), len(records), quarantined)
         self.journal.add(chunk.number, done, self._entries(outcomes))
@@ -97,9 +100,13 @@ class Store:
     def forget_damaged(self) -> int:
         """Forget every chunk whose files are not as the journal says; :returns: how many."""
         damaged = [number for number in self.journal.numbers() if not self._is_whole(number)]
-        for number in damaged:
-            self.journal.forget(number)
+        if damaged:
+            self.journal.forget(damaged)
         return len(damaged)
+
+    def may_improve(self) -> list[int]:
+        """The numbers of the chunks with a note that was held back for a reason that may pass."""
+        return [number for number, records in self.records() if any(may_pass(r.get("problem", "")) for r in records)]
 
     def _is_whole(self, number: int) -> bool:
         done, path = self.journal.done(number), self._path(number)
@@ -127,8 +134,9 @@ class Store:
         """
         folder = self.folder / "output"
         shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-        self.form.assemble(self.data(), folder / name)
+        with writing(folder / name):
+            folder.mkdir()
+            self.form.assemble(self.data(), folder / name)
         return folder / name
 
     def _path(self, number: int) -> Path:

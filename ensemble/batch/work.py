@@ -22,6 +22,7 @@ from typing import Any
 from ensemble.batch.deadline import NoteTimeoutError, deadline
 from ensemble.batch.detector import LONGEST_PIECE, Detector, Found, bundle_digest, load_detector
 from ensemble.batch.ranges import covering, touching
+from ensemble.batch.reasons import took_longer
 from ensemble.batch.register import Entry, Register
 from ensemble.batch.rows import Part, texts_digest
 from ensemble.batch.version import code_digest
@@ -288,7 +289,7 @@ def _failure(action: Callable[[], object], seconds: float) -> str:
         with deadline(seconds):
             action()
     except NoteTimeoutError:
-        return f"it took longer than {seconds:g} seconds"
+        return took_longer(seconds)
     except PhistackError as error:
         return str(error)
     except Exception as error:  # Whatever a submodel raises, the note must not come out.

@@ -3,26 +3,26 @@
     with Workers(job, jobs=2) as workers:
         for chunk, results in workers.process(chunks): ...        as they are done, not in order
 
-Only as many chunks are read as the workers can take. When a worker dies, its chunks are done again; a note that makes
-workers die or never come back is found by giving it a process of its own, and has a problem instead of a text.
+Only as many chunks are read as the workers can take. When a worker dies, all chunks that were under way are done again;
+a chunk that was under way at two deaths is done in a process of its own (`alone`), which finds the note at fault, if it
+was one.
 """
 
 from __future__ import annotations
 
 import concurrent.futures
-import os
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
+from ensemble.batch.alone import Alone
+from ensemble.batch.processes import end_pool, start_pool
 from ensemble.batch.search import Search, search_chunk
 from ensemble.batch.work import Job, Note, NoteResult, process_chunk
-from ensemble.one_thread import ONE_THREAD
 from features.errors import MissingResourceError
 
 __all__ = ["Workers"]
@@ -34,13 +34,13 @@ _R = TypeVar("_R")
 _CHUNKS_PER_WORKER = 2
 _SECONDS_TO_START = 120.0
 _SECONDS_TO_CONNECT = 20
-_SECONDS_BETWEEN_LOOKS = 1.0
 _ATTEMPTS = 2
+"""How often a chunk is tried among others, until it is done in a process of its own."""
 
 
 @dataclass(slots=True, eq=False)
 class _Task(Generic[_T, _A]):
-    """A piece of work, what it is of, and how often it was tried."""
+    """A piece of work, what it is of, and how often a worker died while it was under way."""
 
     of: _T
     arguments: Sequence[_A] = field(repr=False)
@@ -70,6 +70,7 @@ class Workers:
         self.jobs = jobs
         self.cluster = cluster
         self._client: Any = None
+        self._alone = Alone(job, self._patience)
         self._lost: tuple[type[BaseException], ...] = (BrokenExecutor,)
         if cluster:
             self._connect()
@@ -81,16 +82,26 @@ class Workers:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._alone.close()
         self._stop()
         if self._client is not None:
             self._client.close()
 
-    def process(self, chunks: Iterable[tuple[_T, Sequence[Note]]]) -> Iterator[tuple[_T, list[NoteResult]]]:
+    @property
+    def is_this_process(self) -> bool:
+        """Whether the notes are in this process, which a deadly one takes with it."""
+        return self.jobs == 1 and not self.cluster
+
+    def process(
+        self, chunks: Iterable[tuple[_T, Sequence[Note]]], deaths: Callable[[_T], int] = lambda chunk: 0
+    ) -> Iterator[tuple[_T, list[NoteResult]]]:
         """De-identify the notes of chunks.
 
         :param chunks: anything, which comes back with the results, and its notes.
+        :param deaths: how often a process died while a chunk was under way, in earlier starts of the run.
+        :raises MissingResourceError: if workers die whatever they are given.
         """
-        return self._map(process_chunk, chunks, self._isolated)
+        return self._map(process_chunk, chunks, self._alone.process, deaths)
 
     def search(self, chunks: Iterable[tuple[_T, Sequence[Search]]]) -> Iterator[tuple[_T, Counter[tuple[str, str]]]]:
         """Search outputs for the identifiers of their patients."""
@@ -101,36 +112,40 @@ class Workers:
         function: Callable[[Job, Sequence[_A]], _R],
         chunks: Iterable[tuple[_T, Sequence[_A]]],
         last_resort: Callable[[Sequence[_A]], _R],
+        deaths: Callable[[_T], int] = lambda of: 0,
     ) -> Iterator[tuple[_T, _R]]:
-        todo = iter(chunks)
+        todo = (_Task(of, arguments, deaths(of)) for of, arguments in chunks)
         pending: dict[Future[_R], _Task[_T, _A]] = {}
         again: list[_Task[_T, _A]] = []
         while True:
             while again or len(pending) < self._window():
-                task = again.pop() if again else _next_task(todo)
+                task = again.pop() if again else next(todo, None)
                 if task is None:
                     break
-                pending[self._submit(function, task)] = task
+                if task.attempts >= _ATTEMPTS:
+                    yield task.of, last_resort(task.arguments)
+                else:
+                    pending[self._submit(function, task)] = task
             if not pending:
                 return
             done = self._wait(pending)
-            for future in done or list(pending):
+            for future in done:
                 task = pending.pop(future)
-                if done and not isinstance(future.exception(), self._lost):
+                if isinstance(future.exception(), self._lost):
+                    task.attempts += 1
+                    again.append(task)
+                else:
                     yield task.of, future.result()
-                    continue
-                task.attempts += 1
-                again.append(task)
-            if again:
-                again += pending.values()
+            if again or not done:
+                # Those that nothing moves any more have had their time.
+                left = [replace(task, attempts=task.attempts if done else _ATTEMPTS) for task in pending.values()]
                 pending.clear()
                 self._restart()
-                hopeless = [task for task in again if not done or task.attempts >= _ATTEMPTS]
-                again = [task for task in again if task not in hopeless]
-                for task in hopeless:
-                    yield task.of, last_resort(task.arguments)
+                # Those for which there is only the last resort first, while no other process takes memory.
+                again = sorted([*again, *left], key=lambda task: task.attempts)
 
     def _submit(self, function: Callable[[Job, Sequence[_A]], _R], task: _Task[_T, _A]) -> Future[_R]:
+        self._alone.close()
         try:
             return self._executor.submit(function, self.job, task.arguments)
         except BrokenExecutor as error:
@@ -162,31 +177,6 @@ class Workers:
             return _CHUNKS_PER_WORKER * max(1, sum(int(n) for n in self._client.nthreads().values()))
         return 1 if self.jobs == 1 else _CHUNKS_PER_WORKER * self.jobs
 
-    def _isolated(self, notes: Sequence[Note]) -> list[NoteResult]:
-        """Find the notes that make workers die, and do the others."""
-        results = [self._alone(note) for note in notes]
-        fine = [i for i, result in enumerate(results) if not result.problem]
-        # Once more together, as notes of one patient share what is known of the patient.
-        try:
-            together = self._executor.submit(process_chunk, self.job, [notes[i] for i in fine]).result()
-        except self._lost:
-            self._restart()
-            return results
-        for i, result in zip(fine, together, strict=True):
-            results[i] = result
-        return results
-
-    def _alone(self, note: Note) -> NoteResult:
-        future = self._executor.submit(process_chunk, self.job, [note])
-        try:
-            return future.result(self._patience([note]) or None)[0]
-        except TimeoutError:
-            problem = "its process did not come back"
-        except self._lost:
-            problem = "its process died"
-        self._restart()
-        return NoteResult(problem=problem)
-
     def _searched_here(self, searches: Sequence[Search]) -> Counter[tuple[str, str]]:
         return search_chunk(self.job, searches)
 
@@ -196,18 +186,13 @@ class Workers:
             return executor
         if self.jobs == 1:
             return _ThisProcess()
-        from joblib.externals.loky import ProcessPoolExecutor
-
-        pool: Executor = ProcessPoolExecutor(
-            self.jobs, timeout=300, initializer=_end_with, initargs=(os.getpid(),), env=dict(ONE_THREAD)
-        )
-        return pool
+        return start_pool(self.jobs)
 
     def _stop(self) -> None:
         if self.cluster:
             self._executor.shutdown(wait=False)
         elif self.jobs > 1:
-            self._executor.shutdown(wait=True, kill_workers=True)  # type: ignore[call-arg]
+            end_pool(self._executor)
 
     def _restart(self) -> None:
         self._stop()
@@ -232,19 +217,3 @@ class Workers:
             if time.monotonic() - begin > _SECONDS_TO_START:
                 raise MissingResourceError(f"the Dask scheduler at {self.cluster} has no workers")
             time.sleep(0.2)
-
-
-def _end_with(parent: int) -> None:
-    """Let this worker process end when its parent is gone, which a killed parent cannot see to."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(_SECONDS_BETWEEN_LOOKS)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-def _next_task(todo: Iterator[tuple[_T, Sequence[_A]]]) -> _Task[_T, _A] | None:
-    found = next(todo, None)
-    return None if found is None else _Task(*found)

@@ -1,0 +1,174 @@
+"""Processes that die under a run: no note but one that kills is held back, and what is held back is tried again."""
+
+import importlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ensemble.batch import RunSettings, audit_run, deidentify
+from ensemble.deidentification import Policy
+from features.errors import MissingResourceError, SettingsError
+
+HERE = Path(__file__).parent
+ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{HERE.parent}{os.pathsep}{HERE}", "OMP_NUM_THREADS": "1"}
+SCRIPT = """
+import sys
+from pathlib import Path
+import batch_engines
+from ensemble.batch import RunSettings, deidentify
+from ensemble.deidentification import Policy
+source, target, bundle, jobs, load = sys.argv[1:]
+if __name__ == "__main__":
+    deidentify(RunSettings(Path(source), Path(target), Path(bundle), Policy.named("number"), b"0123456789abcdef",
+                           jobs=int(jobs), load=getattr(batch_engines, load)))
+"""
+N_NOTES = 400
+
+
+@pytest.fixture
+def engines(monkeypatch):
+    monkeypatch.syspath_prepend(str(HERE))
+    return importlib.import_module("batch_engines")
+
+
+@pytest.fixture
+def run(engines, tmp_path, monkeypatch):
+    """Settings of a run over 400 notes of 200 patients in seven chunks."""
+    monkeypatch.setattr("ensemble.batch.alone._SECONDS_OF_PAUSE", 0.01)
+    write(tmp_path / "in.jsonl", {})
+    bundle = engines.bundle(tmp_path / "bundle")
+    target, policy = tmp_path / "out.jsonl", Policy.named("number")
+    return RunSettings(tmp_path / "in.jsonl", target, bundle, policy, b"0123456789abcdef", jobs=2, load=engines.slow)
+
+
+def write(path, special):
+    """The notes; those of given numbers hold a word more."""
+    with path.open("w") as file:
+        for i in range(N_NOTES):
+            text = f"Patient Ann{i % 5} Hill saw Dr. Ames{i % 7} on 03/12/{1990 + i % 30}. {special.get(i, 'Well')}."
+            file.write(json.dumps({"id": f"{100 + i // 2}-0{i % 2 + 1}", "text": text}) + "\n")
+
+
+def undisturbed(run, engines):
+    """What a run writes that meets no death."""
+    other = replace(run, target=run.target.with_name("undisturbed.jsonl"), load=engines.quick, jobs=1)
+    deidentify(other)
+    return results(other)
+
+
+def results(run):
+    names = ("audit.jsonl", "quarantine.jsonl", "review.tsv", "summary.html")
+    return [run.target.read_bytes(), *((run.reports / name).read_bytes() for name in names)]
+
+
+def held_back(run):
+    return [json.loads(line) for line in (run.reports / "quarantine.jsonl").read_text().splitlines()]
+
+
+def test_four_deaths_at_one_innocent_note_cost_no_note(run, engines):
+    write(run.source, {30: "UNLUCKY"})
+    summary = deidentify(replace(run, load=engines.unlucky))
+    assert len(list((run.model / "deaths").iterdir())) == 4
+    assert (summary["notes"], summary["quarantined"]) == (N_NOTES, 0)
+    assert results(run) == undisturbed(run, engines)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked up in /proc")
+def test_workers_killed_from_outside_again_and_again_cost_no_note(run, engines):
+    script = run.target.with_name("script.py")
+    script.write_text(SCRIPT)
+    command = [sys.executable, script, run.source, run.target, run.model, "2", "dawdling"]
+    process = subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
+    chance, killed = random.Random(5), 0
+    while process.poll() is None and killed < 8:
+        time.sleep(chance.uniform(0.2, 0.8))
+        killed += kill_a_worker(process.pid, chance)
+    told = process.communicate(timeout=120)[1]
+    assert process.returncode == 0, told
+    assert killed >= 3
+    assert results(run) == undisturbed(run, engines)
+
+
+def kill_a_worker(parent, chance):
+    try:
+        children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+        workers = [pid for pid in children if b"loky" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        os.kill(int(chance.choice(workers)), signal.SIGKILL)
+    except (OSError, IndexError):
+        return False
+    return True
+
+
+@pytest.mark.slow
+def test_where_everything_dies_no_note_is_blamed_and_the_run_goes_on_later(run, engines, monkeypatch):
+    write(run.source, {})
+    (run.model / "kill").touch()
+    with pytest.raises(MissingResourceError, match="die whatever they are given"):
+        deidentify(replace(run, load=engines.deadly_machine))
+    (run.model / "kill").unlink()
+    assert deidentify(replace(run, load=engines.deadly_machine))["quarantined"] == 0
+    assert results(run) == undisturbed(run, engines)
+
+
+def test_with_one_process_a_deadly_note_stops_the_run_twice_and_not_for_ever(run, engines):
+    write(run.source, {200: "DIE"})
+    script = run.target.with_name("script.py")
+    script.write_text(SCRIPT)
+    command = [sys.executable, script, run.source, run.target, run.model, "1", "faulty"]
+    statuses = [subprocess.run(command, env=ENVIRONMENT, capture_output=True).returncode for _ in range(3)]
+    assert statuses == [-signal.SIGKILL, -signal.SIGKILL, 0]
+    assert held_back(run) == [
+        {"id": "200-01", "place": "line 201", "reason": "its process died each time it was tried alone"}
+    ]
+    assert len(run.target.read_text().splitlines()) == N_NOTES - 1
+
+
+def test_the_same_command_tries_notes_again_that_died_or_took_too_long_and_no_others(run, engines):
+    write(run.source, {7: "WAIT", 70: "FAIL", 300: "WAIT"})
+    (run.model / "wait").touch()
+    run = replace(run, load=engines.waiting, jobs=1)
+    first = deidentify(replace(run, timeout=0.3))
+    assert first["quarantined"] == 3 and run.work.exists()
+    before = results(run)
+    again = deidentify(replace(run, timeout=0.2))
+    assert again["quarantined"] == 3 and {note["id"] for note in held_back(run)} == {"103-02", "135-01", "250-01"}
+    assert {note["reason"] for note in held_back(run)} >= {"it took longer than 0.2 seconds"}
+    assert run.target.read_bytes() == before[0] and audit_run(run.target).problems == ()
+    (run.model / "wait").unlink()
+    last = deidentify(run)
+    assert last["quarantined"] == 1 and [note["id"] for note in held_back(run)] == ["135-01"]
+    assert 0 < last["this start"]["notes of this start"] < N_NOTES
+    assert audit_run(run.target).problems == () and not run.work.exists()
+    once = replace(run, target=run.target.with_name("once.jsonl"))
+    deidentify(once)
+    assert results(once)[:3] == results(run)[:3]
+
+
+def test_notes_are_tried_again_only_where_nothing_was_changed(run, engines):
+    write(run.source, {7: "WAIT"})
+    run = replace(run, load=engines.faulty, jobs=1, timeout=0.2)
+    deidentify(run)
+    with pytest.raises(SettingsError, match="already there"):
+        deidentify(replace(run, policy=Policy.named("mask")))
+    whole = run.target.read_bytes()
+    run.target.write_bytes(whole[:-10])
+    with pytest.raises(SettingsError, match="not byte for byte"):
+        deidentify(run)
+    run.target.unlink()
+    with pytest.raises(SettingsError, match="already there"):
+        deidentify(run)
+    run.target.write_bytes(whole)
+    with run.source.open("a") as file:
+        file.write('{"id": "new", "text": "Dr. Ames"}\n')
+    with pytest.raises(SettingsError, match="input was changed"):
+        deidentify(run)
+    assert run.target.read_bytes() == whole
