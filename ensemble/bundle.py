@@ -15,35 +15,46 @@ if its protocol is not ours, or if the self-test does not come out as it did.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import platform
 import tempfile
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from importlib import metadata, resources
-from pathlib import Path, PurePosixPath
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any, TypedDict
 
+from ensemble.bundle_files import MANIFEST, PROTOCOL, file_hash, read_bundle, read_manifest
 from ensemble.engine import Engine
 from ensemble.model_card import model_card
 from ensemble.paths import refuse_existing
+from ensemble.self_test import SelfTest, check_self_test, self_test
 from ensemble.stacker import Stacker
 from ensemble.subsets import Subset, in_order, no_stacker, subset_name, subsets_of
-from features.documents import Document
-from features.errors import BundleError, PhistackError
+from features.errors import BundleError
 from features.labels import LabelSet
+from features.saved_files import SavedFiles, damage_refused
 from features.table import FeatureSpace
-from submodels.base import KINDS, submodel_class
+from submodels.base import submodel_class
 
-__all__ = ["PROTOCOL", "load_bundle", "read_manifest", "save_bundle"]
+__all__ = ["OPTIONAL_PARTS", "PROTOCOL", "load_bundle", "read_manifest", "save_bundle"]
 
-PROTOCOL = 1
-"""Raised by one with every change after which an older phistack cannot read a bundle; see docs/bundles.md."""
+OPTIONAL_PARTS: Mapping[str, Callable[[SavedFiles], Any]] = {}
+"""Parts that an older bundle lacks: name of the engine's attribute, of its argument and of the folder -> what loads it.
+
+The attribute is `None` where the engine has no such part; otherwise it has a method `save(folder)`.
+"""
 
 _PACKAGES = ("phistack", "numpy", "scikit-learn", "python-crfsuite", "keras", "tensorflow", "nltk")
-_TOLERANCE = 1e-3
+
+
+class _LabelSet(TypedDict):
+    """What `label_set.json` holds."""
+
+    name: str
+    categories: dict[str, str]
+    hipaa_labels: list[str]
+    language: str
 
 
 def save_bundle(engine: Engine, path: Path, *, trained_on: Mapping[str, Any], figures: Mapping[str, Any]) -> None:
@@ -59,22 +70,13 @@ def save_bundle(engine: Engine, path: Path, *, trained_on: Mapping[str, Any], fi
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as temporary:
         folder = Path(temporary) / "bundle"
         _write_parts(engine, folder)
-        manifest = _manifest(engine, folder, trained_on, figures)
+        manifest = _manifest(engine, trained_on, figures)
         (folder / "MODEL_CARD.md").write_text(model_card(manifest), encoding="utf-8")
         manifest["files"] = _hashes(folder)
-        (folder / "manifest.json").write_text(_json(manifest), encoding="utf-8")
+        (folder / MANIFEST).write_text(_json(manifest), encoding="utf-8")
         if path.suffix == ".zip":
             folder = _zipped(folder, Path(temporary) / "bundle.zip")
         folder.rename(path)
-
-
-def read_manifest(path: Path) -> dict[str, Any]:
-    """The manifest of a bundle, checked for protocol only.
-
-    :raises BundleError: if there is none, or it is of another protocol.
-    """
-    with _opened(path) as folder:
-        return _read_manifest(folder, path)
 
 
 def load_bundle(path: Path, *, only: Iterable[str] = ()) -> Engine:
@@ -84,18 +86,12 @@ def load_bundle(path: Path, *, only: Iterable[str] = ()) -> Engine:
     :raises BundleError: if anything about the bundle is not as it was made, or it has no stacker for that subset.
     :raises SettingsError: if a submodel is not in the bundle.
     """
-    with _opened(path) as folder:
-        manifest = _read_manifest(folder, path)
-        _check_files(folder, manifest, path)
-        names = tuple(manifest["kinds"])
-        names = in_order(names, tuple(only) or names)
-        try:
-            engine = _read_engine(folder, manifest, names)
-            _check_self_test(engine, json.loads((folder / "self_test.json").read_text(encoding="utf-8")), path)
-        except BundleError:
-            raise
-        except (OSError, ValueError, KeyError, TypeError, PhistackError) as error:
-            raise BundleError(f"the bundle {path} cannot be read ({type(error).__name__}); train it again") from None
+    manifest, files = read_bundle(path)
+    names = tuple(manifest["kinds"])
+    names = in_order(names, tuple(only) or names)
+    with damage_refused(f"the bundle {path}"):
+        engine = _read_engine(files, manifest["kinds"], names)
+        check_self_test(engine, files.json("self_test.json", SelfTest), path)
     return engine
 
 
@@ -117,12 +113,14 @@ def _write_parts(engine: Engine, folder: Path) -> None:
         home = folder / "submodels" / model.name
         home.mkdir(parents=True)
         model.save(home)
-    (folder / "self_test.json").write_text(_json(_self_test(engine)), encoding="utf-8")
+    for name in OPTIONAL_PARTS:
+        if (part := getattr(engine, name)) is not None:
+            (folder / name).mkdir()
+            part.save(folder / name)
+    (folder / "self_test.json").write_text(_json(self_test(engine)), encoding="utf-8")
 
 
-def _manifest(
-    engine: Engine, folder: Path, trained_on: Mapping[str, Any], figures: Mapping[str, Any]
-) -> dict[str, Any]:
+def _manifest(engine: Engine, trained_on: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "protocol": PROTOCOL,
         "kinds": {model.name: model.kind for model in engine.submodels},
@@ -144,100 +142,24 @@ def _version(package: str) -> str:
         return "not installed"
 
 
-def _self_test(engine: Engine) -> dict[str, Any]:
-    """Sentences, and the spans and probabilities that the engine and its subsets give them now."""
-    sentences: dict[str, list[str]] = _sentences()
-    texts = sentences.get(engine.space.settings.language, sentences["en"])
-    subsets = {subset_name(subset): _answers(engine.only(subset), texts) for subset in engine.subset_stackers}
-    return {"texts": texts, "answers": _answers(engine, texts), "subsets": subsets}
-
-
-def _sentences() -> dict[str, list[str]]:
-    import tomllib
-
-    return tomllib.loads((resources.files("ensemble") / "self_test.toml").read_text(encoding="utf-8"))
-
-
-def _answers(engine: Engine, texts: list[str]) -> list[list[list[Any]]]:
-    documents = [Document(f"self-test-{i}", text) for i, text in enumerate(texts)]
-    return [
-        [
-            [d.span.start, d.span.end, d.span.label, round(d.probability, 6), d.accepted]
-            for d in decisions
-            if d.accepted or d.probability > 0.01
-        ]
-        for decisions in engine.decide(documents)
-    ]
-
-
-def _check_self_test(engine: Engine, self_test: Mapping[str, Any], path: Path) -> None:
-    answers = _answers(engine, self_test["texts"])
-    subsets = self_test.get("subsets", {})
-    for expected, found in zip(subsets.get(subset_name(engine.names), self_test["answers"]), answers, strict=True):
-        accepted = [answer[:3] for answer in expected if answer[4]]
-        if accepted != [answer[:3] for answer in found if answer[4]] or not _close(expected, found):
-            raise BundleError(
-                f"the bundle {path} fails its self-test: it does not annotate its test sentences as it did when it was "
-                f"made; the installed packages may differ too much from those in its manifest"
-            )
-
-
-def _close(expected: list[list[Any]], found: list[list[Any]]) -> bool:
-    chances = {tuple(answer[:3]): answer[3] for answer in found}
-    return all(abs(chances.get(tuple(answer[:3]), 0.0) - answer[3]) <= _TOLERANCE for answer in expected if answer[4])
-
-
-def _read_engine(folder: Path, manifest: Mapping[str, Any], names: Subset) -> Engine:
-    state = json.loads((folder / "label_set.json").read_text(encoding="utf-8"))
+def _read_engine(files: SavedFiles, kinds: Mapping[str, str], names: Subset) -> Engine:
+    state = files.json("label_set.json", _LabelSet)
     label_set = LabelSet(state["name"], state["categories"], frozenset(state["hipaa_labels"]), state["language"])
-    space = FeatureSpace.load(folder / "features")
-    kinds = manifest["kinds"]
-    models = [submodel_class(kinds[name]).load(folder / "submodels" / name, space) for name in names]
-    homes = {subset: folder / "subset_stackers" / subset_name(subset) for subset in subsets_of(names)}
-    homes[tuple(kinds)] = folder / "stacker"
-    stackers = {subset: Stacker.load(homes[subset]) for subset in subsets_of(names) if homes[subset].is_dir()}
+    space = FeatureSpace.load(files.part("features"))
+    models = [submodel_class(kinds[name]).load(files.part("submodels").part(name), space) for name in names]
+    homes = {subset: files.part("subset_stackers").part(subset_name(subset)) for subset in subsets_of(names)}
+    homes[tuple(kinds)] = files.part("stacker")
+    stackers = {subset: Stacker.load(home, sources=subset) for subset, home in homes.items() if home.names}
     if names not in stackers:
         raise no_stacker(names)
-    return Engine(label_set, space, models, stackers.pop(names), stackers)
-
-
-def _read_manifest(folder: Path, path: Path) -> dict[str, Any]:
-    try:
-        manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        protocol = manifest["protocol"]
-    except (OSError, ValueError, KeyError, TypeError):
-        raise BundleError(f"{path} is not a phistack bundle: it has no readable manifest.json") from None
-    if protocol != PROTOCOL:
-        raise BundleError(
-            f"the bundle {path} has protocol {protocol}, and this phistack reads protocol {PROTOCOL}; "
-            f"train it again, or install the phistack that made it"
-        )
-    return manifest
-
-
-def _check_files(folder: Path, manifest: Mapping[str, Any], path: Path) -> None:
-    listed = manifest.get("files")
-    if not isinstance(listed, dict) or not isinstance(manifest.get("kinds"), dict):
-        raise BundleError(f"the manifest of the bundle {path} does not list its files and kinds")
-    found = _hashes(folder)
-    for what, names in (("lacks", listed.keys() - found.keys()), ("has the unlisted", found.keys() - listed.keys())):
-        if names:
-            raise BundleError(f"the bundle {path} {what} file {min(names)}; get a whole copy of it")
-    changed = sorted(name for name, digest in found.items() if digest != listed[name])
-    if changed:
-        raise BundleError(f"in the bundle {path} the file {changed[0]} was changed since it was made; do not use it")
-    unknown = sorted(set(manifest["kinds"].values()) - set(KINDS))
-    if unknown:
-        raise BundleError(f"the bundle {path} has a submodel of kind {unknown[0]}, which this phistack does not know")
+    optional = {name: load(files.part(name)) for name, load in OPTIONAL_PARTS.items() if name in files}
+    return Engine(label_set, space, models, stackers.pop(names), stackers, **optional)
 
 
 def _hashes(folder: Path) -> dict[str, str]:
-    """SHA-256 of every file but the manifest, by its path in the bundle."""
-    return {
-        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path != folder / "manifest.json"
-    }
+    """SHA-256 of every file, by its path in the bundle."""
+    files = SavedFiles.of_folder(folder)
+    return {name: file_hash(files.read(name)) for name in files.names}
 
 
 def _json(value: Any) -> str:
@@ -251,29 +173,3 @@ def _zipped(folder: Path, target: Path) -> Path:
             if path.is_file():
                 archive.writestr(zipfile.ZipInfo(path.relative_to(folder).as_posix()), path.read_bytes())
     return target
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[Path]:
-    """The bundle as a folder; a zip is unpacked for the while."""
-    if path.is_dir():
-        yield path
-        return
-    if not path.is_file():
-        raise BundleError(f"there is no bundle at {path}; make one with: phistack train CORPUS --model {path}")
-    with tempfile.TemporaryDirectory(prefix="phistack-bundle-") as temporary:
-        folder = Path(temporary)
-        try:
-            with zipfile.ZipFile(path) as archive:
-                for name in archive.namelist():
-                    _check_name(name, path)
-                archive.extractall(folder)
-        except (zipfile.BadZipFile, OSError, EOFError, RuntimeError):
-            raise BundleError(f"{path} is neither a bundle folder nor a whole zip file; get another copy") from None
-        yield folder
-
-
-def _check_name(name: str, path: Path) -> None:
-    parts = PurePosixPath(name).parts
-    if name.startswith("/") or ".." in parts or "\\" in name:
-        raise BundleError(f"the zip file {path} holds a file that would land outside its folder; do not use it")

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from features.arrays import check_shapes
+
 __all__ = ["KernelMachine", "KernelSettings"]
 
 Floats = NDArray[np.float64]
@@ -94,7 +96,10 @@ class KernelMachine:
         }
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Floats]) -> KernelMachine:
-        """The machine that `arrays` came from."""
+    def from_arrays(cls, arrays: Mapping[str, Floats], n_features: int) -> KernelMachine:
+        """The machine that `arrays` came from; :raises BundleError: if they fit neither each other nor the features."""
+        shapes = {"mean": (n_features,), "scale": (n_features,), "support": (None, n_features), "constants": (2,)}
+        check_shapes(arrays, shapes, np.float64)
+        check_shapes(arrays, {"weights": arrays["support"].shape[:1]}, np.float64)
         intercept, gamma = arrays["constants"].tolist()
         return cls(arrays["mean"], arrays["scale"], arrays["support"], arrays["weights"], intercept, gamma)

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ from ensemble.meta_features import FEATURE_SETS, MetaFeatures
 from features.documents import Span
 from features.errors import BundleError, SettingsError, TrainingError
 from features.names import no_such
+from features.saved_files import SavedFiles, damage_refused
 from features.table import FeatureTable
 
 __all__ = ["KERNELS", "Stacker", "StackerSettings"]
@@ -73,6 +74,19 @@ class StackerSettings:
             raise SettingsError(no_such("set of stacker features", self.features, FEATURE_SETS))
         if self.kernel not in KERNELS:
             raise SettingsError(no_such("kernel setting", self.kernel, KERNELS))
+
+
+class _State(TypedDict):
+    """What `stacker.json` holds."""
+
+    settings: StackerSettings
+    sources: list[str]
+    labels: list[str]
+    language: str
+    kernel: KernelSettings
+    curve: tuple[float, float]
+    threshold: float
+    figures: dict[str, float]
 
 
 class Stacker:
@@ -170,22 +184,24 @@ class Stacker:
         np.savez_compressed(folder / "stacker.npz", allow_pickle=False, **self.machine_.arrays())
 
     @classmethod
-    def load(cls, folder: Path) -> Stacker:
-        """Read what `save` wrote; :raises BundleError: if it is not that."""
-        try:
-            state: dict[str, Any] = json.loads((folder / "stacker.json").read_text(encoding="utf-8"))
-            stacker = cls(StackerSettings(**state["settings"]))
+    def load(cls, files: SavedFiles, *, sources: tuple[str, ...] = ()) -> Stacker:
+        """Read what `save` wrote; :raises BundleError: if it is not that.
+
+        :param sources: the submodels whose candidates it must know; any if not given.
+        """
+        state = files.json("stacker.json", _State)
+        with damage_refused("the stacker of the engine"):
+            stacker = cls(state["settings"])
             stacker.features_ = MetaFeatures(
                 tuple(state["sources"]), tuple(state["labels"]), stacker.settings.features, state["language"]
             )
-            stacker.kernel_ = KernelSettings(**state["kernel"])
-            stacker.curve_ = (float(state["curve"][0]), float(state["curve"][1]))
-            stacker.threshold_ = float(state["threshold"])
-            stacker.figures_ = dict(state["figures"])
-            with np.load(folder / "stacker.npz", allow_pickle=False) as arrays:
-                stacker.machine_ = KernelMachine.from_arrays(arrays)
-        except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
-            raise BundleError(f"the stacker in {folder} cannot be read ({type(error).__name__})") from None
+            if sources not in ((), stacker.features_.sources):
+                raise BundleError("a stacker of the engine was trained for other submodels than those in it")
+            stacker.kernel_ = state["kernel"]
+            stacker.curve_ = state["curve"]
+            stacker.threshold_ = state["threshold"]
+            stacker.figures_ = state["figures"]
+            stacker.machine_ = KernelMachine.from_arrays(files.arrays("stacker.npz"), len(stacker.features_.columns))
         return stacker
 
     def _folds(self, tables: Sequence[FeatureTable], seed: int) -> list[list[int]]:

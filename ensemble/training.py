@@ -30,6 +30,7 @@ from ensemble.subsets import fit_subset_stackers
 from features.documents import Corpus, Document, Span
 from features.errors import TrainingError
 from features.plain_view import plain_view
+from features.saved_files import SavedFiles
 from features.table import FeatureSpace, FeatureTable
 from submodels.base import Candidate, new_submodel, submodel_class
 
@@ -138,7 +139,7 @@ def train(
         tasks = list(_tasks(settings, tables, folds, folder=folder))
         out_of_fold, seconds = _run(tasks, len(tables), jobs, FoldCache(cache))
         watch = Stopwatch()
-        models = [submodel_class(name).load(folder / name, space) for name in settings.submodels]
+        models = [submodel_class(name).load(SavedFiles.of_folder(folder / name), space) for name in settings.submodels]
         seconds |= {("features", "all"): prepared, ("load", "all"): watch.spent()}
     pools = _pools(out_of_fold)
     watch = Stopwatch()

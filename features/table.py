@@ -21,7 +21,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +30,13 @@ from features.annotators import Annotator, annotators_of
 from features.byte_pairs import BytePairs
 from features.distinct import Distinct
 from features.documents import Document, Span
-from features.errors import BundleError, SettingsError
+from features.errors import SettingsError
 from features.gazetteers import GAZETTEER_COLUMNS, Gazetteers
 from features.layout import Known, Layout
 from features.layout_columns import LAYOUT_COLUMNS
 from features.names import no_such
 from features.plain_view import PlainView, plain_view
+from features.saved_files import SavedFiles, damage_refused
 from features.sentences import learned_abbreviations
 from features.tags import decode, encode
 from features.tokens import TOKENISERS, Tokeniser, TokenOffsets, camel_case_pieces
@@ -107,6 +108,17 @@ class FeatureSettings:
             for name in names
             if optional.get(name, "yes")
         )
+
+
+class _State(TypedDict):
+    """What `features.json` holds."""
+
+    settings: FeatureSettings
+    split_lines: bool
+    abbreviations: list[str]
+    byte_pairs: list[tuple[str, str]] | None
+    gazetteers: dict[str, list[str]]
+    vocabularies: dict[str, list[str]]
 
 
 @dataclass(frozen=True)
@@ -305,21 +317,17 @@ class FeatureSpace:
         (folder / "features.json").write_text(json.dumps(state, ensure_ascii=False), encoding="utf-8")
 
     @classmethod
-    def load(cls, folder: Path) -> FeatureSpace:
+    def load(cls, files: SavedFiles) -> FeatureSpace:
         """Read what `save` wrote; :raises BundleError: if it is not that."""
-        try:
-            state: dict[str, Any] = json.loads((folder / "features.json").read_text(encoding="utf-8"))
-            space = cls(FeatureSettings(**state["settings"]))
+        state = files.json("features.json", _State)
+        with damage_refused("the feature settings of the engine"):
+            space = cls(state["settings"])
             pairs = state["byte_pairs"]
-            space.split_lines_ = bool(state["split_lines"])
+            space.split_lines_ = state["split_lines"]
             space.abbreviations_ = frozenset(state["abbreviations"])
-            space.tokeniser_ = Tokeniser(
-                space.settings.tokeniser, BytePairs((a, b) for a, b in pairs) if pairs is not None else None
-            )
+            space.tokeniser_ = Tokeniser(space.settings.tokeniser, BytePairs(pairs) if pairs is not None else None)
             space.gazetteers_ = Gazetteers.from_dict(state["gazetteers"])
             space.vocabularies_ = {name: Vocabulary(state["vocabularies"][name]).freeze() for name in space.columns}
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, SettingsError) as error:
-            raise BundleError(f"the feature settings in {folder} cannot be read ({type(error).__name__})") from None
         return space
 
     def _decide_split_lines(self, marked: Sequence[str]) -> bool:

@@ -14,14 +14,15 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, TypeVar, get_type_hints, runtime_checkable
 
 from features.documents import Span
 from features.errors import SettingsError
 from features.names import did_you_mean, no_such
+from features.saved_files import SavedFiles, same_type
 from features.table import FeatureSpace, FeatureTable
 
-__all__ = ["KINDS", "Candidate", "Submodel", "new_submodel", "submodel_class"]
+__all__ = ["KINDS", "Candidate", "Submodel", "new_submodel", "saved_submodel", "submodel_class"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class Submodel(Protocol):
         ...
 
     @classmethod
-    def load(cls, folder: Path, space: FeatureSpace) -> Self:
+    def load(cls, files: SavedFiles, space: FeatureSpace) -> Self:
         """Read what `save` wrote; :raises BundleError: if it is not that. `space` is the one of training."""
         ...
 
@@ -103,3 +104,18 @@ def new_submodel(kind: str, settings: Mapping[str, Any]) -> Submodel:
         near = did_you_mean(unknown[0], known)
         raise SettingsError(f"the submodel {kind} has no setting {unknown[0]}{near}; there are {', '.join(known)}")
     return found(**settings)
+
+
+_S = TypeVar("_S", bound=Submodel)
+
+
+def saved_submodel(kind: type[_S], settings: Mapping[str, object]) -> _S:
+    """An untrained submodel with the settings of a file.
+
+    :raises ValueError: for a setting that it does not have, or of another type than the constructor's.
+    :raises SettingsError: for a value that cannot work.
+    """
+    hints = get_type_hints(kind.__init__)
+    if unknown := settings.keys() - hints.keys():
+        raise ValueError(f"{len(unknown)} unknown settings")
+    return kind(**{name: same_type(value, hints[name]) for name, value in settings.items()})

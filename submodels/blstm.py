@@ -17,20 +17,22 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
+from features.arrays import check_shapes
 from features.errors import BundleError, SettingsError, TrainingError
 from features.names import no_such
+from features.saved_files import SavedFiles, damage_refused
 from features.table import FeatureSpace, FeatureTable
 from features.tags import OUTSIDE, SCHEMES, decode
-from submodels.base import Candidate
+from submodels.base import Candidate, saved_submodel
 from submodels.blstm_batches import Encoder, Note
 from submodels.blstm_inference import emissions_of
 from submodels.blstm_training import TrainingPlan, load_keras, train
-from submodels.blstm_weights import NetworkSizes, load_weights, save_weights
+from submodels.blstm_weights import NetworkSizes, save_weights
 from submodels.chain import Chain, line_bounds
 from submodels.chain_candidates import batches, propose
 from submodels.mention_replacement import Mentions
@@ -74,6 +76,16 @@ _SMALLEST_BATCH = 128
 
 # So far apart that the folds or settings of one run, whose seeds are neighbours, do not share networks.
 _BETWEEN_SEEDS = 1_000_003
+
+
+class _Vocabularies(TypedDict):
+    """What `vocabularies.json` holds."""
+
+    words: list[str]
+    characters: list[str]
+    columns: list[str]
+    values: list[list[int]]
+    tags: list[str]
 
 
 class BlstmSubmodel:
@@ -252,22 +264,25 @@ class BlstmSubmodel:
             save_weights(folder / _WEIGHTS_FILE.format(number), weights)
 
     @classmethod
-    def load(cls, folder: Path, space: FeatureSpace) -> Self:
+    def load(cls, files: SavedFiles, space: FeatureSpace) -> Self:
         """Read what `save` wrote; :raises BundleError: if it is not that, or belongs to another feature space."""
-        try:
-            model = cls(**json.loads((folder / _SETTINGS_FILE).read_text(encoding="utf-8")))
+        settings = files.json(_SETTINGS_FILE, dict[str, Any])
+        found = files.json(_VOCABULARY_FILE, _Vocabularies)
+        if not set(found["columns"]) <= set(space.columns):
+            raise BundleError("the BLSTM-CNN-CRF reads feature columns that this engine does not have")
+        with damage_refused("the BLSTM-CNN-CRF of the engine"):
+            model = saved_submodel(cls, settings)
             model._check_settings()
-            found = json.loads((folder / _VOCABULARY_FILE).read_text(encoding="utf-8"))
-            model.tags_ = tuple(map(str, found["tags"]))
+            model.tags_ = tuple(found["tags"])
+            for name, ids in zip(found["columns"], found["values"], strict=True):
+                if not all(0 < number < len(space.values(name)) for number in ids):
+                    raise BundleError("the BLSTM-CNN-CRF knows feature values that this engine does not have")
             model.encoder_ = Encoder(found["words"], found["characters"], found["columns"], found["values"])
-        except (OSError, ValueError, KeyError, TypeError, SettingsError) as error:
-            raise BundleError(f"the BLSTM-CNN-CRF in {folder} cannot be read ({type(error).__name__})") from None
-        if not set(model.encoder_.columns) <= set(space.columns):
-            raise BundleError(f"the BLSTM-CNN-CRF in {folder} reads feature columns that this engine does not have")
-        model.weights_ = [
-            load_weights(folder / _WEIGHTS_FILE.format(number), model._sizes())
-            for number in range(1, model.networks + 1)
-        ]
+            numbers = range(1, model.networks + 1)
+            model.weights_ = [files.arrays(_WEIGHTS_FILE.format(number)) for number in numbers]
+            for weights in model.weights_:
+                check_shapes(weights, model._sizes().shapes(), np.float32)
+            model.chain()
         return model
 
     def _check_settings(self) -> None:

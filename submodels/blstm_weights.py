@@ -10,7 +10,6 @@ columns for the gates in the order input, new, forget, output.
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from features.errors import BundleError
-
-__all__ = ["NetworkSizes", "Weights", "first_weights", "load_weights", "save_weights"]
+__all__ = ["NetworkSizes", "Weights", "first_weights", "save_weights"]
 
 Weights = dict[str, NDArray[np.float32]]
 
@@ -99,16 +96,3 @@ def save_weights(path: Path, weights: Mapping[str, NDArray[np.float32]]) -> None
     """Write weights as NumPy arrays in a zip file."""
     with path.open("wb") as file:
         np.savez(file, allow_pickle=False, **weights)
-
-
-def load_weights(path: Path, sizes: NetworkSizes) -> Weights:
-    """Read what `save_weights` wrote; :raises BundleError: if it is not that, or of other sizes."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            weights = {name: np.asarray(file[name]) for name in sizes.shapes()}
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise BundleError(f"the weights {path} cannot be read ({type(error).__name__}); train again") from None
-    for name, shape in sizes.shapes().items():
-        if weights[name].shape != shape or weights[name].dtype != np.float32 or not np.isfinite(weights[name]).all():
-            raise BundleError(f"the weights {path} do not fit the vocabularies beside them; train again")
-    return weights

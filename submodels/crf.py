@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,9 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.errors import BundleError, SettingsError, TrainingError
+from features.saved_files import SavedFiles, damage_refused
 from features.table import FeatureSpace, FeatureTable
 from features.tags import OUTSIDE, SCHEMES
-from submodels.base import Candidate
+from submodels.base import Candidate, saved_submodel
 from submodels.chain import Chain, line_bounds
 from submodels.chain_candidates import batches, propose
 from submodels.crf_emissions import AttributeWeights
@@ -45,6 +47,9 @@ _LIMITS = {
     "min_count": (1, 10**9),
     "threshold": (1e-6, 1),
 }
+_FURTHEST = 50
+"""Tokens from the one that a template is read at."""
+
 _ITERATION = re.compile(r"Iteration #(\d+)|Loss: ([\d.]+)")
 
 Floats = NDArray[np.float64]
@@ -72,7 +77,7 @@ class CrfSubmodel:
     def __init__(
         self,
         *,
-        templates: Iterable[Template] = TEMPLATES,
+        templates: Sequence[Template] = TEMPLATES,
         scheme: str = "BIOES",
         join_sentences: bool = True,
         c1: float = 0.05,
@@ -145,16 +150,15 @@ class CrfSubmodel:
         (folder / _MODEL_FILE).write_bytes(self.model_)
 
     @classmethod
-    def load(cls, folder: Path, space: FeatureSpace) -> Self:
+    def load(cls, files: SavedFiles, space: FeatureSpace) -> Self:
         """Read what `save` wrote; :raises BundleError: if it is not that, or belongs to another feature space."""
-        try:
-            model = cls(**json.loads((folder / _SETTINGS_FILE).read_text(encoding="utf-8")))
+        settings = files.json(_SETTINGS_FILE, dict[str, Any])
+        with damage_refused("the CRF of the engine"):
+            model = saved_submodel(cls, settings)
             model._check_settings()
-            model.model_ = (folder / _MODEL_FILE).read_bytes()
-        except (OSError, ValueError, TypeError, SettingsError) as error:
-            raise BundleError(f"the CRF in {folder} cannot be read ({type(error).__name__})") from None
-        model.crosses_ = model._crosses(space)
-        model._use(model.model_)
+            model.model_ = files.read(_MODEL_FILE)
+            model.crosses_ = model._crosses(space)
+            model._use(model.model_)
         return model
 
     def _check_settings(self) -> None:
@@ -163,6 +167,8 @@ class CrfSubmodel:
         for name, (least, most) in _LIMITS.items():
             if not least <= getattr(self, name) <= most:
                 raise SettingsError(f"the CRF's setting {name} must lie between {least} and {most}")
+        if any(not template or abs(offset) > _FURTHEST for template in self.templates for _, offset in template):
+            raise SettingsError(f"the CRF's templates must look at most {_FURTHEST} tokens before or after")
 
     def _sequences(self, table: FeatureTable) -> NDArray[np.int32]:
         return line_bounds(table) if self.join_sentences else table.sentences
@@ -223,10 +229,13 @@ class CrfSubmodel:
         try:
             pairs = [name.split(":") for name in weights.attributes]
             attributes = np.array([(int(number), int(value)) for number, value in pairs], dtype=np.int64).reshape(-1, 2)
-        except ValueError:
+        except (ValueError, OverflowError):
             raise BundleError("the CRF's model file holds attributes that no template gives; train again") from None
         if len(attributes) and attributes[:, 0].max() >= len(self.crosses_.templates):
             raise BundleError("the CRF was trained with more feature columns than this engine has; train again")
+        most = np.array([math.prod(self.crosses_.bases(i)) for i in range(len(self.crosses_.templates))], np.int64)
+        if (attributes < 0).any() or (attributes[:, 1] >= most[attributes[:, 0]]).any():
+            raise BundleError("the CRF's model file holds attributes that no template gives; train again")
         nothing = np.zeros(len(weights.labels))
         self.chain_ = Chain(weights.labels, weights.transitions, nothing, nothing).constrained(self.scheme)
         self.weights_ = AttributeWeights(self.crosses_, attributes[:, 0], attributes[:, 1], weights.state)

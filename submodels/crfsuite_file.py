@@ -35,6 +35,9 @@ _STRING = struct.Struct("<2I")
 _FEATURE = np.dtype([("type", "<u4"), ("source", "<u4"), ("target", "<u4"), ("weight", "<f8")])
 _STATE, _TRANSITION = 0, 1
 
+_MOST_LABELS, _LONGEST_STRING, _MOST_CELLS = 2_000, 1_000, 2**28
+"""A damaged file must not ask for more memory than its weights can need."""
+
 
 @dataclass(frozen=True, eq=False)
 class Weights:
@@ -72,6 +75,8 @@ def _read(data: bytes) -> Weights:
         raise ValueError("not a first-order model")
     if size != len(data):
         raise ValueError("not as long as it says")
+    if n_labels > _MOST_LABELS or n_labels * n_attributes > _MOST_CELLS:
+        raise ValueError("more tags or attributes than a model has")
     labels = _strings(data, at_labels, n_labels)
     attributes = _strings(data, at_attributes, n_attributes)
     chunk, _, n_features = _FEATURES.unpack_from(data, at_features)
@@ -103,6 +108,8 @@ def _strings(data: bytes, begin: int, number: int) -> tuple[str, ...]:
 
 def _string(data: bytes, begin: int, expected: int) -> str:
     number, length = _STRING.unpack_from(data, begin)
+    if length > _LONGEST_STRING:
+        raise ValueError("a string is far too long")
     content = data[begin + _STRING.size : begin + _STRING.size + length]
     if number != expected or len(content) != length or not content.endswith(b"\0"):
         raise ValueError("a string is cut")

@@ -73,10 +73,14 @@ class Pattern:
             )
         if not self.labels or not all(isinstance(label, str) and label for label in self.labels.values()):
             raise SettingsError(f'the pattern {self.name} has no label; add label = "..." or labels = {{ ... }}')
+        if not 0 <= self.precision <= 1:
+            raise SettingsError(f"the pattern {self.name} has a precision that is not from 0 to 1")
         try:
             self.compiled  # noqa: B018  compiles now, so that a bad regex is found on reading
         except re.error as error:
             raise SettingsError(f"the pattern {self.name} is not a regular expression: {error.msg}") from None
+        except (OverflowError, RecursionError):
+            raise SettingsError(f"the pattern {self.name} is too large; make two of it") from None
 
     @cached_property
     def compiled(self) -> re.Pattern[str]:

@@ -16,13 +16,14 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, TypedDict
 
 from features.documents import Document, Span
 from features.errors import BundleError, LabelError, SettingsError, TrainingError
 from features.labels import LabelSet
+from features.saved_files import SavedFiles, damage_refused
 from features.table import FeatureSpace, FeatureTable
-from submodels.base import Candidate
+from submodels.base import Candidate, saved_submodel
 from submodels.pattern_files import ANY_SET, Pattern, format_patterns, parse_patterns, shipped_patterns, user_patterns
 from submodels.scanner import Scanner
 
@@ -51,6 +52,13 @@ class _Fit:
     overall: float
     n_matches: int
     free: list[_Match]
+
+
+class _State(TypedDict):
+    """What `settings.json` holds."""
+
+    settings: dict[str, Any]
+    language: str
 
 
 class RegexSubmodel:
@@ -203,18 +211,17 @@ class RegexSubmodel:
         (folder / "patterns.toml").write_text(format_patterns(self.patterns_), encoding="utf-8")
 
     @classmethod
-    def load(cls, folder: Path, space: FeatureSpace) -> Self:
+    def load(cls, files: SavedFiles, space: FeatureSpace) -> Self:
         """Read what `save` wrote; :raises BundleError: if it is not that."""
-        try:
-            state = json.loads((folder / "settings.json").read_text(encoding="utf-8"))
-            submodel = cls(**state["settings"])
-            submodel.language_ = str(state["language"])
-            patterns = parse_patterns((folder / "patterns.toml").read_text(encoding="utf-8"))
+        state = files.json("settings.json", _State)
+        text = files.text("patterns.toml")
+        with damage_refused("the regex submodel of the engine"):
+            submodel = saved_submodel(cls, state["settings"])
+            submodel.language_ = state["language"]
+            patterns = parse_patterns(text)
             if not all(ANY_SET in pattern.labels for pattern in patterns):
-                raise BundleError(f"a pattern in {folder} has no learned label")
-        except (OSError, ValueError, KeyError, TypeError, SettingsError) as error:
-            raise BundleError(f"the regex submodel in {folder} cannot be read ({type(error).__name__})") from None
-        submodel._set_patterns(patterns)
+                raise BundleError("a pattern of the engine has no learned label")
+            submodel._set_patterns(patterns)
         return submodel
 
 

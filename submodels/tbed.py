@@ -15,16 +15,18 @@ import random
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from itertools import compress
+from itertools import chain, compress
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypedDict
 
 from features.documents import Span
 from features.errors import BundleError, SettingsError, TrainingError
+from features.saved_files import SavedFiles, damage_refused
 from features.table import FeatureSpace, FeatureTable
 from features.tags import OUTSIDE, decode, encode
-from submodels.base import Candidate, Submodel, submodel_class
-from tbed.initial import FrequentTags
+from submodels.base import Candidate, Submodel, saved_submodel, submodel_class
+from tbed.grid import STRETCHES
+from tbed.initial import FrequentTags, FrequentTagsState
 from tbed.learner import Learner
 from tbed.rules import Rule, RuleFile, format_rules, parse_rules
 from tbed.tagger import Tagged, Tagger
@@ -38,6 +40,13 @@ _SETTINGS_FILE, _RULES_FILE, _FREQUENT_FILE, _REGEX_FOLDER = "settings.json", "r
 
 STARTS = ("regex", "frequent", "empty")
 """The initial taggers: the regex submodel, the most frequent tag of each word, all tokens outside."""
+
+
+class _State(TypedDict):
+    """What `settings.json` holds."""
+
+    settings: dict[str, Any]
+    tags: list[str]
 
 
 class TbedSubmodel:
@@ -170,28 +179,29 @@ class TbedSubmodel:
             self.regex_.save(folder / _REGEX_FOLDER)
 
     @classmethod
-    def load(cls, folder: Path, space: FeatureSpace) -> Self:
+    def load(cls, files: SavedFiles, space: FeatureSpace) -> Self:
         """Read what `save` wrote.
 
         :raises BundleError: if it is not that; for a mistake in the rules the message has its line and column.
         """
-        try:
-            state = json.loads((folder / _SETTINGS_FILE).read_text(encoding="utf-8"))
-            model = cls(**state["settings"])
-            model.tags_ = tuple(map(str, state["tags"]))
-            text = (folder / _RULES_FILE).read_text(encoding="utf-8")
+        state = files.json(_SETTINGS_FILE, _State)
+        text = files.text(_RULES_FILE)
+        with damage_refused("the TBED submodel of the engine"):
+            model = saved_submodel(cls, state["settings"])
+            model.tags_ = tuple(state["tags"])
             model.frequent_ = model.regex_ = None
             if model.start == "frequent":
-                frequent = json.loads((folder / _FREQUENT_FILE).read_text(encoding="utf-8"))
-                model.frequent_ = FrequentTags.from_dict(frequent)
-        except (OSError, ValueError, KeyError, TypeError, SettingsError) as error:
-            raise BundleError(f"the TBED submodel in {folder} cannot be read ({type(error).__name__})") from None
+                model.frequent_ = FrequentTags.from_dict(files.json(_FREQUENT_FILE, FrequentTagsState))
+                if not set(chain.from_iterable(model.frequent_.lookups)) <= set(space.columns):
+                    raise BundleError("the TBED submodel reads feature columns that this engine does not have")
+            if model.within not in STRETCHES:
+                raise BundleError("the TBED submodel has a setting that it cannot have: within")
         try:
             model.rules_ = parse_rules(text, name=_RULES_FILE, tags=model.tags_, columns=space.columns)
         except SettingsError as error:
-            raise BundleError(f"the rules in {folder} have a mistake: {error}") from None
+            raise BundleError(f"the rules of the engine have a mistake: {error}") from None
         if model.start == "regex":
-            model.regex_ = submodel_class("regex").load(folder / _REGEX_FOLDER, space)
+            model.regex_ = submodel_class("regex").load(files.part(_REGEX_FOLDER), space)
         return model
 
     def _templates(self, space: FeatureSpace) -> tuple[Template, ...]:

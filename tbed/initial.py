@@ -13,17 +13,24 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypedDict
 
 from features.table import FeatureTable
 from features.tags import OUTSIDE
 
-__all__ = ["FrequentTags"]
+__all__ = ["FrequentTags", "FrequentTagsState"]
 
 _LOOKUPS = (("key", "lower"), ("lower",))
 
 Values = tuple[str, ...]
 Counts = defaultdict[Values, Counter[str]]
+
+
+class FrequentTagsState(TypedDict):
+    """What `FrequentTags.to_dict` gives: the columns of each look-up, and for each its rows of values and a tag."""
+
+    lookups: list[list[str]]
+    tags: list[list[list[str]]]
 
 
 @dataclass(frozen=True)
@@ -70,7 +77,7 @@ class FrequentTags:
             found = [tags.get(values) if tag is None else tag for tag, values in pairs]
         return [OUTSIDE if tag is None else tag for tag in found]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> FrequentTagsState:
         """JSON-ready; read again by `from_dict`."""
         return {
             "lookups": [list(columns) for columns in self.lookups],
@@ -78,12 +85,12 @@ class FrequentTags:
         }
 
     @classmethod
-    def from_dict(cls, state: dict[str, Any]) -> FrequentTags:
-        """What `to_dict` gave; :raises KeyError, TypeError or ValueError: if it is not that."""
-        return cls(
-            tuple(tuple(map(str, columns)) for columns in state["lookups"]),
-            tuple({tuple(values): str(tag) for *values, tag in tags} for tags in state["tags"]),
-        )
+    def from_dict(cls, state: FrequentTagsState) -> FrequentTags:
+        """What `to_dict` gave; :raises ValueError: if it is not that."""
+        lookups = tuple(map(tuple, state["lookups"]))
+        if len(lookups) != len(state["tags"]):
+            raise ValueError("not one table of tags for each look-up")
+        return cls(lookups, tuple({tuple(values): tag for *values, tag in tags} for tags in state["tags"]))
 
 
 def _by_group(tables: Sequence[FeatureTable]) -> dict[str, list[int]]:

@@ -31,7 +31,7 @@ Example = tuple[str, int]
 
 _TAG_NAME = re.compile(r"[^\s;#\"]+")
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
-_NUMBER = re.compile(r"-?\d+")
+_NUMBER = re.compile(r"-?\d{1,9}(?!\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,11 @@ class _LineParser:
         gain = int(self._match(_NUMBER, "a number")[0])
         self._expect(",")
         self._expect("broken")
+        self._blanks()
+        here = self.at
         broken = int(self._match(_NUMBER, "a number")[0])
+        if broken < 0 or gain + broken < 0:
+            self._fail("a rule cannot have broken or corrected fewer than no tokens", here)
         if not self._skip(","):
             return gain, broken, None
         self._expect("example")

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from features.documents import Document, Span
 from features.errors import BundleError, SettingsError, TrainingError
+from features.saved_files import SavedFiles
 from features.table import FeatureSettings, FeatureSpace
 from submodels.blstm import BlstmSubmodel
 from submodels.blstm_batches import LONGEST_WORD, UNKNOWN, Encoder, Note, batch_of, batches_of, rows_of, with_characters
@@ -219,9 +220,10 @@ def test_proposing_needs_no_tensorflow(fitted, tables, tmp_path):
     tables[0].space.save(tmp_path / "space")
     program = (
         "import sys; from pathlib import Path; from features.documents import Document; "
-        "from features.table import FeatureSpace; from submodels.blstm import BlstmSubmodel; "
-        "folder = Path(sys.argv[1]); space = FeatureSpace.load(folder / 'space'); "
-        "found = BlstmSubmodel.load(folder, space).propose(space.tables([Document('a', 'Patient: Gorse')])); "
+        "from features.saved_files import SavedFiles; from features.table import FeatureSpace; "
+        "from submodels.blstm import BlstmSubmodel; "
+        "files = SavedFiles.of_folder(Path(sys.argv[1])); space = FeatureSpace.load(files.part('space')); "
+        "found = BlstmSubmodel.load(files, space).propose(space.tables([Document('a', 'Patient: Gorse')])); "
         "print(len(found[0]) > 0, 'tensorflow' in sys.modules, 'keras' in sys.modules)"
     )
     root = Path(__file__).parents[1]
@@ -247,14 +249,14 @@ def test_files_that_do_not_belong_together_are_refused(fitted, tables, tmp_path,
     vocabularies[change] = vocabularies[change][1:]
     path.write_text(json.dumps(vocabularies), encoding="utf-8")
     with pytest.raises(BundleError):
-        BlstmSubmodel.load(tmp_path, tables[0].space)
+        BlstmSubmodel.load(SavedFiles.of_folder(tmp_path), tables[0].space)
 
 
 def test_a_space_without_its_columns_is_refused(fitted, tmp_path):
     fitted.save(tmp_path)
     bare = FeatureSpace(FeatureSettings(without=("layout",)))
     with pytest.raises(BundleError, match="feature columns"):
-        BlstmSubmodel.load(tmp_path, bare)
+        BlstmSubmodel.load(SavedFiles.of_folder(tmp_path), bare)
 
 
 def test_columns_that_are_left_out_are_dropped_and_said_so(caplog):

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from features.documents import Document, Span
 from features.errors import BundleError, SettingsError, TrainingError
+from features.saved_files import SavedFiles
 from features.table import FeatureSettings, FeatureSpace, FeatureTable
 from submodels import crf_emissions
 from submodels.base import Submodel, submodel_class
@@ -211,7 +212,7 @@ def test_training_twice_gives_the_same_file(crf: CrfSubmodel, training_tables: l
 def test_a_saved_model_proposes_the_same(crf: CrfSubmodel, space: FeatureSpace, tmp_path: Path) -> None:
     crf.save(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"settings.json", "model.crfsuite"}
-    loaded = CrfSubmodel.load(tmp_path, space)
+    loaded = CrfSubmodel.load(SavedFiles.of_folder(tmp_path), space)
     assert loaded.settings() == crf.settings() == json.loads((tmp_path / "settings.json").read_text())
     tables = space.tables(UNSEEN)
     assert loaded.propose(tables) == crf.propose(tables)
@@ -234,7 +235,7 @@ def test_damaged_files_are_refused(
     if content is not None:
         (tmp_path / name).write_bytes(content)
     with pytest.raises(BundleError):
-        CrfSubmodel.load(tmp_path, space)
+        CrfSubmodel.load(SavedFiles.of_folder(tmp_path), space)
 
 
 def test_a_model_of_another_feature_space_is_refused(crf: CrfSubmodel, tmp_path: Path) -> None:
@@ -242,7 +243,7 @@ def test_a_model_of_another_feature_space_is_refused(crf: CrfSubmodel, tmp_path:
     smaller = FeatureSpace(FeatureSettings(without=("words", "affixes", "gazetteers", "layout")))
     smaller.fit(TRAINED_ON)
     with pytest.raises(BundleError, match="feature columns"):
-        CrfSubmodel.load(tmp_path, smaller)
+        CrfSubmodel.load(SavedFiles.of_folder(tmp_path), smaller)
 
 
 @given(st.data())

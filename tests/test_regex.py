@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from features.documents import Document, Span
 from features.errors import BundleError, SettingsError, TrainingError
 from features.labels import LabelSet
+from features.saved_files import SavedFiles
 from features.table import FeatureSettings, FeatureSpace, FeatureTable
 from submodels.base import Candidate, Submodel, submodel_class
 from submodels.pattern_files import (
@@ -353,7 +354,7 @@ def test_saved_and_loaded_it_proposes_the_same(tmp_path: Path) -> None:
     train = tables(note("1", "Dr. Ann Lee, 45-year-old", DOCTOR="Ann Lee", AGE="45"))
     submodel = RegexSubmodel(min_precision=0.2).fit(train)
     submodel.save(tmp_path)
-    again = RegexSubmodel.load(tmp_path, train[0].space)
+    again = RegexSubmodel.load(SavedFiles.of_folder(tmp_path), train[0].space)
     unseen = tables(Document("2", "Dr. Bo Li saw a 62-year-old on 12/03/2081"))
     assert [[(c, c.evidence) for c in found] for found in again.propose(unseen)] == [
         [(c, c.evidence) for c in found] for found in submodel.propose(unseen)
@@ -379,7 +380,7 @@ def test_a_damaged_folder_is_refused(file: str, content: str, tmp_path: Path) ->
     RegexSubmodel().fit(train).save(tmp_path)
     (tmp_path / file).write_text(content, encoding="utf-8")
     with pytest.raises(BundleError):
-        RegexSubmodel.load(tmp_path, train[0].space)
+        RegexSubmodel.load(SavedFiles.of_folder(tmp_path), train[0].space)
 
 
 def test_it_is_a_submodel_and_its_settings_are_json() -> None:

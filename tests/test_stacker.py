@@ -8,6 +8,7 @@ from ensemble.meta_features import FEATURE_SETS, MetaFeatures
 from ensemble.stacker import Stacker, StackerSettings
 from features.documents import Document, Span
 from features.errors import BundleError, SettingsError, TrainingError
+from features.saved_files import SavedFiles
 from features.table import FeatureSettings, FeatureSpace
 from submodels.base import Candidate
 
@@ -30,7 +31,7 @@ def test_the_kernel_machine_decides_as_scikit_learn_does():
     standard = (rows - rows.mean(0)) / np.where(rows.std(0) > 0, rows.std(0), 1)
     oracle = SVC(gamma=0.1, class_weight={True: 2.0, False: 3.0}).fit(standard, right)
     assert machine.decision(rows) == pytest.approx(oracle.decision_function(standard))
-    again = KernelMachine.from_arrays(machine.arrays())
+    again = KernelMachine.from_arrays(machine.arrays(), 5)
     assert np.array_equal(again.decision(rows), machine.decision(rows))
 
 
@@ -124,7 +125,8 @@ def test_a_saved_stacker_decides_as_before(tmp_path):
     tables, pools = _training()
     stacker = Stacker().fit(tables, pools, sources=("crf", "regex"))
     stacker.save(tmp_path)
-    assert Stacker.load(tmp_path).decide(tables[0], pools[0]) == stacker.decide(tables[0], pools[0])
+    again = Stacker.load(SavedFiles.of_folder(tmp_path))
+    assert again.decide(tables[0], pools[0]) == stacker.decide(tables[0], pools[0])
 
 
 @pytest.mark.parametrize("name", ["stacker.json", "stacker.npz"])
@@ -133,7 +135,7 @@ def test_a_damaged_stacker_is_refused(tmp_path, name):
     Stacker().fit(tables, pools, sources=("crf", "regex")).save(tmp_path)
     (tmp_path / name).write_bytes(b"{damaged")
     with pytest.raises(BundleError, match="cannot be read"):
-        Stacker.load(tmp_path)
+        Stacker.load(SavedFiles.of_folder(tmp_path))
 
 
 def test_a_stacker_without_candidates_cannot_be_trained():

@@ -9,6 +9,7 @@ import pytest
 
 from features.documents import Document, Span
 from features.errors import BundleError, SettingsError, TrainingError
+from features.saved_files import SavedFiles
 from features.table import FeatureSettings, FeatureSpace
 from submodels.base import KINDS, Candidate, Submodel, submodel_class
 
@@ -90,7 +91,7 @@ def test_a_note_gets_the_same_candidates_alone_and_among_others(fitted, tables):
 
 def test_saved_and_loaded_it_proposes_the_same(fitted, tables, unseen, tmp_path):
     fitted.save(tmp_path)
-    again = type(fitted).load(tmp_path, tables[0].space)
+    again = type(fitted).load(SavedFiles.of_folder(tmp_path), tables[0].space)
     assert again.propose(unseen) == fitted.propose(unseen)
     assert again.settings() == fitted.settings()
     json.dumps(fitted.settings())
@@ -107,7 +108,7 @@ def test_every_damaged_file_is_refused(fitted, tables, tmp_path):
         whole = path.read_bytes()
         path.write_bytes(b"\x00damaged")
         with pytest.raises(BundleError):
-            type(fitted).load(tmp_path, tables[0].space)
+            type(fitted).load(SavedFiles.of_folder(tmp_path), tables[0].space)
         path.write_bytes(whole)
 
 

@@ -14,6 +14,7 @@ from features.errors import BundleError, SettingsError
 from features.layout import Layout
 from features.layout_columns import LAYOUT_COLUMNS
 from features.plain_view import plain_text
+from features.saved_files import SavedFiles
 from features.table import COLUMN_GROUPS, FeatureSettings, FeatureSpace, FeatureTable
 from features.vocabulary import Vocabulary
 from features.word_columns import LANGUAGES, STEM, WORD_COLUMNS, word_column
@@ -220,7 +221,7 @@ def test_a_saved_space_reads_equal_tables(feature_settings: FeatureSettings, tmp
     space = FeatureSpace(feature_settings)
     space.fit(NOTES)
     space.save(tmp_path)
-    again = FeatureSpace.load(tmp_path)
+    again = FeatureSpace.load(SavedFiles.of_folder(tmp_path))
     assert again.settings == space.settings
     unseen = Document("9", "Ana Medina\nnueva: Zzyzx 70")
     for one, other in zip(space.tables([*NOTES, unseen]), again.tables([*NOTES, unseen]), strict=True):
@@ -294,7 +295,7 @@ def test_a_column_that_is_not_there_is_refused(space: FeatureSpace) -> None:
 def test_a_damaged_file_is_refused(damage: str, tmp_path: Path) -> None:
     (tmp_path / "features.json").write_text(damage, encoding="utf-8")
     with pytest.raises(BundleError):
-        FeatureSpace.load(tmp_path)
+        FeatureSpace.load(SavedFiles.of_folder(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -314,12 +315,12 @@ def test_a_tampered_file_is_refused(key: str, value: object, space: FeatureSpace
     state = json.loads((tmp_path / "features.json").read_text(encoding="utf-8"))
     (tmp_path / "features.json").write_text(json.dumps(state | {key: value}), encoding="utf-8")
     with pytest.raises(BundleError):
-        FeatureSpace.load(tmp_path)
+        FeatureSpace.load(SavedFiles.of_folder(tmp_path))
 
 
 def test_no_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BundleError):
-        FeatureSpace.load(tmp_path)
+        FeatureSpace.load(SavedFiles.of_folder(tmp_path))
 
 
 def test_repr_shows_no_text(space: FeatureSpace) -> None:

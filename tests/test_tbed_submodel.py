@@ -9,6 +9,7 @@ import pytest
 
 from features.documents import Document, Span
 from features.errors import BundleError, SettingsError, TrainingError
+from features.saved_files import SavedFiles
 from features.table import FeatureSettings, FeatureSpace, FeatureTable
 from submodels.base import Submodel, submodel_class
 from submodels.tbed import STARTS, TbedSubmodel
@@ -48,7 +49,7 @@ def test_it_finds_what_it_learned_and_is_the_same_after_saving(
     assert nothing == []
     assert all(0 < candidate.score <= 1 and candidate.chosen and candidate.evidence for candidate in found)
     model.save(tmp_path)
-    again = TbedSubmodel.load(tmp_path, tables[0].space)
+    again = TbedSubmodel.load(SavedFiles.of_folder(tmp_path), tables[0].space)
     assert again.rules_ == model.rules_
     assert again.settings() == model.settings()
     assert [(c.span, c.evidence) for c in again.propose(unseen(tables))[0]] == [(c.span, c.evidence) for c in found]
@@ -66,7 +67,7 @@ def test_a_rule_that_was_switched_off_in_the_file_is_not_applied(tables: list[Fe
     TbedSubmodel(start="empty", held_out=0).fit(tables).save(tmp_path)
     rules = tmp_path / "rules.txt"
     rules.write_text("".join(f"off {line}\n" for line in rules.read_text(encoding="utf-8").splitlines()), "utf-8")
-    assert TbedSubmodel.load(tmp_path, tables[0].space).propose(tables) == [[] for _ in tables]
+    assert TbedSubmodel.load(SavedFiles.of_folder(tmp_path), tables[0].space).propose(tables) == [[] for _ in tables]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +83,7 @@ def test_a_mistake_in_the_rules_is_found_at_load(
     TbedSubmodel(start="empty", held_out=0).fit(tables).save(tmp_path)
     (tmp_path / "rules.txt").write_text(line, encoding="utf-8")
     with pytest.raises(BundleError) as caught:
-        TbedSubmodel.load(tmp_path, tables[0].space)
+        TbedSubmodel.load(SavedFiles.of_folder(tmp_path), tables[0].space)
     assert message in str(caught.value)
 
 
@@ -91,7 +92,7 @@ def test_damaged_settings(tables: list[FeatureTable], tmp_path: Path, damage: st
     TbedSubmodel(start="empty", held_out=0).fit(tables).save(tmp_path)
     (tmp_path / "settings.json").write_text(damage, encoding="utf-8")
     with pytest.raises(BundleError, match="cannot be read"):
-        TbedSubmodel.load(tmp_path, tables[0].space)
+        TbedSubmodel.load(SavedFiles.of_folder(tmp_path), tables[0].space)
 
 
 def test_settings_and_notes_that_cannot_work(tables: list[FeatureTable], tmp_path: Path) -> None:

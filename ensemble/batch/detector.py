@@ -8,15 +8,12 @@ Whatever callable takes the path of a bundle and gives a `Detector` can stand in
 
 from __future__ import annotations
 
-import hashlib
-import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ensemble.candidates import Decision
 from features.documents import Document, Span
-from features.errors import BundleError
 from features.labels import LabelSet
 
 __all__ = ["LONGEST_PIECE", "Detector", "Found", "bundle_digest", "load_detector", "pieces"]
@@ -85,15 +82,9 @@ def bundle_digest(path: Path) -> str:
 
     :raises BundleError: if there is no manifest.
     """
-    try:
-        if path.is_dir():
-            return hashlib.sha256((path / "manifest.json").read_bytes()).hexdigest()
-        with zipfile.ZipFile(path) as archive:
-            return hashlib.sha256(archive.read("manifest.json")).hexdigest()
-    except (OSError, KeyError, zipfile.BadZipFile):
-        raise BundleError(
-            f"there is no bundle at {path}; make one with: phistack train CORPUS --model {path}"
-        ) from None
+    from ensemble.bundle_files import manifest_digest
+
+    return manifest_digest(path)
 
 
 def pieces(text: str, longest: int = LONGEST_PIECE) -> list[tuple[int, int]]:

@@ -1,0 +1,173 @@
+"""The manifest and the files of a bundle, out of a folder or a zip, each checked before it is used.
+
+    read_manifest(path)              what the bundle says of itself
+    manifest, files = read_bundle(path)
+
+A zip is never unpacked to disk. In this order it is looked at: which files there are and how large they are, by the
+directory alone; the manifest; whether it lists just these files; then the files, each of which must have its hash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, TypedDict
+
+import msgspec
+
+from features.arrays import checked_sizes, read_member
+from features.errors import BundleError
+from features.saved_files import LARGEST, SavedFiles, check_name, damage_refused, files_below, read_file, same_type
+from submodels.base import KINDS
+
+__all__ = ["MANIFEST", "PROTOCOL", "file_hash", "manifest_digest", "read_bundle", "read_manifest"]
+
+PROTOCOL = 1
+"""Raised by one with every change after which an older phistack cannot read a bundle; see docs/bundles.md."""
+
+MANIFEST = "manifest.json"
+_LARGEST_MANIFEST = 2**24
+_LARGEST_DIRECTORY = 2**22
+_RATIO = 50
+_END = struct.Struct("<4s4H2IH")
+"""The last record of a zip; the third number before its end is the size of its directory."""
+
+
+class _Manifest(TypedDict):
+    """What every manifest holds."""
+
+    protocol: int
+    kinds: dict[str, str]
+    trained_on: dict[str, Any]
+    figures: dict[str, Any]
+    files: dict[str, str]
+
+
+class _Entry(NamedTuple):
+    size: int
+    read: Callable[[], bytes]
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """The manifest of a bundle; the other files are not read.
+
+    :raises BundleError: if there is none, it is of another protocol, or does not hold what a manifest holds.
+    """
+    with _opened(path) as entries:
+        return _manifest(entries, path)
+
+
+def manifest_digest(path: Path) -> str:
+    """SHA-256 of a bundle's manifest, which lists the SHA-256 of all its other files.
+
+    :raises BundleError: if there is no manifest.
+    """
+    with _opened(path) as entries:
+        return file_hash(_manifest_bytes(entries, path))
+
+
+def read_bundle(path: Path) -> tuple[dict[str, Any], SavedFiles]:
+    """The manifest and all files of a bundle.
+
+    :raises BundleError: if a file is missing, changed, not listed, a link, or far larger than an engine's.
+    """
+    with _opened(path) as entries:
+        manifest = _manifest(entries, path)
+        listed, found = set(manifest["files"]), set(entries) - {MANIFEST}
+        for what, names in (("lacks", listed - found), ("has the unlisted", found - listed)):
+            if names:
+                raise BundleError(f"the bundle {path} {what} file {min(names)!a}; get a whole copy of it")
+        contents = {name: entries[name].read() for name in sorted(found)}
+    for name, data in contents.items():
+        if file_hash(data) != manifest["files"][name]:
+            raise BundleError(f"in the bundle {path} the file {name} was changed since it was made; do not use it")
+    return manifest, SavedFiles(contents)
+
+
+def file_hash(data: bytes) -> str:
+    """SHA-256, as manifests have it."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def _manifest_bytes(entries: Mapping[str, _Entry], path: Path) -> bytes:
+    if MANIFEST not in entries or entries[MANIFEST].size > _LARGEST_MANIFEST:
+        raise BundleError(f"{path} is not a phistack bundle: it has no readable {MANIFEST}")
+    return entries[MANIFEST].read()
+
+
+def _manifest(entries: Mapping[str, _Entry], path: Path) -> dict[str, Any]:
+    data = _manifest_bytes(entries, path)
+    try:
+        manifest = msgspec.json.decode(data, type=dict[str, Any])
+    except (ValueError, RecursionError):
+        raise BundleError(f"{path} is not a phistack bundle: it has no readable {MANIFEST}") from None
+    protocol = manifest.get("protocol")
+    if type(protocol) is not int:
+        raise BundleError(f"{path} is not a phistack bundle: its {MANIFEST} names no protocol")
+    if protocol != PROTOCOL:
+        raise BundleError(
+            f"the bundle {path} has protocol {protocol}, and this phistack reads protocol {PROTOCOL}; "
+            f"train it again, or install the phistack that made it"
+        )
+    try:
+        same_type(manifest, _Manifest)
+    except ValueError:
+        raise BundleError(f"the manifest of the bundle {path} does not list its files and kinds") from None
+    _check_kinds(manifest["kinds"], path)
+    return manifest
+
+
+def _check_kinds(kinds: Mapping[str, str], path: Path) -> None:
+    for name, kind in kinds.items():
+        if kind not in KINDS:
+            raise BundleError(
+                f"the bundle {path} has a submodel of kind {kind[:40]!a}, which this phistack does not know"
+            )
+        if name != kind.rpartition(".")[0]:
+            raise BundleError(f"the bundle {path} has a submodel that is not named as its kind {kind}; do not use it")
+    if not kinds:
+        raise BundleError(f"the bundle {path} has no submodels; train it again")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Mapping[str, _Entry]]:
+    """The files of a bundle by name, to be read while it is open."""
+    if path.is_dir():
+        with damage_refused(f"the bundle {path}"):
+            below = files_below(path)
+        yield {name: _Entry(size, partial(read_file, file, size)) for name, (file, size) in below.items()}
+    elif path.is_file():
+        with _opened_zip(path) as entries:
+            yield entries
+    else:
+        raise BundleError(f"there is no bundle at {path}; make one with: phistack train CORPUS --model {path}")
+
+
+@contextmanager
+def _opened_zip(path: Path) -> Iterator[Mapping[str, _Entry]]:
+    size = path.stat().st_size
+    if not _has_directory(path, size):
+        raise BundleError(f"{path} is neither a bundle folder nor a whole zip file; get another copy")
+    with damage_refused(f"the zip file {path}"), zipfile.ZipFile(path) as archive:
+        members = checked_sizes(archive, size, ratio=_RATIO)
+        for name in members:
+            check_name(name)
+        if sum(member.file_size for member in members.values()) >= LARGEST:
+            raise BundleError(f"the files in {path} are far larger than those of an engine; do not use it")
+        yield {name: _Entry(m.file_size, partial(read_member, archive, m)) for name, m in members.items()}
+
+
+def _has_directory(path: Path, size: int) -> bool:
+    """Whether a file ends as a zip does, with a directory that is no larger than an engine's."""
+    with path.open("rb") as file:
+        file.seek(max(size - _END.size - 0xFFFF - 20, 0))
+        tail = file.read(_END.size + 0xFFFF + 20)
+    at = tail.rfind(b"PK\x05\x06")
+    if at < 0 or len(tail) - at < _END.size or tail[max(at - 20, 0) : at].startswith(b"PK\x06\x07"):
+        return False
+    return int(_END.unpack_from(tail, at)[5]) <= _LARGEST_DIRECTORY

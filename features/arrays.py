@@ -1,0 +1,100 @@
+"""Arrays of numbers out of an `.npz` file that may be damaged or made to do harm.
+
+    arrays = read_arrays(data)
+    check_shapes(arrays, {"mean": (80,), "support": (None, 80)})
+
+NumPy's own reader makes room for what a header declares before it looks for it. Here a header is one of the few that
+NumPy writes, and an array is a view of the bytes that are there: what is declared and what is there must be equal.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+import zipfile
+from collections.abc import Mapping
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.errors import BundleError
+
+__all__ = ["check_shapes", "checked_sizes", "read_arrays", "read_member"]
+
+_MAGIC = b"\x93NUMPY"
+_HEADER = re.compile(
+    rb"\{'descr': '(?P<type><f[48]|<i[48])', 'fortran_order': (?P<columns_first>True|False), "
+    rb"'shape': \((?P<shape>(?:\d{1,12}(?:,|(?:, \d{1,12}){1,7}))?)\), \} *\n"
+)
+_SMALL = 2**24
+
+
+def read_arrays(data: bytes) -> dict[str, NDArray[Any]]:
+    """The arrays of an `.npz` file by name: 32 or 64 bit, floats or integers.
+
+    :raises BundleError: if it holds anything else, or far more than its size lets expect.
+    :raises ValueError, OSError, RuntimeError or zipfile.BadZipFile: if it is damaged.
+    """
+    with zipfile.ZipFile(BytesIO(data)) as archive:
+        members = checked_sizes(archive, len(data))
+        return {name.removesuffix(".npy"): _array(read_member(archive, m)) for name, m in members.items()}
+
+
+def check_shapes(arrays: Mapping[str, NDArray[Any]], shapes: Mapping[str, tuple[int | None, ...]], dtype: Any) -> None:
+    """See that arrays are as they should be.
+
+    :param shapes: name -> shape; `None` for any length.
+    :raises BundleError: if an array is missing, or of another shape or type, or holds what is no finite number.
+    """
+    for name, shape in shapes.items():
+        found = arrays.get(name)
+        if found is None or found.dtype != dtype or len(found.shape) != len(shape):
+            raise BundleError(f"the array {name} of the engine is missing or of another type; train it again")
+        if any(wanted not in (None, length) for wanted, length in zip(shape, found.shape, strict=True)):
+            raise BundleError(f"the array {name} does not fit the rest of the engine; train it again")
+        if not np.isfinite(found).all():
+            raise BundleError(f"the array {name} of the engine holds what is no number; train it again")
+
+
+def checked_sizes(archive: zipfile.ZipFile, size: int, *, ratio: int = 200) -> dict[str, zipfile.ZipInfo]:
+    """The files in a zip by name, by what its directory says of their sizes; nothing is unpacked.
+
+    :param size: of the zip, in bytes.
+    :param ratio: what is packed to less than one byte in so many was made to fill the memory.
+    :raises BundleError: if they are far larger than an engine's, two share a name, or they are packed in a rare way.
+    """
+    members = {member.filename: member for member in archive.infolist() if not member.is_dir()}
+    if sum(member.file_size for member in members.values()) > max(ratio * size, _SMALL):
+        raise BundleError("the zip file is made to grow beyond all measure when it is read; do not use it")
+    if len(members) < sum(not member.is_dir() for member in archive.infolist()):
+        raise BundleError("the zip file has two files of one name; do not use it")
+    if any(m.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for m in members.values()):
+        raise BundleError("the zip file is packed in a way in which no engine is; do not use it")
+    return members
+
+
+def read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+    """A file out of a zip, and never more of it than the directory says.
+
+    :raises OSError, RuntimeError, zlib.error or zipfile.BadZipFile: if it is damaged.
+    """
+    with archive.open(member) as file:
+        return file.read(member.file_size)
+
+
+def _array(data: bytes) -> NDArray[Any]:
+    if data[:8] != _MAGIC + b"\x01\x00":
+        raise ValueError("not an array of NumPy's first format")
+    begin = 10 + struct.unpack_from("<H", data, 8)[0]
+    header = _HEADER.fullmatch(data[10:begin])
+    if header is None:
+        raise ValueError("a header that NumPy does not write")
+    shape = tuple(int(length) for length in re.findall(rb"\d+", header["shape"]))
+    dtype = np.dtype(header["type"].decode())
+    if len(data) - begin != dtype.itemsize * math.prod(shape):
+        raise ValueError("not as many numbers as it says")
+    numbers = np.frombuffer(data, dtype, offset=begin)
+    return numbers.reshape(shape, order="F" if header["columns_first"] == b"True" else "C").copy()

@@ -1,0 +1,182 @@
+"""The files of a trained engine, as bytes by name: what is not among them cannot be read.
+
+    files = SavedFiles.of_folder(Path("engine"))
+    files.part("stacker").json("stacker.json", State)     JSON of a declared type
+    files.part("stacker").arrays("stacker.npz")           arrays by name
+    files.names                                           ("MODEL_CARD.md", "features/features.json", ...)
+
+An engine may come from anybody. Its files are read into memory once, so that what was hashed is what is used; names
+keep to a narrow alphabet; links, devices, pipes and absurd sizes are refused before anything is read. Whatever is wrong
+in a file ends as a `BundleError` that names the file and tells nothing of what is in it, as its words may be a
+patient's.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+from numpy.typing import NDArray
+
+from features.arrays import read_arrays
+from features.errors import BundleError, PhistackError
+
+__all__ = ["LARGEST", "SavedFiles", "check_name", "damage_refused", "files_below", "read_file", "same_type"]
+
+T = TypeVar("T")
+
+LARGEST = 2**31
+"""All files of an engine together have fewer bytes."""
+
+_MOST_FILES = 10_000
+_DEEPEST = 8
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}(/[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}){0,7}")
+_DAMAGE: tuple[type[Exception], ...] = (
+    ArithmeticError, AssertionError, AttributeError, EOFError, LookupError, MemoryError, OSError, PhistackError,
+    RuntimeError, TypeError, ValueError, re.error, struct.error, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+"""What reading a file that is not what it should be can raise."""
+
+
+@contextmanager
+def damage_refused(what: str) -> Iterator[None]:
+    """Whatever a damaged file raises in the block becomes a BundleError without its content.
+
+    :param what: is read in the block, for the message.
+    """
+    try:
+        yield
+    except BundleError:
+        raise
+    except _DAMAGE as error:
+        raise BundleError(
+            f"{what} cannot be read ({type(error).__name__}); get a whole copy of the engine, or train it again"
+        ) from None
+
+
+class SavedFiles:
+    """Some files by name.
+
+    :param contents: name -> bytes; a name may have folders, with slashes.
+    :param home: the folder of these files in the engine, for messages.
+    :raises BundleError: for a name that no engine has.
+    """
+
+    def __init__(self, contents: Mapping[str, bytes], home: str = "") -> None:
+        for name in contents:
+            check_name(name)
+        self._contents = dict(contents)
+        self._home = home
+
+    @classmethod
+    def of_folder(cls, folder: Path) -> SavedFiles:
+        """Read all files of a folder and the folders in it; :raises BundleError: for links, devices or too much."""
+        return cls({name: read_file(path, size) for name, (path, size) in files_below(folder).items()})
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all files, sorted."""
+        return tuple(sorted(self._contents))
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is a file or a folder of this name."""
+        return isinstance(name, str) and any(own == name or own.startswith(f"{name}/") for own in self._contents)
+
+    def part(self, name: str) -> SavedFiles:
+        """The files of one folder, which may be none."""
+        inside = {own[len(name) + 1 :]: data for own, data in self._contents.items() if own.startswith(f"{name}/")}
+        return SavedFiles(inside, f"{self._home}{name}/")
+
+    def read(self, name: str) -> bytes:
+        """The bytes of a file; :raises BundleError: if it is not there."""
+        try:
+            return self._contents[name]
+        except KeyError:
+            raise BundleError(f"the engine lacks the file {self._home}{name}; get a whole copy of it") from None
+
+    def text(self, name: str) -> str:
+        """A file as text; :raises BundleError: if it is not there, or not UTF-8."""
+        with damage_refused(f"the file {self._home}{name}"):
+            return self.read(name).decode("utf-8")
+
+    def json(self, name: str, kind: type[T]) -> T:
+        """A JSON file; :raises BundleError: if it is not there, or not of the type.
+
+        :param kind: what it must hold, for example a `TypedDict`; keys that it does not name are dropped. Numbers are
+            finite, and nothing is turned into another type.
+        """
+        with damage_refused(f"the file {self._home}{name}"):
+            return msgspec.json.decode(self.read(name), type=kind)
+
+    def arrays(self, name: str) -> dict[str, NDArray[Any]]:
+        """The arrays in a file; :raises BundleError: see `features.arrays.read_arrays`."""
+        with damage_refused(f"the file {self._home}{name}"):
+            return read_arrays(self.read(name))
+
+
+def same_type(value: object, kind: Any) -> Any:
+    """The value, with lists as the tuples that a type asks for; :raises ValueError: if it is not of the type."""
+    return msgspec.convert(value, kind)
+
+
+def check_name(name: str) -> None:
+    """See that a name stays inside its folder; :raises BundleError: if not."""
+    if not _NAME.fullmatch(name):
+        raise BundleError(
+            "the engine names a file that could lie outside its folder, or one that no engine has; do not use it"
+        )
+
+
+def files_below(folder: Path) -> dict[str, tuple[Path, int]]:
+    """The regular files of a folder and the folders in it, and their sizes; nothing is opened.
+
+    The folder itself may be a link, as the user gave it.
+
+    :raises BundleError: if there is a link, a device or a pipe, or too many or too large files.
+    """
+    found: dict[str, tuple[Path, int]] = {}
+    _walk(folder, "", found)
+    if sum(size for _, size in found.values()) >= LARGEST:
+        raise BundleError(f"the files in {folder} are far larger than those of an engine; do not use it")
+    return found
+
+
+def _walk(folder: Path, prefix: str, found: dict[str, tuple[Path, int]]) -> None:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            name = f"{prefix}{entry.name}"
+            check_name(name)
+            about = entry.stat(follow_symlinks=False)
+            if stat.S_ISDIR(about.st_mode) and prefix.count("/") < _DEEPEST:
+                _walk(Path(entry.path), f"{name}/", found)
+            elif not stat.S_ISREG(about.st_mode):
+                raise BundleError(f"{name} is a link or a device, which no engine has; do not use it")
+            else:
+                found[name] = Path(entry.path), about.st_size
+            if len(found) > _MOST_FILES:
+                raise BundleError("there are far more files than an engine has; do not use it")
+
+
+def read_file(path: Path, most: int) -> bytes:
+    """A regular file; links are not followed, and a pipe that took its place is not waited for.
+
+    :param most: bytes that it may have.
+    :raises BundleError: if it is something else, or is larger.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    with damage_refused(f"the file {path.name}"), os.fdopen(os.open(path, flags), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise BundleError(f"{path.name} is not a regular file; do not use the engine")
+        data = file.read(most + 1)
+        if len(data) > most:
+            raise BundleError(f"the file {path.name} is larger than it may be; do not use the engine")
+        return data
