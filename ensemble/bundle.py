@@ -6,7 +6,8 @@
     self_test.json        invented sentences and what the engine said of them when it was made
     features/             tokens, columns, vocabularies
     submodels/NAME/       native CRF file, arrays, rules and patterns as text
-    stacker/              the SVM as arrays
+    stacker/              the SVM as arrays, and that of the repeats
+    word_counts.json      words of the training notes, to tell names from words of the language
     subset_stackers/A+B/  the same for every subset of the submodels
 
 Nothing in a bundle is code and nothing is unpickled. A bundle is refused if a file is missing, changed or not listed,
@@ -28,6 +29,7 @@ from ensemble.bundle_files import MANIFEST, PROTOCOL, file_hash, read_bundle, re
 from ensemble.engine import Engine
 from ensemble.model_card import model_card
 from ensemble.paths import refuse_existing
+from ensemble.repeats.words import WordCounts
 from ensemble.self_test import SelfTest, check_self_test, self_test
 from ensemble.stacker import Stacker
 from ensemble.subsets import Subset, in_order, no_stacker, subset_name, subsets_of
@@ -107,6 +109,8 @@ def _write_parts(engine: Engine, folder: Path) -> None:
     (folder / "label_set.json").write_text(_json(state), encoding="utf-8")
     engine.space.save(folder / "features")
     engine.stacker.save(folder / "stacker")
+    if engine.stacker.counts is not None:
+        engine.stacker.counts.save(folder)
     for subset, stacker in engine.subset_stackers.items():
         stacker.save(folder / "subset_stackers" / subset_name(subset))
     for model in engine.submodels:
@@ -149,7 +153,10 @@ def _read_engine(files: SavedFiles, kinds: Mapping[str, str], names: Subset) -> 
     models = [submodel_class(kinds[name]).load(files.part("submodels").part(name), space) for name in names]
     homes = {subset: files.part("subset_stackers").part(subset_name(subset)) for subset in subsets_of(names)}
     homes[tuple(kinds)] = files.part("stacker")
-    stackers = {subset: Stacker.load(home, sources=subset) for subset, home in homes.items() if home.names}
+    counts = WordCounts.load(files) if WordCounts.FILE in files else None
+    stackers = {
+        subset: Stacker.load(home, sources=subset, counts=counts) for subset, home in homes.items() if home.names
+    }
     if names not in stackers:
         raise no_stacker(names)
     optional = {name: load(files.part(name)) for name, load in OPTIONAL_PARTS.items() if name in files}

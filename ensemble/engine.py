@@ -9,7 +9,6 @@ faster = engine.only(("regex", "tbed"))         an engine of some of the submode
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 
 from ensemble.candidates import Decision, pooled
 from ensemble.stacker import Stacker
@@ -21,7 +20,7 @@ from submodels.base import Candidate, Submodel
 
 __all__ = ["Engine"]
 
-_NOTES_AT_ONCE = 64
+_NOTES_AT_ONCE, _MOST_NOTES = 64, 1024
 
 
 class Engine:
@@ -75,9 +74,11 @@ class Engine:
         return {model.name: model.propose(tables) for model in self.submodels}
 
     def decide(self, documents: Iterable[Document]) -> Iterator[list[Decision]]:
-        """For each note, in order, a decision on every candidate, sorted by span."""
-        documents = iter(documents)
-        while batch := list(islice(documents, _NOTES_AT_ONCE)):
+        """For each note, in order, a decision on every candidate, sorted by span.
+
+        What is found in a note of a patient is sought again in those of the same patient that follow it or go before.
+        """
+        for batch in _batches(documents):
             tables = self.space.tables(batch)
             yield from self.weigh(tables, self.propose(tables))
 
@@ -94,3 +95,16 @@ class Engine:
         documents = list(documents)
         for document, decisions in zip(documents, self.decide(documents), strict=True):
             yield document.with_spans(decision.span for decision in decisions if decision.accepted)
+
+
+def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """Some notes at a time; those of a patient that follow each other stay together, unless there are very many."""
+    batch: list[Document] = []
+    for document in documents:
+        is_next = not batch or document.group != batch[-1].group
+        if len(batch) >= (_NOTES_AT_ONCE if is_next else _MOST_NOTES):
+            yield batch
+            batch = []
+        batch.append(document)
+    if batch:
+        yield batch

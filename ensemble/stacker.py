@@ -25,9 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensemble.candidates import Decision, PooledCandidate, non_overlapping
+from ensemble.cross_fitting import distances_out_of_fold, logistic_curve, probability
 from ensemble.folds import group_folds
 from ensemble.kernel_machine import KernelMachine, KernelSettings
 from ensemble.meta_features import FEATURE_SETS, MetaFeatures
+from ensemble.repeats.weigher import RepeatWeigher
+from ensemble.repeats.words import WordCounts
 from features.documents import Span
 from features.errors import BundleError, SettingsError, TrainingError
 from features.names import no_such
@@ -63,11 +66,13 @@ class StackerSettings:
     :param features: one of `ensemble.meta_features.FEATURE_SETS`.
     :param kernel: a name in `KERNELS`.
     :param folds: parts of its own cross-validation.
+    :param seek_again: whether what was accepted is sought again, in the note and in the patient's other notes.
     """
 
     features: str = "all"
     kernel: str = "search"
     folds: int = 5
+    seek_again: bool = True
 
     def __post_init__(self) -> None:
         if self.features not in FEATURE_SETS:
@@ -93,14 +98,21 @@ class Stacker:
     """Weighs candidates and chooses among them.
 
     Learned by `fit`: `features_`, `machine_`, `kernel_` (the chosen settings), `curve_` (slope and offset of the
-    probability), `threshold_`, `figures_` (strict F1 in its own cross-validation, for each setting tried) and
-    `out_of_fold_` (for each training note as it was written, the spans accepted there; not saved).
+    probability), `threshold_`, `figures_` (strict F1 in its own cross-validation, for each setting tried), `repeats_`
+    (nothing where they are not sought) and `out_of_fold_` (for each training note as it was written, the spans accepted
+    there, with repeats; not saved).
 
     :param settings: how it is trained.
     """
 
     def __init__(self, settings: StackerSettings | None = None) -> None:
         self.settings = settings or StackerSettings()
+        self.repeats_: RepeatWeigher | None = None
+
+    @property
+    def counts(self) -> WordCounts | None:
+        """The words of the training notes; nothing where repeats are not sought."""
+        return None if self.repeats_ is None else self.repeats_.counts
 
     def fit(
         self,
@@ -110,6 +122,7 @@ class Stacker:
         sources: tuple[str, ...],
         seed: int = 0,
         kernels: Sequence[KernelSettings] = (),
+        counts: WordCounts | None = None,
     ) -> Stacker:
         """Learn from candidates that were proposed out of fold.
 
@@ -117,6 +130,7 @@ class Stacker:
         :param pools: for each note, the pooled candidates of submodels that never saw its patient.
         :param sources: the names of all submodels.
         :param kernels: to choose from, where it is known which are worth trying; otherwise those of the settings.
+        :param counts: of the notes' words, where they are there already.
         :raises TrainingError: if no submodel proposed anything.
         """
         if not any(pools):
@@ -130,9 +144,9 @@ class Stacker:
         self.figures_: dict[str, float] = {}
         best = -1.0
         for kernel in kernels or KERNELS[self.settings.kernel]:
-            distances = _out_of_fold(rows, right, folds, kernel)
-            curve = _logistic_curve(np.concatenate(distances), np.concatenate(right))
-            chances = [_probability(d, curve) for d in distances]
+            distances = distances_out_of_fold(rows, right, folds, kernel)
+            curve = logistic_curve(np.concatenate(distances), np.concatenate(right))
+            chances = [probability(d, curve) for d in distances]
             threshold, f1 = _best_threshold(pools, chances, gold)
             self.figures_[f"gamma {kernel.gamma}, C {kernel.c_right}/{kernel.c_wrong}"] = f1
             _LOG.info(
@@ -140,11 +154,17 @@ class Stacker:
             )
             if f1 > best:
                 best, self.kernel_, self.curve_, self.threshold_ = f1, kernel, curve, threshold
-                self.out_of_fold_ = [
-                    table.view.all_in_note(_accepted(pool, chance, threshold))
-                    for table, pool, chance in zip(tables, pools, chances, strict=True)
-                ]
+                best_chances = chances
         self.machine_ = KernelMachine.fit(np.concatenate(rows), np.concatenate(right), self.kernel_)
+        decided = [self._decided(pool, chance.tolist()) for pool, chance in zip(pools, best_chances, strict=True)]
+        if self.settings.seek_again:
+            counts = counts or WordCounts.of((table.document for table in tables), self.features_.language)
+            self.repeats_ = RepeatWeigher(counts).fit(tables, decided, folds)
+            decided = self.repeats_.out_of_fold_
+        self.out_of_fold_ = [
+            table.view.all_in_note(decision.span for decision in note if decision.accepted)
+            for table, note in zip(tables, decided, strict=True)
+        ]
         return self
 
     def decide(self, table: FeatureTable, pool: Sequence[PooledCandidate]) -> list[Decision]:
@@ -154,11 +174,14 @@ class Stacker:
     def decide_all(
         self, tables: Sequence[FeatureTable], pools: Sequence[Sequence[PooledCandidate]]
     ) -> Iterator[list[Decision]]:
-        """Weigh the candidates of many notes at once, those of each in order of their spans."""
+        """Weigh the candidates of many notes at once, those of each in order of their spans.
+
+        What is accepted in one note is sought again in those of the same patient right before and after it.
+        """
         rows = self.features_.matrices(tables, pools)
-        chances = iter(_probability(self.machine_.decision(np.concatenate(rows)), self.curve_).tolist() if rows else ())
-        for pool in pools:
-            yield self._decided(pool, list(islice(chances, len(pool))))
+        chances = iter(probability(self.machine_.decision(np.concatenate(rows)), self.curve_).tolist() if rows else ())
+        decided = [self._decided(pool, list(islice(chances, len(pool)))) for pool in pools]
+        yield from decided if self.repeats_ is None else self.repeats_.extended(tables, decided)
 
     def _decided(self, pool: Sequence[PooledCandidate], chances: Sequence[float]) -> list[Decision]:
         accepted = set(non_overlapping(pool, [chance - self.threshold_ for chance in chances]))
@@ -168,7 +191,7 @@ class Stacker:
         ]
 
     def save(self, folder: Path) -> None:
-        """Write `stacker.json` and `stacker.npz`, without pickle."""
+        """Write `stacker.json`, `stacker.npz` and what the repeats need but the word counts, without pickle."""
         state = {
             "settings": asdict(self.settings),
             "sources": self.features_.sources,
@@ -182,12 +205,15 @@ class Stacker:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "stacker.json").write_text(json.dumps(state, indent=2, ensure_ascii=False), encoding="utf-8")
         np.savez_compressed(folder / "stacker.npz", allow_pickle=False, **self.machine_.arrays())
+        if self.repeats_ is not None:
+            self.repeats_.save(folder)
 
     @classmethod
-    def load(cls, files: SavedFiles, *, sources: tuple[str, ...] = ()) -> Stacker:
+    def load(cls, files: SavedFiles, *, sources: tuple[str, ...] = (), counts: WordCounts | None = None) -> Stacker:
         """Read what `save` wrote; :raises BundleError: if it is not that.
 
         :param sources: the submodels whose candidates it must know; any if not given.
+        :param counts: of the words of the training notes; without them repeats are not sought.
         """
         state = files.json("stacker.json", _State)
         with damage_refused("the stacker of the engine"):
@@ -202,44 +228,14 @@ class Stacker:
             stacker.threshold_ = state["threshold"]
             stacker.figures_ = state["figures"]
             stacker.machine_ = KernelMachine.from_arrays(files.arrays("stacker.npz"), len(stacker.features_.columns))
+        if counts is not None and stacker.settings.seek_again:
+            stacker.repeats_ = RepeatWeigher.load(files, counts)
         return stacker
 
     def _folds(self, tables: Sequence[FeatureTable], seed: int) -> list[list[int]]:
         documents = [table.document for table in tables]
         n_groups = len({document.group for document in documents})
         return group_folds(documents, n_folds=min(self.settings.folds, n_groups), seed=seed + 1)
-
-
-def _out_of_fold(
-    rows: Sequence[Floats], right: Sequence[NDArray[np.bool_]], folds: Sequence[Sequence[int]], kernel: KernelSettings
-) -> list[Floats]:
-    """Distances for each note from machines that never saw its patient."""
-    distances: list[Floats] = [np.zeros(0)] * len(rows)
-    for fold in folds:
-        held = set(fold)
-        rest = [i for i in range(len(rows)) if i not in held]
-        machine = KernelMachine.fit(
-            np.concatenate([rows[i] for i in rest]), np.concatenate([right[i] for i in rest]), kernel
-        )
-        for i in fold:
-            distances[i] = machine.decision(rows[i])
-    return distances
-
-
-def _logistic_curve(distances: Floats, right: NDArray[np.bool_]) -> tuple[float, float]:
-    """Slope and offset of Platt's curve."""
-    from sklearn.linear_model import LogisticRegression
-
-    if right.all() or not right.any():
-        return 1.0, 0.0
-    model = LogisticRegression(C=1e3).fit(distances[:, None], right)
-    return float(model.coef_[0, 0]), float(model.intercept_[0])
-
-
-def _probability(distances: Floats, curve: tuple[float, float]) -> Floats:
-    slope, offset = curve
-    chances: Floats = 1.0 / (1.0 + np.exp(-np.clip(slope * distances + offset, -50.0, 50.0)))
-    return chances
 
 
 def _accepted(pool: Sequence[PooledCandidate], chances: Floats, threshold: float) -> list[Span]:

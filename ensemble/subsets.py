@@ -80,6 +80,8 @@ def fit_subset_stackers(
             pools = [pooled(notes) for notes in zip(*(out_of_fold[name] for name in subset), strict=True)]
             if any(pools):
                 smaller = Stacker(stacker.settings)
-                stackers[subset] = smaller.fit(tables, pools, sources=subset, seed=seed, kernels=(stacker.kernel_,))
+                stackers[subset] = smaller.fit(
+                    tables, pools, sources=subset, seed=seed, kernels=(stacker.kernel_,), counts=stacker.counts
+                )
             advance("")
     return stackers

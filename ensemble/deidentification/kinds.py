@@ -13,7 +13,7 @@ import tomllib
 from functools import cache
 from importlib import resources
 
-__all__ = ["KINDS", "kind_of"]
+__all__ = ["KINDS", "kind_anywhere", "kind_of"]
 
 KINDS = (
     *("PERSON", "INITIALS", "USERNAME", "RELATIVE", "SEX", "PROFESSION", "DATE", "AGE"),
@@ -24,6 +24,14 @@ KINDS = (
 """PLACE is a city, a state or a postcode; ADDRESS is that or a street; URL is also an address of the Internet
 protocol; PHONE is also a fax number."""
 
+_USUAL_NAMES = {
+    "PERSON": "PER PERS PERSON PERSONA PERSONS NAME NAMES NOM NOMBRE NOME NAAM NAMN PERSON_NAME STAFF NURSE PHYSICIAN",
+    "PHONE": "TEL TELEPHONE TELEFONO PHONE_NUMBER",
+    "EMAIL": "MAIL E-MAIL EMAIL_ADDRESS",
+    "ID": "ID_NUMBER IDENTIFIER NUMBER_ID DNI NIF NHC MRN",
+}
+"""Kind -> labels by which corpora outside the shared tasks often mean it."""
+
 
 def kind_of(label: str, label_set: str) -> str:
     """The kind of a label.
@@ -33,6 +41,21 @@ def kind_of(label: str, label_set: str) -> str:
     :returns: one of `KINDS`; OTHER for a label or a set without an entry.
     """
     return _tables().get(label_set, {}).get(label, "OTHER")
+
+
+@cache
+def kind_anywhere(label: str) -> str:
+    """The kind that a label has in whichever label set knows it, for corpora with labels of their own.
+
+    :returns: one of `KINDS`; OTHER for a label that no set has and that is no usual name of a kind.
+    """
+    kinds = (table[label] for table in _tables().values() if label in table)
+    return next(kinds, _usual_names().get(label.upper(), "OTHER"))
+
+
+@cache
+def _usual_names() -> dict[str, str]:
+    return {name: kind for kind, names in _USUAL_NAMES.items() for name in names.split()}
 
 
 @cache

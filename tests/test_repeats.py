@@ -1,0 +1,289 @@
+"""What was accepted once is sought again, weighed and, where it is PHI, accepted too."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ensemble.bundle import load_bundle, save_bundle
+from ensemble.candidates import Decision, pooled
+from ensemble.deidentification.letters import fold
+from ensemble.engine import Engine
+from ensemble.repeats.search import Mention, search, words_of
+from ensemble.repeats.weigher import SAID_AGAIN, RepeatWeigher
+from ensemble.repeats.words import Seen, WordCounts
+from ensemble.settings import EngineSettings
+from ensemble.stacker import Stacker, StackerSettings
+from ensemble.training import train
+from features.documents import Corpus, Document, Span
+from features.errors import BundleError
+from features.labels import LabelSet
+from features.saved_files import SavedFiles
+from features.table import FeatureSettings, FeatureSpace
+from submodels.base import Candidate
+
+PATIENT, DOCTOR = "PATIENT", "DOCTOR"
+
+
+def found_again(seed, text, label=PATIENT, language="en"):
+    """What is found in a note when another note of the patient names `seed`."""
+    repeats = search([seed, text], [[Mention(Span(0, len(seed), label))], []], language)
+    return [text[repeat.span.start : repeat.span.end] for repeat in repeats[1]]
+
+
+@pytest.mark.parametrize(
+    ("seed", "text", "found"),
+    [
+        ("Dana Smith", "Smith, Dana: fell at home.", ["Smith, Dana"]),
+        ("Dana Smith", "DANA SMITH. Mr. Smith fell.", ["DANA SMITH", "Smith"]),
+        ("Dana Smith", "spoke with dana, Smithson was out", ["dana"]),
+        ("José Núñez", "Nunez and jose\u0301 came", ["Nunez", "jose\u0301"]),
+        ("Dr. Anselm van der Berg", "van der Berg agrees; the dr, van and der do not", ["van der Berg"]),
+        ("Andrew W. Macdonald", "Macdonald, Andrew W. - 046-81-66", ["Macdonald, Andrew W"]),
+        ("Ann O'Brien", "O'Brien's sister Ann\nO'Brien", ["O'Brien", "Ann\nO'Brien"]),
+        ("Dana Smith", "Smith. Dana came.", ["Smith", "Dana"]),
+        ("Jo Li", "Li and Jo Li came", []),
+    ],
+)
+def test_names_are_found_whole_or_in_part_whatever_their_order_case_and_accents(seed, text, found):
+    assert found_again(seed, text) == found
+
+
+@pytest.mark.parametrize(
+    ("label", "seed", "text", "found"),
+    [
+        ("MEDICALRECORD", "046-81-66", "MRN 046 81 66, not 046-81-67", ["046 81 66"]),
+        ("PHONE", "(218) 209-9807", "call 218-209-9807", ["218-209-9807"]),
+        ("EMAIL", "d.smith@example.org", "D.Smith@Example.org wrote", ["D.Smith@Example.org"]),
+        ("EMAIL", "d.smith@example.org", "Smith wrote", []),
+        ("IDNUM", "12", "12 tablets", []),
+        ("DATE", "12/03/2021", "12/03/2021", []),
+        ("PER", "Dana Smith", "Smith", ["Smith"]),
+    ],
+)
+def test_numbers_and_addresses_are_sought_whole_and_dates_not_at_all(label, seed, text, found):
+    assert found_again(seed, text, label) == found
+
+
+def test_what_is_marked_is_no_repeat_but_what_goes_beyond_it_is():
+    text = "Smith, Dana was seen. Dana Smith left."
+    marked = [Mention(Span(7, 11, PATIENT)), Mention(Span(22, 32, PATIENT))]
+    assert [repeat.span for repeat in search([text], [marked], "en")[0]] == [Span(0, 11, PATIENT)]
+
+
+WORDS = st.sampled_from(["Dana", "SMITH", "smith", "Berg", "van", "fell", "Núñez", "nunez", "12", "Lee"])
+
+
+@given(st.lists(WORDS, max_size=12), st.lists(WORDS, min_size=1, max_size=3))
+def test_every_whole_part_of_a_name_is_found_and_nothing_else(words, name):
+    """The oracle: folded words compared one by one."""
+    seed, text = " ".join(name), " ; ".join(words)
+    parts = {fold(w) for w in name if len(w) > 2 and w.isalpha()} - {"van"}
+    repeats = search([seed, text], [[Mention(Span(0, len(seed), PATIENT))], []], "en")[1]
+    expected = [place for place in words_of(text) if fold(text[slice(*place)]) in parts]
+    assert [(repeat.span.start, repeat.span.end) for repeat in repeats] == expected
+
+
+def test_words_are_counted_by_patient_and_the_own_patient_can_be_left_out(tmp_path):
+    text = "Brown urine; brown stool. Brown called."
+    notes = [Document(f"{i}0-01", text, (Span(26, 31, PATIENT),)) for i in range(10, 13)]
+    counts = WordCounts.of(notes, "en")
+    assert counts.count("brown") == Seen(small=3, outside=3, inside=3)
+    assert counts.count("brown", without="100-01") == Seen(2, 2, 2)
+    assert counts.count("birchwood") == Seen()
+    counts.save(tmp_path)
+    assert WordCounts.load(SavedFiles.of_folder(tmp_path)) == counts
+    (tmp_path / WordCounts.FILE).write_text('{"language": "en", "seen": [1]}')
+    with pytest.raises(BundleError, match="word_counts"):
+        WordCounts.load(SavedFiles.of_folder(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [("en", "rose brown young grace june will"), ("es", "sol mayo rosa"), ("de", "mai klein"), ("fr", "mai petit")],
+)
+def test_everyday_words_are_known_as_such_without_training(language, words):
+    counts = WordCounts(language)
+    assert all(map(counts.is_word, words.split()))
+    assert not any(map(counts.is_word, ["smith", "dana", "garcia", "birchwood", "zelkowitz"]))
+
+
+LAST = "Selwyn Alder Larkin Osgood Penhale Rusk Tolliver Vance Wexford Yardley Zeller Ingram".split()
+FIRST = "Dana Marisa Kathryn Austin Connor Brenda Derek Nadia Oscar Petra Quentin Rhoda".split()
+
+
+def _tables(documents):
+    return FeatureSpace(FeatureSettings()).fit(documents)
+
+
+def _decided(table, spans):
+    return [Decision(span, 0.95, True, (Candidate(span, "crf", 0.9),)) for span in sorted(spans)]
+
+
+def _half_found(n=48):
+    """Notes whose header gives the name that is found below, and whose `Will` is a word although a doctor has the name.
+
+    :returns: tables with the gold spans, and decisions in which the header was missed.
+    """
+    documents, found = [], []
+    for i in range(n):
+        first, last = FIRST[i % 12], LAST[(i * 5 + i // 12) % 12]
+        text = f"{last}, {first}: seen. Patient {first} {last} fell. Dr. Will Grace came. Will call. grace period."
+        name, doctor = text.index(f"{first} {last}"), text.index("Will Grace")
+        below = [Span(name, name + len(first) + 1 + len(last), PATIENT), Span(doctor, doctor + 10, DOCTOR)]
+        documents.append(Document(f"{100 + i}-01", text, (Span(0, len(last) + 2 + len(first), PATIENT), *below)))
+        found.append(below)
+    tables = _tables(documents)
+    return tables, [_decided(table, spans) for table, spans in zip(tables, found, strict=True)]
+
+
+def _folds(n, parts=4):
+    return [list(range(part, n, parts)) for part in range(parts)]
+
+
+def _accepted(decisions):
+    return [[d.span for d in note if d.accepted] for note in decisions]
+
+
+def test_a_name_that_was_missed_in_the_header_is_accepted_and_words_of_the_language_are_not():
+    tables, decisions = _half_found()
+    weigher = RepeatWeigher(WordCounts.of((t.document for t in tables), "en")).fit(tables, decisions, _folds(48))
+    assert weigher.machine_ is not None
+    assert _accepted(weigher.out_of_fold_) == [list(table.document.spans) for table in tables]
+    assert _accepted(weigher.extended(tables[:2], decisions[:2])) == [list(t.document.spans) for t in tables[:2]]
+    refused = [d for d in weigher.out_of_fold_[0] if not d.accepted]
+    assert [vote.source for d in refused for vote in d.votes] == [SAID_AGAIN] * 2
+
+
+def test_with_too_few_repeats_a_rule_decides_and_where_it_does_harm_nothing_is_accepted():
+    tables, decisions = _half_found(6)
+    counts = WordCounts.of((t.document for t in tables), "en")
+    weigher = RepeatWeigher(counts).fit(tables, decisions, _folds(6, 2))
+    assert weigher.machine_ is None
+    assert _accepted(weigher.out_of_fold_) == [list(table.document.spans) for table in tables]
+    unmarked = _tables([t.document.with_spans(t.document.spans[1:]) for t in tables])
+    weigher = RepeatWeigher(counts).fit(unmarked, decisions, _folds(6, 2))
+    assert _accepted(weigher.out_of_fold_) == _accepted(decisions)
+
+
+def test_repeats_in_training_are_judged_by_machines_that_never_saw_the_patient(monkeypatch):
+    from ensemble.repeats import weigher as module
+
+    tables, decisions = _half_found()
+    seen = []
+
+    def spy(rows, right, folds, kernel):
+        seen.append([list(fold) for fold in folds])
+        return original(rows, right, folds, kernel)
+
+    original = module.distances_out_of_fold
+    monkeypatch.setattr(module, "distances_out_of_fold", spy)
+    counts = WordCounts.of((t.document for t in tables), "en")
+    RepeatWeigher(counts).fit(tables, decisions, _folds(48))
+    assert seen and all(folds == _folds(48) for folds in seen)
+    place = RepeatWeigher(counts)._places(tables[:1], decisions[:1], is_training=True)[0][0]
+    assert place.patient == tables[0].document.group, "its own notes must not count as known words"
+
+
+def test_the_notes_of_a_patient_are_searched_together_and_those_of_others_apart():
+    texts = ["Patient Dana Selwyn fell.", "Selwyn, Dana: better.", "Selwyn sang."]
+    ids = ["100-01", "100-02", "101-01"]
+    tables = _tables([Document(id, text, (), id[:3]) for id, text in zip(ids, texts, strict=True)])
+    decisions = [_decided(tables[0], [Span(8, 19, PATIENT)]), [], []]
+    weigher = RepeatWeigher(WordCounts("en"))
+    weigher.machine_, weigher.threshold_ = None, 0.5
+    first, second, other = weigher.extended(tables, decisions)
+    assert [d.span for d in second if d.accepted] == [Span(0, 12, PATIENT)]
+    assert "another note" in second[0].votes[0].evidence and "Selwyn" not in second[0].votes[0].evidence
+    assert (first, other) == (decisions[0], [])
+
+
+def test_an_accepted_repeat_takes_the_place_of_what_it_holds():
+    text = "Selwyn, Dana fell. Patient Dana Selwyn left."
+    table = _tables([Document("100-01", text)])[0]
+    decisions = [_decided(table, [Span(8, 12, PATIENT), Span(27, 38, PATIENT)])]
+    weigher = RepeatWeigher(WordCounts("en"))
+    weigher.machine_, weigher.threshold_ = None, 0.5
+    assert _accepted(weigher.extended([table], decisions)) == [[Span(0, 12, PATIENT), Span(27, 38, PATIENT)]]
+
+
+def _corpus():
+    """Notes of two per patient; the second names the patient in a header that no submodel here can know."""
+    documents = []
+    for i, (first, last) in enumerate(zip(FIRST, LAST, strict=True)):
+        text = f"Patient: {first} {last}\nSeen by Dr. {last} on 0{i % 9 + 1}/12/2019.\nPlan: rest."
+        name, doctor, date = 9, text.index("Dr. ") + 4, text.index("/12/") - 2
+        spans = (
+            Span(name, name + len(first) + 1 + len(last), PATIENT),
+            Span(doctor, doctor + len(last), DOCTOR),
+            Span(date, date + 10, "DATE"),
+        )
+        documents.append(Document(f"{100 + i}-01", text, spans))
+        text = f"Still in pain.\nleft word with {first} {last} at noon"
+        documents.append(Document(f"{100 + i}-02", text, (Span(30, 31 + len(first) + len(last), PATIENT),)))
+    return Corpus(
+        tuple(replace(document, group=document.id[:3]) for document in documents), LabelSet.named("i2b2-2014")
+    )
+
+
+SETTINGS = replace(
+    EngineSettings(folds=2).only(("regex", "tbed", "crf")),
+    submodels={"regex": {}, "tbed": {}, "crf": {"max_iterations": 10}},
+)
+
+
+@pytest.fixture(scope="module")
+def training():
+    return train(_corpus(), SETTINGS)
+
+
+def _answers(engine, documents):
+    return [[(d.span, round(d.probability, 9), d.accepted) for d in note] for note in engine.decide(documents)]
+
+
+def test_a_bundle_keeps_what_repeats_need_for_every_subset_and_an_old_one_does_without(training, tmp_path):
+    engine = training.engine
+    save_bundle(engine, tmp_path / "engine", trained_on={}, figures={})
+    again = load_bundle(tmp_path / "engine")
+    documents = _corpus().documents
+    assert _answers(again, documents) == _answers(engine, documents)
+    crf = _answers(engine.only(["crf"]), documents)
+    assert _answers(again.only(["crf"]), documents) == _answers(
+        load_bundle(tmp_path / "engine", only=["crf"]), documents
+    )
+    assert crf == _answers(again.only(["crf"]), documents)
+    stacker = Stacker(replace(engine.stacker.settings))
+    stacker.__dict__ |= {**engine.stacker.__dict__, "repeats_": None}
+    old = Engine(engine.label_set, engine.space, engine.submodels, stacker)
+    save_bundle(old, tmp_path / "old", trained_on={}, figures={})
+    assert not (tmp_path / "old" / "word_counts.json").exists()
+    assert _answers(load_bundle(tmp_path / "old"), documents) == _answers(old, documents)
+
+
+def test_the_notes_of_a_patient_stay_together_whatever_is_asked_at_once(training):
+    """More notes than the engine takes at once, so that a patient's two notes lie on both sides of the 64th."""
+    filling = [Document(f"x{i}", "Nothing.") for i in range(63)]
+    documents = _corpus().documents[:2]
+    alone = _answers(training.engine, documents)
+    assert _answers(training.engine, [*filling, *documents])[63:] == alone
+
+
+def test_seeking_again_can_be_switched_off(training):
+    engine = training.engine
+    pools = [pooled(notes) for notes in zip(*training.out_of_fold.values(), strict=True)]
+    tables = engine.space.tables(_corpus().documents)
+    stacker = Stacker(StackerSettings(seek_again=False)).fit(tables, pools, sources=engine.names)
+    assert stacker.repeats_ is None and stacker.counts is None
+    said = [vote.source for note in stacker.decide_all(tables, pools) for d in note for vote in d.votes]
+    assert SAID_AGAIN not in said
+    assert replace(SETTINGS, stacker=StackerSettings(seek_again=False)).digest != SETTINGS.digest
+
+
+@pytest.mark.parametrize("damage", [b"{}", b"[", b'{"evidence": []}'])
+def test_damaged_repeats_are_refused(training, tmp_path, damage):
+    stacker = training.engine.stacker
+    stacker.save(tmp_path)
+    (tmp_path / "repeats.json").write_bytes(damage)
+    with pytest.raises(BundleError, match="repeats"):
+        Stacker.load(SavedFiles.of_folder(tmp_path), counts=stacker.counts)
