@@ -16,7 +16,7 @@ import typer
 
 from ensemble.command_line import batch, corpora, engines, experiments, scores
 from ensemble.command_line.examples import epilog
-from ensemble.command_line.output import fail, say
+from ensemble.command_line.output import fail, quiet_when_cut_off, say
 from ensemble.version import version_lines
 from features.errors import PhistackError
 
@@ -52,7 +52,7 @@ _COMMANDS = (
 
 for _command in _COMMANDS:
     # Without a short help of its own, the list of commands would show the first words of the long one.
-    app.command(short_help=_command.__doc__, epilog=epilog(_command.__name__))(_command)
+    app.command(short_help=_command.__doc__, epilog=epilog(_command.__name__))(quiet_when_cut_off(_command))
 
 
 def _show_version(asked: bool) -> None:

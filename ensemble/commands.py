@@ -21,11 +21,12 @@ from ensemble.paths import refuse_existing
 from ensemble.progress import progress
 from ensemble.redaction import redact
 from ensemble.settings import EngineSettings
+from ensemble.standard_streams import STANDARD, input_path, write_notes
 from ensemble.training import Training, out_of_fold_corpora, train
 from features.documents import Corpus, Document
 from features.errors import BundleError
-from features.formats import read_corpus, write_corpus
-from features.formats.recognise import recognise
+from features.formats import USUAL_READER, Reader
+from features.formats.recognise import format_told_by
 
 __all__ = ["annotate_corpus", "explain_corpus", "note_view", "train_bundle"]
 
@@ -82,23 +83,34 @@ def train_bundle(
 
 
 def annotate_corpus(
-    source: Path, out: Path, model: Path, *, format: str | None = None, only: Sequence[str] = ()
+    source: Path,
+    out: Path,
+    model: Path,
+    *,
+    reader: Reader = USUAL_READER,
+    format: str | None = None,
+    only: Sequence[str] = (),
 ) -> Corpus:
     """Annotate every note of `source` and write them all to `out`, or nothing.
 
-    :param format: of `out`; otherwise that of `source`, and brat where that is plain text.
+    :param source: a file or folder, or `-` for standard input.
+    :param out: what to write, or `-` for standard output.
+    :param reader: how `source` is read.
+    :param format: of `out`; otherwise what its ending tells, or that of `source`, or brat where that is plain text.
     :param only: names of submodels, if not all are to be used.
     """
+    source = input_path(source)
+    found = reader.format_of(source)
     engine = load_bundle(model, only=only)
-    found = recognise(source)[0].name
-    corpus = _read(source, engine)
+    corpus = _read(source, engine, reader)
     with progress("annotating", total=len(corpus)) as advance:
         annotated = []
         for document in engine.annotate(corpus.documents):
             annotated.append(document)
             advance("")
     result = replace(corpus, documents=tuple(annotated), label_set=engine.label_set)
-    write_corpus(result, out, format=format or ("brat" if found == "text" else found))
+    of_text = "jsonl" if out == STANDARD else "brat"
+    write_notes(result, out, format=format or format_told_by(out) or (of_text if found == "text" else found))
     return result
 
 
@@ -107,16 +119,19 @@ def explain_corpus(
     model: Path,
     console: Console,
     *,
+    reader: Reader = USUAL_READER,
     html: Path | None = None,
     show_text: bool = False,
     only: Sequence[str] = (),
 ) -> None:
     """Print the decisions on every note, and write a page if asked for.
 
+    :param source: a file or folder, or `-` for standard input.
+    :param reader: how it is read.
     :param only: names of submodels, if not all are to be used.
     """
     engine = load_bundle(model, only=only)
-    corpus = _read(source, engine)
+    corpus = _read(input_path(source), engine, reader)
     views = []
     for document, decisions in zip(corpus.documents, engine.decide(corpus.documents), strict=True):
         print_explanation(document, decisions, console, show_text=show_text)
@@ -131,7 +146,7 @@ def note_view(document: Document, decisions: Sequence[Decision], *, has_gold: bo
     return NoteView(document=document, decisions=decisions, has_gold=has_gold, redacted=redact(found))
 
 
-def _read(source: Path, engine: Engine) -> Corpus:
+def _read(source: Path, engine: Engine, reader: Reader) -> Corpus:
     """The notes, without any spans that they had."""
-    corpus = read_corpus(source, label_set=engine.label_set, accept_unknown_labels=True)
+    corpus = reader.read(source, label_set=engine.label_set, accept_unknown_labels=True)
     return replace(corpus, documents=tuple(document.with_spans(()) for document in corpus.documents))

@@ -17,7 +17,7 @@ from ensemble.bundle import load_bundle, read_manifest, save_bundle
 from ensemble.engine import Engine
 from ensemble.paths import refuse_existing
 from features.errors import BundleError, SettingsError
-from features.formats import read_corpus
+from features.formats import USUAL_READER, Reader
 from submodels.tbed import TbedSubmodel
 from tbed.report import RuleScore, describe, score_rules
 from tbed.rules import format_rules
@@ -25,15 +25,16 @@ from tbed.rules import format_rules
 __all__ = ["print_rules", "replace_rules", "write_rules"]
 
 
-def print_rules(bundle: Path, console: Console, *, score_on: Path | None = None) -> None:
+def print_rules(bundle: Path, console: Console, *, score_on: Path | None = None, reader: Reader = USUAL_READER) -> None:
     """List the rules in words, with what each did in training.
 
     :param score_on: annotated notes; what each rule corrects and breaks there, after the rules before it, is told too.
+    :param reader: how these notes are read.
     :raises BundleError: if the bundle has no TBED submodel.
     """
     engine = load_bundle(bundle)
     rules = _tbed_of(engine, bundle).rules_.rules
-    scores = _scores(engine, bundle, score_on) if score_on else []
+    scores = _scores(engine, bundle, score_on, reader) if score_on else []
     table = Table(title=f"{len(rules)} rules, applied in this order", title_justify="left")
     columns = ["", "rule", "gain", "broken", "example"]
     for name in [*columns, "corrects", "breaks"] if scores else columns:
@@ -85,8 +86,8 @@ def _tbed_of(engine: Engine, bundle: Path) -> TbedSubmodel:
     raise BundleError(f"the bundle {bundle} was trained without TBED, so it has no rules to list")
 
 
-def _scores(engine: Engine, bundle: Path, path: Path) -> list[RuleScore]:
-    corpus = read_corpus(path, label_set=engine.label_set)
+def _scores(engine: Engine, bundle: Path, path: Path, reader: Reader) -> list[RuleScore]:
+    corpus = reader.read(path, label_set=engine.label_set)
     tbed = _tbed_of(engine, bundle)
     notes = tbed.notes(engine.space.tables(corpus.documents))
     return score_rules(tbed.rules_.rules, notes, within=tbed.within)

@@ -17,6 +17,7 @@ from ensemble.command_line.options import (
     StrategyOption,
 )
 from ensemble.command_line.output import fail, say
+from features.errors import SettingsError
 
 __all__ = ["audit", "deidentify"]
 
@@ -43,6 +44,11 @@ def deidentify(
 ) -> None:
     """Take the PHI out of many notes; after an interruption, the same command goes on. Reports are in OUT.run."""
     from ensemble.batch import Columns, FormSettings, deidentify_files
+
+    if "-" in (str(source), str(out)):
+        raise SettingsError(
+            "deidentify takes files, not - for a stream, so that an interrupted run can go on; give names of files"
+        )
 
     summary = deidentify_files(
         source, out, model, policy=policy, strategies=strategy or (), key_file=key_file, strike=strike, form=form,

@@ -8,15 +8,19 @@ from typing import Annotated
 import typer
 
 from ensemble.command_line.options import (
+    ConvertedFormatOption,
     FormatOption,
     LabelSetOption,
     MapLabelsOption,
+    ReadingOptions,
     SeedOption,
     SourceArgument,
     TargetArgument,
     UnknownLabelsOption,
+    with_options,
 )
-from ensemble.command_line.output import n_spans, say, warn
+from ensemble.command_line.output import say_where, warn
+from features.errors import SettingsError
 
 __all__ = ["convert", "synthesize"]
 
@@ -33,23 +37,31 @@ def synthesize(
 
     corpus = synthesize(documents, seed=seed)
     write_corpus(corpus, out, format=to)
-    say(f"{len(corpus)} notes with {n_spans(corpus.documents)} PHI are in {out}")
+    say_where(corpus.documents, out)
 
 
+@with_options
 def convert(
     source: SourceArgument,
     out: TargetArgument,
-    to: FormatOption,
+    *,
+    to: ConvertedFormatOption = "",
     label_set: LabelSetOption = "",
     map_labels: MapLabelsOption = "",
     accept_unknown_labels: UnknownLabelsOption = False,
+    reading: ReadingOptions,
 ) -> None:
     """Turn a corpus into another format, and its labels into those of another set."""
-    from features.formats import read_corpus, write_corpus
+    from ensemble.standard_streams import input_path, write_notes
+    from features.formats.recognise import format_told_by
 
-    corpus = read_corpus(source, label_set=label_set or None, accept_unknown_labels=accept_unknown_labels)
+    format = to or format_told_by(out)
+    if not format:
+        raise SettingsError(f"the name {out} does not tell a format; give one with --to, for example --to jsonl")
+    path = input_path(source)
+    corpus = reading.reader.read(path, label_set=label_set or None, accept_unknown_labels=accept_unknown_labels)
     if map_labels:
         corpus = corpus.mapped(map_labels)
-    write_corpus(corpus, out, format=to)
+    write_notes(corpus, out, format=format)
     warn(corpus.warnings)
-    say(f"{len(corpus)} notes with {n_spans(corpus.documents)} PHI are in {out}")
+    say_where(corpus.documents, out)

@@ -15,6 +15,7 @@ from ensemble.command_line.options import (
     ModelOption,
     PageOption,
     PresetOption,
+    ReadingOptions,
     SeedOption,
     SourceArgument,
     SubsetOption,
@@ -23,7 +24,7 @@ from ensemble.command_line.options import (
     names_in,
     with_options,
 )
-from ensemble.command_line.output import console, n_spans, say, warn
+from ensemble.command_line.output import console, say, say_where, warn
 from features.errors import SettingsError
 
 __all__ = ["annotate", "demo", "explain", "rules", "train"]
@@ -57,12 +58,13 @@ def train(
         ),
     ] = None,
     training: TrainingOptions,
+    reading: ReadingOptions,
 ) -> None:
     """Train all submodels and the stacker, and write a bundle."""
     from ensemble.commands import train_bundle
     from ensemble.figures import table_of
 
-    request = training.request(preset=preset, label_set=label_set)
+    request = training.request(reading, preset=preset, label_set=label_set)
     notes = request.corpus(corpus)
     warn(notes.warnings)
     done, figures = train_bundle(
@@ -73,35 +75,47 @@ def train(
     say(f"the engine of {', '.join(done.engine.names)} is in {model}")
 
 
+@with_options
 def annotate(
     source: SourceArgument,
     out: TargetArgument,
     model: ModelOption,
+    *,
     to: AnnotatedFormatOption = "",
     submodels: SubsetOption = "",
+    reading: ReadingOptions,
 ) -> None:
     """Find the PHI of notes and write them in a shared-task format; any spans in IN are not looked at."""
     from ensemble.commands import annotate_corpus
 
-    corpus = annotate_corpus(source, out, model, format=to or None, only=names_in(submodels))
-    say(f"{len(corpus)} notes with {n_spans(corpus.documents)} PHI are in {out}")
+    corpus = annotate_corpus(source, out, model, reader=reading.reader, format=to or None, only=names_in(submodels))
+    warn(corpus.warnings)
+    say_where(corpus.documents, out)
 
 
+@with_options
 def explain(
-    source: Annotated[Path, typer.Argument(metavar="FILE", help="A note or corpus.", show_default=False)],
+    source: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="A note or corpus, or - for standard input.", show_default=False),
+    ],
     model: ModelOption,
+    *,
     html: PageOption = None,
     text: Annotated[bool, typer.Option("--text", help="Show the text of the spans.")] = False,
     submodels: SubsetOption = "",
+    reading: ReadingOptions,
 ) -> None:
     """Show who proposed which span, and how it was decided."""
     from ensemble.commands import explain_corpus
 
-    explain_corpus(source, model, console(), html=html, show_text=text, only=names_in(submodels))
+    explain_corpus(source, model, console(), reader=reading.reader, html=html, show_text=text, only=names_in(submodels))
 
 
+@with_options
 def rules(
     model: Annotated[Path, typer.Argument(metavar="BUNDLE", help="A trained engine.", show_default=False)],
+    *,
     score: Annotated[
         Path | None, typer.Option(help="Annotated notes: what each rule does there.", show_default=False)
     ] = None,
@@ -114,6 +128,7 @@ def rules(
     out: Annotated[
         Path | None, typer.Option(help="The new bundle, with the rules of --use.", show_default=False)
     ] = None,
+    reading: ReadingOptions,
 ) -> None:
     """List the learned TBED rules in words, score them on new notes, or replace them by an edited file."""
     from ensemble.rule_review import print_rules, replace_rules, write_rules
@@ -127,4 +142,4 @@ def rules(
         write_rules(model, write)
         say(f"the rules are in {write}")
     else:
-        print_rules(model, console(), score_on=score)
+        print_rules(model, console(), score_on=score, reader=reading.reader)

@@ -13,6 +13,7 @@ from ensemble.command_line.options import (
     LabelSetOption,
     MapLabelsOption,
     OutOption,
+    ReadingOptions,
     StackOption,
     TestOption,
     TrainingOptions,
@@ -39,12 +40,13 @@ def ablate(
     criterion: CriterionOption = "strict",
     label_set: LabelSetOption = "",
     training: TrainingOptions,
+    reading: ReadingOptions,
 ) -> None:
     """Score the stack with each part left out: submodels, feature groups, stacker features; with significance."""
     from ensemble.experiments.ablation import write_ablation
     from ensemble.experiments.tables import ablation_table
 
-    notes, other, settings = _read(training.request(label_set=label_set), corpus, test)
+    notes, other, settings = _read(training.request(reading, label_set=label_set), corpus, test)
     ablation = write_ablation(
         out, notes, settings, test=other, groups=groups, criterion=criterion, shuffles=shuffles,
         jobs=training.jobs, cache=training.cache,
@@ -65,13 +67,14 @@ def curve(
     criterion: CriterionOption = "strict",
     label_set: LabelSetOption = "",
     training: TrainingOptions,
+    reading: ReadingOptions,
 ) -> None:
     """Draw the learning curve: the mean score by the number of training patients, with its spread."""
     from ensemble.experiments.learning_curve import write_curve
     from ensemble.experiments.request import shares_of
     from ensemble.experiments.tables import curve_table
 
-    notes, other, settings = _read(training.request(label_set=label_set), corpus, test)
+    notes, other, settings = _read(training.request(reading, label_set=label_set), corpus, test)
     results = write_curve(
         out, notes, settings, test=other, shares=shares_of(shares), samples=samples, stack=stack,
         criterion=criterion, jobs=training.jobs, cache=training.cache,
@@ -97,12 +100,13 @@ def transfer(
     stack: StackOption = True,
     criterion: CriterionOption = "strict",
     training: TrainingOptions,
+    reading: ReadingOptions,
 ) -> None:
     """Train on each corpus and test on each: how far an engine travels."""
     from ensemble.experiments.tables import transfer_table
     from ensemble.experiments.transfer import write_transfer
 
-    domains = training.request(map_labels=map_labels).domains(corpora)
+    domains = training.request(reading, map_labels=map_labels).domains(corpora)
     for domain in domains:
         warn(domain.corpus.warnings)
     results = write_transfer(out, domains, stack=stack, criterion=criterion, jobs=training.jobs, cache=training.cache)

@@ -33,9 +33,11 @@ from ensemble.command_line.names import (
 
 if TYPE_CHECKING:
     from ensemble.experiments.request import Request
+    from features.formats import Reader
 
 __all__ = [
     "AnnotatedFormatOption",
+    "ConvertedFormatOption",
     "CorpusArgument",
     "CriterionOption",
     "FormOption",
@@ -50,6 +52,7 @@ __all__ = [
     "PageOption",
     "PolicyOption",
     "PresetOption",
+    "ReadingOptions",
     "SeedOption",
     "SourceArgument",
     "StackOption",
@@ -68,9 +71,12 @@ CorpusArgument = Annotated[
     Path, typer.Argument(metavar="CORPUS", help="A folder or file of notes, in any known format.", show_default=False)
 ]
 SourceArgument = Annotated[
-    Path, typer.Argument(metavar="IN", help="Notes in any known format.", show_default=False)
-]  # fmt: skip
-TargetArgument = Annotated[Path, typer.Argument(metavar="OUT", help="What to write.", show_default=False)]
+    Path,
+    typer.Argument(metavar="IN", help="Notes in any known format, or - for standard input.", show_default=False),
+]
+TargetArgument = Annotated[
+    Path, typer.Argument(metavar="OUT", help="What to write, or - for standard output.", show_default=False)
+]
 
 ModelOption = Annotated[
     Path, typer.Option("--model", help="The trained engine: a bundle folder or .zip.", show_default=False)
@@ -109,11 +115,21 @@ LabelSetOption = Annotated[
 FormatOption = Annotated[
     str, typer.Option("--to", help=f"{one_of(FORMATS)}.", show_default=False, autocompletion=completing(FORMATS))
 ]
+ConvertedFormatOption = Annotated[
+    str,
+    typer.Option(
+        "--to",
+        help=f"{one_of(FORMATS)}; otherwise told by the ending of OUT.",
+        show_default=False,
+        autocompletion=completing(FORMATS),
+    ),
+]
 AnnotatedFormatOption = Annotated[
     str,
     typer.Option(
         "--to",
-        help=f"Format of OUT: {one_of(FORMATS[:-1])}; otherwise that of IN, and brat for plain text.",
+        help=f"Format of OUT: {one_of(FORMATS[:-1])}; otherwise told by its ending, or that of IN, or, for plain "
+        "text, brat (jsonl on standard output).",
         autocompletion=completing(FORMATS[:-1]),
     ),
 ]
@@ -162,6 +178,30 @@ TestOption = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
+class ReadingOptions:
+    """What every command that reads notes can be told of them."""
+
+    from_format: Annotated[
+        str,
+        typer.Option(
+            "--from", help=f"Format of the notes: {one_of(FORMATS)}; otherwise recognised.",
+            autocompletion=completing(FORMATS),
+        ),
+    ] = ""  # fmt: skip
+    id_column: Annotated[str, typer.Option(help="Of JSONL, CSV and Parquet.")] = "id"
+    text_column: Annotated[str, typer.Option(help="Of JSONL, CSV and Parquet.")] = "text"
+    patient_column: Annotated[str, typer.Option(help="If there is none, the id tells the patient.")] = "group"
+
+    @property
+    def reader(self) -> Reader:
+        """How to read the notes."""
+        from features.formats import Reader
+        from features.formats.columns import ColumnNames
+
+        return Reader(self.from_format, ColumnNames(self.id_column, self.text_column, self.patient_column))
+
+
+@dataclass(frozen=True, slots=True)
 class TrainingOptions:
     """What every command that trains can be told; without a value, the settings file or the default decides."""
 
@@ -174,16 +214,17 @@ class TrainingOptions:
     jobs: JobsOption = 2
     seed: Annotated[int | None, typer.Option(help="Of every random choice.", show_default="0")] = None
 
-    def request(self, **others: str) -> Request:
+    def request(self, reading: ReadingOptions, **others: str) -> Request:
         """The corpora and settings that are asked for.
 
+        :param reading: how the corpora are read.
         :param others: further parameters of `Request`, which only some commands take.
         """
         from ensemble.experiments.request import Request
 
         return Request(
             self.config, self.submodels, self.language, self.folds, self.seed,
-            accept_unknown_labels=self.accept_unknown_labels, **others,
+            accept_unknown_labels=self.accept_unknown_labels, reader=reading.reader, **others,
         )  # fmt: skip
 
 

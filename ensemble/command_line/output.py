@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+import os
+import select
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ensemble.paths import refuse_existing
+from features.errors import MissingResourceError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from features.documents import Document
 
-__all__ = ["console", "fail", "n_spans", "say", "warn", "write_new"]
+__all__ = ["console", "fail", "n_spans", "quiet_when_cut_off", "say", "say_where", "warn", "write_new"]
+
+_CUT_OFF = 128 + 13
+"""The status of a process that a signal ends is 128 and its number; that of SIGPIPE is 13."""
 
 
 def say(sentence: str) -> None:
     """Print a result."""
     print(sentence)
+
+
+def say_where(notes: Sequence[Document], path: Path) -> None:
+    """Print how many notes a command wrote; on standard error, if it wrote them to standard output."""
+    is_stream = str(path) == "-"
+    place = "on standard output" if is_stream else f"in {path}"
+    print(f"{len(notes)} notes with {n_spans(notes)} PHI are {place}", file=sys.stderr if is_stream else sys.stdout)
 
 
 def warn(counts: Mapping[str, int]) -> None:
@@ -39,6 +53,36 @@ def console() -> Console:
     from rich.console import Console
 
     return Console(width=None if sys.stdout.isatty() else 120)
+
+
+def quiet_when_cut_off(command: Callable[..., None]) -> Callable[..., None]:
+    """The same command, which ends quietly where nobody reads its standard output to the end, as `head` does not.
+
+    :returns: a command that ends with 141 then, as programs do that are ended by the signal SIGPIPE.
+    """
+
+    @wraps(command)
+    def run(*given: Any, **told: Any) -> None:
+        try:
+            command(*given, **told)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            if not _is_cut_off():
+                raise MissingResourceError("a process of this run ended early; give the command again") from None
+            # What is still to be flushed at the end of the process goes nowhere.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(_CUT_OFF)
+
+    return run
+
+
+def _is_cut_off() -> bool:
+    """Whether it is standard output that nobody reads, rather than a pipe to a process of ours."""
+    if not hasattr(select, "poll"):
+        return False
+    asked = select.poll()
+    asked.register(sys.stdout.fileno(), 0)
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in asked.poll(0))
 
 
 def n_spans(documents: Iterable[Document]) -> int:

@@ -15,7 +15,7 @@ from ensemble.experiments.transfer import Domain, names_of
 from ensemble.settings import EngineSettings
 from features.documents import Corpus
 from features.errors import SettingsError
-from features.formats import read_corpus
+from features.formats import USUAL_READER, Reader
 from features.labels import LabelSet
 
 __all__ = ["Request", "shares_of"]
@@ -34,6 +34,7 @@ class Request:
     :param accept_unknown_labels: widen the label set by labels that it lacks, rather than refuse them.
     :param map_labels: the label set into which all labels are turned; empty to leave them.
     :param preset: name of a published system, instead of a file.
+    :param reader: how corpora are read.
     :raises SettingsError: if both a file and a preset are given.
     """
 
@@ -46,6 +47,7 @@ class Request:
     accept_unknown_labels: bool = False
     map_labels: str = ""
     preset: str = ""
+    reader: Reader = USUAL_READER
 
     def __post_init__(self) -> None:
         if self.config and self.preset:
@@ -57,7 +59,7 @@ class Request:
         :param label_set: the labels to expect, where another corpus has decided on them.
         """
         expected = label_set or self.label_set or None
-        return read_corpus(path, label_set=expected, accept_unknown_labels=self.accept_unknown_labels)
+        return self.reader.read(path, label_set=expected, accept_unknown_labels=self.accept_unknown_labels)
 
     def settings(self, corpus: Corpus) -> EngineSettings:
         """The settings with which an engine for a corpus is trained."""

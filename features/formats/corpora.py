@@ -2,6 +2,7 @@
 
 corpus = read_corpus(Path("train"))                   recognised by looking
 write_corpus(corpus, Path("out"), format="brat")      complete or not at all
+reader = Reader(columns=ColumnNames(text="body"))     what a command line tells of how corpora are read
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import gzip
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from features.documents import Corpus
@@ -20,7 +22,7 @@ from features.formats.recognise import format_named, recognise
 from features.formats.spans import is_label
 from features.labels import LabelSet
 
-__all__ = ["read_corpus", "write_corpus"]
+__all__ = ["USUAL_READER", "Reader", "corpus_bytes", "read_corpus", "write_corpus"]
 
 _UNKNOWN_CATEGORY = "OTHER"
 
@@ -51,6 +53,51 @@ def read_corpus(
     return Corpus(reading.documents, labels, +reading.warnings)
 
 
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """How corpora are read.
+
+    :param format: the name of their format; empty to recognise it.
+    :param columns: the names of the columns, of formats that have columns.
+    """
+
+    format: str = ""
+    columns: ColumnNames = USUAL_NAMES
+
+    def read(
+        self, path: Path, *, label_set: str | LabelSet | None = None, accept_unknown_labels: bool = False
+    ) -> Corpus:
+        """Read annotated notes, as `read_corpus` does."""
+        return read_corpus(
+            path,
+            label_set=label_set,
+            accept_unknown_labels=accept_unknown_labels,
+            format=self.format or None,
+            columns=self.columns,
+        )
+
+    def format_of(self, path: Path) -> str:
+        """The name of the format of a corpus; :raises CorpusError: as `recognise` does."""
+        return recognise(path, self.format or None, self.columns)[0].name
+
+
+USUAL_READER = Reader()
+"""Whatever the corpus is, it is recognised."""
+
+
+def corpus_bytes(corpus: Corpus, *, format: str) -> bytes:
+    """Annotated notes as the content of one file.
+
+    :raises CorpusError: if the format cannot express the notes, or takes several files for them.
+    """
+    files = _rendered(corpus, format)
+    if len(files) > 1:
+        raise CorpusError(
+            f"{format} takes {len(files)} files for these notes, which one stream cannot hold; give --to jsonl or csv"
+        )
+    return files[0][1]
+
+
 def write_corpus(corpus: Corpus, path: Path, *, format: str) -> None:
     """Write annotated notes, complete or not at all.
 
@@ -63,19 +110,24 @@ def write_corpus(corpus: Corpus, path: Path, *, format: str) -> None:
     :raises CorpusError: if the format cannot express the notes, the target is not empty, or the disk refuses.
     """
     known = format_named(format)
-    if not corpus.documents:
-        raise CorpusError("the corpus holds no notes; there is nothing to write")
-    bad = {span.label for document in corpus.documents for span in document.spans if not is_label(span.label)}
-    if bad:
-        raise CorpusError(f"{len(bad)} labels are no names; a label begins with a letter and has no blanks")
-    # Everything is rendered before anything is written.
-    files = list(known.render(corpus))
+    files = _rendered(corpus, format)
     if known.single_file:
         content = files[0][1]
         packed = path.suffix.lower() == ".gz" and known.is_of(path)
         write_file(path, gzip.compress(content, mtime=0) if packed else content)
     else:
         write_folder(path, files)
+
+
+def _rendered(corpus: Corpus, format: str) -> list[tuple[str, bytes]]:
+    """All files of a corpus, before anything is written."""
+    known = format_named(format)
+    if not corpus.documents:
+        raise CorpusError("the corpus holds no notes; there is nothing to write")
+    bad = {span.label for document in corpus.documents for span in document.spans if not is_label(span.label)}
+    if bad:
+        raise CorpusError(f"{len(bad)} labels are no names; a label begins with a letter and has no blanks")
+    return list(known.render(corpus))
 
 
 def _label_set(known: Format, reading: Reading, given: str | LabelSet | None, accept: bool) -> LabelSet:

@@ -2,6 +2,7 @@
 
     read_text(Path("110-01.txt"))                  the text, code point for code point
     write_folder(Path("out"), [("a.txt", b"...")]) a folder that appears complete or not at all
+    read_text(STANDARD_INPUT)                      what is piped in, which may be asked for more than once
 
 A byte order mark stays in the text as U+FEFF, and line ends stay as they are.
 """
@@ -11,25 +12,45 @@ from __future__ import annotations
 import gzip
 import re
 import shutil
+import sys
 import uuid
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 from features.documents import Document
 from features.errors import CorpusError
 
-__all__ = ["encode_all", "encode_text", "file_name", "read_bytes", "read_text", "write_file", "write_folder"]
+__all__ = [
+    "STANDARD_INPUT",
+    "encode_all",
+    "encode_text",
+    "file_name",
+    "read_bytes",
+    "read_text",
+    "write_file",
+    "write_folder",
+]
 
 _UNSAFE_NAME = re.compile(r"^\.|[/\\\x00-\x1f\x7f\ud800-\udfff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
+STANDARD_INPUT = Path("/dev/stdin")
+"""Its one note, where it has no name of its own, is named `stdin`."""
+
+
+@cache
+def _standard_input() -> bytes:
+    return sys.stdin.buffer.read()
+
+
 def read_bytes(path: Path) -> bytes:
     """The content of a file, unpacked if its name ends in `.gz`; :raises CorpusError: if that cannot be had."""
     try:
-        content = path.read_bytes()
+        content = _standard_input() if path == STANDARD_INPUT else path.read_bytes()
         return gzip.decompress(content) if path.suffix.lower() == ".gz" else content
     except gzip.BadGzipFile:
         raise CorpusError(f"{path} is not a gzip file, as its name says; unpack or rename it") from None

@@ -18,7 +18,7 @@ from features.formats.brat import BRAT
 from features.formats.columns import USUAL_NAMES, ColumnNames
 from features.formats.conll import CONLL
 from features.formats.csv_table import CSV, header_of
-from features.formats.files import read_text
+from features.formats.files import STANDARD_INPUT, read_bytes, read_text
 from features.formats.jsonl import JSONL
 from features.formats.layout import Format
 from features.formats.parquet_table import PARQUET
@@ -26,7 +26,7 @@ from features.formats.plain import TEXT
 from features.formats.xml import I2B2, MEDDOCAN, NGRID, root_of
 from features.names import no_such
 
-__all__ = ["FORMATS", "format_named", "recognise"]
+__all__ = ["FORMATS", "format_named", "format_told_by", "recognise"]
 
 FORMATS: dict[str, Format] = {
     format.name: format for format in (I2B2, NGRID, MEDDOCAN, BRAT, CONLL, JSONL, CSV, PARQUET, TEXT)
@@ -43,6 +43,11 @@ def format_named(name: str) -> Format:
         raise CorpusError(no_such("format", name, FORMATS)) from None
 
 
+def format_told_by(path: Path) -> str:
+    """The name of the format that the ending of a file to write tells, as `out.csv.gz` does; empty if it tells none."""
+    return next((format.name for format in FORMATS.values() if format.single_file and format.is_of(path)), "")
+
+
 def recognise(path: Path, format: str | None = None, columns: ColumnNames = USUAL_NAMES) -> tuple[Format, list[Path]]:
     """The format of a corpus and the files to read, in order of their names.
 
@@ -53,11 +58,14 @@ def recognise(path: Path, format: str | None = None, columns: ColumnNames = USUA
     :raises CorpusError: if nothing is there, nothing is recognised, or the choice is not clear.
     """
     wanted = None if format is None else format_named(format)
+    if path == STANDARD_INPUT:
+        return wanted or _of_stream(columns), [path]
     # Where pathlib raises, as for a name that is too long, os.path says no.
     if os.path.isfile(path):
         return wanted or _of_file(path, columns), [path]
     if not os.path.isdir(path):
-        raise CorpusError(f"there is no file or folder {path}")
+        remark = "; standard input is taken by annotate, convert and explain" if str(path) == "-" else ""
+        raise CorpusError(f"there is no file or folder {path}{remark}")
     found = _in_folder(path, wanted)
     if found:
         return found
@@ -102,6 +110,17 @@ def _in_folder(folder: Path, wanted: Format | None) -> tuple[Format, list[Path]]
 
 def _any_of(files: Sequence[Path], format: Format) -> bool:
     return any(map(format.is_of, files))
+
+
+def _of_stream(columns: ColumnNames) -> Format:
+    """The format of what is piped in: where its beginning tells nothing else, it is one note."""
+    if read_bytes(STANDARD_INPUT).startswith(b"PAR1"):
+        return PARQUET
+    named = _opening(STANDARD_INPUT)
+    if named is None:
+        table = columns.are_in(header_of(read_text(STANDARD_INPUT), columns)[1])
+        return CSV if table else TEXT
+    return _xml_format([STANDARD_INPUT]) if named is I2B2 else named
 
 
 def _xml_format(files: Sequence[Path]) -> Format:
