@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,6 +33,10 @@ __all__ = ["IMPOSSIBLE", "Chain", "line_bounds"]
 
 IMPOSSIBLE = -10_000.0
 """The score of a transition that a tagging scheme forbids."""
+
+_LONGEST = 1_000
+"""Tokens of a sequence; a line of more is cut where a sentence ends. Step follows step in a sequence, while sequences go
+side by side: a line without end would take a hundred times as long as the same tokens in lines of this length."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,15 +123,17 @@ class Chain:
 
 
 def line_bounds(table: FeatureTable) -> NDArray[np.int32]:
-    """The sentences of a note, those of one line joined, as bounds.
+    """The sentences of a note, those of one line joined as long as they have at most 1,000 tokens, as bounds.
 
     An abbreviation within an address is easily taken for the end of a sentence, and no tag sequence can then say the
-    whole address; a chain can take the line at once, as its cost grows with the number of tokens only.
+    whole address; a chain takes the line at once.
 
     :returns: of shape `(n_sequences + 1,)`.
     """
     text, (starts, ends) = table.document.text, table.offsets
-    inner = table.sentences[1:-1].tolist()
-    gaps = [text[ends[i - 1] : starts[i]] for i in inner]
-    kept = [i for i, gap in zip(inner, gaps, strict=True) if "\n" in gap or "\r" in gap]
-    return np.array([*table.sentences[:1], *kept, *table.sentences[1:][-1:]], dtype=np.int32)
+    bounds = table.sentences[:1].tolist()
+    for begin, end in pairwise(table.sentences[1:].tolist()):
+        gap = text[ends[begin - 1] : starts[begin]]
+        if "\n" in gap or "\r" in gap or end - bounds[-1] > _LONGEST:
+            bounds.append(begin)
+    return np.array([*bounds, *table.sentences[1:][-1:]], dtype=np.int32)

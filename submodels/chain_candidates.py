@@ -59,16 +59,34 @@ def propose(
     inner = [begin + of_note[:-1] for begin, of_note in zip(begins.tolist(), bounds, strict=False)]
     edges = np.concatenate([*inner, begins[-1:]])
     emissions = np.asarray(emissions)
-    lattice = chain.lattice(emissions, edges)
-    chosen = set(_decoded(chain.tags, lattice.best_path(emissions), edges))
     found: list[list[Candidate]] = [[] for _ in tables]
     offsets = [(table.offsets[0].tolist(), table.offsets[1].tolist()) for table in tables]
-    for first, last, label, probability in spans_of(lattice, threshold, chosen):
+    for first, last, label, probability, chosen in _spans(chain, emissions, edges, threshold):
         number = int(begins.searchsorted(first, side="right")) - 1
         (starts, ends), begin = offsets[number], int(begins[number])
         span = Span(starts[first - begin], ends[last - begin - 1], label)
-        found[number].append(Candidate(span, source, probability, (first, last, label) in chosen))
+        found[number].append(Candidate(span, source, probability, chosen))
     return found
+
+
+def _spans(
+    chain: Chain, emissions: NDArray[Any], edges: Integers, threshold: float
+) -> Iterator[tuple[int, int, str, float, bool]]:
+    """First token, token after the last, label, probability, and whether it is on the best path, in order.
+
+    Sequences are looked at as many at a time as a batch has tokens, so that one long note takes no more memory, and no
+    more time a token, than many short ones.
+    """
+    first = 0
+    while first < len(edges) - 1:
+        last = max(first + 1, int(edges.searchsorted(edges[first] + _BATCH_TOKENS, side="right")) - 1)
+        begin, own = int(edges[first]), edges[first : last + 1] - edges[first]
+        scores = emissions[begin : int(edges[last])]
+        lattice = chain.lattice(scores, own)
+        chosen = set(_decoded(chain.tags, lattice.best_path(scores), own))
+        for start, stop, label, probability in spans_of(lattice, threshold, chosen):
+            yield begin + start, begin + stop, label, probability, (start, stop, label) in chosen
+        first = last
 
 
 def _decoded(tags: tuple[str, ...], path: Integers, edges: Integers) -> Iterator[TokenSpan]:
