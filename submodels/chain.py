@@ -35,8 +35,8 @@ IMPOSSIBLE = -10_000.0
 """The score of a transition that a tagging scheme forbids."""
 
 _LONGEST = 1_000
-"""Tokens of a sequence; a line of more is cut where a sentence ends. Step follows step in a sequence, while sequences go
-side by side: a line without end would take a hundred times as long as the same tokens in lines of this length."""
+"""Tokens of a sequence; a line of more is cut where a sentence ends. Within a sequence step follows step, while
+sequences go side by side: one line without end would take many times as long as the same tokens in such lines."""
 
 
 @dataclass(frozen=True, eq=False)
