@@ -39,6 +39,7 @@ _COMMANDS = (
     engines.train,
     engines.annotate,
     scores.evaluate,
+    scores.compare,
     engines.explain,
     engines.rules,
     experiments.ablate,

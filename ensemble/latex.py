@@ -2,14 +2,14 @@ r"""Tables for LaTeX with booktabs, whatever stands in their cells.
 
 latex_table("results of today", "A caption", ("system", "F1"), [[("a_b", "97.0")]])
 escaped("50 % of a_b")          50 \% of a\_b
-interval(0.97, 0.95, 0.98)      97.00 {\scriptsize (95.00--98.00)}
+share(0.97, 0.95, 0.98)      97.00 {\scriptsize (95.00--98.00)}
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-__all__ = ["escaped", "interval", "latex_table"]
+__all__ = ["escaped", "gap", "latex_table", "share"]
 
 _ESCAPES = str.maketrans(
     {character: rf"\{character}" for character in "&%$#_{}"}
@@ -22,9 +22,14 @@ def escaped(text: str) -> str:
     return text.translate(_ESCAPES)
 
 
-def interval(value: float, low: float, high: float) -> str:
+def share(value: float, low: float, high: float) -> str:
     """A share and its interval, in percent."""
     return rf"{100 * value:.2f} {{\scriptsize ({100 * low:.2f}--{100 * high:.2f})}}"
+
+
+def gap(value: float, low: float, high: float) -> str:
+    """A difference of two shares and its interval, in points."""
+    return rf"${100 * value:+.2f}$ {{\scriptsize (${100 * low:+.2f}$ to ${100 * high:+.2f}$)}}"
 
 
 def latex_table(

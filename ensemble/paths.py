@@ -1,16 +1,18 @@
-"""Nothing that is on disk is overwritten.
+"""Names of paths, and paths that must be free, as nothing that is on disk is overwritten.
 
 refuse_existing(Path("engine"), BundleError)     raises where there is anything at the path
+names_of([Path("a/dev"), Path("b/dev")])         ["a/dev", "b/dev"]
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from features.errors import PhistackError, SettingsError
 
-__all__ = ["refuse_existing"]
+__all__ = ["names_of", "refuse_existing"]
 
 
 def refuse_existing(path: Path, error: type[PhistackError] = SettingsError) -> None:
@@ -21,3 +23,18 @@ def refuse_existing(path: Path, error: type[PhistackError] = SettingsError) -> N
     """
     if os.path.lexists(path):
         raise error(f"{path} is already there; remove it or give another name")
+
+
+def names_of(paths: Sequence[Path]) -> list[str]:
+    """The shortest ends of the paths that tell them apart: `train`, or `a/train` and `b/train`.
+
+    :raises SettingsError: if a path is given twice.
+    """
+    parts = [path.resolve().parts for path in paths]
+    if len(set(parts)) < len(parts):
+        raise SettingsError("the same path is given twice; give each corpus or system once")
+    for length in range(1, max(map(len, parts), default=1) + 1):
+        names = ["/".join(part[-length:]) for part in parts]
+        if len(set(names)) == len(names):
+            break
+    return names

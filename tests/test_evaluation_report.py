@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from ensemble.evaluation import compare, evaluate, print_report
+from ensemble.evaluation import evaluate, print_report
 from features.documents import Corpus, Document, Span
 from features.errors import EvaluationError, LabelError
 from features.labels import LabelSet
@@ -196,15 +196,6 @@ def test_an_unknown_criterion_is_an_error():
         evaluate(corpus(GOLD), corpus(GOLD), resamples=1).score("lenient")
     with pytest.raises(EvaluationError, match="resamples"):
         evaluate(corpus(GOLD), corpus(GOLD), resamples=0)
-
-
-def test_systems_are_compared_on_the_same_documents_only():
-    gold, system = random_corpora(30, 8)
-    perfect, worse = evaluate(gold, gold, resamples=1), evaluate(gold, system, resamples=1)
-    assert compare(perfect, worse, "i2b2 strict", shuffles=499, seed=0) == 1 / 500
-    assert compare(worse, worse, "i2b2 strict", shuffles=499, seed=0) == 1
-    with pytest.raises(EvaluationError, match="same documents"):
-        compare(worse, evaluate(corpus(GOLD), corpus(GOLD), resamples=1), "i2b2 strict", seed=0)
 
 
 def test_a_shared_task_is_scored_in_seconds():

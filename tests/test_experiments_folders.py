@@ -14,7 +14,8 @@ from ensemble.experiments.pictures import curve_picture
 from ensemble.experiments.request import Request, shares_of
 from ensemble.experiments.results import new_folder
 from ensemble.experiments.tables import ablation_table, curve_table, transfer_table
-from ensemble.experiments.transfer import Domain, names_of, transfer, write_transfer
+from ensemble.experiments.transfer import Domain, transfer, write_transfer
+from ensemble.paths import names_of
 from ensemble.settings import EngineSettings
 from ensemble.stacker import StackerSettings
 from features.documents import Corpus, Document, Span

@@ -3,11 +3,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ensemble.evaluation import evaluate, holm, paired_randomisation
+from ensemble.evaluation import criterion_named, evaluate, holm, paired_randomisation
 from ensemble.evaluation.intervals import bootstrap_f1
 from ensemble.experiments.cases import cases_as_text, patterns, places_of, saved_by_the_stack
 from ensemble.experiments.learning_curve import interval_of_mean
-from ensemble.experiments.measuring import counts_of, criterion_named, measured
+from ensemble.experiments.measuring import counts_of, measured
 from features.documents import Corpus, Document, Span
 from features.errors import EvaluationError, SettingsError
 from features.labels import LabelSet
@@ -50,7 +50,7 @@ def test_intervals_of_f1_are_those_of_the_evaluation(rows):
 def test_a_system_does_not_differ_from_itself(rows):
     counts = np.array(rows, dtype=np.int64)
     gap = measured({"a": counts, "b": counts}, reference="b", shuffles=20, resamples=20, seed=0)["a"].difference
-    assert gap.f1 == (0, 0, 0)
+    assert gap.gap == (0, 0, 0)
     assert (gap.p, gap.p_holm) == (1, 1)
 
 
@@ -71,7 +71,7 @@ def test_differences_are_corrected_over_all_comparisons():
     rows = measured(counts, reference="good", shuffles=999, seed=0)
     plain = [paired_randomisation(counts[n], counts["good"], shuffles=999, seed=0) for n in ("worse", "alike")]
     assert [rows[name].difference.p_holm for name in ("worse", "alike")] == list(holm(plain))
-    assert rows["worse"].difference.f1.high < 0
+    assert rows["worse"].difference.gap.high < 0
     assert rows["worse"].difference.p_holm < 0.05 < rows["alike"].difference.p_holm
     assert rows["good"].difference is None
 

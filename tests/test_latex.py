@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.latex import escaped, interval, latex_table
+from ensemble.latex import escaped, gap, latex_table, share
 
 TABLE = latex_table("today", "A caption", ("a", "b"), [[("x", "1")], [("y", "2"), ("z", "3")]])
 
@@ -25,5 +25,6 @@ def test_nothing_special_is_left_bare(text):
     assert all(escaped(text)[i - 1] == "\\" for i, c in enumerate(escaped(text)) if c in "_%&$#{}")
 
 
-def test_an_interval_is_in_percent():
-    assert interval(0.97, 0.95, 0.98) == r"97.00 {\scriptsize (95.00--98.00)}"
+def test_shares_are_in_percent_and_differences_in_points():
+    assert share(0.97, 0.95, 0.98) == r"97.00 {\scriptsize (95.00--98.00)}"
+    assert gap(-0.01, -0.02, 0.005) == r"$-1.00$ {\scriptsize ($-2.00$ to $+0.50$)}"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ensemble.batch.forms import FORM_NAMES, open_form
 from ensemble.batch.rows import FormSettings
 from ensemble.deidentification import Policy
-from ensemble.experiments.measuring import criterion_named
+from ensemble.evaluation import criterion_named
 from ensemble.settings import EngineSettings
 from ensemble.stacker import StackerSettings
 from ensemble.subsets import in_order

@@ -35,6 +35,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "phistack evaluate gold annotated --json scores.json",
         "phistack evaluate gold annotated --allow-missing",
     ),
+    "compare": (
+        "phistack compare gold system-a system-b --criterion spans",
+        "phistack compare gold a b c --json differences.json --latex table.tex",
+    ),
     "explain": (
         "phistack explain note.txt --model engine",
         "phistack explain notes --model engine --text --html why.html",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,13 +14,19 @@ from ensemble.command_line.options import (
     LabelSetOption,
     ModelOption,
     ReadingOptions,
+    SeedOption,
     UnknownLabelsOption,
     with_options,
 )
 from ensemble.command_line.output import console, say, warn, write_new
+from ensemble.paths import names_of, refuse_existing
 
-__all__ = ["evaluate", "frontier"]
+if TYPE_CHECKING:
+    from features.documents import Corpus
 
+__all__ = ["compare", "evaluate", "frontier"]
+
+GoldArgument = Annotated[Path, typer.Argument(metavar="GOLD", help="The annotated notes.", show_default=False)]
 AllowMissingOption = Annotated[
     bool, typer.Option("--allow-missing", help="Score the notes that all have, and name the others.")
 ]
@@ -28,7 +34,7 @@ AllowMissingOption = Annotated[
 
 @with_options
 def evaluate(
-    gold: Annotated[Path, typer.Argument(metavar="GOLD", help="The annotated notes.", show_default=False)],
+    gold: GoldArgument,
     system: Annotated[
         Path, typer.Argument(metavar="SYSTEM", help="The same notes as a system annotated them.", show_default=False)
     ],
@@ -49,13 +55,57 @@ def evaluate(
     from ensemble.evaluation import evaluate, print_report, read_sentence_counts
 
     counts = read_sentence_counts(sentences, apart_from=(gold, system)) if sentences else None
-    read = reading.reader.read
-    gold_corpus = read(gold, label_set=label_set or None, accept_unknown_labels=accept_unknown_labels)
-    system_corpus = read(system, label_set=gold_corpus.label_set, accept_unknown_labels=accept_unknown_labels)
-    report = evaluate(gold_corpus, system_corpus, allow_missing=allow_missing, sentence_counts=counts)
+    corpora = _read(reading, [gold, system], label_set, accept_unknown_labels)
+    report = evaluate(*corpora, allow_missing=allow_missing, sentence_counts=counts)
     if json_file:
         write_new(json_file, json.dumps(report.to_dict(), indent=2) + "\n")
     print_report(report, console())
+
+
+@with_options
+def compare(
+    gold: GoldArgument,
+    systems: Annotated[
+        list[Path],
+        typer.Argument(metavar="SYSTEM...", help="The same notes, as two systems or more annotated them."),
+    ],
+    *,
+    criterion: CriterionOption = "strict",
+    json_file: JsonOption = None,
+    latex: Annotated[Path | None, typer.Option(help="Write a table for LaTeX there.", show_default=False)] = None,
+    shuffles: Annotated[int, typer.Option(help="Of the paired randomisation.", min=1)] = 9999,
+    seed: SeedOption = 0,
+    label_set: LabelSetOption = "",
+    accept_unknown_labels: UnknownLabelsOption = False,
+    allow_missing: AllowMissingOption = False,
+    reading: ReadingOptions,
+) -> None:
+    """Compare systems in precision, recall and F1: differences, their intervals, and whether they may be chance."""
+    import json
+
+    from ensemble.evaluation import compare, comparison_latex, print_comparison
+
+    for target in filter(None, (json_file, latex)):
+        refuse_existing(target)
+    names = names_of(systems)
+    reference, *answers = _read(reading, [gold, *systems], label_set, accept_unknown_labels)
+    comparison = compare(
+        reference, dict(zip(names, answers, strict=True)), criterion=criterion, allow_missing=allow_missing,
+        shuffles=shuffles, seed=seed,
+    )  # fmt: skip
+    if json_file:
+        write_new(json_file, json.dumps(comparison.to_dict(), indent=2) + "\n")
+    if latex:
+        write_new(latex, comparison_latex(comparison))
+    print_comparison(comparison, console())
+
+
+def _read(reading: ReadingOptions, paths: list[Path], label_set: str, accept_unknown_labels: bool) -> list[Corpus]:
+    """The corpora, of which the first, gold, decides on the labels of all."""
+    read = reading.reader.read
+    gold = read(paths[0], label_set=label_set or None, accept_unknown_labels=accept_unknown_labels)
+    systems = (read(path, label_set=gold.label_set, accept_unknown_labels=accept_unknown_labels) for path in paths[1:])
+    return [gold, *systems]
 
 
 @with_options

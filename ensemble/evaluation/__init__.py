@@ -4,30 +4,36 @@
     report.score("i2b2 strict").f1                  micro F1
     print_report(report, Console())                 on screen
     report.to_dict()                                as JSON
-    compare(report, other, "i2b2 strict", seed=0)   p-value of the difference between two systems
+    compare(gold, {"a": system, "b": other})        differences between systems, with intervals and p-values
 
 One idea a module: `notes` (which documents are compared), `criteria` (what counts as a hit, a table), `items` (PHI as
 comparable sets), `counts` (counting only), `measures` (arithmetic only), `intervals`, `significance`, `coverage` (leaks
 and characters), `sentence_counts` (what a leak is divided by), `report` and `table` (JSON and screen), `scoring` (all
-of it together).
+of it together); `systems` (scores of several systems and their differences), `comparison` (the same for corpora).
 """
 
-from ensemble.evaluation.criteria import CRITERIA, Criterion
+from ensemble.evaluation.comparison import Comparison, compare
+from ensemble.evaluation.comparison_table import comparison_latex, print_comparison
+from ensemble.evaluation.criteria import CRITERIA, Criterion, criterion_named
 from ensemble.evaluation.report import Report, Score
 from ensemble.evaluation.scoring import evaluate
 from ensemble.evaluation.sentence_counts import read_sentence_counts
-from ensemble.evaluation.significance import compare, holm, paired_randomisation
+from ensemble.evaluation.significance import holm, paired_randomisation
 from ensemble.evaluation.table import print_report
 
 __all__ = [
     "CRITERIA",
+    "Comparison",
     "Criterion",
     "Report",
     "Score",
     "compare",
+    "comparison_latex",
+    "criterion_named",
     "evaluate",
     "holm",
     "paired_randomisation",
+    "print_comparison",
     "print_report",
     "read_sentence_counts",
 ]

@@ -16,15 +16,19 @@ script counts otherwise than its task's description, there are two rows, that of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ensemble.evaluation.counts import DocumentCounts, count, count_forgiving
+import numpy as np
+
+from ensemble.evaluation.counts import DocumentCounts, IntArray, count, count_forgiving
 from ensemble.evaluation.items import UNITS, EndWithin
 from ensemble.evaluation.notes import Note, Pair, Phi
+from features.errors import SettingsError
 from features.labels import LabelSet
+from features.names import no_such
 
-__all__ = ["CRITERIA", "Criterion", "applicable"]
+__all__ = ["CRITERIA", "SHORT_NAMES", "Criterion", "applicable", "criterion_named"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,10 @@ class Criterion:
             return count(gold, system)
         joined = Criterion(self.name, self.joined_unit, typed=self.typed, only=self.only)
         return count_forgiving(gold, system, joined.items(pair.gold), joined.items(pair.system))
+
+    def by_document(self, pairs: Sequence[Pair]) -> IntArray:
+        """The counts of each document, of shape `(n_documents, 3)`."""
+        return np.array([self.counts(pair) for pair in pairs], dtype=np.int64).reshape(-1, 3)
 
     def items(self, note: Note) -> frozenset[object]:
         """The PHI of one side of a document as a set in which equal means: a hit."""
@@ -97,6 +105,19 @@ CRITERIA = (
     Criterion("meddocan spans merged", "merged", typed="none"),
     Criterion("conll exact", "token grid"),
 )
+
+
+SHORT_NAMES = {"strict": "i2b2 strict", "spans": "meddocan spans strict"}
+"""Names for the two criteria that are mostly used: start, end and type right; start and end right."""
+
+
+def criterion_named(name: str) -> Criterion:
+    """The criterion of a name, or of a key of `SHORT_NAMES`; :raises SettingsError: if there is none."""
+    full = SHORT_NAMES.get(name, name)
+    for criterion in CRITERIA:
+        if criterion.name == full:
+            return criterion
+    raise SettingsError(no_such("criterion", name, (*SHORT_NAMES, *(criterion.name for criterion in CRITERIA))))
 
 
 def applicable(labels: LabelSet) -> tuple[Criterion, ...]:

@@ -1,6 +1,7 @@
 """How far a figure may be from the truth.
 
     bootstrap_f1(counts, seed=0)     95 % interval of F1, drawing whole documents (Efron 1979)
+    drawn_sums(counts, seed=0)       what that bootstrap sums, for intervals of other figures
     wilson(95, 100)                  95 % interval of a proportion (Wilson 1927): 0.888 to 0.978
 
 The bootstrap draws documents, as PHI of one document are not independent. Wilson's interval takes each PHI on its own.
@@ -16,7 +17,7 @@ import numpy as np
 from ensemble.evaluation.counts import IntArray
 from ensemble.evaluation.measures import FloatArray, f1_of_counts
 
-__all__ = ["Interval", "bootstrap_f1", "wilson"]
+__all__ = ["Interval", "Measure", "bootstrap_f1", "drawn_sums", "percentiles", "wilson"]
 
 _NORMAL_97_5 = 1.959963984540054
 _BLOCK = 100
@@ -29,22 +30,40 @@ class Interval(NamedTuple):
     high: float
 
 
-def bootstrap_f1(counts: IntArray, *, resamples: int = 1000, seed: int) -> tuple[Interval, ...]:
-    """Percentile intervals of micro F1, one for each row of counts.
+class Measure(NamedTuple):
+    """A figure and the ends of its 95 % interval."""
 
-    All rows see the same draws of documents.
+    value: float
+    low: float
+    high: float
+
+
+def bootstrap_f1(counts: IntArray, *, resamples: int = 1000, seed: int) -> tuple[Interval, ...]:
+    """Percentile intervals of micro F1, one for each row of counts; parameters as for `drawn_sums`."""
+    return tuple(map(percentiles, f1_of_counts(drawn_sums(counts, resamples=resamples, seed=seed)).T))
+
+
+def percentiles(drawn: FloatArray) -> Interval:
+    """What lies between the lowest and the highest fortieth of the draws of a figure."""
+    low, high = np.quantile(drawn, (0.025, 0.975))
+    return Interval(float(low), float(high))
+
+
+def drawn_sums(counts: IntArray, *, resamples: int = 1000, seed: int) -> FloatArray:
+    """Counts summed over documents that are drawn with replacement, as many as there are.
+
+    All rows see the same draws of documents, so that differences between rows are drawn in pairs.
 
     :param counts: shape `(n_documents, n_rows, 3)`, with at least one document.
-    :param resamples: how many times as many documents are drawn, with replacement, as there are.
+    :param resamples: how many times documents are drawn.
     :param seed: of the draws.
+    :returns: shape `(resamples, n_rows, 3)`.
     """
     documents, rows, _ = counts.shape
     flat = counts.reshape(documents, rows * 3).astype(float)
     rng = np.random.default_rng(seed)
     blocks = (_draws(documents, min(_BLOCK, resamples - done), rng) for done in range(0, resamples, _BLOCK))
-    scores = [f1_of_counts((block @ flat).reshape(-1, rows, 3)) for block in blocks]
-    low, high = np.quantile(np.concatenate(scores), (0.025, 0.975), axis=0)
-    return tuple(Interval(float(a), float(b)) for a, b in zip(low, high, strict=True))
+    return np.concatenate([block @ flat for block in blocks]).reshape(resamples, rows, 3)
 
 
 def _draws(documents: int, resamples: int, rng: np.random.Generator) -> FloatArray:

@@ -3,12 +3,14 @@
     precision(tp, fp)        tp / (tp + fp)
     f_score(p, r)            their harmonic mean, F1; with beta=2 recall weighs four times as much, F2
     macro(by_document)       means and standard deviations over documents
+    MEASURES["f1"](counts)   a measure of counts, by its name
 
 A ratio with denominator zero is 0. All functions take numbers or arrays alike; micro means: of the summed counts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ensemble.evaluation.counts import IntArray
 
-__all__ = ["Macro", "MeanAndDeviation", "f1_of_counts", "f_score", "macro", "precision", "ratio", "recall"]
+__all__ = ["MEASURES", "Macro", "MeanAndDeviation", "f1_of_counts", "f_score", "macro", "precision", "ratio", "recall"]
 
 FloatArray = NDArray[np.float64]
 
@@ -65,6 +67,24 @@ def f1_of_counts(counts: ArrayLike) -> FloatArray:
     """F1 of counts of shape `(..., 3)`, without the way over precision and recall; shape `(...)`."""
     tp, fp, fn = np.moveaxis(np.asarray(counts), -1, 0)
     return ratio(2 * tp, 2 * tp + fp + fn)
+
+
+def _precision_of_counts(counts: ArrayLike) -> FloatArray:
+    tp, fp, _ = np.moveaxis(np.asarray(counts), -1, 0)
+    return precision(tp, fp)
+
+
+def _recall_of_counts(counts: ArrayLike) -> FloatArray:
+    tp, _, fn = np.moveaxis(np.asarray(counts), -1, 0)
+    return recall(tp, fn)
+
+
+MEASURES: Mapping[str, Callable[[ArrayLike], FloatArray]] = {
+    "precision": _precision_of_counts,
+    "recall": _recall_of_counts,
+    "f1": f1_of_counts,
+}
+"""Name -> measure of counts of shape `(..., 3)`."""
 
 
 def macro(by_document: IntArray) -> Macro:

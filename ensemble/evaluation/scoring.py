@@ -76,7 +76,7 @@ def _rows(
     criteria = applicable(label_set)
     categories = _in_use((label.category for label in labels.values()), pairs, "category")
     types = _in_use((label.name for label in labels.values()), pairs, "label")
-    by_criterion = np.array([[criterion.counts(p) for criterion in criteria] for p in pairs], dtype=np.int64)
+    by_criterion = np.stack([criterion.by_document(pairs) for criterion in criteria], axis=1)
     tables = (by_criterion, _by(pairs, "category", categories), _by(pairs, "label", types))
     names = [*(criterion.name for criterion in criteria), *categories, *types]
     rows = _scores(names, np.concatenate(tables, axis=1), resamples, seed)

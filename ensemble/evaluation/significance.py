@@ -1,6 +1,7 @@
 """Whether one system is really better than another.
 
     paired_randomisation(counts_a, counts_b, seed=0)     p-value of the difference in micro F1
+    paired_randomisation(..., measure="recall", seed=0)  of that in recall
     holm((0.01, 0.04))                                   p-values of several comparisons, corrected: (0.02, 0.04)
 
 Approximate randomisation (Noreen 1989; Yeh 2000) exchanges the answers of the two systems in a random half of the
@@ -14,34 +15,24 @@ from collections.abc import Sequence
 import numpy as np
 
 from ensemble.evaluation.counts import IntArray
-from ensemble.evaluation.measures import FloatArray, f1_of_counts
-from ensemble.evaluation.report import Report
+from ensemble.evaluation.measures import MEASURES
 from features.errors import EvaluationError
 
-__all__ = ["compare", "holm", "paired_randomisation"]
+__all__ = ["holm", "paired_randomisation"]
 
 _BLOCK = 1000
-# Two orders of the same sum differ by less than this, two different F1 by more.
+# Two orders of the same sum differ by less than this, two different scores by more.
 _ROUNDING = 1e-12
 
 
-def compare(a: Report, b: Report, criterion: str, *, shuffles: int = 9999, seed: int) -> float:
-    """The two-sided p-value of the difference in micro F1 between two systems scored on the same documents.
-
-    :param criterion: the name of a criterion, for example `i2b2 strict`.
-    :raises EvaluationError: if the reports are not on the same documents, or lack the criterion.
-    """
-    if a.documents != b.documents:
-        raise EvaluationError("the two reports are not on the same documents, so they cannot be compared in pairs")
-    counts = a.score(criterion).by_document, b.score(criterion).by_document
-    return paired_randomisation(*counts, shuffles=shuffles, seed=seed)
-
-
-def paired_randomisation(counts_a: IntArray, counts_b: IntArray, *, shuffles: int = 9999, seed: int) -> float:
-    """Paired approximate randomisation by document, two-sided, on micro F1.
+def paired_randomisation(
+    counts_a: IntArray, counts_b: IntArray, *, measure: str = "f1", shuffles: int = 9999, seed: int
+) -> float:
+    """Paired approximate randomisation by document, two-sided, on micro F1 or another measure.
 
     :param counts_a: true positives, false positives and false negatives of one system; shape `(n_documents, 3)`.
     :param counts_b: those of the other, the documents in the same order.
+    :param measure: a key of `MEASURES`.
     :param shuffles: how many random exchanges are tried.
     :returns: (1 + exchanges at least as far apart as the systems are) / (1 + shuffles).
     :raises EvaluationError: if the shapes differ or are others, or there are no shuffles.
@@ -52,17 +43,15 @@ def paired_randomisation(counts_a: IntArray, counts_b: IntArray, *, shuffles: in
         raise EvaluationError(f"the number of shuffles must be at least 1, not {shuffles}")
     gap = (counts_b - counts_a).astype(float)
     sums = counts_a.sum(axis=0).astype(float), counts_b.sum(axis=0).astype(float)
-    observed = _distance(*sums)
+    score = MEASURES[measure]
+    observed = np.abs(score(sums[0]) - score(sums[1]))
     rng = np.random.default_rng(seed)
     extreme = 0
     for done in range(0, shuffles, _BLOCK):
         exchanged = rng.integers(0, 2, size=(min(_BLOCK, shuffles - done), len(gap))) @ gap
-        extreme += int(np.sum(_distance(sums[0] + exchanged, sums[1] - exchanged) >= observed - _ROUNDING))
+        distance = np.abs(score(sums[0] + exchanged) - score(sums[1] - exchanged))
+        extreme += int(np.sum(distance >= observed - _ROUNDING))
     return (1 + extreme) / (1 + shuffles)
-
-
-def _distance(counts_a: FloatArray, counts_b: FloatArray) -> FloatArray:
-    return np.abs(f1_of_counts(counts_a) - f1_of_counts(counts_b))
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:

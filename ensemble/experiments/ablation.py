@@ -16,10 +16,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ensemble.evaluation import Criterion
+from ensemble.evaluation import Criterion, criterion_named
+from ensemble.evaluation.systems import RESAMPLES
 from ensemble.experiments.cases import Place, cases_as_text, patterns, places_of, saved_by_the_stack
 from ensemble.experiments.latex import ablation_latex
-from ensemble.experiments.measuring import RESAMPLES, Measured, counts_of, criterion_named, measured
+from ensemble.experiments.measuring import Measured, counts_of, measured
 from ensemble.experiments.parts import STACK, Answers, alone_answers, described, stack_answers
 from ensemble.experiments.pictures import ablation_chart
 from ensemble.experiments.results import head, new_folder, write_json

@@ -8,7 +8,7 @@ from typing import Any
 
 from ensemble.experiments.parts import STACK
 from ensemble.experiments.tables import spread
-from ensemble.latex import escaped, interval, latex_table
+from ensemble.latex import escaped, latex_table, share
 
 __all__ = ["ablation_latex", "curve_latex", "transfer_latex"]
 
@@ -34,7 +34,7 @@ def ablation_latex(results: Mapping[str, Any]) -> str:
 def _variant(row: Mapping[str, Any]) -> Sequence[str]:
     gap = row.get("difference")
     compared = (f"${100 * gap['f1']['value']:+.2f}$", f"{gap['p after Holm']:.4f}") if gap else ("", "")
-    return (_system(row["name"]), *(interval(**row[name]) for name in _MEASURES), *compared)
+    return (_system(row["name"]), *(share(**row[name]) for name in _MEASURES), *compared)
 
 
 def curve_latex(results: Mapping[str, Any]) -> str:
@@ -54,7 +54,7 @@ def curve_latex(results: Mapping[str, Any]) -> str:
 
 
 def _point(point: Mapping[str, Any]) -> str:
-    return interval(point["f1"], *spread(point))
+    return share(point["f1"], *spread(point))
 
 
 def transfer_latex(results: Mapping[str, Any]) -> str:
@@ -66,7 +66,7 @@ def transfer_latex(results: Mapping[str, Any]) -> str:
     columns = ("system", "trained on", *(f"tested on {escaped(name)}" for name in results["corpora"]))
     sections = (
         [
-            (_system(system), escaped(trained), *(interval(**row[tested]["f1"]) for tested in results["corpora"]))
+            (_system(system), escaped(trained), *(share(**row[tested]["f1"]) for tested in results["corpora"]))
             for trained, row in matrix.items()
         ]
         for system, matrix in results["matrix"].items()

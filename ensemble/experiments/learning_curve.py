@@ -20,9 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from ensemble.evaluation import Criterion
+from ensemble.evaluation import Criterion, criterion_named
+from ensemble.evaluation.systems import RESAMPLES
 from ensemble.experiments.latex import curve_latex
-from ensemble.experiments.measuring import RESAMPLES, counts_of, criterion_named, measured
+from ensemble.experiments.measuring import counts_of, measured
 from ensemble.experiments.parts import (
     all_answers,
     described,

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ensemble.experiments.transfer import Domain, names_of
+from ensemble.experiments.transfer import Domain
+from ensemble.paths import names_of
 from ensemble.settings import EngineSettings
 from features.documents import Corpus
 from features.errors import SettingsError

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ensemble.evaluation import Criterion
+from ensemble.evaluation import Criterion, criterion_named
+from ensemble.evaluation.systems import RESAMPLES
 from ensemble.experiments.latex import transfer_latex
-from ensemble.experiments.measuring import RESAMPLES, counts_of, criterion_named, measured
+from ensemble.experiments.measuring import counts_of, measured
 from ensemble.experiments.parts import all_answers, described, fitting, held_out_patients
 from ensemble.experiments.pictures import matrix_picture
 from ensemble.experiments.results import head, write_results
@@ -26,7 +27,7 @@ from ensemble.training import propose
 from features.documents import Corpus, Document
 from features.errors import SettingsError
 
-__all__ = ["SCHEMA", "Domain", "names_of", "transfer", "write_transfer"]
+__all__ = ["SCHEMA", "Domain", "transfer", "write_transfer"]
 
 SCHEMA = "phistack.transfer.v1"
 _PROTOCOL = (
@@ -47,21 +48,6 @@ class Domain:
     name: str
     corpus: Corpus
     settings: EngineSettings
-
-
-def names_of(paths: Sequence[Path]) -> list[str]:
-    """The shortest ends of the paths that tell them apart: `train`, or `a/train` and `b/train`.
-
-    :raises SettingsError: if a path is given twice.
-    """
-    parts = [path.resolve().parts for path in paths]
-    if len(set(parts)) < len(parts):
-        raise SettingsError("the same corpus is given twice")
-    for length in range(1, max(map(len, parts), default=1) + 1):
-        names = ["/".join(part[-length:]) for part in parts]
-        if len(set(names)) == len(names):
-            break
-    return names
 
 
 def transfer(

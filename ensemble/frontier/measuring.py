@@ -18,7 +18,9 @@ from statistics import median
 from typing import Any
 
 from ensemble.bundle import load_bundle, read_manifest
-from ensemble.experiments.measuring import RESAMPLES, Measured, counts_of, criterion_named, measured
+from ensemble.evaluation import criterion_named
+from ensemble.evaluation.systems import RESAMPLES
+from ensemble.experiments.measuring import Measured, counts_of, measured
 from ensemble.experiments.parts import described
 from ensemble.experiments.results import write_results
 from ensemble.frontier.presentation import frontier_picture

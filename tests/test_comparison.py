@@ -1,0 +1,218 @@
+"""Systems against each other: p-values against all exchanges, intervals against a plain loop, and the command."""
+
+import io
+import itertools
+import json
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+
+from ensemble.evaluation import Comparison, compare, comparison_latex, evaluate, holm, print_comparison
+from features.documents import Corpus, Document, Span
+from features.errors import EvaluationError, SettingsError
+from features.formats import write_corpus
+from features.labels import LabelSet
+
+LABELS = LabelSet.named("i2b2-2014")
+TEXT = "Dr. Gorse saw Jane Roe in Alderton on 05/12/2019. "
+PHI = (Span(4, 9, "DOCTOR"), Span(14, 22, "PATIENT"), Span(26, 34, "CITY"), Span(38, 48, "DATE"))
+MEASURES = ("precision", "recall", "f1")
+
+
+def gold_of(documents: int) -> Corpus:
+    return Corpus(tuple(Document(f"{i}-01", TEXT, PHI) for i in range(documents)), LABELS)
+
+
+def system_of(gold: Corpus, seed: int, missed: float = 0.2, wrong: float = 0.2) -> Corpus:
+    """Gold with some spans missed, and some shortened, which are both wrong and missed."""
+    chance = random.Random(seed)
+    documents = []
+    for document in gold.documents:
+        kept = [span for span in document.spans if chance.random() >= missed]
+        spans = [replace(s, end=s.end - 1) if chance.random() < wrong else s for s in kept]
+        documents.append(document.with_spans(spans))
+    return replace(gold, documents=tuple(documents))
+
+
+def measures_of(counts):
+    """Precision, recall and F1 of counts, by their definitions."""
+    tp, fp, fn = (int(n) for n in counts)
+    p, r = tp / (tp + fp) if tp + fp else 0, tp / (tp + fn) if tp + fn else 0
+    return p, r, 2 * p * r / (p + r) if p + r else 0
+
+
+def counts_of(gold: Corpus, system: Corpus):
+    return evaluate(gold, system, resamples=1).score("i2b2 strict").by_document
+
+
+def exact_p(one, other, measure: int) -> float:
+    """The share of all exchanges of documents that are as far apart as the systems are."""
+
+    def distance(a, b):
+        return abs(measures_of(a)[measure] - measures_of(b)[measure])
+
+    observed, extreme = distance(one.sum(0), other.sum(0)), 0
+    for exchange in itertools.product((False, True), repeat=len(one)):
+        mask = np.array(exchange)[:, None]
+        a, b = np.where(mask, other, one).sum(0), np.where(mask, one, other).sum(0)
+        extreme += distance(a, b) >= observed - 1e-12
+    return extreme / 2 ** len(one)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_p_values_are_those_of_the_exact_permutation_test(seed):
+    gold = gold_of(9)
+    a, b = system_of(gold, seed, missed=0.05), system_of(gold, seed + 50, missed=0.35)
+    found = compare(gold, {"a": a, "b": b}).differences
+    for index, measure in enumerate(MEASURES):
+        expected = exact_p(counts_of(gold, a), counts_of(gold, b), index)
+        assert found["a", "b", measure].p == pytest.approx(expected, abs=0.015), measure
+
+
+def test_the_interval_of_a_difference_agrees_with_a_plain_loop():
+    gold = gold_of(30)
+    a, b = system_of(gold, 1, missed=0.1), system_of(gold, 2)
+    one, other = counts_of(gold, a), counts_of(gold, b)
+    draw, gaps = random.Random(0), []
+    for _ in range(3000):
+        drawn = [draw.randrange(30) for _ in range(30)]
+        gaps.append(np.subtract(measures_of(one[drawn].sum(0)), measures_of(other[drawn].sum(0))))
+    ends = np.sort(gaps, axis=0)[[75, 2925]]
+    found = compare(gold, {"a": a, "b": b}, resamples=3000).differences
+    for index, measure in enumerate(MEASURES):
+        gap = found["a", "b", measure].gap
+        assert (gap.low, gap.high) == pytest.approx(tuple(ends[:, index]), abs=0.01)
+        assert gap.low < gap.value < gap.high
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 6), st.integers(0, 99))
+def test_scores_are_those_of_the_evaluation_and_differences_those_of_the_scores(documents, seed):
+    gold = gold_of(documents)
+    systems = {"a": system_of(gold, seed), "b": system_of(gold, seed + 100)}
+    found = compare(gold, systems, criterion="i2b2 relaxed", shuffles=20, resamples=20)
+    for name, system in systems.items():
+        score = evaluate(gold, system, resamples=1).score("i2b2 relaxed")
+        assert found.counts[name] == score.counts
+        told = tuple(found.scores[name][measure].value for measure in MEASURES)
+        assert told == pytest.approx((score.precision, score.recall, score.f1))
+    for measure in MEASURES:
+        a, b = (found.scores[name][measure].value for name in "ab")
+        assert found.differences["a", "b", measure].gap.value == pytest.approx(a - b)
+
+
+def test_exchanging_the_systems_turns_the_sign_and_nothing_else():
+    gold = gold_of(12)
+    a, b = system_of(gold, 1), system_of(gold, 2, missed=0.4)
+    there, back = compare(gold, {"a": a, "b": b}), compare(gold, {"b": b, "a": a})
+    for measure in MEASURES:
+        one, other = there.differences["a", "b", measure], back.differences["b", "a", measure]
+        assert (one.p, one.p_holm) == (other.p, other.p_holm)
+        assert one.gap == pytest.approx((-other.gap.value, -other.gap.high, -other.gap.low))
+
+
+def test_holm_corrects_over_every_difference_of_every_pair():
+    gold = gold_of(15)
+    systems = {name: system_of(gold, i, missed=i / 10) for i, name in enumerate("abc")}
+    found = compare(gold, systems, shuffles=499)
+    assert list(found.differences) == [(*pair, m) for pair in ("ab", "ac", "bc") for m in MEASURES]
+    plain = [difference.p for difference in found.differences.values()]
+    assert [difference.p_holm for difference in found.differences.values()] == list(holm(plain))
+    assert found.to_dict()["randomisation"]["holm_over"] == 9
+
+
+def test_a_system_does_not_differ_from_its_copy():
+    gold = gold_of(5)
+    system = system_of(gold, 3)
+    for difference in compare(gold, {"a": system, "b": system}, shuffles=99).differences.values():
+        assert difference == ((0, 0, 0), 1, 1)
+
+
+def test_the_comparison_is_json_and_repeats():
+    gold = gold_of(6)
+    systems = {"a": system_of(gold, 1), "b": system_of(gold, 2)}
+    first, again, other = (compare(gold, systems, seed=seed).to_dict() for seed in (0, 0, 1))
+    assert json.loads(json.dumps(first)) == first == again != other
+    assert first["schema"] == "phistack.comparison.v1"
+
+
+def without(corpus: Corpus, *gone: int) -> Corpus:
+    return replace(corpus, documents=tuple(d for i, d in enumerate(corpus.documents) if i not in gone))
+
+
+def test_documents_that_differ_are_refused_as_in_evaluate_with_the_name_of_the_system():
+    gold = gold_of(4)
+    with pytest.raises(EvaluationError) as plain:
+        evaluate(gold, without(gold, 1))
+    with pytest.raises(EvaluationError) as raised:
+        compare(gold, {"a": gold, "b": without(gold, 1)})
+    assert str(raised.value) == f"b: {plain.value}"
+    assert "--allow-missing" in str(raised.value)
+
+
+def test_systems_can_be_compared_on_what_all_have():
+    gold = gold_of(5)
+    found = compare(gold, {"a": without(gold, 1), "b": without(gold, 3)}, allow_missing=True)
+    assert (found.documents, found.left_out) == (("0-01", "2-01", "4-01"), ("1-01", "3-01"))
+    assert "NOT COMPARED: 2 documents that not all have, the first is 1-01" in " ".join(printed(found).split())
+    with pytest.raises(EvaluationError, match="no document in common"):
+        compare(gold_of(1), {"a": gold_of(1), "b": without(gold_of(1), 0)}, allow_missing=True)
+
+
+def test_what_makes_no_sense_is_refused():
+    gold = gold_of(2)
+    with pytest.raises(EvaluationError, match="two systems or more"):
+        compare(gold, {"a": gold})
+    with pytest.raises(SettingsError, match="did you mean strict"):
+        compare(gold, {"a": gold, "b": gold}, criterion="strickt")
+    plain = replace(gold, label_set=LabelSet("own", dict.fromkeys(LABELS.labels, "PHI")))
+    with pytest.raises(EvaluationError, match="i2b2 hipaa strict does not apply to the label set own"):
+        compare(plain, {"a": plain, "b": plain}, criterion="i2b2 hipaa strict")
+
+
+def printed(comparison: Comparison) -> str:
+    out = io.StringIO()
+    print_comparison(comparison, Console(file=out, width=80))
+    return out.getvalue()
+
+
+def test_the_table_is_whole_at_80_columns_and_tells_how_it_was_tested():
+    gold = gold_of(8)
+    shown = printed(compare(gold, {"run_1": system_of(gold, 1), "run_2": system_of(gold, 2, missed=0.9)}))
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "…" not in shown
+    flowing = " ".join(shown.split())
+    assert "run_1 - run_2" in flowing
+    assert "9999 shuffles; Holm: corrected over all 3 differences" in flowing
+
+
+def test_latex_has_a_section_for_each_pair():
+    gold = gold_of(8)
+    latex = comparison_latex(compare(gold, {f"run_{i}": system_of(gold, i) for i in range(3)}))
+    assert latex.count(r"\midrule") == 4
+    assert r"run\_0 $-$ run\_1 & $" in latex
+
+
+def test_the_command(phistack, tmp_path):
+    gold = gold_of(6)
+    for name, corpus in (("gold", gold), ("a", system_of(gold, 1)), ("b", system_of(gold, 2, missed=0.5))):
+        write_corpus(corpus, tmp_path / name, format="i2b2")
+    paths = [tmp_path / name for name in ("gold", "a", "b")]
+    files = ("--json", tmp_path / "c.json", "--latex", tmp_path / "c.tex")
+    status, shown, _ = phistack("compare", *paths, "--criterion", "spans", *files)
+    assert status == 0
+    assert "a - b" in shown
+    told = json.loads((tmp_path / "c.json").read_text())
+    assert (told["criterion"], list(told["systems"])) == ("meddocan spans strict", ["a", "b"])
+    assert (tmp_path / "c.tex").read_text().startswith("% phistack.comparison.v1")
+    (tmp_path / "c.json").unlink()
+    status, _, error = phistack("compare", *paths, *files)
+    assert (status, "c.tex is already there" in error) == (1, True)
+    assert not (tmp_path / "c.json").exists()
+    assert phistack("compare", *paths[:2])[0] == 1
+    assert "is given twice" in phistack("compare", *paths, tmp_path / "a")[2]
