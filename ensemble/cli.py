@@ -9,8 +9,10 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -51,9 +53,24 @@ _COMMANDS = (
 )
 """In the order in which `--help` lists them."""
 
+
+def _telling_what_is_kept(command: Callable[..., None]) -> Callable[..., None]:
+    """The same command, which says what is kept when somebody presses Ctrl-C; typer would end it without a word."""
+
+    @wraps(command)
+    def run(**told: Any) -> None:
+        try:
+            command(**told)
+        except KeyboardInterrupt as stop:
+            fail(f"stopped; {str(stop) or 'nothing was written'}", 130)
+
+    return run
+
+
 for _command in _COMMANDS:
     # Without a short help of its own, the list of commands would show the first words of the long one.
-    app.command(short_help=_command.__doc__, epilog=epilog(_command.__name__))(quiet_when_cut_off(_command))
+    told = quiet_when_cut_off(_telling_what_is_kept(_command))
+    app.command(short_help=_command.__doc__, epilog=epilog(_command.__name__))(told)
 
 
 def _show_version(asked: bool) -> None:
@@ -84,7 +101,7 @@ def main() -> None:
     except MemoryError:
         fail("there is not enough memory; give fewer notes at once, or fewer processes with --jobs", 1)
     except KeyboardInterrupt:
-        fail("stopped", 130)
+        fail("stopped; nothing was written", 130)
     except Exception as error:
         if os.environ.get("PHISTACK_DEBUG"):
             raise

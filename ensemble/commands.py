@@ -83,13 +83,7 @@ def train_bundle(
 
 
 def annotate_corpus(
-    source: Path,
-    out: Path,
-    model: Path,
-    *,
-    reader: Reader = USUAL_READER,
-    format: str | None = None,
-    only: Sequence[str] = (),
+    source: Path, out: Path, engine: Engine, *, reader: Reader = USUAL_READER, format: str | None = None
 ) -> Corpus:
     """Annotate every note of `source` and write them all to `out`, or nothing.
 
@@ -97,11 +91,9 @@ def annotate_corpus(
     :param out: what to write, or `-` for standard output.
     :param reader: how `source` is read.
     :param format: of `out`; otherwise what its ending tells, or that of `source`, or brat where that is plain text.
-    :param only: names of submodels, if not all are to be used.
     """
     source = input_path(source)
     found = reader.format_of(source)
-    engine = load_bundle(model, only=only)
     corpus = _read(source, engine, reader)
     with progress("annotating", total=len(corpus)) as advance:
         annotated = []

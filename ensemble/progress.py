@@ -1,62 +1,198 @@
-"""Progress of long work: a bar on a terminal, plain lines elsewhere.
+"""Progress of long work: what is being done, its share, the time left; a bar on a terminal, plain lines elsewhere.
 
-with progress("training", total=24) as advance:
-    advance("crf, fold 1 of 5")
+    with stage("learning curve", total=30):                      stages nest, and the line shows all of them
+        for number in range(30):
+            with stage(f"round {number + 1} of 30"), progress("training", total=24) as advance:
+                advance("crf, fold 1 of 5")
+
+    learning curve: round 3 of 30: training: 9%, about 3 h 20 min left, 12 of 24: crf, fold 1 of 5
+
+The outermost stage says at once that it begins. From then on there is a line at least every ten seconds, whatever the
+work does: a thread of its own writes them. The share and the time left are those of the outermost stage.
 """
 
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 
-__all__ = ["progress"]
+__all__ = ["Look", "Stage", "duration", "progress", "stage"]
 
 _SECONDS_BETWEEN_LINES = 10.0
+_SECONDS_BETWEEN_LOOKS = 0.25
+_LEAST_SECONDS = 1.0
+"""Before so many there is no telling how long the rest will take."""
+
+Look = Callable[[], tuple[float, str]]
+"""Says when asked how much of a stage is done, in the units of its total, and in words what is being done."""
+
+
+@dataclass(eq=False)
+class Stage:
+    """A part of the work.
+
+    :param name: what it is, for the line.
+    :param total: what there is to do, in any unit; 0 where nobody knows, and then there is no share.
+    :param weight: what the stage is of the total of the one around it.
+    :param look: how far it is, where that has to be looked up.
+    :param done: how much of the total is done.
+    :param first: how much of the total was done before it began.
+    :param words: what is being done.
+    """
+
+    name: str
+    total: float = 0.0
+    weight: float = 0.0
+    look: Look | None = None
+    done: float = 0.0
+    first: float = 0.0
+    words: str = ""
+    begin: float = field(default_factory=time.monotonic)
+
+    def share(self, inner: float) -> float:
+        """How much is done, in [0, 1]; `inner` is the share of the total that the stage within has done."""
+        return min(1.0, (self.done + inner) / self.total) if self.total else 0.0
+
+    def finish(self) -> None:
+        """Show where it ended."""
+        _show(at_once=True)
+
+
+_STAGES: list[Stage] = []
+"""Those at work, the outermost first; the display's thread reads them."""
+
+_DISPLAYS: list[Callable[[bool], None]] = []
+"""What shows them, while there are any; told whether it is to be seen at once."""
+
+_LOCK = threading.RLock()
 
 
 @contextmanager
-def progress(description: str, *, total: int) -> Iterator[Callable[[str], None]]:
-    """Show progress on standard error; the value is called once for each finished step, with its name or ``""``."""
-    steps = _bar(description, total) if sys.stderr.isatty() else _lines(description, total)
-    with steps as advance:
+def stage(name: str, *, total: float = 0.0, weight: float = 1.0, look: Look | None = None) -> Iterator[Stage]:
+    """Show that some work is being done, on standard error; parameters as of `Stage`."""
+    at = Stage(name, total, weight, look)
+    with nullcontext() if _STAGES else _displayed():
+        _STAGES.append(at)
+        _show(at_once=len(_STAGES) == 1)
+        try:
+            yield at
+        finally:
+            _STAGES.remove(at)
+            if _STAGES:
+                _STAGES[-1].done += at.weight
+
+
+@contextmanager
+def progress(description: str, *, total: int, weight: float = 1.0) -> Iterator[Callable[[str], None]]:
+    """A stage of equal steps; the value is called once for each finished step, with its name or ``""``."""
+    with stage(description, total=total, weight=weight) as at:
+
+        def advance(step: str) -> None:
+            at.done += 1
+            at.words = f"{at.done:.0f} of {total}" + (f": {step}" if step else "")
+            _show(at_once=bool(step) or at.done == total)
+
         yield advance
 
 
+def _show(*, at_once: bool) -> None:
+    with _LOCK:
+        for display in _DISPLAYS:
+            display(at_once)
+
+
+def _line() -> tuple[str, float]:
+    """What there is to say, and the share of the outermost stage."""
+    stages = tuple(_STAGES)
+    if not stages:
+        return "", 0.0
+    inner, words = 0.0, ""
+    for at in reversed(stages):
+        if at.look is not None:
+            at.done, at.words = at.look()
+        words = words or at.words
+        share = at.share(inner)
+        inner = at.weight * share
+    name = ": ".join(at.name for at in stages if at.name)
+    parts = [f"{share:.0%}" if stages[0].total else "", _left(stages[0], share), words]
+    told = ", ".join(part for part in parts if part)
+    return (f"{name}: {told}" if told else name), share
+
+
+def _left(outermost: Stage, share: float) -> str:
+    """What the clock says: the time left if it can be told, otherwise the time since the beginning."""
+    seconds = time.monotonic() - outermost.begin
+    first = outermost.first / outermost.total if outermost.total else 0.0
+    if seconds < _LEAST_SECONDS:
+        return ""
+    if first < share < 1:
+        return f"about {duration(seconds * (1 - share) / (share - first))} left"
+    return f"after {duration(seconds)}"
+
+
 @contextmanager
-def _bar(description: str, total: int) -> Iterator[Callable[[str], None]]:
+def _displayed() -> Iterator[None]:
+    """A display for as long as there are stages, and the thread that keeps it fresh."""
+    finished = threading.Event()
+
+    def keep_fresh() -> None:
+        while not finished.wait(_SECONDS_BETWEEN_LOOKS):
+            _show(at_once=False)
+
+    with _bar() if sys.stderr.isatty() else _lines() as display:
+        _DISPLAYS.append(display)
+        thread = threading.Thread(target=keep_fresh, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            finished.set()
+            thread.join()
+            _DISPLAYS.remove(display)
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[bool], None]]:
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, Progress, TextColumn
+    from rich.table import Column
 
-    columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
-        TextColumn("[dim]{task.fields[step]}"),
-    )  # fmt: skip
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(description, total=total, step="")
-        yield lambda step: bar.update(task, advance=1, step=step)
+    whole_line = Column(ratio=1, no_wrap=True, overflow="ellipsis")
+    columns = (BarColumn(20), TextColumn("{task.description}", markup=False, table_column=whole_line))
+    with Progress(*columns, console=Console(stderr=True), expand=True) as bar:
+        task = bar.add_task("", total=None)
+
+        def show(at_once: bool) -> None:
+            line, share = _line()
+            bar.update(task, description=line, completed=share, total=1.0 if share else None, refresh=at_once)
+
+        yield show
 
 
 @contextmanager
-def _lines(description: str, total: int) -> Iterator[Callable[[str], None]]:
-    begin = last = time.monotonic()
-    done = 0
+def _lines() -> Iterator[Callable[[bool], None]]:
+    last = time.monotonic()
 
-    def advance(step: str) -> None:
-        nonlocal done, last
-        done += 1
+    def show(at_once: bool) -> None:
+        nonlocal last
         now = time.monotonic()
-        if step or done == total or now - last >= _SECONDS_BETWEEN_LINES:
+        if at_once or now - last >= _SECONDS_BETWEEN_LINES:
             last = now
-            tail = f": {step}" if step else ""
-            print(f"{description}: {done} of {total} after {now - begin:.0f} s{tail}", file=sys.stderr, flush=True)
+            print(_line()[0], file=sys.stderr, flush=True)
 
-    yield advance
+    yield show
+
+
+def duration(seconds: float) -> str:
+    """A duration for people: `45 s`, `12 min`, `3 h 20 min`, `5 days 4 h`."""
+    minutes = round(seconds / 60)
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if minutes < 60:
+        return f"{minutes} min"
+    hours = minutes // 60
+    return f"{hours} h {minutes % 60} min" if hours < 48 else f"{hours // 24} days {hours % 24} h"

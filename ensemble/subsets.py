@@ -65,17 +65,19 @@ def fit_subset_stackers(
     out_of_fold: Mapping[str, Sequence[Sequence[Candidate]]],
     *,
     seed: int,
+    weight: float = 1.0,
 ) -> dict[Subset, Stacker]:
     """Train a stacker for every subset but the whole, with the kernel that was chosen for the whole.
 
     :param stacker: the one over all submodels.
     :param tables: the annotated notes.
     :param out_of_fold: for each submodel, its candidates for each note, proposed out of fold.
+    :param weight: of this in the progress of the training.
     :returns: the stackers by subset; a subset that proposed nothing has none.
     """
     stackers: dict[Subset, Stacker] = {}
     subsets = subsets_of(tuple(out_of_fold))[:-1]
-    with progress("stackers of subsets", total=len(subsets)) as advance:
+    with progress("stackers of subsets", total=len(subsets), weight=weight) as advance:
         for subset in subsets:
             pools = [pooled(notes) for notes in zip(*(out_of_fold[name] for name in subset), strict=True)]
             if any(pools):

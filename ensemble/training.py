@@ -14,15 +14,17 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
-from warnings import catch_warnings, filterwarnings
 
 from ensemble.candidates import PooledCandidate, chosen_spans, pooled
 from ensemble.engine import Engine
+from ensemble.fit_progress import COSTS, Fit, FitWatch, reporting
 from ensemble.fold_cache import FoldCache
 from ensemble.folds import labels_in_one_fold, training_folds
-from ensemble.progress import progress
+from ensemble.processes import in_processes, keeping
+from ensemble.progress import stage
 from ensemble.settings import EngineSettings
 from ensemble.stacker import Stacker
 from ensemble.stopwatch import Spent, Stopwatch
@@ -39,7 +41,8 @@ __all__ = ["Proposed", "Training", "out_of_fold_corpora", "propose", "train"]
 _LOG = logging.getLogger("phistack")
 Proposals = list[list[Candidate]]
 
-_COST = {"blstm": 0, "crf": 1, "tbed": 2, "regex": 3}
+_FEATURES, _FITS, _STACKER, _SUBSETS = 1, 90, 6, 3
+"""What the parts of a training take of its time, in percent."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,11 @@ class _Task:
     seed: int
     folder: Path | None = None
 
+    @property
+    def size(self) -> int:
+        """Of the notes to learn from, in tokens."""
+        return 1 + sum(map(len, self.training))
+
     def key(self) -> str:
         space = self.training[0].space
         return FoldCache.key(
@@ -131,23 +139,27 @@ def train(
     :raises TrainingError: if the corpus has no PHI, or that of one patient only.
     """
     settings = (settings or EngineSettings()).for_label_set(corpus.label_set.name)
-    watch = Stopwatch()
-    space, tables, folds, warnings = _prepared(corpus, settings)
-    prepared = watch.spent()
-    with tempfile.TemporaryDirectory(prefix="phistack-") as temporary:
+    with (
+        stage("training", total=_FEATURES + _FITS + _STACKER + _SUBSETS),
+        tempfile.TemporaryDirectory(prefix="phistack-") as temporary,
+    ):
+        watch = Stopwatch()
+        space, tables, folds, warnings = _prepared(corpus, settings)
+        prepared = watch.spent()
         folder = Path(temporary)
         tasks = list(_tasks(settings, tables, folds, folder=folder))
         out_of_fold, seconds = _run(tasks, len(tables), jobs, FoldCache(cache))
         watch = Stopwatch()
         models = [submodel_class(name).load(SavedFiles.of_folder(folder / name), space) for name in settings.submodels]
         seconds |= {("features", "all"): prepared, ("load", "all"): watch.spent()}
-    pools = _pools(out_of_fold)
-    watch = Stopwatch()
-    stacker = Stacker(settings.stacker).fit(tables, pools, sources=tuple(out_of_fold), seed=settings.seed)
-    seconds["stacker", "all"] = watch.spent()
-    watch = Stopwatch()
-    smaller = fit_subset_stackers(stacker, tables, out_of_fold, seed=settings.seed)
-    seconds["stacker", "subsets"] = watch.spent()
+        pools = _pools(out_of_fold)
+        watch = Stopwatch()
+        with stage("stacker", weight=_STACKER):
+            stacker = Stacker(settings.stacker).fit(tables, pools, sources=tuple(out_of_fold), seed=settings.seed)
+        seconds["stacker", "all"] = watch.spent()
+        watch = Stopwatch()
+        smaller = fit_subset_stackers(stacker, tables, out_of_fold, seed=settings.seed, weight=_SUBSETS)
+        seconds["stacker", "subsets"] = watch.spent()
     return Training(Engine(corpus.label_set, space, models, stacker, smaller), out_of_fold, seconds, warnings)
 
 
@@ -170,10 +182,11 @@ def propose(
     :raises TrainingError: if the corpus has no PHI, or too few patients.
     """
     settings = settings.for_label_set(corpus.label_set.name)
-    space, tables, folds, warnings = _prepared(corpus, settings, folds=out_of_fold)
-    others = space.tables(unseen)
-    tasks = list(_tasks(settings, tables, folds, unseen=others))
-    proposals, seconds = _run(tasks, len(tables) + len(others), jobs, FoldCache(cache))
+    with stage("training", total=_FEATURES + _FITS):
+        space, tables, folds, warnings = _prepared(corpus, settings, folds=out_of_fold)
+        others = space.tables(unseen)
+        tasks = list(_tasks(settings, tables, folds, unseen=others))
+        proposals, seconds = _run(tasks, len(tables) + len(others), jobs, FoldCache(cache))
     n = len(tables)
     return Proposed(
         tables=tables,
@@ -213,7 +226,8 @@ def _prepared(
     for label in labels_in_one_fold(documents, parts):
         _LOG.warning("the label %s occurs in one fold only, so the stacker never sees it predicted; add notes", label)
     space = FeatureSpace(settings.features)
-    tables = space.fit(documents)
+    with stage("features", weight=_FEATURES):
+        tables = space.fit(documents)
     warnings: Counter[str] = Counter()
     for table in tables:
         table.tags(counts=warnings)
@@ -234,7 +248,7 @@ def _tasks(
     :param unseen: further notes to propose for; their indices follow those of `tables`.
     """
     seed = settings.seed
-    for name in sorted(settings.submodels, key=_COST.__getitem__):
+    for name in sorted(settings.submodels, key=COSTS.__getitem__, reverse=True):
         arguments = settings.submodels[name]
         if folder is not None:
             yield _Task(name, arguments, "all", tables, (), (), seed, folder / name)
@@ -251,33 +265,44 @@ def _tasks(
 def _run(
     tasks: Sequence[_Task], n_documents: int, jobs: int, cache: FoldCache
 ) -> tuple[dict[str, Proposals], dict[tuple[str, str], Spent]]:
-    from joblib import Parallel, delayed
-
-    names = sorted({task.name for task in tasks}, key=lambda name: -_COST[name])
+    names = sorted({task.name for task in tasks}, key=COSTS.__getitem__)
     out_of_fold: dict[str, Proposals] = {name: [[] for _ in range(n_documents)] for name in names}
     seconds: dict[tuple[str, str], Spent] = {}
-    with progress("training", total=len(tasks)) as advance, catch_warnings():
-        # A worker whose memory has grown is replaced by a fresh one between tasks; nothing is lost.
-        filterwarnings("ignore", message="A worker stopped while some jobs were given")
-        work = (delayed(_timed)(number, task, cache) for number, task in enumerate(tasks))
-        runs = Parallel(n_jobs=jobs, return_as="generator_unordered")(work)
-        for i, proposals, spent in runs:
-            task = tasks[i]
-            seconds[task.name, task.part] = spent
-            for index, candidates in zip(task.indices, proposals, strict=True):
-                out_of_fold[task.name][index] = candidates
-            advance(f"{task.name}, {task.part} in {spent.wall:.0f} s")
+    with tempfile.TemporaryDirectory(prefix="phistack-") as folder:
+        path = Path(folder) / "reports"
+        watch = FitWatch([Fit(task.name, task.part, task.size) for task in tasks], path)
+        calls = [partial(_timed, number, task, cache, path) for number, task in enumerate(tasks)]
+        with stage("", total=1.0, weight=_FITS, look=watch.look), keeping(lambda: _kept(tasks, watch, cache)):
+            for i, proposals, spent in in_processes(calls, jobs=jobs):
+                task = tasks[i]
+                seconds[task.name, task.part] = spent
+                for index, candidates in zip(task.indices, proposals, strict=True):
+                    out_of_fold[task.name][index] = candidates
+                watch.ended(i, 0.0 if spent.cached else spent.wall)
     return out_of_fold, seconds
 
 
-def _timed(number: int, task: _Task, cache: FoldCache) -> tuple[int, Proposals, Spent]:
+def _kept(tasks: Sequence[_Task], watch: FitWatch, cache: FoldCache) -> str:
+    """What is left of a training that is stopped."""
+    again = "and the same command goes on there"
+    if cache.folder is None:
+        return f"nothing was written; with --cache FOLDER, the fits of folds that are done are kept, {again}"
+    kept = sum(fit.seconds is not None and task.folder is None for task, fit in zip(tasks, watch.fits, strict=True))
+    return f"{kept} of {len(tasks)} fits are kept in {cache.folder}, {again}"
+
+
+def _timed(number: int, task: _Task, cache: FoldCache, reports: Path) -> tuple[int, Proposals, Spent]:
+    """Do a task, or take what it gave from the cache, and report how far it is to a file."""
     watch = Stopwatch()
     key = task.key() if task.folder is None else ""
     kept = cache.get(key) if key else None
-    proposals = task.run() if kept is None else kept
-    if key and kept is None:
+    if kept is not None:
+        return number, kept, watch.spent(cached=True)
+    with reporting(reports, number):
+        proposals = task.run()
+    if key:
         cache.put(key, proposals)
-    return number, proposals, watch.spent(cached=kept is not None)
+    return number, proposals, watch.spent()
 
 
 def _pools(out_of_fold: Mapping[str, Proposals]) -> list[list[PooledCandidate]]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict
 
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 from features.arrays import check_shapes
 from features.errors import BundleError, SettingsError, TrainingError
 from features.names import no_such
+from features.reporting import report
 from features.saved_files import SavedFiles, damage_refused
 from features.table import FeatureSpace, FeatureTable
 from features.tags import OUTSIDE, SCHEMES, decode
@@ -215,9 +217,15 @@ class BlstmSubmodel:
                     self._plan(notes),
                     unknown_values=self.encoder_.offsets[:-1],
                     seed=its_seed,
+                    tell=partial(self._tell, number),
                 )
             )
         return self
+
+    def _tell(self, number: int, share: float, words: str) -> None:
+        """Report how far the training of one of the networks is."""
+        network = f"network {number + 1} of {self.networks}, " if self.networks > 1 else ""
+        report((number + share) / self.networks, network + words)
 
     def propose(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
         """The spans of each note's best path, and the others that are probable enough."""

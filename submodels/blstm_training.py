@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from features.reporting import report
 from submodels.blstm_batches import UNKNOWN, Batch, Row, batch_of, batches_of, rows_of, with_characters
 from submodels.blstm_weights import Weights
 from submodels.mention_replacement import Mentions
@@ -70,23 +71,24 @@ def train(
     *,
     unknown_values: NDArray[np.int32],
     seed: int,
+    tell: Callable[[float, str], None] = report,
 ) -> Weights:
     """Train the network.
 
     :param mentions: those of the training notes.
     :param characters: the spelling of all words, as `Encoder.spell` gives it.
     :param unknown_values: the value id of each column that stands for the unknown, of shape `(n_columns,)`.
+    :param tell: is told before each step which share is done, and in words what is being done.
     :returns: the averaged weights.
     """
     generator = np.random.default_rng(seed)
     n_batches = len(batches_of(rows_of(mentions.notes, window=plan.window), tokens=plan.batch_tokens))
     optimiser = _Optimiser(network, plan, n_batches * plan.passes * plan.rounds)
     for number in range(1, plan.rounds + 1):
-        losses = [
-            optimiser.step(with_characters(_noised(batch, plan, unknown_values, generator), characters))
-            for _ in range(plan.passes)
-            for batch in _pass(mentions, plan, generator)
-        ]
+        losses = []
+        for batch in (batch for _ in range(plan.passes) for batch in _pass(mentions, plan, generator)):
+            tell(optimiser.share, f"round {number} of {plan.rounds}")
+            losses.append(optimiser.step(with_characters(_noised(batch, plan, unknown_values, generator), characters)))
         _LOG.info("blstm: round %d of %d, loss %.3f a line", number, plan.rounds, float(np.mean(losses)))
     return optimiser.averaged()
 
@@ -115,13 +117,18 @@ class _Optimiser:
         keep = min(self._plan.average, self._done / (self._done + 10))
         return float(self._graph(batch, np.float32(self._rate()), np.float32(keep)))
 
+    @property
+    def share(self) -> float:
+        """How many of the steps are done, in [0, 1]."""
+        return min(self._done / max(self._steps, 1), 1.0)
+
     def averaged(self) -> Weights:
         """A copy of the averaged weights."""
         return {name: np.array(average.numpy()) for name, average in self._averages.items()}
 
     def _rate(self) -> float:
         # Replaced mentions may be longer, so that there are a few more steps than were counted before.
-        done = min(self._done / max(self._steps, 1), 1)
+        done = self.share
         return self._plan.learning_rate * min(done / _WARM_UP, (1 - done) / (1 - _WARM_UP) + 0.01)
 
     def _compiled(self, batch: Batch) -> Callable[..., Any]:

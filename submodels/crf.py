@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.errors import BundleError, SettingsError, TrainingError
+from features.reporting import report
 from features.saved_files import SavedFiles, damage_refused
 from features.table import FeatureSpace, FeatureTable
 from features.tags import OUTSIDE, SCHEMES
@@ -189,7 +190,7 @@ class CrfSubmodel:
         from pycrfsuite import Trainer
 
         trainer = Trainer("lbfgs", verbose=False)
-        trainer.message = _progress()
+        trainer.message = _progress(self.max_iterations)
         parameters = {
             "c1": self.c1,
             "c2": self.c2,
@@ -241,8 +242,8 @@ class CrfSubmodel:
         self.weights_ = AttributeWeights(self.crosses_, attributes[:, 0], attributes[:, 1], weights.state)
 
 
-def _progress() -> Callable[[str], None]:
-    """Turns the messages of CRFsuite into a log line for every tenth iteration."""
+def _progress(most: int) -> Callable[[str], None]:
+    """Turns the messages of CRFsuite into reports, and a log line for every tenth of at most so many iterations."""
     iteration = 0
 
     def on_message(message: str) -> None:
@@ -250,6 +251,7 @@ def _progress() -> Callable[[str], None]:
         match = _ITERATION.search(message)
         if match and match[1]:
             iteration = int(match[1])
+            report(iteration / most, f"iteration {iteration} of {most}")
         elif match and iteration % 10 == 0:
             _LOG.info("crf: iteration %d, loss %s", iteration, match[2])
 

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from features.errors import SettingsError, TrainingError
+from features.reporting import report
 from tbed.grid import STRETCHES
 from tbed.rules import Rule
 from tbed.tagger import flat_tags
@@ -102,6 +103,7 @@ class Learner:
         while len(rules) < self.max_rules and (found := training.best()) is not None:
             rules.append(training.apply(*found))
             errors.append(training.n_errors)
+            report(None, f"{len(rules)} rules{' tried' if trial else ''}, {errors[-1]} of {errors[0]} errors left")
             if trial:
                 held_out_errors.append(trial.apply_elsewhere(*found))
                 if len(held_out_errors) - _best(held_out_errors) > self.patience:

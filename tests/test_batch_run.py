@@ -460,12 +460,12 @@ def test_progress_is_plain_lines_with_rate_where_there_is_no_terminal(run, capsy
     assert [duration(s) for s in (45, 720, 12_000, 360_000)] == ["45 s", "12 min", "3 h 20 min", "4 days 4 h"]
 
 
-def test_progress_ends_with_one_line_for_each_part(run, capsys):
+def test_progress_begins_and_ends_with_a_line_for_each_part(run, capsys):
     write(run.source, ["Dr. Ames"] * 500)
     deidentify(run)
     told = capsys.readouterr().err.splitlines()
     assert [line.partition(" a second")[0].rpartition(",")[0] for line in told] == [
-        "de-identifying: 100%, 500 notes", "checking the output: 100%, 500 notes",
+        "", "de-identifying: 100%, 500 notes", "", "checking the output: 100%, 500 notes",
     ]  # fmt: skip
 
 

@@ -25,6 +25,7 @@ from ensemble.command_line.options import (
     with_options,
 )
 from ensemble.command_line.output import console, say, say_where, warn
+from ensemble.progress import stage
 from features.errors import SettingsError
 
 __all__ = ["annotate", "demo", "explain", "rules", "train"]
@@ -61,11 +62,12 @@ def train(
     reading: ReadingOptions,
 ) -> None:
     """Train all submodels and the stacker, and write a bundle."""
-    from ensemble.commands import train_bundle
-    from ensemble.figures import table_of
+    with stage("reading the notes"):
+        from ensemble.commands import train_bundle
+        from ensemble.figures import table_of
 
-    request = training.request(reading, preset=preset, label_set=label_set)
-    notes = request.corpus(corpus)
+        request = training.request(reading, preset=preset, label_set=label_set)
+        notes = request.corpus(corpus)
     warn(notes.warnings)
     done, figures = train_bundle(
         notes, model, request.settings(notes), jobs=training.jobs, cache=training.cache, budget=budget
@@ -86,9 +88,12 @@ def annotate(
     reading: ReadingOptions,
 ) -> None:
     """Find the PHI of notes and write them in a shared-task format; any spans in IN are not looked at."""
-    from ensemble.commands import annotate_corpus
+    with stage("loading the engine"):
+        from ensemble.bundle import load_bundle
+        from ensemble.commands import annotate_corpus
 
-    corpus = annotate_corpus(source, out, model, reader=reading.reader, format=to or None, only=names_in(submodels))
+        engine = load_bundle(model, only=names_in(submodels))
+    corpus = annotate_corpus(source, out, engine, reader=reading.reader, format=to or None)
     warn(corpus.warnings)
     say_where(corpus.documents, out)
 

@@ -20,6 +20,7 @@ from ensemble.command_line.options import (
     with_options,
 )
 from ensemble.command_line.output import console, say, warn
+from ensemble.progress import stage
 
 if TYPE_CHECKING:
     from ensemble.experiments.request import Request
@@ -43,10 +44,11 @@ def ablate(
     reading: ReadingOptions,
 ) -> None:
     """Score the stack with each part left out: submodels, feature groups, stacker features; with significance."""
-    from ensemble.experiments.ablation import write_ablation
-    from ensemble.experiments.tables import ablation_table
+    with stage("reading the notes"):
+        from ensemble.experiments.ablation import write_ablation
+        from ensemble.experiments.tables import ablation_table
 
-    notes, other, settings = _read(training.request(reading, label_set=label_set), corpus, test)
+        notes, other, settings = _read(training.request(reading, label_set=label_set), corpus, test)
     ablation = write_ablation(
         out, notes, settings, test=other, groups=groups, criterion=criterion, shuffles=shuffles,
         jobs=training.jobs, cache=training.cache,
@@ -70,11 +72,12 @@ def curve(
     reading: ReadingOptions,
 ) -> None:
     """Draw the learning curve: the mean score by the number of training patients, with its spread."""
-    from ensemble.experiments.learning_curve import write_curve
-    from ensemble.experiments.request import shares_of
-    from ensemble.experiments.tables import curve_table
+    with stage("reading the notes"):
+        from ensemble.experiments.learning_curve import write_curve
+        from ensemble.experiments.request import shares_of
+        from ensemble.experiments.tables import curve_table
 
-    notes, other, settings = _read(training.request(reading, label_set=label_set), corpus, test)
+        notes, other, settings = _read(training.request(reading, label_set=label_set), corpus, test)
     results = write_curve(
         out, notes, settings, test=other, shares=shares_of(shares), samples=samples, stack=stack,
         criterion=criterion, jobs=training.jobs, cache=training.cache,
@@ -103,10 +106,11 @@ def transfer(
     reading: ReadingOptions,
 ) -> None:
     """Train on each corpus and test on each: how far an engine travels."""
-    from ensemble.experiments.tables import transfer_table
-    from ensemble.experiments.transfer import write_transfer
+    with stage("reading the notes"):
+        from ensemble.experiments.tables import transfer_table
+        from ensemble.experiments.transfer import write_transfer
 
-    domains = training.request(reading, map_labels=map_labels).domains(corpora)
+        domains = training.request(reading, map_labels=map_labels).domains(corpora)
     for domain in domains:
         warn(domain.corpus.warnings)
     results = write_transfer(out, domains, stack=stack, criterion=criterion, jobs=training.jobs, cache=training.cache)

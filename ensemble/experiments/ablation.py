@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,8 @@ from ensemble.experiments.pictures import ablation_chart
 from ensemble.experiments.results import head, new_folder, write_json
 from ensemble.meta_features import FEATURE_SETS
 from ensemble.paths import refuse_existing
-from ensemble.progress import progress
+from ensemble.processes import in_processes
+from ensemble.progress import progress, stage
 from ensemble.settings import EngineSettings
 from ensemble.stacker import KERNELS
 from ensemble.training import Proposed, propose
@@ -36,6 +38,9 @@ from features.table import COLUMN_GROUPS
 __all__ = ["SCHEMA", "Ablation", "Variant", "ablate", "variants_of", "write_ablation"]
 
 SCHEMA = "phistack.ablation.v1"
+_STACKING = 0.2
+"""What the stackers of all variants take, in relation to a training of all submodels."""
+
 _OUT_OF_FOLD = (
     "Trained and scored on the same corpus, out of fold by patient, {folds} folds, seed {seed}: no submodel proposed "
     "for a patient that it was trained on, nor did a stacker decide on one. A stack's kernel and threshold were chosen "
@@ -131,8 +136,10 @@ def ablate(
     """
     rule = criterion_named(criterion)
     variants = variants_of(settings, groups=groups)
-    proposed = _proposed(variants, corpus, settings, test, jobs, cache)
-    answers = _answers(variants, proposed, settings, jobs)
+    n_trainings = len({variant.without for variant in variants})
+    with stage("ablation", total=n_trainings + _STACKING * n_trainings):
+        proposed = _proposed(variants, corpus, settings, test, jobs, cache)
+        answers = _answers(variants, proposed, settings, jobs, weight=_STACKING * n_trainings)
     gold = corpus if test is None else test
     counts = {name: counts_of(gold, spans, corpus.label_set, rule) for name, spans in answers.items()}
     rows = measured(counts, reference=STACK, shuffles=shuffles, seed=settings.seed)
@@ -177,21 +184,27 @@ def _proposed(
     """The submodels' candidates, for each choice of feature groups."""
     unseen = () if test is None else test.documents
     proposed: dict[tuple[str, ...], Proposed] = {}
-    for without in dict.fromkeys(variant.without for variant in variants):
+    choices = list(dict.fromkeys(variant.without for variant in variants))
+    for number, without in enumerate(choices, 1):
         fewer = replace(settings, features=replace(settings.features, without=without))
-        proposed[without] = propose(corpus, fewer, unseen=unseen, jobs=jobs, cache=cache)
+        with stage(f"round {number} of {len(choices)}", total=1.0):
+            proposed[without] = propose(corpus, fewer, unseen=unseen, jobs=jobs, cache=cache)
     return proposed
 
 
 def _answers(
-    variants: list[Variant], proposed: Mapping[tuple[str, ...], Proposed], settings: EngineSettings, jobs: int
+    variants: list[Variant],
+    proposed: Mapping[tuple[str, ...], Proposed],
+    settings: EngineSettings,
+    jobs: int,
+    *,
+    weight: float,
 ) -> dict[str, Answers]:
     """What each variant marks; the stackers are fitted in parallel processes."""
-    from joblib import Parallel, delayed
-
     stacks = [variant for variant in variants if variant.stacker_features]
     work = (
-        delayed(stack_answers)(
+        partial(
+            stack_answers,
             proposed[variant.without],
             variant.submodels,
             replace(settings.stacker, features=variant.stacker_features),
@@ -204,8 +217,8 @@ def _answers(
         for variant in variants
         if not variant.stacker_features
     }
-    with progress("stacking", total=len(stacks)) as advance:
-        for variant, spans in zip(stacks, Parallel(n_jobs=jobs, return_as="generator")(work), strict=True):
+    with progress("stacking", total=len(stacks), weight=weight) as advance:
+        for variant, spans in zip(stacks, in_processes(work, jobs=jobs, in_order=True), strict=True):
             answers[variant.name] = spans
             advance(variant.name)
     return {variant.name: answers[variant.name] for variant in variants}

@@ -34,6 +34,7 @@ from ensemble.experiments.parts import (
 )
 from ensemble.experiments.pictures import curve_picture
 from ensemble.experiments.results import head, write_results
+from ensemble.progress import stage
 from ensemble.settings import EngineSettings
 from ensemble.training import propose
 from features.documents import Corpus
@@ -134,10 +135,13 @@ def learning_curve(
             FEWEST_FOR_INTERVAL,
         )
     training, gold = held_out_patients(corpus, seed=settings.seed) if test is None else (corpus, test)
-    runs = [
-        _run(sample, gold, settings, rule, stack, jobs, cache)
-        for sample in samples_of(training, shares=shares, samples=samples, seed=settings.seed)
-    ]
+    to_run = list(samples_of(training, shares=shares, samples=samples, seed=settings.seed))
+    runs = []
+    with stage("learning curve", total=sum(sample.share for sample in to_run)):
+        for number, sample in enumerate(to_run, 1):
+            name = f"round {number} of {len(to_run)}, {sample.share}% of the patients"
+            with stage(name, weight=sample.share, total=1.0):
+                runs.append(_run(sample, gold, settings, rule, stack, jobs, cache))
     where = "a fifth of the patients, held out" if test is None else "another corpus"
     protocol = _PROTOCOL.format(samples=samples, where=where, spread=spread_of(samples))
     return {

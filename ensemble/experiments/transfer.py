@@ -22,6 +22,7 @@ from ensemble.experiments.measuring import counts_of, measured
 from ensemble.experiments.parts import all_answers, described, fitting, held_out_patients
 from ensemble.experiments.pictures import matrix_picture
 from ensemble.experiments.results import head, write_results
+from ensemble.progress import stage
 from ensemble.settings import EngineSettings
 from ensemble.training import propose
 from features.documents import Corpus, Document
@@ -72,7 +73,11 @@ def transfer(
     _check(domains, rule)
     parts = {domain.name: held_out_patients(domain.corpus, seed=domain.settings.seed) for domain in domains}
     tests = {name: held_out for name, (_, held_out) in parts.items()}
-    rows = {domain.name: _row(domain, parts[domain.name][0], tests, rule, stack, jobs, cache) for domain in domains}
+    rows = {}
+    with stage("transfer", total=len(domains)):
+        for number, domain in enumerate(domains, 1):
+            with stage(f"round {number} of {len(domains)}, trained on {domain.name}", total=1.0):
+                rows[domain.name] = _row(domain, parts[domain.name][0], tests, rule, stack, jobs, cache)
     systems = list(next(iter(rows[domains[0].name].values())))
     return {
         **head(SCHEMA, domains[0].settings, criterion=rule.name, protocol=_PROTOCOL),

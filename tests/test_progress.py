@@ -1,0 +1,248 @@
+"""Progress is told from the first second on, by whatever takes long, and Ctrl-C says what is kept."""
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ensemble import progress as shown
+from ensemble.fit_progress import COSTS, Fit, FitWatch, reporting
+from ensemble.processes import Stopped, in_processes, keeping
+from ensemble.progress import progress, stage
+from features.formats import write_corpus
+from features.reporting import report
+from tests import invented_corpora as invented
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def notes(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("progress") / "notes"
+    write_corpus(invented.german_letters(12), folder, format="i2b2")
+    return folder
+
+
+def test_the_first_line_comes_at_once_and_steps_that_have_a_name_at_their_end(capsys):
+    with progress("measuring", total=2) as advance:
+        assert capsys.readouterr().err == "measuring: 0%\n"
+        advance("")
+        assert capsys.readouterr().err == ""
+        advance("regex")
+        assert capsys.readouterr().err == "measuring: 100%, 2 of 2: regex\n"
+
+
+def test_a_line_comes_also_while_nothing_moves(capsys, monkeypatch):
+    monkeypatch.setattr(shown, "_SECONDS_BETWEEN_LINES", 0.3)
+    with stage("loading"):
+        time.sleep(1.5)
+    assert len(capsys.readouterr().err.splitlines()) >= 3
+
+
+def test_stages_within_count_for_their_weight_in_the_outermost(capsys):
+    with stage("curve", total=4):
+        with stage("round 1 of 2", total=1, weight=3):
+            pass
+        with stage("round 2 of 2", total=2, weight=1), progress("training", total=2) as advance:
+            advance("crf")
+    assert capsys.readouterr().err.splitlines() == ["curve: 0%", "curve: round 2 of 2: training: 81%, 1 of 2: crf"]
+
+
+def test_the_time_left_is_that_of_what_was_done_since_the_beginning(capsys):
+    with stage("de-identifying", total=1.0) as at:
+        at.first, at.done = 0.5, 0.75
+        at.begin -= 600
+        at.finish()
+    assert capsys.readouterr().err.splitlines()[-1] == "de-identifying: 75%, about 10 min left"
+
+
+def test_an_error_leaves_no_stage_behind(capsys):
+    for _ in range(2):
+        with pytest.raises(ValueError), stage("outer"), stage("inner"):
+            raise ValueError
+    assert capsys.readouterr().err == "outer\nouter\n"
+
+
+def test_what_a_fit_reports_is_read_by_another_process(tmp_path):
+    watch = FitWatch([Fit("crf", "fold 1 of 2", 100.0), Fit("crf", "fold 2 of 2", 100.0)], tmp_path / "reports")
+    assert watch.look() == (0.0, "0 of 2 fits")
+    with reporting(tmp_path / "reports", 1):
+        time.sleep(0.6)
+        report(0.5, "iteration 20 of 40")
+        share, words = watch.look()
+        assert words == "0 of 2 fits, now crf, fold 2 of 2 (iteration 20 of 40)"
+        assert share == pytest.approx(0.25)
+    watch.ended(1, 12.0)
+    assert watch.look() == (pytest.approx(0.5), "1 of 2 fits")
+    report(0.1, "nobody listens")
+
+
+def test_half_a_line_waits_for_its_other_half(tmp_path):
+    path = tmp_path / "reports"
+    watch = FitWatch([Fit("crf", "all", 1.0)], path)
+    path.write_text('[0, 3.0, 0.5, "iter')
+    assert watch.look()[1] == "0 of 1 fits"
+    with path.open("a") as file:
+        file.write('ation 2"]\n')
+    assert watch.look()[1].endswith("(iteration 2)")
+
+
+@given(data=st.data())
+def test_the_share_is_one_whatever_is_known(data, tmp_path_factory):
+    path = tmp_path_factory.mktemp("fits") / "reports"
+    names = st.tuples(st.sampled_from([*COSTS]), st.integers(1, 10**6))
+    fits = [Fit(name, "all", size) for name, size in data.draw(st.lists(names, min_size=1, max_size=6))]
+    watch = FitWatch(fits, path)
+    share = st.none() | st.floats(0, 1)
+    for number in data.draw(st.lists(st.integers(0, len(fits) - 1))):
+        with path.open("a") as file:
+            file.write(json.dumps([number, data.draw(st.floats(0, 1e6)), data.draw(share), "words"]) + "\n")
+        assert 0 <= watch.look()[0] <= 1
+    for number in range(len(fits)):
+        assert 0 <= watch.look()[0] <= 1
+        watch.ended(number, data.draw(st.just(0.0) | st.floats(0.001, 1e5)))
+    assert watch.look()[0] == pytest.approx(1.0)
+
+
+def test_a_fit_that_came_from_the_cache_does_not_make_the_rest_look_quick(tmp_path):
+    fits = [Fit("crf", f"fold {i} of 4", 100.0) for i in range(4)]
+    watch = FitWatch(fits, tmp_path / "reports")
+    watch.ended(0, 0.0)
+    watch.ended(1, 0.0)
+    assert watch.look()[0] == 0
+    watch.ended(2, 9.0)
+    assert watch.look()[0] == pytest.approx(0.5)
+
+
+def _square(number):
+    return number * number
+
+
+def _die():
+    os._exit(1)
+
+
+def _refuse():
+    raise ValueError("no")
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_calls_in_processes_give_what_they_give(jobs):
+    calls = [partial(_square, number) for number in range(9)]
+    assert list(in_processes(calls, jobs=jobs, in_order=True)) == [n * n for n in range(9)]
+    assert sorted(in_processes(calls, jobs=jobs)) == [n * n for n in range(9)]
+    with pytest.raises(ValueError, match="no"):
+        list(in_processes([_refuse], jobs=jobs))
+
+
+def test_a_process_that_dies_is_told_as_want_of_memory():
+    with pytest.raises(MemoryError):
+        list(in_processes([_die], jobs=2))
+    assert list(in_processes([partial(_square, 3)], jobs=2)) == [9]
+
+
+def test_the_innermost_words_on_what_is_kept_are_told():
+    with pytest.raises(Stopped, match="inner"), keeping(lambda: "outer"), keeping(lambda: "inner"):
+        raise KeyboardInterrupt
+
+
+def _started(arguments, folder, *, terminal):
+    """The command in a process group of its own, and what it writes to, as a pipe or a terminal."""
+    folder.mkdir()
+    environment = os.environ | {"TMPDIR": str(folder), "PYTHONPATH": str(ROOT), "COLUMNS": "120", "TERM": "xterm"}
+    command = [sys.executable, "-m", "ensemble.cli", *map(str, arguments)]
+    ours, theirs = pty.openpty() if terminal else os.pipe()
+    process = subprocess.Popen(
+        command, stderr=theirs, stdout=subprocess.DEVNULL, env=environment, cwd=ROOT, start_new_session=True
+    )
+    os.close(theirs)
+    return process, ours
+
+
+def _read_until(descriptor, words):
+    """What is written until some words come, or to the end."""
+    written = b""
+    with suppress(OSError):  # a terminal whose other end is closed
+        while words not in written and (more := os.read(descriptor, 65_536)):
+            written += more
+    return written
+
+
+def _alive(group):
+    """The processes of a group that still run."""
+    found = subprocess.run(["ps", "-o", "stat=", "-g", str(group)], capture_output=True, text=True).stdout.split()
+    return [status for status in found if not status.startswith("Z")]
+
+
+def _wait_for_the_end_of(group):
+    end = time.monotonic() + 30
+    while _alive(group) and time.monotonic() < end:
+        time.sleep(0.1)
+    return _alive(group)
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+@pytest.mark.parametrize("to_all", [False, True])
+def test_train_shows_life_within_two_seconds_and_says_on_ctrl_c_what_is_kept(notes, tmp_path, terminal, to_all):
+    arguments = (
+        "train",
+        notes,
+        "--model",
+        tmp_path / "engine",
+        "--submodels",
+        "tbed,crf",
+        "--cache",
+        tmp_path / "cache",
+    )
+    begin = time.monotonic()
+    process, output = _started(arguments, tmp_path / "temporary", terminal=terminal)
+    _read_until(output, b"reading the notes")
+    assert time.monotonic() - begin < 2
+    _read_until(output, b"now crf")
+    (os.killpg if to_all else os.kill)(process.pid, signal.SIGINT)
+    told = _read_until(output, b"not there").decode()
+    assert process.wait(30) == 130
+    assert re.search(r"phistack: stopped; \d+ of 12 fits are kept in .*cache, and the same command goes on there", told)
+    assert "Traceback" not in told and "Error" not in told
+    assert not _wait_for_the_end_of(process.pid)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "temporary"]
+    assert not list((tmp_path / "temporary").glob("phistack-*"))
+    os.close(output)
+
+
+def test_annotate_and_curve_show_life_too(phistack, notes, tmp_path):
+    assert phistack("train", notes, "--model", tmp_path / "engine", "--submodels", "regex", "--folds", 2)[0] == 0
+    _, _, told = phistack("annotate", notes, tmp_path / "out", "--model", tmp_path / "engine")
+    assert told.splitlines() == ["loading the engine", "annotating: 0%", "annotating: 100%, 12 of 12"]
+    arguments = (notes, "--submodels", "regex", "--folds", 2, "--jobs", 1)
+    _, _, told = phistack("curve", *arguments, "--out", tmp_path / "curve", "--shares", "50,100")
+    assert told.startswith("reading the notes\nlearning curve: 0%\n")
+    write_corpus(invented.german_letters(10), tmp_path / "others", format="i2b2")
+    _, _, told = phistack("transfer", tmp_path / "others", *arguments, "--out", tmp_path / "transfer", "--no-stack")
+    assert told.startswith("reading the notes\ntransfer: 0%\n")
+    _, _, told = phistack("ablate", *arguments, "--out", tmp_path / "ablation")
+    assert told.startswith("reading the notes\nablation: 0%\n")
+    assert "ablation: stacking: 100%" in told
+
+
+def test_ctrl_c_on_annotate_writes_nothing_and_says_so(phistack, notes, tmp_path):
+    assert phistack("train", notes, "--model", tmp_path / "engine", "--submodels", "regex", "--folds", 2)[0] == 0
+    arguments = ("annotate", notes, tmp_path / "out", "--model", tmp_path / "engine")
+    process, output = _started(arguments, tmp_path / "temporary", terminal=False)
+    _read_until(output, b"loading the engine")
+    process.send_signal(signal.SIGINT)
+    assert b"phistack: stopped; nothing was written\n" in _read_until(output, b"not there")
+    assert process.wait(30) == 130
+    assert not (tmp_path / "out").exists()
+    os.close(output)
