@@ -118,20 +118,21 @@ def _line() -> tuple[str, float]:
         share = at.share(inner)
         inner = at.weight * share
     name = ": ".join(at.name for at in stages if at.name)
-    parts = [f"{share:.0%}" if stages[0].total else "", _left(stages[0], share), words]
+    left, since = _clock(stages[0], share)
+    parts = [f"{share:.0%}" if stages[0].total else "", left, words, since]
     told = ", ".join(part for part in parts if part)
     return (f"{name}: {told}" if told else name), share
 
 
-def _left(outermost: Stage, share: float) -> str:
-    """What the clock says: the time left if it can be told, otherwise the time since the beginning."""
+def _clock(outermost: Stage, share: float) -> tuple[str, str]:
+    """The time left if it can be told, otherwise the time since the beginning."""
     seconds = time.monotonic() - outermost.begin
     first = outermost.first / outermost.total if outermost.total else 0.0
     if seconds < _LEAST_SECONDS:
-        return ""
+        return "", ""
     if first < share < 1:
-        return f"about {duration(seconds * (1 - share) / (share - first))} left"
-    return f"after {duration(seconds)}"
+        return f"about {duration(seconds * (1 - share) / (share - first))} left", ""
+    return "", f"after {duration(seconds)}"
 
 
 @contextmanager
