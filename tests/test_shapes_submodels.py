@@ -7,6 +7,7 @@ import pytest
 
 from features.documents import Document
 from features.errors import TrainingError
+from features.saved_files import SavedFiles
 from features.table import FeatureSettings, FeatureSpace
 from submodels.base import KINDS, submodel_class
 from tests.odd_shapes import SHAPES
@@ -49,7 +50,7 @@ def test_it_learns_from_notes_of_any_shape_and_proposes_for_any(kind, shape, tmp
     for table, candidates in zip([*tables, *others], proposals, strict=True):
         check(table.document, candidates, labels, found.name)
     model.save(tmp_path)
-    assert found.load(tmp_path, space).propose(others) == model.propose(others)
+    assert found.load(SavedFiles.of_folder(tmp_path), space).propose(others) == model.propose(others)
     assert not any(name in caplog.text for name in ("Selwyn", "Alder", "2019"))
 
 
