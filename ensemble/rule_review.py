@@ -18,6 +18,7 @@ from ensemble.engine import Engine
 from ensemble.paths import refuse_existing
 from features.errors import BundleError, SettingsError
 from features.formats import USUAL_READER, Reader
+from features.regular_files import read_regular
 from submodels.tbed import TbedSubmodel
 from tbed.report import RuleScore, describe, score_rules
 from tbed.rules import format_rules
@@ -65,7 +66,7 @@ def replace_rules(bundle: Path, rules: Path, out: Path) -> None:
     """
     engine = load_bundle(bundle)
     try:
-        text = rules.read_text(encoding="utf-8")
+        text = read_regular(rules).decode("utf-8").replace("\r\n", "\n")
     except (OSError, UnicodeDecodeError):
         raise SettingsError(f"the rule file {rules} cannot be read as UTF-8 text") from None
     edited = _tbed_of(engine, bundle).edited(text, name=str(rules), space=engine.space)

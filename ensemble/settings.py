@@ -31,6 +31,7 @@ from ensemble.stacker import StackerSettings
 from features.errors import SettingsError
 from features.labels import LabelSet
 from features.names import did_you_mean, no_such
+from features.regular_files import read_regular
 from features.table import FeatureSettings
 from submodels.base import new_submodel
 
@@ -70,7 +71,7 @@ class EngineSettings:
     def from_toml(cls, path: Path) -> EngineSettings:
         """Read a settings file; :raises SettingsError: naming the file and what is wrong in it."""
         try:
-            return cls.from_dict(tomllib.loads(path.read_text(encoding="utf-8")))
+            return cls.from_dict(tomllib.loads(read_regular(path).decode("utf-8")))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, SettingsError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             raise SettingsError(f"the settings file {path} cannot be used: {reason}") from None

@@ -28,6 +28,7 @@ from typing import Any
 
 from features.errors import LabelError, SettingsError
 from features.labels import label_mapping
+from features.regular_files import read_regular
 from submodels.validators import VALIDATORS
 
 __all__ = ["ANY_SET", "Pattern", "format_patterns", "parse_patterns", "shipped_patterns", "user_patterns"]
@@ -136,7 +137,7 @@ def shipped_patterns(language: str) -> list[Pattern]:
 def user_patterns(path: Path) -> list[Pattern]:
     """The patterns of a user's file; :raises SettingsError: if it cannot be read, naming the pattern at fault."""
     try:
-        return parse_patterns(path.read_text(encoding="utf-8"))
+        return parse_patterns(read_regular(path).decode("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"the pattern file {path} cannot be read ({type(error).__name__})") from None
 

@@ -351,8 +351,7 @@ def test_nothing_that_is_shown_of_a_row_tells_the_patient(tmp_path):
 
 def test_what_is_wrong_with_a_file_is_told_without_its_name(tmp_path):
     (tmp_path / "in" / "ward").mkdir(parents=True)
-    tag = '<NAME id="P0" start="4" end="99" text="Ames" TYPE="DOCTOR" comment=""/>'
-    xml = f"<deIdi2b2>\n<TEXT><![CDATA[Dr. Ames]]></TEXT>\n<TAGS>{tag}</TAGS>\n</deIdi2b2>\n"
+    xml = "<deIdi2b2>\n<TEXT>Dr. Ames</TEXT>\n<TEXT>Dr. Hill</TEXT>\n<TAGS/>\n</deIdi2b2>\n"
     (tmp_path / "in" / "ward" / "ann-hill.xml").write_text(xml)
     (row,) = rewritten(tmp_path / "in", tmp_path / "out")
     assert row.problem and "hill" not in row.problem

@@ -24,7 +24,7 @@ from ensemble.batch.work import Note
 from ensemble.deidentification import Policy
 from features.errors import BundleError, CorpusError, SettingsError
 
-KEY = b"0123456789abcdef-key"
+KEY = b"0123456789abcdef" * 2
 
 
 @pytest.fixture
@@ -54,6 +54,11 @@ def lines(path, *records):
 
 def texts(path):
     return [json.loads(line)["text"] for line in path.read_text().splitlines()]
+
+
+def key_file(path, key):
+    path.touch(mode=0o600)
+    path.write_bytes(key)
 
 
 def quarantine(run):
@@ -394,8 +399,8 @@ def test_a_changed_output_is_found_by_the_audit(audited):
 
 
 def test_the_seal_tells_a_log_that_was_made_anew(audited, tmp_path):
-    (tmp_path / "key").write_bytes(KEY)
-    (tmp_path / "other").write_bytes(b"another key of enough bytes")
+    key_file(tmp_path / "key", KEY)
+    key_file(tmp_path / "other", b"f" * 64)
     assert audit_run(audited.target, key_file=tmp_path / "key").sealed
     report = audit_run(audited.target, key_file=tmp_path / "other")
     assert not report.sealed and "seal" in report.problems[0]
@@ -404,7 +409,7 @@ def test_the_seal_tells_a_log_that_was_made_anew(audited, tmp_path):
 
 def test_a_log_without_a_seal_is_not_taken_for_forged(run, tmp_path):
     deidentify(run)
-    (tmp_path / "key").write_bytes(KEY)
+    key_file(tmp_path / "key", KEY)
     problems = audit_run(run.target, key_file=tmp_path / "key").problems
     assert problems == ("the seal of the log is missing: the run had no key, or it was cut",)
 

@@ -192,13 +192,27 @@ def test_nothing_shows_text_or_the_key():
 
 def test_the_key_is_read_from_a_file_and_a_bad_one_refused(tmp_path):
     path = tmp_path / "key"
-    path.write_bytes(b"0123456789abcdef\n")
-    assert read_key(path) == b"0123456789abcdef"
+    path.touch(mode=0o600)
+    path.write_bytes(b"0123456789abcdef" * 2 + b"\n")
+    assert read_key(path) == b"0123456789abcdef" * 2
     assert key_check(read_key(path)) != key_check(KEY) and len(key_check(KEY)) == 8
-    path.write_bytes(b"short\n")
-    for bad in (path, tmp_path / "none"):
-        with pytest.raises(SettingsError, match="openssl"):
-            read_key(bad)
+    for bad in (b"0123456789abcdef\n", bytes(range(32)), b"a sentence that somebody can guess", b"", b"0" * 5000):
+        path.write_bytes(bad)
+        with pytest.raises(SettingsError, match=r"at least 32 hexadecimal digits; make one .*openssl rand -hex 32"):
+            read_key(path)
+    with pytest.raises(SettingsError, match="cannot be read"):
+        read_key(tmp_path / "none")
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o660, 0o644])
+def test_a_key_file_that_others_may_read_is_refused_with_what_to_type(tmp_path, mode):
+    path = tmp_path / "key"
+    path.write_bytes(b"0123456789abcdef" * 2)
+    path.chmod(mode)
+    with pytest.raises(SettingsError, match=f"type: chmod 600 {path}"):
+        read_key(path)
+    path.chmod(0o600)
+    assert read_key(path)
 
 
 @given(st.integers(1, 10**6), st.lists(st.text(max_size=4), max_size=3))

@@ -6,15 +6,16 @@ rows          rows of any input; `json_lines`, `csv_rows`, `parquet`, `note_file
 chunks        rows that are handled together
 work          what a worker does with a chunk; `detector`, `deadline`, `words` serve it
 search        what a worker does with an output, by the hashes of a `register`
-workers       this process, processes of this machine, or a Dask cluster
+workers       this process, processes of this machine, or a Dask cluster; `alone` is a process for notes under suspicion
 journal       which chunks are done, in SQLite; `store` keeps their files, `lock` keeps others out
-runner        a run from start to end; `checking` reads its output again
+runner        a run from start to end; `checking` reads its output again, `publishing` puts it in its place
 reports       what a run tells of itself; `audit`, `summary_page`
 """
 
 from ensemble.batch.commands import audit_run, deidentify_files
+from ensemble.batch.reports import notices
 from ensemble.batch.rows import Columns, FormSettings
 from ensemble.batch.runner import deidentify
 from ensemble.batch.settings import RunSettings
 
-__all__ = ["Columns", "FormSettings", "RunSettings", "audit_run", "deidentify", "deidentify_files"]
+__all__ = ["Columns", "FormSettings", "RunSettings", "audit_run", "deidentify", "deidentify_files", "notices"]

@@ -19,6 +19,7 @@ from typing import Self
 
 from ensemble.batch.processes import end_pool, start_pool
 from ensemble.batch.reasons import DIED, STUCK
+from ensemble.batch.rows import Part
 from ensemble.batch.work import Job, Note, NoteResult, process_chunk, start_worker
 from features.errors import MissingResourceError
 
@@ -32,7 +33,7 @@ found by the harmless note. A note that kills does so three times for certain.""
 _DEATHS_AT_THE_START = 30
 _SECONDS_OF_PAUSE = 0.3
 _LONGEST_PAUSE = 5.0
-_HARMLESS = Note("harmless", "harmless", "Nothing to report.")
+_HARMLESS = Note("harmless", "harmless", (Part("Nothing to report."),))
 
 
 class Alone:

@@ -18,7 +18,7 @@ from ensemble.batch.rows import NO_LIMIT, Columns, FormSettings
 from ensemble.batch.runner import deidentify
 from ensemble.batch.settings import RunSettings, read_struck
 from ensemble.deidentification import Policy, read_key
-from ensemble.deidentification.keyed import usable_key
+from ensemble.deidentification.keyed import written_key
 from features.errors import CorpusError, SettingsError
 
 __all__ = ["KEY_VARIABLE", "audit_run", "deidentify_files", "key_from", "policy_from"]
@@ -79,12 +79,12 @@ def policy_from(name: str, strategies: Sequence[str] = ()) -> Policy:
 def key_from(key_file: Path | None) -> bytes | None:
     """The secret in a file, or in the environment; nothing if there is neither.
 
-    :raises SettingsError: if the file cannot be read, or the secret is too short.
+    :raises SettingsError: if the file cannot be read, or by others too, or the secret is no row of hexadecimal digits.
     """
     if key_file is not None:
         return read_key(key_file)
     given = os.environ.get(KEY_VARIABLE, "").strip()
-    return usable_key(given.encode("utf-8", "surrogateescape")) if given else None
+    return written_key(given.encode("utf-8", "surrogateescape"), KEY_VARIABLE) if given else None
 
 
 def audit_run(target: Path, *, key_file: Path | None = None) -> AuditReport:

@@ -20,6 +20,7 @@ from ensemble.batch.rows import Form, FormSettings
 from features.errors import CorpusError, SettingsError
 from features.formats.xml import root_of
 from features.names import no_such
+from features.regular_files import open_regular
 
 __all__ = ["FORM_NAMES", "open_form"]
 
@@ -52,7 +53,16 @@ def open_form(path: Path, target: Path, settings: FormSettings, name: str = "") 
     if name and name not in _FORMS:
         raise SettingsError(no_such("form of input", name, FORM_NAMES))
     _check_encoding(settings.encoding)
+    if not path.is_dir():
+        _check_regular(path)
     return _FORMS[name or _recognised(path)](path, target, settings)
+
+
+def _check_regular(path: Path) -> None:
+    try:
+        open_regular(path).close()
+    except OSError as error:
+        raise CorpusError(f"{path} cannot be read: {error.strerror}") from None
 
 
 def _check_encoding(encoding: str) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from features.errors import CorpusError
+from features.regular_files import open_regular
 
 __all__ = ["LineReader", "compressed", "write_chunks"]
 
@@ -38,7 +39,7 @@ class LineReader:
         :raises CorpusError: if the file cannot be read, or a gzip file is damaged.
         """
         try:
-            with self.path.open("rb") as file:
+            with open_regular(self.path) as file:
                 yield from self._lines(file)
         except (EOFError, zlib.error, gzip.BadGzipFile):
             raise CorpusError(f"{self.path} is a damaged gzip file; get a whole copy of it") from None

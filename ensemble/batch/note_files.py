@@ -3,21 +3,28 @@
     notes/ward3/110-01.txt     the note 110-01 of patient 110
 
 Folders inside the folder are read too, and come out again. Annotation in the input is never copied, as it quotes PHI:
-the `.ann` files and the `TAGS` of the output are empty. Files of other kinds are passed over.
+the `.ann` files and the `TAGS` of the output are empty. Hidden files and those of other kinds are passed over and
+counted. What is named as a note and is none (a pipe, a device), and links that lead out of the folder, have a problem.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from ensemble.batch.note_folder import HIDDEN, NOTE, OTHER, found_in, wrong_link
 from ensemble.batch.rows import FormSettings, Part, Row, printable_id, sha256
 from features.documents import Corpus, Document, patient_of
 from features.errors import CorpusError
+from features.formats.files import decoded
 from features.formats.recognise import FORMATS
+from features.formats.xml import text_of
 from features.labels import LabelSet
+from features.regular_files import read_regular
 
 __all__ = ["NoteFiles"]
 
@@ -31,6 +38,7 @@ class NoteFiles:
     :param target: of the output; not used.
     :param settings: the encoding of plain text and brat.
     :param name: text, brat, i2b2, ngrid or meddocan.
+    :ivar passed_over: what was not read, and how many files of it there are; known when `rows` has begun.
     """
 
     def __init__(self, path: Path, target: Path, settings: FormSettings, *, name: str) -> None:
@@ -38,6 +46,7 @@ class NoteFiles:
         self.path = path
         self.settings = settings
         self.suffix = ".xml" if name in _XML else ".txt"
+        self.passed_over: dict[str, int] = {}
         self._read = 0
         self._total = 1
 
@@ -47,30 +56,37 @@ class NoteFiles:
 
     def rows(self) -> Iterator[Row]:
         """A row for each file, sorted by name within each folder."""
-        self._total = max(1, sum(1 for _ in self.files()))
+        self._count()
         for relative in self.files():
             yield self._row(relative)
             self._read += 1
 
     def files(self) -> Iterator[str]:
         """The paths of the files within the folder, in the order in which they are read."""
-        if self.path.is_file():
-            yield self.path.name
-        else:
-            yield from _walk(self.path, "", self.suffix)
+        return (relative for relative, kind in self._found() if kind == NOTE)
+
+    def _found(self) -> Iterator[tuple[str, str]]:
+        if self.path.is_dir():
+            return found_in(self.path, self.suffix, ".ann" if self.name == "brat" else "")
+        return iter([(self.path.name, NOTE)])
+
+    def _count(self) -> None:
+        found = Counter(kind for _, kind in self._found())
+        self._total = max(1, found[NOTE])
+        self.passed_over = {kind: found[kind] for kind in (HIDDEN, OTHER) if found[kind]}
 
     def _row(self, relative: str) -> Row:
-        file = self.path if self.path.is_file() else self.path / relative
-        id = relative.rpartition(".")[0]
+        file = self.path / relative if self.path.is_dir() else self.path
+        id = relative if file.is_dir() else os.path.splitext(relative)[0]
         patient = patient_of(Path(id).name)
         if not printable_id(id):
             shown = f"file {self._read + 1}"
             return Row(shown, None, sha256(os.fsencode(relative)), shown, shown, problem="its name is no id")
+        content, problem = b"", wrong_link(file, self.path) if self.path.is_dir() else ""
         try:
-            content = b"" if file.stat().st_size > self.settings.max_bytes else file.read_bytes()
-            problem = "longer than the limit" if file.stat().st_size > self.settings.max_bytes else ""
+            content = b"" if problem else read_regular(file, self.settings.max_bytes)
         except OSError as error:
-            content, problem = b"", f"cannot be read: {error.strerror}"
+            problem = "longer than the limit" if error.errno == errno.EFBIG else f"cannot be read: {error.strerror}"
         digest = sha256(os.fsencode(relative) + b"\0" + content)
         if problem:
             return Row(relative, None, digest, id, patient, problem=problem)
@@ -87,7 +103,7 @@ class NoteFiles:
     def _text(self, file: Path, content: bytes) -> str:
         if self.name not in _XML:
             return content.decode(self.settings.encoding)
-        return FORMATS[self.name].read([file]).documents[0].text
+        return text_of("MEDDOCAN" if self.name == "meddocan" else "deIdi2b2", file, decoded(content, file))
 
     def encode(self, rows: Sequence[tuple[Row, Sequence[str]]]) -> bytes:
         """The files, one after the other, behind a line that tells their names and lengths.
@@ -123,14 +139,3 @@ class NoteFiles:
         file = target if self.path.is_file() else target / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content)
-
-
-def _walk(root: Path, folder: str, suffix: str) -> Iterator[str]:
-    """The files below a folder with the given ending, as paths relative to it."""
-    with os.scandir(root / folder) as entries:
-        found = sorted((entry.name, entry.is_dir()) for entry in entries if not entry.name.startswith("."))
-    for name, is_folder in found:
-        if is_folder:
-            yield from _walk(root, f"{folder}{name}/", suffix)
-        elif name.lower().endswith(suffix):
-            yield folder + name

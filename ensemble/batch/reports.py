@@ -27,12 +27,25 @@ from ensemble.batch.settings import RunSettings
 from ensemble.batch.store import Store
 from ensemble.batch.summary_page import render_page
 
-__all__ = ["AUDIT", "QUARANTINE", "REVIEW", "SUMMARY", "TRIED_AGAIN", "read_summary", "write_reports"]
+__all__ = [
+    "AUDIT",
+    "PASSED_OVER",
+    "QUARANTINE",
+    "REVIEW",
+    "SUMMARY",
+    "TRIED_AGAIN",
+    "notices",
+    "read_summary",
+    "write_reports",
+]
 
 AUDIT, QUARANTINE, REVIEW, SUMMARY = "audit.jsonl", "quarantine.jsonl", "review.tsv", "summary.json"
 PAGE = "summary.html"
 TRIED_AGAIN = "quarantined, tried again by the same command"
 """In the summary: how many notes are held back for a reason that may pass."""
+
+PASSED_OVER = "passed over"
+"""In the summary: what of the input was not read as notes, and how many files that were."""
 
 _AUDITED = ("input", "output", "counts", "strategies", "unresolved", "lowest", "second_pass", "problem")
 _SUMMED = ("counts", "strategies", "second_pass")
@@ -72,7 +85,8 @@ def _write_all(
                     _sum(totals, record)
                 store.journal.add_review(_review(records))
         leaks = _leaks(store)
-        told = {"input": input, "words to review": _write_review(folder / REVIEW, store.journal.review())}
+        n_words = _write_review(folder / REVIEW, store.journal.review())
+        told = {"input": input, PASSED_OVER: store.journal.fact(PASSED_OVER) or {}, "words to review": n_words}
         summary = {**_summary(totals), **leaks, **told, "settings": dict(fingerprint)}
         (folder / PAGE).write_text(render_page(summary), encoding="utf-8")
         reports = {name: output_digest(folder / name) for name in (QUARANTINE, REVIEW, PAGE)}
@@ -102,6 +116,13 @@ def read_summary(folder: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return summary if isinstance(summary, dict) else None
+
+
+def notices(summary: Mapping[str, Any]) -> dict[str, int]:
+    """What of a summary the user must be told though the run has done all that it can, and how many that are."""
+    again = summary.get(TRIED_AGAIN, 0)
+    told = "notes were held back for a death or a time limit; the same command, with --timeout or not, tries them again"
+    return {**summary.get(PASSED_OVER, {}), **({told: again} if again else {})}
 
 
 def _shown(settings: RunSettings, id: str) -> str:

@@ -33,10 +33,10 @@ from ensemble.batch.journal import Journal
 from ensemble.batch.lock import locked
 from ensemble.batch.meter import meter
 from ensemble.batch.publishing import clear, is_published, publish, refuse_changed, refuse_taken, remove, replaces_own
-from ensemble.batch.reports import TRIED_AGAIN, read_summary, write_reports
+from ensemble.batch.reports import PASSED_OVER, TRIED_AGAIN, read_summary, write_reports
 from ensemble.batch.rows import Form
 from ensemble.batch.settings import RunSettings
-from ensemble.batch.source import input_state
+from ensemble.batch.source import input_state, passed_over
 from ensemble.batch.store import Store
 from ensemble.batch.work import Job, Note
 from ensemble.batch.workers import Workers
@@ -208,6 +208,7 @@ def _process(settings: RunSettings, form: Form, store: Store, workers: Workers, 
     if store.journal.numbers() != list(range(n_chunks)):
         raise _changed_input(settings, store.journal)
     store.journal.set_fact("input", digests.hexdigest())
+    store.journal.set_fact(PASSED_OVER, passed_over(form))
     return n_notes
 
 

@@ -7,6 +7,7 @@ settings.reports     out.jsonl.run, when it is
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from ensemble.deidentification.keyed import key_check
 from ensemble.deidentification.letters import fold
 from ensemble.version import code_version
 from features.errors import SettingsError
+from features.regular_files import read_regular
 
 __all__ = ["RunSettings", "read_struck"]
 
@@ -46,7 +48,8 @@ class RunSettings:
     :param cluster: address of a Dask scheduler.
     :param restart: throw away what an unfinished run has done.
     :param load: makes a detector from the path of a bundle.
-    :raises SettingsError: if ids are to be hidden without a key, or input and output are the same or inside each other.
+    :raises SettingsError: if the time limit is no number of seconds, ids are to be hidden without a key, or input and
+        output are the same or inside each other.
     """
 
     source: Path
@@ -66,6 +69,10 @@ class RunSettings:
     load: Callable[[Path], Detector] = load_detector
 
     def __post_init__(self) -> None:
+        if not (math.isfinite(self.timeout) and self.timeout >= 0):
+            raise SettingsError(
+                f"the time limit of a note is {self.timeout:g}; give seconds with --timeout, or 0 for none"
+            )
         if self.hide_ids and self.key is None:
             raise SettingsError("ids can only be hidden with a key; give one with --key-file")
         source, target = self.source.resolve(), self.target.resolve()
@@ -109,9 +116,10 @@ def read_struck(path: Path) -> frozenset[str]:
     :raises SettingsError: if the file cannot be read, or an entry is not one word.
     """
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError):
-        raise SettingsError(f"the strike list {path} cannot be read as UTF-8 text") from None
+        lines = read_regular(path).decode("utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = f": {error.strerror}" if isinstance(error, OSError) else ""
+        raise SettingsError(f"the strike list {path} cannot be read as UTF-8 text{reason}") from None
     words = [line.split("\t")[0].strip() for line in lines if line.strip() and not line.startswith("#")]
     wrong = [number for number, word in enumerate(words, 1) if not _WORD.fullmatch(word)]
     if wrong:

@@ -15,7 +15,7 @@ from pathlib import Path
 from ensemble.batch.note_files import NoteFiles
 from ensemble.batch.rows import Form
 
-__all__ = ["input_state"]
+__all__ = ["input_state", "passed_over"]
 
 
 def input_state(form: Form, path: Path) -> str:
@@ -25,3 +25,8 @@ def input_state(form: Form, path: Path) -> str:
         found = os.lstat(path / name) if name else path.stat()
         digest.update(f"{len(os.fsencode(name))}:{found.st_size}:{found.st_mtime_ns}:".encode() + os.fsencode(name))
     return digest.hexdigest()
+
+
+def passed_over(form: Form) -> dict[str, int]:
+    """What of an input was not read, though it was there, and how many files that are; after its rows were read."""
+    return form.passed_over if isinstance(form, NoteFiles) else {}

@@ -16,7 +16,7 @@ from ensemble.command_line.options import (
     PolicyOption,
     StrategyOption,
 )
-from ensemble.command_line.output import fail, say
+from ensemble.command_line.output import fail, say, warn
 from features.errors import SettingsError
 
 __all__ = ["audit", "deidentify"]
@@ -43,7 +43,7 @@ def deidentify(
     cluster: Annotated[str, typer.Option(help="Address of a Dask scheduler, tcp://HOST:PORT.")] = "",
 ) -> None:
     """Take the PHI out of many notes; after an interruption, the same command goes on. Reports are in OUT.run."""
-    from ensemble.batch import Columns, FormSettings, deidentify_files
+    from ensemble.batch import Columns, FormSettings, deidentify_files, notices
 
     if "-" in (str(source), str(out)):
         raise SettingsError(
@@ -55,6 +55,7 @@ def deidentify(
         form_settings=FormSettings(Columns(id_column, text_column, patient_column), encoding), timeout=timeout,
         second_pass=second_pass, hide_ids=hide_ids, restart=restart, jobs=jobs, cluster=cluster,
     )  # fmt: skip
+    warn(notices(summary))
     say(f"{summary['notes'] - summary['quarantined']} notes without PHI are in {out}, the reports in {out}.run")
     if summary["quarantined"]:
         fail(f"{summary['quarantined']} of {summary['notes']} notes are in quarantine and not in {out}", 3)

@@ -13,17 +13,25 @@ from __future__ import annotations
 import hashlib
 import hmac
 import math
+import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from features.errors import SettingsError
+from features.regular_files import open_regular
 
-__all__ = ["MINIMAL_KEY_BYTES", "Keyed", "key_check", "read_key", "usable_key"]
+__all__ = ["MINIMAL_KEY_BYTES", "Keyed", "key_check", "read_key", "usable_key", "written_key"]
 
 MINIMAL_KEY_BYTES = 16
 
-_HOW = "make one with `openssl rand -hex 32 > KEYFILE`, keep it apart from the notes and use the same one in every run"
+_HOW = (
+    "make one with `(umask 077; openssl rand -hex 32 > KEYFILE)`, keep it apart from the notes and use the same one in "
+    "every run"
+)
+_WRITTEN = re.compile(rb"[0-9A-Fa-f]{32,1024}")
+_LONGEST_KEY_FILE = 4096
 _T = TypeVar("_T")
 
 
@@ -63,15 +71,38 @@ def usable_key(key: bytes | None) -> bytes:
     return key
 
 
-def read_key(path: Path) -> bytes:
-    """The secret in a file, without the white space at its ends.
+def written_key(written: bytes, where: str) -> bytes:
+    """A secret as it is written down: at least 32 hexadecimal digits, without the white space at their ends.
 
-    :raises SettingsError: if the file cannot be read or holds fewer than 16 bytes.
+    The digits themselves are the key. Raw bytes are refused, as white space at their ends would be lost, and so are
+    words, as whoever guesses them can undo every surrogate.
+
+    :param where: it is written, for messages.
+    :raises SettingsError: if it is anything else.
+    """
+    key = written.strip()
+    if not _WRITTEN.fullmatch(key):
+        raise SettingsError(f"the secret key in {where} is not one line of at least 32 hexadecimal digits; {_HOW}")
+    return key
+
+
+def read_key(path: Path) -> bytes:
+    """The secret in a file.
+
+    :raises SettingsError: if the file cannot be read, others than its owner may read it, or it holds anything but at
+        least 32 hexadecimal digits.
     """
     try:
-        return usable_key(path.read_bytes().strip())
+        with open_regular(path) as file:
+            mode, written = os.fstat(file.fileno()).st_mode, file.read(_LONGEST_KEY_FILE)
     except OSError as error:
         raise SettingsError(f"the key file {path} cannot be read: {error.strerror}; {_HOW}") from None
+    if os.name == "posix" and mode & 0o077:
+        raise SettingsError(
+            f"the key file {path} may be read by others than its owner, so the key may be known already; type: chmod "
+            f"600 {path}"
+        )
+    return written_key(written, str(path))
 
 
 def key_check(key: bytes) -> str:

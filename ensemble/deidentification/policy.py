@@ -38,6 +38,7 @@ from ensemble.deidentification.kinds import KINDS, kind_of
 from features.errors import SettingsError
 from features.labels import LabelSet
 from features.names import did_you_mean, no_such
+from features.regular_files import read_regular
 
 __all__ = ["REMOVING", "RESTRICTED_ZIP3", "STRATEGIES", "Policy", "PolicyOptions"]
 
@@ -123,7 +124,7 @@ class Policy:
     def from_toml(cls, path: Path) -> Policy:
         """Read a policy file; :raises SettingsError: naming the file and what is wrong in it."""
         try:
-            return cls._from_table(path.stem, tomllib.loads(path.read_text(encoding="utf-8")))
+            return cls._from_table(path.stem, tomllib.loads(read_regular(path).decode("utf-8")))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, SettingsError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             raise SettingsError(f"the policy file {path} cannot be used: {reason}") from None

@@ -18,7 +18,7 @@ from features.errors import CorpusError, LabelError
 from features.formats.columns import USUAL_NAMES, ColumnNames
 from features.formats.files import write_file, write_folder
 from features.formats.layout import Format, Reading
-from features.formats.recognise import format_named, recognise
+from features.formats.recognise import format_named, passed_over, recognise
 from features.formats.spans import is_label
 from features.labels import LabelSet
 
@@ -50,7 +50,7 @@ def read_corpus(
     if not reading.documents:
         raise CorpusError(f"{path} holds no notes; an empty corpus cannot be used")
     labels = _label_set(known, reading, label_set, accept_unknown_labels)
-    return Corpus(reading.documents, labels, +reading.warnings)
+    return Corpus(reading.documents, labels, reading.warnings + passed_over(path, files))
 
 
 @dataclass(frozen=True, slots=True)

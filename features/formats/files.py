@@ -10,6 +10,7 @@ A byte order mark stays in the text as U+FEFF, and line ends stay as they are.
 from __future__ import annotations
 
 import gzip
+import io
 import re
 import shutil
 import sys
@@ -22,9 +23,11 @@ from pathlib import Path
 
 from features.documents import Document
 from features.errors import CorpusError
+from features.regular_files import LONGEST_FILE, read_at_most, read_regular
 
 __all__ = [
     "STANDARD_INPUT",
+    "decoded",
     "encode_all",
     "encode_text",
     "file_name",
@@ -48,10 +51,13 @@ def _standard_input() -> bytes:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a file, unpacked if its name ends in `.gz`; :raises CorpusError: if that cannot be had."""
+    """The content of a regular file, unpacked if its name ends in `.gz`.
+
+    :raises CorpusError: if that cannot be had, or is longer than any corpus.
+    """
     try:
-        content = _standard_input() if path == STANDARD_INPUT else path.read_bytes()
-        return gzip.decompress(content) if path.suffix.lower() == ".gz" else content
+        content = _standard_input() if path == STANDARD_INPUT else read_regular(path)
+        return _unpacked(content, path) if path.suffix.lower() == ".gz" else content
     except gzip.BadGzipFile:
         raise CorpusError(f"{path} is not a gzip file, as its name says; unpack or rename it") from None
     except OSError as error:
@@ -60,13 +66,26 @@ def read_bytes(path: Path) -> bytes:
         raise CorpusError(f"{path} is a damaged gzip file; get a whole copy of it") from None
 
 
+def _unpacked(content: bytes, path: Path) -> bytes:
+    with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+        unpacked = read_at_most(file, LONGEST_FILE + 1)
+    if len(unpacked) > LONGEST_FILE:
+        raise CorpusError(f"{path} is longer than {LONGEST_FILE} bytes when it is unpacked; cut it into parts")
+    return unpacked
+
+
 def read_text(path: Path) -> str:
     """The text of a UTF-8 file, unpacked if its name ends in `.gz`, with its byte order mark and line ends.
 
     :raises CorpusError: if the file cannot be read or unpacked, or is not UTF-8.
     """
+    return decoded(read_bytes(path), path)
+
+
+def decoded(content: bytes, path: Path) -> str:
+    """The content of a file as UTF-8; :raises CorpusError: if it is not, naming the file."""
     try:
-        return read_bytes(path).decode("utf-8")
+        return content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise CorpusError(f"{path} is not UTF-8 at byte {error.start}; convert the file to UTF-8") from None
 

@@ -4,12 +4,13 @@
     recognise(Path("notes"), format="text")   (TEXT, [notes/a.txt, ...])
 
 File names tell most; the root element tells the XML formats apart, and an `.ann` tells brat from plain text. Hidden
-files and those of other kinds, such as a licence, are passed over.
+files and those of other kinds, such as a licence, are passed over, and counted by `passed_over`.
 """
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -26,7 +27,10 @@ from features.formats.plain import TEXT
 from features.formats.xml import I2B2, MEDDOCAN, NGRID, root_of
 from features.names import no_such
 
-__all__ = ["FORMATS", "format_named", "format_told_by", "recognise"]
+__all__ = ["FORMATS", "HIDDEN", "OTHER", "format_named", "format_told_by", "passed_over", "recognise"]
+
+HIDDEN = "hidden files were passed over, as their names or folders begin with a dot; rename those that are notes"
+OTHER = "files of another kind were passed over; rename those that are notes"
 
 FORMATS: dict[str, Format] = {
     format.name: format for format in (I2B2, NGRID, MEDDOCAN, BRAT, CONLL, JSONL, CSV, PARQUET, TEXT)
@@ -78,6 +82,21 @@ def recognise(path: Path, format: str | None = None, columns: ColumnNames = USUA
     if choices:
         raise CorpusError(f"the folder {path} has notes in several sub-folders, {', '.join(choices)}; give one of them")
     raise CorpusError(f"the folder {path} holds no notes of {kind}; give the folder that holds the files themselves")
+
+
+def passed_over(path: Path, files: Sequence[Path]) -> Counter[str]:
+    """What stands beside the files that are read of a corpus, and how many files that are.
+
+    :param path: of the corpus; beside a single file everything may stand.
+    :param files: as `recognise` gives them.
+    """
+    if not os.path.isdir(path):
+        return Counter()
+    read = {file.name for file in files}
+    with os.scandir(files[0].parent) as entries:
+        beside = [entry.name for entry in entries if entry.name not in read and not entry.is_dir()]
+    hidden = sum(name.startswith(".") for name in beside)
+    return +Counter({HIDDEN: hidden, OTHER: len(beside) - hidden})
 
 
 def _entries(folder: Path) -> list[Path]:

@@ -28,7 +28,7 @@ from features.formats.files import file_name, read_text
 from features.formats.layout import Format, Reading
 from features.formats.spans import checked_span, parse_offset
 
-__all__ = ["I2B2", "MEDDOCAN", "NGRID", "root_of"]
+__all__ = ["I2B2", "MEDDOCAN", "NGRID", "root_of", "text_of"]
 
 _ROOT = re.compile(r"<([^\W\d][\w.-]*)")
 _ENCODING = re.compile(r"\A\ufeff?<\?xml[^>]*?encoding\s*=\s*[\"']([\w.-]+)")
@@ -57,20 +57,36 @@ def read(root: str, paths: Sequence[Path]) -> Reading:
     return Reading(documents, categories)
 
 
+def text_of(root: str, path: Path, content: str) -> str:
+    """The text of one note, without its annotation.
+
+    :param path: for messages.
+    :param content: of the file.
+    :raises CorpusError: as `read` does, but for the spans.
+    """
+    return _text(path, _parse(root, path, content))
+
+
 def _read_note(root: str, path: Path, categories: dict[str, str]) -> Document:
-    tree = _parse(path)
-    if tree.tag != root:
-        raise CorpusError(f"{path} does not have the root element {root}; give the format, or move the file away")
-    text_element = tree.find("TEXT")
-    if text_element is None or len(text_element):
-        raise CorpusError(f"{path} must have one element TEXT that holds nothing but text")
-    text = text_element.text or ""
+    tree = _parse(root, path, read_text(path))
+    text = _text(path, tree)
     spans = []
     for tag in tree.iterfind("TAGS/*"):
         span = _read_tag(path.stem, text, tag)
         categories.setdefault(span.label, str(tag.tag))
         spans.append(span)
     return Document(path.stem, text, tuple(spans), patient_of(path.stem))
+
+
+def _text(path: Path, tree: etree._Element) -> str:
+    # With two of them it is not known which is the note, and the other would be lost.
+    elements = list(tree.iter("TEXT"))
+    if len(elements) != 1 or elements[0].getparent() is not tree or len(elements[0]):
+        raise CorpusError(
+            f"{path} must have one element TEXT, which holds nothing but text, and has {len(elements)}; give each note "
+            "a file of its own"
+        )
+    return elements[0].text or ""
 
 
 def _read_tag(document_id: str, text: str, tag: etree._Element) -> Span:
@@ -81,9 +97,8 @@ def _read_tag(document_id: str, text: str, tag: etree._Element) -> Span:
     return checked_span(document_id, text, start, end, label, quoted=tag.get("text"))
 
 
-def _parse(path: Path) -> etree._Element:
+def _parse(root: str, path: Path, text: str) -> etree._Element:
     """The root element; libxml2's own messages are not passed on, as they quote the file."""
-    text = read_text(path)
     _refuse_traps(path, text)
     parser = etree.XMLParser(
         encoding="utf-8",
@@ -101,6 +116,8 @@ def _parse(path: Path) -> etree._Element:
         raise CorpusError(f"{path} is not well-formed XML at line {error.lineno}; correct or remove the file") from None
     if element.getroottree().docinfo.internalDTD is not None:
         raise CorpusError(f"{path} {_DOCTYPE_REFUSED}")
+    if element.tag != root:
+        raise CorpusError(f"{path} does not have the root element {root}; give the format, or move the file away")
     return element
 
 
