@@ -85,7 +85,7 @@ def _recognised(path: Path) -> str:
     if found is None and endings.endswith(".xml"):
         found = _of_xml(path)
     if found is None:
-        raise CorpusError(f"{path} is of no known form; give one of {', '.join(FORM_NAMES)}")
+        raise CorpusError(f"{path} is of no known form; give one of {', '.join(FORM_NAMES)} with --form")
     return "brat" if found == "text" and path.with_suffix(".ann").exists() else found
 
 

@@ -74,7 +74,8 @@ class ColumnNames:
     def left_out(self, header: Iterable[str]) -> Counter[str]:
         """A warning that counts and names the columns that no document holds."""
         others = [name for name in dict.fromkeys(header) if name not in (self.id, self.text, self.patient, SPANS)]
-        return Counter({f"columns left out, {_listed(others)}": len(others)} if others else {})
+        names = [name if _NAME_OF_A_COLUMN.fullmatch(name) else "one of another kind" for name in others]
+        return Counter({f"columns left out, {', '.join(names)}": len(others)} if others else {})
 
     def without_patient(self, header: Iterable[str], n_notes: int) -> Counter[str]:
         """A warning that counts the notes whose patient only the id can tell."""
@@ -88,9 +89,9 @@ USUAL_NAMES = ColumnNames()
 
 
 def _shown(header: Iterable[str]) -> tuple[str, ...]:
-    """The names of columns, if all of them look like it: in a file without a header, a note stands there."""
+    """The names of columns, if there are some and all look like it: in a file without a header, a note stands there."""
     names = tuple(header)
-    return names if all(map(_NAME_OF_A_COLUMN.fullmatch, names)) else ()
+    return names if len(names) > 1 and all(map(_NAME_OF_A_COLUMN.fullmatch, names)) else ()
 
 
 def _listed(header: Sequence[str]) -> str:

@@ -98,7 +98,9 @@ def _add_line(path: Path, number: int, line: str, columns: list[str], note: _Lin
     elif len(columns) > 1 and columns[0] and _TAG.fullmatch(columns[-1].strip()):
         note.sentences[-1].append((number, [*columns[:-1], columns[-1].strip()]))
     elif not line.startswith("# "):
-        raise CorpusError(f"{path}, line {number}, is not a word and its BIO tag; correct it or give the format")
+        raise CorpusError(
+            f"{path}, line {number}, is not a word and its BIO tag; correct it or give the format with --from"
+        )
 
 
 def _header_value(path: Path, number: int, written: str) -> str:

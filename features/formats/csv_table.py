@@ -27,6 +27,7 @@ __all__ = ["CSV", "header_of"]
 
 _DELIMITERS = (",", ";", "\t", "|")
 _LONGEST_FIELD = 2**31 - 1
+_LONGEST_HEADER = 2**20
 
 
 def read(paths: Sequence[Path], columns: ColumnNames = USUAL_NAMES) -> Reading:
@@ -50,7 +51,7 @@ def read(paths: Sequence[Path], columns: ColumnNames = USUAL_NAMES) -> Reading:
 
 def header_of(text: str, columns: ColumnNames) -> tuple[str, list[str]]:
     """The delimiter and the names of the columns: the delimiter by which those that are wanted, or most, are found."""
-    found = {delimiter: _first(text, delimiter) for delimiter in _DELIMITERS}
+    found = {delimiter: _first(text[:_LONGEST_HEADER], delimiter) for delimiter in _DELIMITERS}
     best = max(_DELIMITERS, key=lambda delimiter: (columns.are_in(found[delimiter]), len(found[delimiter])))
     return best, found[best]
 

@@ -117,7 +117,9 @@ def _parse(root: str, path: Path, text: str) -> etree._Element:
     if element.getroottree().docinfo.internalDTD is not None:
         raise CorpusError(f"{path} {_DOCTYPE_REFUSED}")
     if element.tag != root:
-        raise CorpusError(f"{path} does not have the root element {root}; give the format, or move the file away")
+        raise CorpusError(
+            f"{path} does not have the root element {root}; give the format with --from, or move the file away"
+        )
     return element
 
 
