@@ -66,6 +66,16 @@ BAD = [
     ("a.jsonl", f'{{"id": "1", "text": "{SECRET}', "a.jsonl, line 1, is not valid JSON"),
     ("a.jsonl", jsonl() + "\n\n[" + "[" * 100_000, "line 3, is not valid JSON"),
     ("a.jsonl", f'["{SECRET}"]', "line 1, is not a JSON object"),
+    (
+        "a.jsonl",
+        json.dumps({"id": 1, "txt": SECRET}),
+        "line 1 has no column text (did you mean txt?); it has id, txt: ",
+    ),
+    (
+        "a.jsonl",
+        json.dumps({SECRET: 1, f"{SECRET} was seen by Dr. {SECRET}": 2}),
+        "it has 2 that do not look like names",
+    ),
     ("a.jsonl", jsonl(text=7), "text is missing or is not a string"),
     ("a.jsonl", jsonl(id=None), "id is missing or is neither a string nor a whole number"),
     ("a.jsonl", jsonl(id=True), "id is missing or is neither a string nor a whole number"),

@@ -59,17 +59,17 @@ class ColumnNames:
 
     def check(self, place: str, header: Sequence[str]) -> None:
         """Refuse a table that lacks a column, or has it twice; :raises CorpusError: naming column and option."""
-        wanted = [(self.id, "--id-column"), (self.text, "--text-column")]
-        if self.patient != _PATIENT or _PATIENT in header:
-            wanted.append((self.patient, "--patient-column"))
-        for name, option in wanted:
-            if name not in header:
-                raise CorpusError(
-                    f"{place} has no column {name}{did_you_mean(name, _shown(header))}; it has "
-                    f"{_listed(header)}: name the right one with {option}"
-                )
+        self.check_record(place, header)
+        if self.patient != _PATIENT:
+            _refuse_missing(place, self.patient, header, "--patient-column")
+        for name in (self.id, self.text, self.patient):
             if header.count(name) > 1:
                 raise CorpusError(f"{place} has the column {name} more than once; rename one, or name another")
+
+    def check_record(self, place: str, header: Sequence[str]) -> None:
+        """Refuse a record without id or text; :raises CorpusError: naming column and option."""
+        _refuse_missing(place, self.id, header, "--id-column")
+        _refuse_missing(place, self.text, header, "--text-column")
 
     def left_out(self, header: Iterable[str]) -> Counter[str]:
         """A warning that counts and names the columns that no document holds."""
@@ -92,6 +92,14 @@ def _shown(header: Iterable[str]) -> tuple[str, ...]:
     """The names of columns, if there are some and all look like it: in a file without a header, a note stands there."""
     names = tuple(header)
     return names if len(names) > 1 and all(map(_NAME_OF_A_COLUMN.fullmatch, names)) else ()
+
+
+def _refuse_missing(place: str, name: str, header: Sequence[str], option: str) -> None:
+    if name not in header:
+        raise CorpusError(
+            f"{place} has no column {name}{did_you_mean(name, _shown(header))}; it has {_listed(header)}: name the "
+            f"right one with {option}"
+        )
 
 
 def _listed(header: Sequence[str]) -> str:

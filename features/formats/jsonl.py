@@ -32,7 +32,10 @@ def read(paths: Sequence[Path], columns: ColumnNames = USUAL_NAMES) -> Reading:
     for path in paths:
         for place, record in _records(path):
             names.update(dict.fromkeys(record))
+            columns.check_record(place, [*record])
             documents.append(read_record(place, record, columns))
+    if documents:
+        columns.check(str(paths[0].parent if len(paths) > 1 else paths[0]), [*names])
     return Reading(tuple(documents), warnings=columns.left_out(names))
 
 
