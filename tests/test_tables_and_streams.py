@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from inspect import signature
 from pathlib import Path
 
 import pyarrow
@@ -21,7 +22,7 @@ from features.labels import LabelSet
 
 ROOT = Path(__file__).parents[1]
 OWN = ("--id-column", "note_id", "--text-column", "body", "--patient-column", "mrn")
-READING = ("convert", "train", "annotate", "evaluate", "explain", "rules", "ablate", "curve", "transfer", "frontier")
+OTHERS = {"demo", "synthesize", "deidentify", "audit"}
 COLUMNS = ("note_id", "mrn", "body", "spans", "ward", "dob")
 
 
@@ -74,12 +75,10 @@ def piped(phistack, monkeypatch):
     files._standard_input.cache_clear()
 
 
-@pytest.mark.parametrize("name", READING)
-def test_every_command_that_reads_notes_takes_their_format_and_columns(name):
-    callback = next(c.callback for c in app.registered_commands if c.callback.__name__ == name)
-    from inspect import signature
-
-    assert set(signature(ReadingOptions).parameters) <= set(signature(callback).parameters)
+def test_every_command_that_reads_notes_takes_their_format_and_columns():
+    wanted = set(signature(ReadingOptions).parameters)
+    callbacks = {command.callback.__name__: command.callback for command in app.registered_commands}
+    assert {name for name, command in callbacks.items() if not wanted <= set(signature(command).parameters)} == OTHERS
 
 
 @pytest.mark.parametrize("table", ["own.csv", "own.parquet"])
