@@ -17,6 +17,7 @@ if its protocol is not ours, or if the self-test does not come out as it did.
 from __future__ import annotations
 
 import json
+import os
 import platform
 import tempfile
 import zipfile
@@ -24,6 +25,7 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any, TypedDict
+from urllib.parse import urlsplit
 
 from ensemble.bundle_files import MANIFEST, PROTOCOL, file_hash, read_bundle, read_manifest
 from ensemble.engine import Engine
@@ -39,7 +41,7 @@ from features.saved_files import SavedFiles, damage_refused
 from features.table import FeatureSpace
 from submodels.base import submodel_class
 
-__all__ = ["OPTIONAL_PARTS", "PROTOCOL", "load_bundle", "read_manifest", "save_bundle"]
+__all__ = ["OPTIONAL_PARTS", "PROTOCOL", "SERVERS", "load_bundle", "read_manifest", "save_bundle"]
 
 OPTIONAL_PARTS: Mapping[str, Callable[[SavedFiles], Any]] = {}
 """Parts that an older bundle lacks: name of the engine's attribute, of its argument and of the folder -> what loads it.
@@ -47,6 +49,10 @@ OPTIONAL_PARTS: Mapping[str, Callable[[SavedFiles], Any]] = {}
 The attribute is `None` where the engine has no such part; otherwise it has a method `save(folder)`.
 """
 
+SERVERS = "PHISTACK_SERVERS"
+"""The environment variable that names the hosts to which an engine may send text, joined by commas."""
+
+_OWN_HOSTS = ("localhost", "127.0.0.1", "::1")
 _PACKAGES = ("phistack", "numpy", "scikit-learn", "python-crfsuite", "keras", "tensorflow", "nltk")
 
 
@@ -150,6 +156,7 @@ def _read_engine(files: SavedFiles, kinds: Mapping[str, str], names: Subset) -> 
     state = files.json("label_set.json", _LabelSet)
     label_set = LabelSet(state["name"], state["categories"], frozenset(state["hipaa_labels"]), state["language"])
     space = FeatureSpace.load(files.part("features"))
+    _refuse_strange_servers((space.settings.pos, space.settings.ner))
     models = [submodel_class(kinds[name]).load(files.part("submodels").part(name), space) for name in names]
     homes = {subset: files.part("subset_stackers").part(subset_name(subset)) for subset in subsets_of(names)}
     homes[tuple(kinds)] = files.part("stacker")
@@ -161,6 +168,16 @@ def _read_engine(files: SavedFiles, kinds: Mapping[str, str], names: Subset) -> 
         raise no_stacker(names)
     optional = {name: load(files.part(name)) for name, load in OPTIONAL_PARTS.items() if name in files}
     return Engine(label_set, space, models, stackers.pop(names), stackers, **optional)
+
+
+def _refuse_strange_servers(urls: Iterable[str]) -> None:
+    """A stranger's engine must not send notes to a server of his."""
+    known = {*_OWN_HOSTS, *os.environ.get(SERVERS, "").split(",")}
+    for host in {urlsplit(url).hostname or "" for url in urls if "://" in url} - known:
+        raise BundleError(
+            f"the engine sends the text of notes to the server {host[:60]!a}; if that is right, name it in the "
+            f"environment: {SERVERS}={host[:60]!a}"
+        )
 
 
 def _hashes(folder: Path) -> dict[str, str]:

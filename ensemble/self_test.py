@@ -12,6 +12,7 @@ from typing import NotRequired, TypedDict
 
 import numpy as np
 
+from ensemble.deadline import OverdueError, deadline
 from ensemble.engine import Engine
 from ensemble.subsets import subset_name
 from features.documents import Document
@@ -20,7 +21,9 @@ from features.errors import BundleError
 __all__ = ["SelfTest", "check_self_test", "self_test"]
 
 _TOLERANCE = 1e-3
-_MOST_TEXT = 100_000
+_MOST_TEXT = 5_000
+_SECONDS = 1.5
+"""Of work; engines take some hundredths of a second."""
 
 Answer = tuple[int, int, str, float, bool]
 """Start, end, label, probability, and whether it was accepted."""
@@ -47,14 +50,24 @@ def check_self_test(engine: Engine, test: SelfTest, path: Path) -> None:
     expected = test.get("subsets", {}).get(subset_name(engine.names), test["answers"])
     if sum(map(len, test["texts"])) > _MOST_TEXT or len(expected) != len(test["texts"]) or not test["texts"]:
         raise BundleError(f"the bundle {path} has no self-test that can be made; train it again")
-    # Weights that are no more than finite can still lead to what is no number.
-    with np.errstate(over="raise", invalid="raise", divide="raise"):
-        found = _answers(engine, test["texts"])
+    found = _answers_in_time(engine, test["texts"], path)
     if not all(map(_alike, expected, found)):
         raise BundleError(
             f"the bundle {path} fails its self-test: it does not annotate its test sentences as it did when it was "
             f"made; the installed packages may differ too much from those in its manifest"
         )
+
+
+def _answers_in_time(engine: Engine, texts: list[str], path: Path) -> list[list[Answer]]:
+    """The answers; patterns and weights of a stranger may take long, or lead to what is no number."""
+    try:
+        with deadline(_SECONDS, busy=True), np.errstate(over="raise", invalid="raise", divide="raise"):
+            return _answers(engine, texts)
+    except OverdueError:
+        raise BundleError(
+            f"the bundle {path} takes more than {_SECONDS:g} seconds for its self-test, which is far too long; do not "
+            f"use it"
+        ) from None
 
 
 def _sentences() -> dict[str, list[str]]:

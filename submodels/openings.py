@@ -15,8 +15,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from importlib import import_module
 from typing import Any
+
+from submodels.regex_trees import ONE_CHARACTER, matcher, parsed
 
 __all__ = ["ANYTHING", "CHARACTERS", "DEPTH", "Opening", "openings"]
 
@@ -31,15 +32,11 @@ DEPTH = 6
 
 _MOST = 24
 _FAR_TOO_MANY = 4000
-_ONE_CHARACTER = ("LITERAL", "NOT_LITERAL", "IN", "ANY")
 _UNKNOWN = 1 << ord("?")
 
 Opening = tuple[int, ...]
 """Sets of characters: before the match, and at its first places, at most `DEPTH` of these."""
 
-# The module that parses regular expressions; it has had this name since Python 3.11.
-_parser: Any = import_module("re._parser")
-_compiler: Any = import_module("re._compiler")
 _Head = tuple[Opening, bool]
 
 
@@ -49,7 +46,7 @@ def openings(pattern: re.Pattern[str]) -> tuple[Opening, ...]:
 
     The sharpest that are not too many: with fewer places if the pattern begins in too many ways.
     """
-    tree = _parser.parse(pattern.pattern, pattern.flags)
+    tree = parsed(pattern)
     if tree.getwidth()[0] == 0:
         return ()
     for depth in range(DEPTH, 0, -1):
@@ -78,7 +75,7 @@ def _heads(nodes: Iterable[Any], depth: int, flags: int) -> set[_Head] | None:
 
 def _node_heads(node: Any, depth: int, flags: int) -> set[_Head] | None:
     name, argument = str(node[0]), node[1]
-    if name in _ONE_CHARACTER:
+    if name in ONE_CHARACTER:
         return {((_characters(node, flags),), True)}
     if name in ("AT", "ASSERT", "ASSERT_NOT"):
         return {((), True)}
@@ -153,17 +150,15 @@ def _leading(nodes: Iterable[Any]) -> Iterator[Any]:
 
 
 def _is_character(nodes: Sequence[Any]) -> bool:
-    return len(nodes) == 1 and str(nodes[0][0]) in _ONE_CHARACTER
+    return len(nodes) == 1 and str(nodes[0][0]) in ONE_CHARACTER
 
 
 def _characters(node: Any, flags: int) -> int:
     """The set of characters that a node of the parse tree matches, as its own regular expression says."""
     key = (repr(node), flags)
     if key not in _CHARACTERS:
-        state = _parser.State()
-        state.flags = flags
-        compiled: re.Pattern[str] = _compiler.compile(_parser.SubPattern(state, [node]), flags)
-        matched = (1 << code for code in range(CHARACTERS) if compiled.fullmatch(chr(code)))
+        match = matcher(node, flags).fullmatch
+        matched = (1 << code for code in range(CHARACTERS) if match(chr(code)))
         _CHARACTERS[key] = sum(matched) | _UNKNOWN
     return _CHARACTERS[key]
 

@@ -29,6 +29,7 @@ from typing import Any
 from features.errors import LabelError, SettingsError
 from features.labels import label_mapping
 from features.regular_files import read_regular
+from submodels.pattern_safety import LONGEST, refuse_blow_up
 from submodels.validators import VALIDATORS
 
 __all__ = ["ANY_SET", "Pattern", "format_patterns", "parse_patterns", "shipped_patterns", "user_patterns"]
@@ -38,6 +39,7 @@ ANY_SET = "*"
 
 _FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE}
 _KEYS = frozenset(("name", "regex", "flags", "validator", "label", "labels", "precision", "matches"))
+_LARGEST_FILE, _MOST_PATTERNS, _LONGEST_NAME = 2**20, 2_000, 100
 _PART = re.compile(r"\{\{(\w+)\}\}")
 _FOLDER = resources.files("submodels") / "patterns"
 
@@ -53,7 +55,7 @@ class Pattern:
     :param validator: name in `VALIDATORS`, or empty.
     :param precision: share of matches that are exactly a gold span with the label, in [0, 1], smoothed; 0.5 if unknown.
     :param matches: how many matches in training the precision rests on.
-    :raises SettingsError: if the regex, a flag, the validator or the labels are not usable.
+    :raises SettingsError: if the regex, a flag, the validator or the labels are not usable, or the regex may never end.
     """
 
     name: str
@@ -82,6 +84,7 @@ class Pattern:
             raise SettingsError(f"the pattern {self.name} is not a regular expression: {error.msg}") from None
         except (OverflowError, RecursionError):
             raise SettingsError(f"the pattern {self.name} is too large; make two of it") from None
+        refuse_blow_up(self.compiled, self.name)
 
     @cached_property
     def compiled(self) -> re.Pattern[str]:
@@ -147,11 +150,17 @@ def parse_patterns(toml: str) -> list[Pattern]:
 
     :raises SettingsError: if the text is not TOML, or a pattern is not usable, or two share a name.
     """
+    if len(toml) > _LARGEST_FILE:
+        raise SettingsError(f"the pattern file has more than {_LARGEST_FILE} characters, which no list of patterns has")
     try:
         table = tomllib.loads(toml)
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"the pattern file is not TOML: {error}") from None
+    except RecursionError:
+        raise SettingsError("the pattern file is nested too deep") from None
     rows = table.get("patterns", [])
+    if len(rows) > _MOST_PATTERNS:
+        raise SettingsError(f"the pattern file has more than {_MOST_PATTERNS} patterns; make two of it")
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise SettingsError("the pattern file must hold its patterns as [[patterns]] tables")
     parts = table.get("parts", {})
@@ -165,8 +174,8 @@ def parse_patterns(toml: str) -> list[Pattern]:
 
 def _pattern(row: Mapping[str, Any], parts: Mapping[str, str], number: int) -> Pattern:
     name = row.get("name")
-    if not isinstance(name, str) or not name:
-        raise SettingsError(f"pattern number {number} of the file has no name")
+    if not isinstance(name, str) or not name or len(name) > _LONGEST_NAME or not name.isprintable():
+        raise SettingsError(f"pattern number {number} of the file has no name of at most {_LONGEST_NAME} characters")
     unknown = sorted(set(row) - _KEYS)
     if unknown:
         raise SettingsError(f"the pattern {name} has the unknown key {unknown[0]}")
@@ -190,6 +199,8 @@ def _filled(regex: str, parts: Mapping[str, str], name: str) -> str:
         if missing is not None:
             raise SettingsError(f"the pattern {name} uses the part {missing}, which its file does not define")
         regex = _PART.sub(lambda match: f"(?:{parts[match[1]]})", regex)
+        if len(regex) > LONGEST:
+            raise SettingsError(f"the pattern {name} has more than {LONGEST} characters with its parts; make two of it")
     return regex
 
 

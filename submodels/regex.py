@@ -218,7 +218,10 @@ class RegexSubmodel:
         with damage_refused("the regex submodel of the engine"):
             submodel = saved_submodel(cls, state["settings"])
             submodel.language_ = state["language"]
-            patterns = parse_patterns(text)
+            try:
+                patterns = parse_patterns(text)
+            except SettingsError as error:
+                raise BundleError(f"the patterns of the engine cannot be used: {error}") from None
             if not all(ANY_SET in pattern.labels for pattern in patterns):
                 raise BundleError("a pattern of the engine has no learned label")
             submodel._set_patterns(patterns)

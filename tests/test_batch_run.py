@@ -132,7 +132,7 @@ def test_a_note_whose_output_cannot_be_checked_does_not_come_out(run, engines):
 
 
 def test_time_is_limited_in_threads_too(engines, tmp_path):
-    from ensemble.batch.deadline import NoteTimeoutError, deadline
+    from ensemble.deadline import OverdueError, deadline
 
     caught = []
 
@@ -141,7 +141,7 @@ def test_time_is_limited_in_threads_too(engines, tmp_path):
             with deadline(0.05):
                 while True:
                     sum(range(100))
-        except NoteTimeoutError:
+        except OverdueError:
             caught.append(True)
         with deadline(60):
             caught.append(False)

@@ -32,8 +32,8 @@ from tests.tampering import change_json, rehash, with_array, zipped
 NAMES = ["Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "Vance"]
 SUBMODELS = {"regex": {}, "tbed": {"held_out": 0.0}, "crf": {"max_iterations": 10}}
 SECRET = "Canary Featherstonehaugh"
-SOON = 8.0
-"""Seconds; each takes far less than one, but the machine may have other things to do."""
+SOON = 3.0
+"""Seconds of work; nearly all take far less than one."""
 
 
 def notes() -> Corpus:
@@ -66,10 +66,10 @@ def bundle(whole, tmp_path):
 
 def refused(path: Path) -> str:
     """The sentence with which a bundle is refused, by whatever reads it."""
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(BundleError) as caught:
         load_bundle(path)
-    assert time.monotonic() - began < SOON
+    assert time.process_time() - began < SOON
     sentence = str(caught.value)
     assert "\n" not in sentence and len(sentence) < 400
     assert not any(name in sentence for name in (*NAMES, SECRET))
@@ -197,6 +197,39 @@ def test_patterns_and_rules_that_cannot_be_are_refused(bundle, name, text):
     (bundle / name).write_text(text, encoding="utf-8")
     rehash(bundle)
     refused(bundle)
+
+
+EVIL = """
+[[patterns]]
+name = "evil"
+regex = '{}'
+label = "DATE"
+"""
+
+
+@pytest.mark.parametrize("home", ["regex", "tbed/regex"])
+@pytest.mark.parametrize("regex", ["(a+)+b", "(?:a|a?)+b", "(.*)*x", r"(\w+ ?)+\d\d"])
+def test_a_pattern_that_may_never_end_is_refused_before_it_is_tried(bundle, home, regex):
+    (bundle / "submodels" / home / "patterns.toml").write_text(EVIL.format(regex), encoding="utf-8")
+    change_json(bundle / "self_test.json", lambda s: s.update(texts=["a" * 40] * len(s["texts"])))
+    rehash(bundle)
+    assert "the pattern evil repeats" in refused(bundle)
+
+
+def test_patterns_that_take_a_high_power_of_the_length_fail_the_self_test(bundle):
+    regex = "a*" * 12 + "b"
+    (bundle / "submodels" / "regex" / "patterns.toml").write_text(EVIL.format(regex), encoding="utf-8")
+    change_json(bundle / "self_test.json", lambda s: s.update(texts=["a" * 200] * len(s["texts"])))
+    rehash(bundle)
+    assert "far too long" in refused(bundle)
+
+
+@pytest.mark.parametrize("url", ["http://evil.example:9000", "https://localhost.evil.example", "http://localhost@evil"])
+def test_an_engine_that_would_send_notes_to_a_strange_server_is_refused(bundle, url):
+    path = bundle / "features" / "features.json"
+    change_json(path, lambda s: (s["settings"].update(ner=url), s["vocabularies"].update(ner=[])))
+    rehash(bundle)
+    assert "PHISTACK_SERVERS=" in refused(bundle)
 
 
 def npy(shape: str, *, descr: str = "<f8", data: bytes = b"") -> bytes:

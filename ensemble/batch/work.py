@@ -19,7 +19,6 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
-from ensemble.batch.deadline import NoteTimeoutError, deadline
 from ensemble.batch.detector import LONGEST_PIECE, Detector, Found, bundle_digest, load_detector
 from ensemble.batch.ranges import covering, touching
 from ensemble.batch.reasons import took_longer
@@ -27,6 +26,7 @@ from ensemble.batch.register import Entry, Register
 from ensemble.batch.rows import Part, texts_digest
 from ensemble.batch.version import code_digest
 from ensemble.batch.words import KnownWords, capitalised, resembling, struck_places
+from ensemble.deadline import OverdueError, deadline
 from ensemble.deidentification import REMOVING, Deidentified, Deidentifier, PatientMemory, Policy, kind_of, verify
 from features.documents import Document, Span
 from features.errors import BundleError, PhistackError, SettingsError
@@ -288,7 +288,7 @@ def _failure(action: Callable[[], object], seconds: float) -> str:
     try:
         with deadline(seconds):
             action()
-    except NoteTimeoutError:
+    except OverdueError:
         return took_longer(seconds)
     except PhistackError as error:
         return str(error)

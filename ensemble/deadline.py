@@ -1,7 +1,9 @@
 """Time limits within one process.
 
     with deadline(60.0):
-        ...                  NoteTimeoutError is raised in here after 60 seconds
+        ...                            OverdueError is raised in here after 60 seconds
+    with deadline(10.0, busy=True):
+        ...                            the same after 10 seconds of work of this process, however busy the machine is
 
 In the main thread a signal of the operating system interrupts, also inside a regular expression and a wait. In another
 thread, as in a worker of Dask, it is an exception that Python raises at the next bytecode. Compiled code that never
@@ -17,20 +19,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-__all__ = ["NoteTimeoutError", "deadline"]
+__all__ = ["OverdueError", "deadline"]
 
 
-class NoteTimeoutError(Exception):
-    """A note took too long."""
+class OverdueError(Exception):
+    """What was begun took too long."""
 
 
 @contextmanager
-def deadline(seconds: float) -> Iterator[None]:
-    """Raise NoteTimeoutError in the block when the time is over; without limit if `seconds` is 0."""
+def deadline(seconds: float, *, busy: bool = False) -> Iterator[None]:
+    """Raise OverdueError in the block when the time is over; without limit if `seconds` is 0.
+
+    :param busy: only time in which the process works counts, where the main thread asks.
+    """
     if seconds <= 0:
         yield
     elif threading.current_thread() is threading.main_thread():
-        with _by_signal(seconds):
+        with _by_signal(seconds, busy):
             yield
     else:
         with _by_thread(seconds):
@@ -38,17 +43,19 @@ def deadline(seconds: float) -> Iterator[None]:
 
 
 @contextmanager
-def _by_signal(seconds: float) -> Iterator[None]:
-    def ring(signal_number: int, frame: FrameType | None) -> None:
-        raise NoteTimeoutError
+def _by_signal(seconds: float, busy: bool) -> Iterator[None]:
+    clock, alarm = (signal.ITIMER_PROF, signal.SIGPROF) if busy else (signal.ITIMER_REAL, signal.SIGALRM)
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    def ring(signal_number: int, frame: FrameType | None) -> None:
+        raise OverdueError
+
+    before = signal.signal(alarm, ring)
+    signal.setitimer(clock, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(clock, 0)
+        signal.signal(alarm, before)
 
 
 @contextmanager
@@ -60,7 +67,7 @@ def _by_thread(seconds: float) -> Iterator[None]:
     def ring() -> None:
         with lock:
             if not over:
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(NoteTimeoutError))
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(OverdueError))
 
     timer = threading.Timer(seconds, ring)
     timer.daemon = True

@@ -1,0 +1,79 @@
+import re
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ensemble.deadline import deadline
+from features.errors import SettingsError
+from submodels.pattern_files import parse_patterns, shipped_patterns
+from submodels.pattern_safety import LONGEST, refuse_blow_up
+
+ENDLESS = [
+    "(a+)+b", "(a*)*b", "(?:a|a)*b", "(?:a*){1,30}b", "(a|b|ab)*c", r"(\w+\s?)*!", "(?:a{1,3})+b", "(?:[а-я]+)+!",
+    "(?=(a+)+b)x", r"([A-Za-z][a-z]+ ?)+!", r"(x+x+)+y", "(.*)*", r"(a|b)*c(\1)+d", "(?:x(?:a?)?)*!", "(a?){25}a{25}",
+    r"\d(?:(?:a+)+|b)c", "(a)?(?(1)(b+)+|c)d", "((a{1,9}){1,9}){1,9}", "(?i:(?:a|aA)*)b", "(?:éa?|[à-ÿ]a?)+!",
+]  # fmt: skip
+HARMLESS = [
+    "(a?)*b", "(?>a+)+b", r"(?:\w+ )+\d", r"(?:\d{3}-?)+x", "(?:ab|ac)+d", r"(?:\w++\W*+)+!", r"([A-Z][a-z]+ ?)+!",
+    "(?:é|è)+ü", r"\d+(?:[.,]\d+)*", r"\((?:[^()]|\([^()]*\))*\)", r"\w+(?:[-.]\w+)*@\w+(?:[-.]\w+)*", "(?:x+y?){0,5}",
+    r"(?:[A-Z]\w+(?: de| la)? ){1,4}x", "(?:a|b)*c", r"(?<!\w)(?:Dr|Prof)\.? (?:[A-Z]\. )*[A-Z]\w+",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("regex", ENDLESS)
+def test_a_repetition_that_reads_one_text_in_many_ways_is_refused(regex):
+    with pytest.raises(SettingsError, match="pattern mine repeats something"):
+        refuse_blow_up(re.compile(regex), "mine")
+
+
+@pytest.mark.parametrize("regex", HARMLESS)
+def test_others_are_not(regex):
+    refuse_blow_up(re.compile(regex), "mine")
+
+
+@pytest.mark.parametrize("language", ["da", "de", "en", "es", "fr", "it", "nl", "sv"])
+def test_all_shipped_patterns_pass(language):
+    for pattern in shipped_patterns(language):
+        refuse_blow_up(pattern.compiled, pattern.name)
+
+
+@pytest.mark.parametrize("regex", ["a" * (LONGEST + 1), "(" * 30 + "a" + ")?" * 30, "(?:" + "ab" * 1_500 + "){8}"])
+def test_what_is_too_large_to_look_through_is_refused(regex):
+    with pytest.raises(SettingsError, match="make two of it"):
+        refuse_blow_up(re.compile(f"(?:{regex})+"), "mine")
+
+
+def test_a_file_of_patterns_tells_which_one_it_is():
+    with pytest.raises(SettingsError, match="the pattern evil repeats"):
+        parse_patterns("[[patterns]]\nname = 'evil'\nregex = '(a+)+b'\nlabel = 'DATE'")
+
+
+def _joined(parts):
+    return st.lists(parts, min_size=1, max_size=3).map("".join)
+
+
+REGEXES = st.recursive(
+    st.sampled_from(["a", "b", "[ab]", "a?", "b*", "ab"]),
+    lambda inner: st.one_of(
+        _joined(inner),
+        st.builds("(?:{}|{})".format, inner, inner),
+        st.builds("(?:{}){}".format, inner, st.sampled_from(["*", "+", "?", "{2}", "{0,20}"])),
+    ),
+    max_leaves=5,
+)
+WORDS = ["".join(letters) for length in (1, 2, 3) for letters in product("ab", repeat=length)]
+
+
+@given(REGEXES)
+@settings(max_examples=150, deadline=None)
+def test_what_passes_ends_soon_on_every_repeated_word(regex):
+    pattern = re.compile(f"{regex}!")
+    try:
+        refuse_blow_up(pattern, "mine")
+    except SettingsError:
+        return
+    for word in WORDS:
+        with deadline(2.0, busy=True):
+            assert pattern.match(word * 26) is None
