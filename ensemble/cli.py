@@ -21,6 +21,7 @@ from ensemble.command_line.examples import epilog
 from ensemble.command_line.output import fail, quiet_when_cut_off, say
 from ensemble.version import version_lines
 from features.errors import PhistackError
+from features.regular_files import remedy
 
 __all__ = ["app", "main"]
 
@@ -97,7 +98,7 @@ def main() -> None:
     except PhistackError as error:
         fail(str(error), 1)
     except OSError as error:
-        fail(f"{error.strerror or type(error).__name__}: {error.filename or 'no file is named'}", 1)
+        fail(f"{error.strerror or type(error).__name__}: {error.filename or 'no file is named'}{remedy(error)}", 1)
     except MemoryError:
         fail("there is not enough memory; give fewer notes at once, or fewer processes with --jobs", 1)
     except KeyboardInterrupt:

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from features.documents import Document
 from features.errors import CorpusError
-from features.regular_files import LONGEST_FILE, read_at_most, read_regular
+from features.regular_files import LONGEST_FILE, read_at_most, read_regular, remedy
 
 __all__ = [
     "STANDARD_INPUT",
@@ -161,7 +161,7 @@ def _prepared(target: Path) -> Iterator[Path]:
     try:
         yield part
     except OSError as error:
-        raise CorpusError(f"{target} cannot be written: {error.strerror}") from None
+        raise CorpusError(f"{target} cannot be written: {error.strerror}{remedy(error)}") from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
         with suppress(OSError):

@@ -1,0 +1,197 @@
+"""Inputs and results that somebody changes between two starts of a run, and disks that refuse."""
+
+import errno
+import importlib
+import json
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ensemble.batch import RunSettings, audit_run, deidentify
+from ensemble.batch.store import Store
+from ensemble.deidentification import Policy
+from features.errors import CorpusError, MissingResourceError, SettingsError
+from features.formats.files import write_file, write_folder
+
+
+@pytest.fixture
+def engines(monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    return importlib.import_module("batch_engines")
+
+
+@pytest.fixture
+def run(engines, tmp_path):
+    """Settings of a run over 300 notes in five chunks."""
+    with (tmp_path / "in.jsonl").open("w") as file:
+        for i in range(300):
+            file.write(json.dumps({"id": str(i), "text": f"Patient Ann{i} Hill saw Dr. Ames."}) + "\n")
+    bundle = engines.bundle(tmp_path / "bundle")
+    return RunSettings(tmp_path / "in.jsonl", tmp_path / "out.jsonl", bundle, Policy.named("tag"), load=engines.quick)
+
+
+@pytest.fixture
+def folder(run, tmp_path):
+    """The same with a folder of 300 files."""
+    (tmp_path / "notes").mkdir()
+    for i in range(300):
+        (tmp_path / "notes" / f"{i:03d}.txt").write_text(f"Patient Ann{i} Hill saw Dr. Ames.")
+    return replace(run, source=tmp_path / "notes", target=tmp_path / "out")
+
+
+def stopped(run, monkeypatch):
+    """Start a run that is stopped when two of its five chunks are done."""
+    add = Store.add
+
+    def until_second(self, chunk, results):
+        add(self, chunk, results)
+        if chunk.number == 1:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "add", until_second)
+        with pytest.raises(KeyboardInterrupt):
+            deidentify(run)
+    assert run.work.exists()
+
+
+def append(source):
+    with source.open("a") as file:
+        file.write('{"id": "new", "text": "Dr. Ames"}\n')
+
+
+def change_the_end(source):
+    """Other text of the same length in the last note, which is not done yet."""
+    content = source.read_text()
+    source.write_text(content[:-10].replace("Ann299", "Eve299") + content[-10:])
+
+
+@pytest.mark.parametrize("change", [append, change_the_end, os.utime])
+def test_an_input_that_is_changed_where_it_was_not_done_yet_is_refused(run, monkeypatch, change):
+    stopped(run, monkeypatch)
+    before = run.source.stat()
+    change(run.source)
+    with pytest.raises(SettingsError, match=r"input was changed.*or start with --restart"):
+        deidentify(run)
+    assert not run.target.exists()
+    if change is os.utime:
+        # Brought back with its time, the run goes on.
+        os.utime(run.source, ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert deidentify(run)["this start"]["notes of this start"] == 172
+    else:
+        assert deidentify(replace(run, restart=True))["notes"] in (300, 301)
+
+
+def add_last(folder):
+    (folder / "999.txt").write_text("Dr. Ames")
+
+
+def change_last(folder):
+    (folder / "299.txt").write_text("Patient Eve299 Hill saw Dr. Ames.")
+
+
+@pytest.mark.parametrize("change", [add_last, change_last])
+def test_a_folder_that_is_changed_where_it_was_not_done_yet_is_refused(folder, monkeypatch, change):
+    stopped(folder, monkeypatch)
+    change(folder.source)
+    with pytest.raises(SettingsError, match="input was changed"):
+        deidentify(folder)
+    assert deidentify(replace(folder, restart=True))["notes"] in (300, 301)
+
+
+def test_an_input_that_is_changed_while_it_is_read_is_not_published(run, monkeypatch):
+    add = Store.add
+
+    def and_append(self, chunk, results):
+        add(self, chunk, results)
+        if chunk.number == 4:
+            append(run.source)
+
+    monkeypatch.setattr(Store, "add", and_append)
+    with pytest.raises(SettingsError, match="input was changed"):
+        deidentify(run)
+    assert not run.target.exists()
+
+
+@pytest.mark.parametrize("cut", [lambda path: os.truncate(path, 100), append, lambda path: path.write_text("")])
+def test_a_finished_output_that_was_cut_or_changed_is_not_called_done(run, cut):
+    deidentify(run)
+    cut(run.target)
+    with pytest.raises(SettingsError, match=r"was finished, but the output is not byte for byte.*move .* away"):
+        deidentify(run)
+    run.target.unlink()
+    shutil.rmtree(run.reports)
+    deidentify(run)
+    assert audit_run(run.target).problems == ()
+
+
+@pytest.mark.parametrize("name", ["quarantine.jsonl", "review.tsv", "summary.html", "summary.json"])
+def test_reports_that_are_changed_are_found_by_audit_and_the_same_command(run, name):
+    with run.source.open("ab") as file:
+        file.write(b"no note\n")
+    summary = deidentify(run)
+    assert audit_run(run.target).problems == () and deidentify(run) == summary
+    path = run.reports / name
+    path.write_text(path.read_text().replace("line 301", "line 1").replace("words to review", "words") + "\n")
+    if name == "quarantine.jsonl":
+        path.unlink()
+    assert audit_run(run.target).problems == (f"{path} is not the one that the run wrote, or is missing",)
+    with pytest.raises(SettingsError, match=f"was finished, but .*{name} is not the one that the run wrote"):
+        deidentify(run)
+
+
+@pytest.mark.parametrize("timeout", [float("inf"), float("nan"), -1.0])
+def test_a_time_limit_that_is_no_number_of_seconds_is_refused(run, timeout):
+    with pytest.raises(SettingsError, match="--timeout"):
+        replace(run, timeout=timeout)
+
+
+def test_an_input_that_cannot_be_read_leaves_nothing(run, tmp_path):
+    (tmp_path / "in.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "in.jsonl.gz").write_bytes(b"no gzip")
+    (tmp_path / "in.txt").write_bytes(b"")
+    for name in ("in.csv", "in.jsonl.gz", "none.jsonl"):
+        bad = replace(run, source=tmp_path / name, target=tmp_path / f"out-{name}")
+        with pytest.raises(CorpusError):
+            deidentify(bad)
+        assert not list(tmp_path.glob("out-*"))
+
+
+@pytest.mark.parametrize("refused", ["chunks/", "output/", "reports/"])
+def test_a_full_disk_is_told_with_the_file_and_what_to_do_and_the_run_goes_on(run, monkeypatch, refused):
+    real_open, real_write = Path.open, Path.write_bytes
+
+    def full(path):
+        if f".partial/{refused}" in str(path):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def opened(self, mode="r", *more, **named):
+        if "w" in mode or "x" in mode:
+            full(self)
+        return real_open(self, mode, *more, **named)
+
+    def written(self, content):
+        full(self)
+        return real_write(self, content)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", opened)
+        patch.setattr(Path, "write_bytes", written)
+        told = f"{run.work}/{refused.rstrip('/')}.* cannot be written: No space left on device; .*free space.*goes on"
+        with pytest.raises(MissingResourceError, match=told):
+            deidentify(run)
+    assert deidentify(run)["notes"] == 300 and audit_run(run.target).problems == ()
+
+
+@pytest.mark.parametrize("write", [lambda p: write_file(p, b"x"), lambda p: write_folder(p, [("a.txt", b"x")])])
+def test_a_full_disk_under_a_corpus_is_told_with_what_to_do(tmp_path, monkeypatch, write):
+    def full(self, content):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(CorpusError, match="out cannot be written: No space left on device; free space on its disk"):
+        write(tmp_path / "out")
+    assert not list(tmp_path.iterdir())
