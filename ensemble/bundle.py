@@ -9,6 +9,7 @@
     stacker/              the SVM as arrays, and that of the repeats
     word_counts.json      words of the training notes, to tell names from words of the language
     subset_stackers/A+B/  the same for every subset of the submodels
+    language_gate/        the languages and scripts that it can read, and the limits learned
 
 Nothing in a bundle is code and nothing is unpickled. A bundle is refused if a file is missing, changed or not listed,
 if its protocol is not ours, or if the self-test does not come out as it did.
@@ -29,6 +30,7 @@ from urllib.parse import urlsplit
 
 from ensemble.bundle_files import MANIFEST, PROTOCOL, file_hash, read_bundle, read_manifest
 from ensemble.engine import Engine
+from ensemble.language_gate import LanguageGate
 from ensemble.model_card import model_card
 from ensemble.paths import refuse_existing
 from ensemble.repeats.words import WordCounts
@@ -43,7 +45,7 @@ from submodels.base import submodel_class
 
 __all__ = ["OPTIONAL_PARTS", "PROTOCOL", "SERVERS", "load_bundle", "read_manifest", "save_bundle"]
 
-OPTIONAL_PARTS: Mapping[str, Callable[[SavedFiles], Any]] = {}
+OPTIONAL_PARTS: Mapping[str, Callable[[SavedFiles], Any]] = {"language_gate": LanguageGate.load}
 """Parts that an older bundle lacks: name of the engine's attribute, of its argument and of the folder -> what loads it.
 
 The attribute is `None` where the engine has no such part; otherwise it has a method `save(folder)`.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,11 +24,15 @@ from ensemble.settings import EngineSettings
 from ensemble.standard_streams import STANDARD, input_path, write_notes
 from ensemble.training import Training, out_of_fold_corpora, train
 from features.documents import Corpus, Document
-from features.errors import BundleError
+from features.errors import BundleError, CorpusError
 from features.formats import USUAL_READER, Reader
 from features.formats.recognise import format_told_by
 
-__all__ = ["annotate_corpus", "explain_corpus", "note_view", "train_bundle"]
+__all__ = ["HeldBack", "annotate_corpus", "explain_corpus", "note_view", "train_bundle"]
+
+
+HeldBack = Mapping[str, str]
+"""Id -> reason of the notes that the engine cannot read."""
 
 
 def train_bundle(
@@ -83,18 +87,26 @@ def train_bundle(
 
 
 def annotate_corpus(
-    source: Path, out: Path, engine: Engine, *, reader: Reader = USUAL_READER, format: str | None = None
-) -> Corpus:
-    """Annotate every note of `source` and write them all to `out`, or nothing.
+    source: Path,
+    out: Path,
+    engine: Engine,
+    *,
+    reader: Reader = USUAL_READER,
+    format: str | None = None,
+    any_language: bool = False,
+) -> tuple[Corpus, HeldBack]:
+    """Annotate every note of `source` that the engine can read and write them all to `out`, or nothing.
 
     :param source: a file or folder, or `-` for standard input.
     :param out: what to write, or `-` for standard output.
     :param reader: how `source` is read.
     :param format: of `out`; otherwise what its ending tells, or that of `source`, or brat where that is plain text.
+    :param any_language: whether to read the notes that the engine cannot read by its language gate.
+    :raises CorpusError: if it can read none of the notes.
     """
     source = input_path(source)
     found = reader.format_of(source)
-    corpus = _read(source, engine, reader)
+    corpus, held_back = _readable(_read(source, engine, reader), engine, any_language)
     with progress("annotating", total=len(corpus)) as advance:
         annotated = []
         for document in engine.annotate(corpus.documents):
@@ -103,7 +115,7 @@ def annotate_corpus(
     result = replace(corpus, documents=tuple(annotated), label_set=engine.label_set)
     of_text = "jsonl" if out == STANDARD else "brat"
     write_notes(result, out, format=format or format_told_by(out) or (of_text if found == "text" else found))
-    return result
+    return result, held_back
 
 
 def explain_corpus(
@@ -115,27 +127,42 @@ def explain_corpus(
     html: Path | None = None,
     show_text: bool = False,
     only: Sequence[str] = (),
-) -> None:
-    """Print the decisions on every note, and write a page if asked for.
+    any_language: bool = False,
+) -> tuple[int, HeldBack]:
+    """Print the decisions on every note that the engine can read, and write a page if asked for.
 
     :param source: a file or folder, or `-` for standard input.
     :param reader: how it is read.
     :param only: names of submodels, if not all are to be used.
+    :param any_language: whether to read the notes that the engine cannot read by its language gate.
+    :raises CorpusError: if it can read none of the notes.
     """
     engine = load_bundle(model, only=only)
-    corpus = _read(input_path(source), engine, reader)
+    corpus, held_back = _readable(_read(input_path(source), engine, reader), engine, any_language)
     views = []
     for document, decisions in zip(corpus.documents, engine.decide(corpus.documents), strict=True):
         print_explanation(document, decisions, console, show_text=show_text)
         views.append(note_view(document, decisions))
     if html is not None:
         write_page(html, title="Why phistack marked what it marked", scores=(), notes=views, facts={})
+    return len(corpus), held_back
 
 
 def note_view(document: Document, decisions: Sequence[Decision], *, has_gold: bool = False) -> NoteView:
     """A note with its decisions and its redacted text, as pages show it."""
     found = document.with_spans(decision.span for decision in decisions if decision.accepted)
     return NoteView(document=document, decisions=decisions, has_gold=has_gold, redacted=redact(found))
+
+
+def _readable(corpus: Corpus, engine: Engine, any_language: bool) -> tuple[Corpus, HeldBack]:
+    objection = engine.language_gate.objection
+    told = {} if any_language else {document.id: objection(document.text) for document in corpus.documents}
+    held_back = {id: reason for id, reason in told.items() if reason}
+    if len(held_back) == len(corpus):
+        id, reason = next(iter(held_back.items()))
+        raise CorpusError(f"the engine can read none of the {len(corpus)} notes; document {id}: {reason}")
+    readable = tuple(document for document in corpus.documents if document.id not in held_back)
+    return replace(corpus, documents=readable), held_back
 
 
 def _read(source: Path, engine: Engine, reader: Reader) -> Corpus:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ensemble.candidates import Decision, pooled
+from ensemble.language_gate import LanguageGate
 from ensemble.stacker import Stacker
 from ensemble.subsets import Subset, in_order, no_stacker
 from features.documents import Document
@@ -33,6 +34,7 @@ class Engine:
     :param submodels: trained, in the order in which the stacker knows them.
     :param stacker: trained on the out-of-fold candidates of the same submodels.
     :param subset_stackers: stackers for some of the submodels only, by their names in the same order.
+    :param language_gate: which notes it can read; otherwise those in its language.
     """
 
     def __init__(
@@ -42,12 +44,14 @@ class Engine:
         submodels: Sequence[Submodel],
         stacker: Stacker,
         subset_stackers: Mapping[Subset, Stacker] | None = None,
+        language_gate: LanguageGate | None = None,
     ) -> None:
         self.label_set = label_set
         self.space = space
         self.submodels = tuple(submodels)
         self.stacker = stacker
         self.subset_stackers = dict(subset_stackers or {})
+        self.language_gate = language_gate or LanguageGate.of_language(space.settings.language)
 
     @property
     def names(self) -> Subset:
@@ -67,7 +71,8 @@ class Engine:
             raise no_stacker(chosen)
         smaller = {names: stacker for names, stacker in self.subset_stackers.items() if {*names} < {*chosen}}
         models = [model for model in self.submodels if model.name in chosen]
-        return Engine(self.label_set, self.space, models, self.subset_stackers[chosen], smaller)
+        stacker = self.subset_stackers[chosen]
+        return Engine(self.label_set, self.space, models, stacker, smaller, self.language_gate)
 
     def propose(self, tables: Sequence[FeatureTable]) -> dict[str, list[list[Candidate]]]:
         """Each submodel's candidates for each note."""

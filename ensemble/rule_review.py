@@ -73,7 +73,7 @@ def replace_rules(bundle: Path, rules: Path, out: Path) -> None:
     submodels = [edited if submodel.name == edited.name else submodel for submodel in engine.submodels]
     manifest = read_manifest(bundle)
     save_bundle(
-        Engine(engine.label_set, engine.space, submodels, engine.stacker, engine.subset_stackers),
+        Engine(engine.label_set, engine.space, submodels, engine.stacker, engine.subset_stackers, engine.language_gate),
         out,
         trained_on={**manifest["trained_on"], "rules edited after training": True},
         figures=manifest["figures"],

@@ -23,6 +23,7 @@ from ensemble.engine import Engine
 from ensemble.fit_progress import COSTS, Fit, FitWatch, reporting
 from ensemble.fold_cache import FoldCache
 from ensemble.folds import labels_in_one_fold, training_folds
+from ensemble.language_gate import LanguageGate
 from ensemble.processes import in_processes, keeping
 from ensemble.progress import stage
 from ensemble.settings import EngineSettings
@@ -160,7 +161,9 @@ def train(
         watch = Stopwatch()
         smaller = fit_subset_stackers(stacker, tables, out_of_fold, seed=settings.seed, weight=_SUBSETS)
         seconds["stacker", "subsets"] = watch.spent()
-    return Training(Engine(corpus.label_set, space, models, stacker, smaller), out_of_fold, seconds, warnings)
+    gate = LanguageGate.fit((document.text for document in corpus.documents), settings.features.language)
+    engine = Engine(corpus.label_set, space, models, stacker, smaller, gate)
+    return Training(engine, out_of_fold, seconds, warnings)
 
 
 def propose(

@@ -43,11 +43,13 @@ class Detector:
     :param label_set: of the spans.
     :param language: ISO 639-1 code.
     :param decide: as `Engine.decide`.
+    :param objection: why a text cannot be read; nothing if it can.
     """
 
     label_set: LabelSet
     language: str
     decide: Callable[[Iterable[Document]], Iterator[list[Decision]]]
+    objection: Callable[[str], str] = lambda text: ""
 
     def find(self, documents: Sequence[Document]) -> list[Found]:
         """The PHI of each note, in order."""
@@ -74,7 +76,7 @@ def load_detector(path: Path) -> Detector:
     from ensemble.bundle import load_bundle
 
     engine = load_bundle(path)
-    return Detector(engine.label_set, engine.space.settings.language, engine.decide)
+    return Detector(engine.label_set, engine.space.settings.language, engine.decide, engine.language_gate.objection)
 
 
 def bundle_digest(path: Path) -> str:

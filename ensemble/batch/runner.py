@@ -164,6 +164,7 @@ def _work(settings: RunSettings, form: Form, fingerprint: Mapping[str, Any], jou
         struck=settings.struck,
         timeout=settings.timeout,
         second_pass=settings.second_pass,
+        any_language=settings.any_language,
         load=settings.load,
     )
     with Workers(job, jobs=settings.jobs, cluster=settings.cluster) as workers:

@@ -43,6 +43,7 @@ class RunSettings:
     :param struck: folded words to be removed everywhere.
     :param timeout: seconds for a note, for each 100,000 characters begun; 0 for no limit.
     :param second_pass: whether to run the detector over the output.
+    :param any_language: whether to read notes that the engine cannot read by its language gate.
     :param hide_ids: whether reports name notes by HMACs of their ids, for which a key is needed.
     :param jobs: processes of this machine.
     :param cluster: address of a Dask scheduler.
@@ -62,6 +63,7 @@ class RunSettings:
     struck: frozenset[str] = field(default=frozenset(), repr=False)
     timeout: float = 60.0
     second_pass: bool = True
+    any_language: bool = False
     hide_ids: bool = False
     jobs: int = 1
     cluster: str = ""
@@ -106,6 +108,7 @@ class RunSettings:
             "longest": self.form_settings.max_bytes,
             "compressed": self.target.suffix == ".gz",
             "second pass": self.second_pass,
+            "any language": self.any_language,
             "hidden ids": self.hide_ids,
         }
 

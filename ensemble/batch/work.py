@@ -54,6 +54,7 @@ class Job:
     :param struck: folded words to be removed everywhere.
     :param timeout: seconds for a note, for each 100,000 characters begun; 0 for no limit.
     :param second_pass: whether to run the detector over the output.
+    :param any_language: whether to read notes that the engine cannot read by its language gate.
     :param load: makes a detector from the path of a bundle.
     """
 
@@ -66,6 +67,7 @@ class Job:
     struck: frozenset[str] = field(default=frozenset(), repr=False)
     timeout: float = 60.0
     second_pass: bool = True
+    any_language: bool = False
     load: Callable[[Path], Detector] = load_detector
 
     @property
@@ -136,13 +138,41 @@ def process_chunk(job: Job, notes: Sequence[Note]) -> list[NoteResult]:
     """De-identify notes; one result each, in order. A note's failure is in its result and stops nothing."""
     start_worker(job)
     detector, deidentifier = _LOADED[job.identity]
-    results = [NoteResult() for _ in notes]
-    found = _find(job, detector, notes, results)
+    results = [NoteResult(problem=_objection(job, detector, note)) for note in notes]
+    found = _find_in_readable(job, detector, notes, results)
     numbered = enumerate(notes)
     for _, run in groupby(numbered, key=lambda item: item[1].patient):
         _replace(job, deidentifier, list(run), found, results)
     _look_again(job, detector, notes, results)
     return results
+
+
+def _objection(job: Job, detector: Detector, note: Note) -> str:
+    """Why the engine cannot read a note, or nothing."""
+    objections: list[str] = []
+
+    def ask() -> None:
+        objections.extend(detector.objection(part.text) for part in note.parts if not part.label)
+
+    problem = "" if job.any_language else _failure(ask, job.timeout * note.units)
+    return problem or next(filter(None, objections), "")
+
+
+def _find_in_readable(
+    job: Job, detector: Detector, notes: Sequence[Note], results: list[NoteResult]
+) -> list[FoundInParts]:
+    """Detect in the notes that have no problem; nothing is found in the others, which do not come out."""
+    found: list[FoundInParts] = [(Found(()),) * len(note.parts) for note in notes]
+    fine = [i for i, result in enumerate(results) if not result.problem]
+    for i, in_parts in zip(fine, _find(job, detector, *_only(fine, notes, results)), strict=True):
+        found[i] = in_parts
+    return found
+
+
+def _only(
+    indices: Sequence[int], notes: Sequence[Note], results: Sequence[NoteResult]
+) -> tuple[list[Note], list[NoteResult]]:
+    return [notes[i] for i in indices], [results[i] for i in indices]
 
 
 def _find(job: Job, detector: Detector, notes: Sequence[Note], results: list[NoteResult]) -> list[FoundInParts]:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from ensemble.command_line.options import (
+    AnyLanguageOption,
     FormOption,
     JobsOption,
     KeyOption,
@@ -37,6 +38,7 @@ def deidentify(
     encoding: Annotated[str, typer.Option(help="Of text, brat and CSV files.")] = "utf-8",
     timeout: Annotated[float, typer.Option(help="Seconds for a note; 0 for no limit.", min=0)] = 60.0,
     second_pass: Annotated[bool, typer.Option(help="Run the detector over the output too.")] = True,
+    any_language: AnyLanguageOption = False,
     hide_ids: Annotated[bool, typer.Option("--hide-ids", help="Name notes in reports by HMACs of their ids.")] = False,
     restart: Annotated[bool, typer.Option("--restart", help="Throw away what an unfinished run did.")] = False,
     jobs: JobsOption = 1,
@@ -53,7 +55,8 @@ def deidentify(
     summary = deidentify_files(
         source, out, model, policy=policy, strategies=strategy or (), key_file=key_file, strike=strike, form=form,
         form_settings=FormSettings(Columns(id_column, text_column, patient_column), encoding), timeout=timeout,
-        second_pass=second_pass, hide_ids=hide_ids, restart=restart, jobs=jobs, cluster=cluster,
+        second_pass=second_pass, any_language=any_language, hide_ids=hide_ids, restart=restart, jobs=jobs,
+        cluster=cluster,
     )  # fmt: skip
     warn(notices(summary))
     say(f"{summary['notes'] - summary['quarantined']} notes without PHI are in {out}, the reports in {out}.run")

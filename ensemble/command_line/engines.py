@@ -9,6 +9,7 @@ import typer
 
 from ensemble.command_line.options import (
     AnnotatedFormatOption,
+    AnyLanguageOption,
     CorpusArgument,
     JobsOption,
     LabelSetOption,
@@ -24,7 +25,7 @@ from ensemble.command_line.options import (
     names_in,
     with_options,
 )
-from ensemble.command_line.output import console, say, say_where, warn
+from ensemble.command_line.output import console, fail_for, say, say_where, warn
 from ensemble.progress import stage
 from features.errors import SettingsError
 
@@ -85,6 +86,7 @@ def annotate(
     *,
     to: AnnotatedFormatOption = "",
     submodels: SubsetOption = "",
+    any_language: AnyLanguageOption = False,
     reading: ReadingOptions,
 ) -> None:
     """Find the PHI of notes and write them in a shared-task format; any spans in IN are not looked at."""
@@ -93,9 +95,12 @@ def annotate(
         from ensemble.commands import annotate_corpus
 
         engine = load_bundle(model, only=names_in(submodels))
-    corpus = annotate_corpus(source, out, engine, reader=reading.reader, format=to or None)
+    corpus, held_back = annotate_corpus(
+        source, out, engine, reader=reading.reader, format=to or None, any_language=any_language
+    )
     warn(corpus.warnings)
     say_where(corpus.documents, out)
+    fail_for(held_back, len(corpus))
 
 
 @with_options
@@ -109,12 +114,17 @@ def explain(
     html: PageOption = None,
     text: Annotated[bool, typer.Option("--text", help="Show the text of the spans.")] = False,
     submodels: SubsetOption = "",
+    any_language: AnyLanguageOption = False,
     reading: ReadingOptions,
 ) -> None:
     """Show who proposed which span, and how it was decided."""
     from ensemble.commands import explain_corpus
 
-    explain_corpus(source, model, console(), reader=reading.reader, html=html, show_text=text, only=names_in(submodels))
+    n_shown, held_back = explain_corpus(
+        source, model, console(), reader=reading.reader, html=html, show_text=text, only=names_in(submodels),
+        any_language=any_language,
+    )  # fmt: skip
+    fail_for(held_back, n_shown)
 
 
 @with_options

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AnnotatedFormatOption",
+    "AnyLanguageOption",
     "ConvertedFormatOption",
     "CorpusArgument",
     "CriterionOption",
@@ -159,6 +160,9 @@ UnknownLabelsOption = Annotated[
 MapLabelsOption = Annotated[
     str,
     typer.Option("--map-labels", help="Turn labels into those of this set.", autocompletion=completing(LABEL_SETS)),
+]
+AnyLanguageOption = Annotated[
+    bool, typer.Option("--any-language", help="Read notes that are not in the engine's language or script, too.")
 ]
 JsonOption = Annotated[Path | None, typer.Option("--json", help="Write all figures there.", show_default=False)]
 PageOption = Annotated[

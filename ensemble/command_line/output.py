@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from features.documents import Document
 
-__all__ = ["console", "fail", "n_spans", "quiet_when_cut_off", "say", "say_where", "warn", "write_new"]
+__all__ = ["console", "fail", "fail_for", "n_spans", "quiet_when_cut_off", "say", "say_where", "warn", "write_new"]
 
 _CUT_OFF = 128 + 13
 """The status of a process that a signal ends is 128 and its number; that of SIGPIPE is 13."""
@@ -46,6 +46,18 @@ def fail(sentence: str, status: int) -> None:
     """Print what went wrong and end the process; :raises SystemExit: always."""
     print(f"phistack: {sentence}", file=sys.stderr)
     sys.exit(status)
+
+
+def fail_for(held_back: Mapping[str, str], n_others: int) -> None:
+    """List the notes that were held back, id -> reason, and end the process if there are any.
+
+    :param n_others: how many notes were not held back.
+    :raises SystemExit: with status 3, if there are any.
+    """
+    for id, reason in held_back.items():
+        print(f"phistack: held back: document {id}: {reason}", file=sys.stderr)
+    if held_back:
+        fail(f"{len(held_back)} of {len(held_back) + n_others} notes were held back", 3)
 
 
 def console() -> Console:

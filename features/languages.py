@@ -1,0 +1,129 @@
+"""The language and the script of a text, from the letters that tell them.
+
+    language_of(["Dolor torácico de tres días de evolución."])       "es"
+    furthest("Potilas kertoi rintakivusta ...", ("en",))             ("fi", 14.2): how far it is from English
+    foreign_letters("患者自述胸痛三天", {"LATIN"})                     Foreign("CJK", 1.0)
+
+Names, abbreviations and figures say little of a language and much of who is meant, so only the words in lower case are
+looked at, or all words of a text in capitals, in stretches over the whole text: a note of which a part is in another
+language has a stretch that is far from its own. The detector is py3langid (Lui and Baldwin 2012; Barbaresi), which
+brings its model of 139 languages along and needs no network. A distance is the difference of two log probabilities,
+the best language's and the own one's, over the square root of the stretch's length in bytes.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from py3langid.langid import LanguageIdentifier
+
+__all__ = ["LATIN", "Foreign", "foreign_letters", "furthest", "language_of", "scripts_of", "stretches"]
+
+LATIN = "LATIN"
+"""A script is named as Unicode names its letters: LATIN, GREEK, CYRILLIC, CJK, HIRAGANA, ARABIC, ..."""
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_BLOCK = 500
+_MOST_BLOCKS = 100
+_STRETCH = 200
+_LEAST = 12
+_NO_LANGUAGE = "zxx"
+# Letters that stand for figures and units in texts of any script.
+_NEUTRAL = ("FEMININE", "MASCULINE", "MICRO", "OHM", "KELVIN", "ANGSTROM", "MODIFIER", "SUPERSCRIPT", "SUBSCRIPT")
+
+
+class Foreign(NamedTuple):
+    """Letters of other scripts.
+
+    :param script: of most of them; empty if there are none.
+    :param share: among all letters, in [0, 1].
+    """
+
+    script: str
+    share: float
+
+
+def foreign_letters(text: str, scripts: Collection[str]) -> Foreign:
+    """The letters that are of none of the scripts; a single Greek letter is a symbol, not a word."""
+    if text.isascii():
+        return Foreign("", 0.0)
+    counts = Counter(text)
+    foreign = "".join(c for c in counts if not c.isascii() and c.isalpha() and _script(c) not in (*scripts, ""))
+    found: Counter[str] = Counter()
+    for match in re.finditer(f"[{re.escape(foreign)}]+", text) if foreign else ():
+        script = _script(match[0][0])
+        found[script] += 0 if script == "GREEK" and len(match[0]) == 1 else len(match[0])
+    if not found.total():
+        return Foreign("", 0.0)
+    return Foreign(found.most_common(1)[0][0], found.total() / sum(n for c, n in counts.items() if c.isalpha()))
+
+
+def scripts_of(text: str) -> set[str]:
+    """The scripts of all letters."""
+    return {_script(c) for c in set(text) if c.isalpha()} - {""}
+
+
+@lru_cache(maxsize=4096)
+def _script(letter: str) -> str:
+    if letter.isascii():
+        return LATIN
+    script = unicodedata.name(letter, "UNNAMED").split(" ")[0]
+    return "" if script in _NEUTRAL else script
+
+
+def stretches(text: str) -> list[str]:
+    """The parts of a text that tell its language: up to 200 characters of each 500, of words in lower case."""
+    words = [word for word in _WORD.findall(text) if word.isascii() or scripts_of(word) == {LATIN}]
+    told = " ".join(_telling(words))
+    blocks = min(len(told) // _BLOCK + 1, _MOST_BLOCKS)
+    starts = [len(told) * i // blocks for i in range(blocks)]
+    # A text that is hardly longer than a stretch is one.
+    length = _STRETCH if len(told) > 2 * _STRETCH else len(told)
+    found = (told[start : start + length] for start in starts)
+    return [stretch for stretch in found if len(stretch) >= _LEAST]
+
+
+def _telling(words: list[str]) -> Iterator[str]:
+    upper = sum(len(word) for word in words if word.isupper() and len(word) > 1)
+    if 2 * upper > sum(map(len, words)):
+        return (word.lower() for word in words)
+    return (word for word in words if word.islower())
+
+
+def furthest(text: str, languages: Collection[str]) -> tuple[str, float]:
+    """The stretch that is furthest from all of some languages: its language, and how far it is.
+
+    :param languages: ISO 639-1 codes.
+    :returns: nothing and 0 for a text that does not tell, or languages of which the detector knows none.
+    """
+    worst = ("", 0.0)
+    for stretch in stretches(text):
+        scores = _scores(stretch)
+        own = [scores[language] for language in languages if language in scores]
+        best = max(scores, key=scores.__getitem__)
+        distance = (scores[best] - max(own)) / len(stretch.encode()) ** 0.5 if own else 0.0
+        worst = max(worst, (best, distance), key=lambda found: found[1])
+    return worst
+
+
+def language_of(texts: Iterable[str]) -> str:
+    """The language in which most of some texts are most likely written, as an ISO 639-1 code; empty if none tells."""
+    votes = Counter(max(scores, key=scores.__getitem__) for text in texts for scores in map(_scores, stretches(text)))
+    return votes.most_common(1)[0][0] if votes else ""
+
+
+def _scores(stretch: str) -> dict[str, float]:
+    return {language: score for language, score in _detector().rank(stretch) if language != _NO_LANGUAGE}
+
+
+@lru_cache(maxsize=1)
+def _detector() -> LanguageIdentifier:
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    return LanguageIdentifier.from_model_file(MODEL_FILE)
