@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
@@ -25,7 +25,8 @@ def print_explanation(
     table = Table(title=f"{document.id}: {sum(d.accepted for d in decisions)} PHI", title_justify="left")
     columns = ["start", "end", "label", "probability", "in result", "proposed by"]
     for name in [*columns, "text"] if show_text else columns:
-        table.add_column(name, justify="right" if name in ("start", "end", "probability") else "left")
+        justify: JustifyMethod = "right" if name in ("start", "end", "probability") else "left"
+        table.add_column(name, justify=justify, overflow="fold")
     for decision in decisions:
         cells: list[str | Text] = [
             str(decision.span.start),

@@ -44,7 +44,7 @@ def table_of(title: str, rows: Mapping[str, Mapping[str, Any]]) -> Any:
 
     table = Table(title=title, title_justify="left")
     for column in ("system", "precision", "recall", "F1", "95 % interval"):
-        table.add_column(column, justify="left" if column == "system" else "right")
+        table.add_column(column, justify="left" if column == "system" else "right", overflow="fold")
     for name, row in rows.items():
         low, high = row["interval"]
         figures = [f"{100 * row[key]:.2f}" for key in ("precision", "recall", "f1")]

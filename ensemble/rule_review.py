@@ -39,7 +39,7 @@ def print_rules(bundle: Path, console: Console, *, score_on: Path | None = None,
     table = Table(title=f"{len(rules)} rules, applied in this order", title_justify="left")
     columns = ["", "rule", "gain", "broken", "example"]
     for name in [*columns, "corrects", "breaks"] if scores else columns:
-        table.add_column(name, justify="left" if name in ("rule", "example") else "right")
+        table.add_column(name, justify="left" if name in ("rule", "example") else "right", overflow="fold")
     for row in describe(rules):
         sentence = Text(row.sentence + (" (switched off)" if row.off else ""))
         example = Text(f"{row.example[0]}:{row.example[1]}" if row.example else "")

@@ -1,23 +1,30 @@
 """What every command owes its user: help that is whole on a narrow terminal and right, names, examples, completion."""
 
+import ast
 import os
 import re
 import shlex
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from typer.main import get_command
 
 from ensemble.batch.forms import FORM_NAMES
+from ensemble.candidates import Decision
 from ensemble.cli import app
 from ensemble.command_line import names
 from ensemble.command_line.examples import EXAMPLES
 from ensemble.deidentification import STRATEGIES, Policy
+from ensemble.explanation import print_explanation
 from ensemble.settings import SUBMODELS
+from features.documents import Document, Span
 from features.formats import FORMATS
 from features.labels import LabelSet
+from submodels.base import Candidate
 
 ROOT = Path(__file__).parents[1]
 GROUP = get_command(app)
@@ -57,6 +64,25 @@ def test_nothing_is_clipped_at_80_columns(helped, name):
         assert joined(parameter.help) in joined(shown)
         if parameter.param_type_name == "option":
             assert all(re.search(rf"(?<!\S){option}(?!\S)", shown) for option in parameter.opts)
+
+
+def test_the_reasons_of_a_decision_are_whole_at_80_columns():
+    pattern = "en-" + "-".join(f"part{i}" for i in range(12))
+    span = Span(0, 4, "IDENTIFICATIONNUMBER")
+    decision = Decision(span, 0.5, True, (Candidate(span, "regex", evidence=pattern),))
+    console = Console(width=80, file=StringIO())
+    print_explanation(Document("x" * 30, "Ames"), [decision], console, show_text=True)
+    shown = console.file.getvalue()
+    assert "…" not in shown
+    assert pattern in re.sub(r"[\s│]", "", shown)
+
+
+def test_no_column_of_a_table_is_clipped():
+    """Without one of the two, rich ends what is too wide by an ellipsis."""
+    for source in (ROOT / "ensemble").rglob("*.py"):
+        for call in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+            if isinstance(call, ast.Call) and getattr(call.func, "attr", "") == "add_column":
+                assert {"overflow", "no_wrap"} & {keyword.arg for keyword in call.keywords}, source
 
 
 def test_the_list_of_commands_is_whole(helped):

@@ -18,9 +18,9 @@ _MEASURES = ("precision", "recall", "f1")
 def ablation_table(results: Mapping[str, Any]) -> Table:
     """Every variant by sections: scores with intervals, the difference to the stack and its corrected p-value."""
     table = Table(title=_title("ablation", results), title_justify="left")
-    table.add_column("system")
+    table.add_column("system", overflow="fold")
     for column in ("precision", "recall", "F1", "difference", "p (Holm)"):
-        table.add_column(column, justify="right")
+        table.add_column(column, justify="right", overflow="fold")
     for _, rows in groupby(results["rows"], key=lambda row: row["part"]):
         for row in rows:
             cells = (row["name"], *(_with_interval(row[name]) for name in _MEASURES), *_difference(row))
@@ -36,7 +36,7 @@ def curve_table(results: Mapping[str, Any]) -> Table:
     caption = f"In brackets: {results['spread']}."
     table = Table(title=title, title_justify="left", caption=caption, caption_justify="left")
     for column in ("share", "patients", *curves):
-        table.add_column(column, justify="right")
+        table.add_column(column, justify="right", overflow="fold")
     for points in zip(*curves.values(), strict=True):
         share = points[0]
         table.add_row(f"{share['share']} %", str(share["patients"]), *map(_mean_with_spread, points))
@@ -47,9 +47,9 @@ def transfer_table(results: Mapping[str, Any]) -> Iterator[Table]:
     """One matrix of F1 a system: a row for each training corpus, a column for each test corpus."""
     for system, matrix in results["matrix"].items():
         table = Table(title=_title(f"{system}, F1", results), title_justify="left")
-        table.add_column("trained on")
+        table.add_column("trained on", overflow="fold")
         for name in matrix:
-            table.add_column(f"tested on {name}", justify="right")
+            table.add_column(f"tested on {name}", justify="right", overflow="fold")
         for trained, row in matrix.items():
             table.add_row(trained, *(_with_interval(row[tested]["f1"]) for tested in matrix))
         yield table

@@ -24,9 +24,9 @@ def frontier_table(results: Mapping[str, Any]) -> Table:
     """A row a subset, from the fastest to the slowest; those on the frontier are bold and have a dot."""
     title = f"{results['notes']['documents']} notes on one core, {results['criterion']}; {results['date']}"
     table = Table(title=title, title_justify="left")
-    table.add_column("submodels")
+    table.add_column("submodels", overflow="fold")
     for column in _COLUMNS:
-        table.add_column(column, justify="center" if column == _COLUMNS[0] else "right")
+        table.add_column(column, justify="center" if column == _COLUMNS[0] else "right", overflow="fold")
     for row in results["rows"]:
         speed = row["speed"]
         table.add_row(
