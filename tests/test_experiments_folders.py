@@ -244,7 +244,10 @@ def curve_of(samples):
 
 @pytest.mark.parametrize(
     ("samples", "told"),
-    [(2, "lowest and highest F1 of 2 random orders"), (5, "95 % interval of the mean over 5 random orders")],
+    [
+        (2, "lowest and highest F1 of 2 random orders"),
+        (5, "95 % interval of the mean by Student's t over 5 random orders"),
+    ],
 )
 def test_table_latex_and_picture_say_what_the_spread_of_a_curve_is(samples, told, tmp_path):
     results = curve_of(samples)

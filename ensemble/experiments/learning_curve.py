@@ -63,8 +63,8 @@ FEWEST_FOR_INTERVAL = 5
 _LOG = logging.getLogger("phistack")
 _PROTOCOL = (
     "Trained on growing shares of the training patients, {samples} random orders of them, and scored on {where}. "
-    "Spread: {spread}. It tells of the choice of training patients and of the random start of training (at 100 % of "
-    "the latter only), not of the choice of test notes, which the bootstrap interval of each run tells of."
+    "Spread: {spread}. It tells of the choice among these training patients and of the random start of training, not "
+    "of the choice of test notes, which the bootstrap interval of each run tells of."
 )
 
 
@@ -220,6 +220,7 @@ def interval_of_mean(scores: Sequence[float]) -> tuple[float, float] | None:
 
 def spread_of(samples: int) -> str:
     """What stands beside each mean of so many random orders."""
-    if samples >= FEWEST_FOR_INTERVAL:
-        return f"95 % interval of the mean over {samples} random orders of the training patients, by Student's t"
-    return f"lowest and highest F1 of {samples} random orders of the training patients, too few for an interval"
+    of = f"{samples} random orders of the training patients, the same patients in all orders at 100 %"
+    if samples < FEWEST_FOR_INTERVAL:
+        return f"lowest and highest F1 of {of}; too few orders for an interval"
+    return f"95 % interval of the mean by Student's t over {of}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from ensemble.experiments.parts import STACK
@@ -129,7 +130,8 @@ def curve_picture(results: Mapping[str, Any], folder: Path) -> None:
         axes = figure.subplots()
         for name, points in sorted(curves.items(), key=lambda item: -item[1][-1]["f1"]):
             _curve(axes, name, points)
-        axes.set_title(f"Lines: means. Dots: single orders.\nSpread: {results['spread']}.", loc="left", fontsize=7)
+        told = f"Spread: {results['spread']}. Lines: means. Dots: single orders."
+        axes.set_title(fill(told, 105), loc="left", fontsize=7)
         axes.set_xlabel("training patients (share of all)")
         axes.set_ylabel("F1 in percent")
         points = next(iter(curves.values()))
