@@ -18,6 +18,7 @@ from ensemble.commands import train_bundle
 from ensemble.settings import EngineSettings
 from features.documents import Corpus, Document, Span
 from features.formats import files, read_corpus, write_corpus
+from features.formats.recognise import recognise
 from features.labels import LabelSet
 
 ROOT = Path(__file__).parents[1]
@@ -127,6 +128,15 @@ def test_standard_output_holds_the_notes_and_nothing_else(phistack, home, tmp_pa
     assert error == "8 notes with 16 PHI are on standard output\n"
     (tmp_path / "out").write_text(shown, newline="")
     assert read_corpus(tmp_path / "out", format=format) == _corpus()
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "conll", "jsonl.gz"])
+def test_the_ending_of_the_output_tells_its_format(phistack, tmp_path, ending):
+    first, second = tmp_path / f"a.{ending}", tmp_path / f"b.{ending}"
+    assert phistack("synthesize", first, "--documents", 3)[0] == 0
+    assert phistack("convert", first, second)[0] == 0
+    assert recognise(second)[0].name == ending.removesuffix(".gz")
+    assert first.read_bytes() == second.read_bytes()
 
 
 def test_a_note_of_plain_text_is_annotated_through_pipes(piped, home):

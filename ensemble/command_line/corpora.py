@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ensemble.command_line.options import (
     ConvertedFormatOption,
-    FormatOption,
     LabelSetOption,
     MapLabelsOption,
     ReadingOptions,
     SeedOption,
     SourceArgument,
+    SynthesisedFormatOption,
     TargetArgument,
     UnknownLabelsOption,
     with_options,
@@ -26,17 +25,18 @@ __all__ = ["convert", "synthesize"]
 
 
 def synthesize(
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder or file to write.", show_default=False)],
+    out: TargetArgument,
     documents: Annotated[int, typer.Option(help="How many notes.", min=1)] = 100,
-    to: FormatOption = "i2b2",
+    to: SynthesisedFormatOption = "",
     seed: SeedOption = 0,
 ) -> None:
     """Write annotated synthetic English notes."""
+    from ensemble.standard_streams import write_notes
     from ensemble.synthesis import synthesize
-    from features.formats import write_corpus
+    from features.formats.recognise import format_told_by
 
     corpus = synthesize(documents, seed=seed)
-    write_corpus(corpus, out, format=to)
+    write_notes(corpus, out, format=to or format_told_by(out) or "i2b2")
     say_where(corpus.documents, out)
 
 

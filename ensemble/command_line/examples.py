@@ -17,10 +17,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "synthesize": (
         "phistack synthesize notes --documents 40 --seed 1",
-        "phistack synthesize notes.jsonl --to jsonl",
+        "phistack synthesize notes.jsonl --documents 1000",
     ),
     "convert": (
-        "phistack convert notes notes.jsonl --to jsonl",
+        "phistack convert notes.csv notes.jsonl --id-column note_id",
         "phistack convert meddocan renamed --to brat --map-labels nut",
     ),
     "train": (
@@ -29,7 +29,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "annotate": (
         "phistack annotate new-notes annotated --model engine --to brat",
-        "phistack annotate notes.jsonl found.jsonl --model engine --submodels regex",
+        "phistack annotate notes.csv found.csv --model engine --text-column body",
     ),
     "evaluate": (
         "phistack evaluate gold annotated --json scores.json",

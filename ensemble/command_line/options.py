@@ -42,7 +42,6 @@ __all__ = [
     "CorpusArgument",
     "CriterionOption",
     "FormOption",
-    "FormatOption",
     "JobsOption",
     "JsonOption",
     "KeyOption",
@@ -60,6 +59,7 @@ __all__ = [
     "StrategyOption",
     "SubmodelsOption",
     "SubsetOption",
+    "SynthesisedFormatOption",
     "TargetArgument",
     "TestOption",
     "TrainingOptions",
@@ -113,8 +113,13 @@ LabelSetOption = Annotated[
         "--label-set", help=f"{one_of(LABEL_SETS)}; otherwise recognised.", autocompletion=completing(LABEL_SETS)
     ),
 ]
-FormatOption = Annotated[
-    str, typer.Option("--to", help=f"{one_of(FORMATS)}.", show_default=False, autocompletion=completing(FORMATS))
+SynthesisedFormatOption = Annotated[
+    str,
+    typer.Option(
+        "--to",
+        help=f"{one_of(FORMATS[:-1])}; otherwise told by the ending of OUT, or i2b2.",
+        autocompletion=completing(FORMATS[:-1]),
+    ),
 ]
 ConvertedFormatOption = Annotated[
     str,
