@@ -63,6 +63,8 @@ def recognise(path: Path, format: str | None = None, columns: ColumnNames = USUA
     """
     wanted = None if format is None else format_named(format)
     if path == STANDARD_INPUT:
+        if wanted is BRAT:
+            raise CorpusError("brat has two files a note, which standard input cannot hold; give the folder")
         return wanted or _of_stream(columns), [path]
     # Where pathlib raises, as for a name that is too long, os.path says no.
     if os.path.isfile(path):
