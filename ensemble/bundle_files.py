@@ -25,7 +25,7 @@ from features.errors import BundleError
 from features.saved_files import LARGEST, SavedFiles, check_name, damage_refused, files_below, read_file, same_type
 from submodels.base import KINDS
 
-__all__ = ["MANIFEST", "PROTOCOL", "file_hash", "manifest_digest", "read_bundle", "read_manifest"]
+__all__ = ["MANIFEST", "PROTOCOL", "file_hash", "manifest_digest", "read_bundle", "read_manifest", "read_one"]
 
 PROTOCOL = 1
 """Raised by one with every change after which an older phistack cannot read a bundle; see docs/bundles.md."""
@@ -87,6 +87,16 @@ def read_bundle(path: Path) -> tuple[dict[str, Any], SavedFiles]:
         if file_hash(data) != manifest["files"][name]:
             raise BundleError(f"in the bundle {path} the file {name} was changed since it was made; do not use it")
     return manifest, SavedFiles(contents)
+
+
+def read_one(path: Path, name: str) -> bytes:
+    """One file of a bundle, if it has its hash; :raises BundleError: if not, or as `read_manifest` does."""
+    with _opened(path) as entries:
+        expected = _manifest(entries, path)["files"].get(name)
+        data = entries[name].read() if name in entries and expected is not None else b""
+    if file_hash(data) != expected:
+        raise BundleError(f"in the bundle {path} the file {name} is missing or was changed; do not use it")
+    return data
 
 
 def file_hash(data: bytes) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ensemble.batch import RunSettings, audit_run, deidentify, deidentify_files
+from ensemble.batch import Columns, RunSettings, audit_run, deidentify, deidentify_files
 from ensemble.batch.commands import key_from, policy_from
 from ensemble.batch.detector import pieces
 from ensemble.batch.journal import DoneChunk, Journal
@@ -38,7 +38,10 @@ def run(engines, tmp_path):
     """Settings of a run over a few notes, to be changed by tests."""
     write(tmp_path / "in.jsonl", [f"Patient Ann{i} Hill saw Dr. Ames on 03/12/2019." for i in range(9)])
     bundle = engines.bundle(tmp_path / "bundle")
-    return RunSettings(tmp_path / "in.jsonl", tmp_path / "out.jsonl", bundle, Policy.named("tag"), load=engines.quick)
+    return RunSettings(
+        tmp_path / "in.jsonl", tmp_path / "out.jsonl", bundle, Policy.named("tag"),
+        form_settings=FormSettings(Columns(rest="keep")), load=engines.quick,
+    )  # fmt: skip
 
 
 def write(path, texts):
@@ -455,7 +458,8 @@ def test_strategies_policies_and_keys_are_taken_from_the_command_line(tmp_path, 
     assert key_from(None) == KEY
     monkeypatch.delenv("PHISTACK_KEY")
     assert key_from(None) is None
-    deidentify_files(run.source, run.target, run.model, policy="tag", strategies=["DATE=remove"], load=engines.quick)
+    more = {"load": engines.quick, "form_settings": run.form_settings}
+    deidentify_files(run.source, run.target, run.model, policy="tag", strategies=["DATE=remove"], **more)
     assert texts(run.target)[0] == "Patient [PATIENT] saw Dr. [DOCTOR] on ."
 
 
@@ -507,7 +511,7 @@ def test_notes_of_the_same_id_are_each_looked_at(run):
 
 def test_a_note_may_come_out_longer_than_notes_may_go_in(run):
     write(run.source, ["Dr. A " * 15])
-    deidentify(replace(run, form_settings=FormSettings(max_bytes=150)))
+    deidentify(replace(run, form_settings=FormSettings(Columns(rest="keep"), max_bytes=150)))
     assert texts(run.target) == ["Dr. [DOCTOR] " * 15]
 
 

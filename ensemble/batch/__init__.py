@@ -3,6 +3,7 @@
 summary = deidentify(RunSettings(source, target, bundle, Policy.named("safe-harbor")))
 
 rows          rows of any input; `json_lines`, `csv_rows`, `parquet`, `note_files` read and write them; `forms` chooses
+columns       what becomes of each column of a table
 chunks        rows that are handled together
 work          what a worker does with a chunk; `detector`, `words` serve it
 search        what a worker does with an output, by the hashes of a `register`
@@ -12,9 +13,10 @@ runner        a run from start to end; `checking` reads its output again, `publi
 reports       what a run tells of itself; `audit`, `summary_page`
 """
 
+from ensemble.batch.columns import Columns
 from ensemble.batch.commands import audit_run, deidentify_files
 from ensemble.batch.reports import notices
-from ensemble.batch.rows import Columns, FormSettings
+from ensemble.batch.rows import FormSettings
 from ensemble.batch.runner import deidentify
 from ensemble.batch.settings import RunSettings
 

@@ -33,7 +33,8 @@ def check_output(settings: RunSettings, form: Form, store: Store, workers: Worke
     """
     path = store.assemble(settings.target.name)
     # What went in under the limit may come out a little longer.
-    unlimited = replace(settings.form_settings, max_bytes=NO_LIMIT)
+    columns = settings.form_settings.columns.of_output()
+    unlimited = replace(settings.form_settings, columns=columns, max_bytes=NO_LIMIT)
     written = open_form(path, path, unlimited, form.name) if path.exists() else None
     rows = (row for row in (written.rows() if written else ()) if row.parts)
 
@@ -67,6 +68,8 @@ def _searches(store: Store, records: list[dict[str, Any]], rows: Iterator[Row]) 
                 raise _differs(store)
             for text, replaced in zip(row.texts, record["replaced"], strict=True):
                 yield Search(text, [(start, end) for start, end in replaced], entries)
+            for column, value in row.kept:
+                yield Search(value, [], entries, column)
 
 
 def _differs(store: Store) -> CorpusError:

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from ensemble.batch.audit import AuditReport, check_log, output_digest
+from ensemble.batch.columns import KEEP, Columns
 from ensemble.batch.forms import open_form
 from ensemble.batch.reports import AUDIT, read_summary
-from ensemble.batch.rows import NO_LIMIT, Columns, FormSettings
+from ensemble.batch.rows import NO_LIMIT, FormSettings
 from ensemble.batch.runner import deidentify
 from ensemble.batch.settings import RunSettings, read_struck
 from ensemble.deidentification import Policy, read_key
@@ -99,9 +100,17 @@ def audit_run(target: Path, *, key_file: Path | None = None) -> AuditReport:
         raise CorpusError(f"there is no finished run with a summary and an audit log in {folder}")
     try:
         run = summary["settings"]
-        settings = FormSettings(Columns(*run["columns"]), run["encoding"], NO_LIMIT)
+        settings = FormSettings(_columns(run["columns"]), run["encoding"], NO_LIMIT)
         name = run["form"]
     except (KeyError, TypeError, SettingsError):
         raise CorpusError(f"the summary in {folder} was changed, so the output cannot be checked") from None
     form = open_form(target, target, settings, name)
     return check_log(folder / AUDIT, form, output_digest(target), summary, key=key_from(key_file))
+
+
+def _columns(told: Any) -> Columns:
+    """The columns of an output, from the summary of its run."""
+    if isinstance(told, list):  # As runs wrote it that kept all columns but the text.
+        id, text, patient = told
+        return Columns(id, (text,), patient, rest=KEEP)
+    return Columns.from_dict(told).of_output() if told else Columns()

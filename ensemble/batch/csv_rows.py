@@ -1,4 +1,4 @@
-"""CSV with a header, also gzipped: of each record only the field of the text column changes, byte for byte.
+"""CSV with a header, also gzipped: of each record only what the columns' treatments ask for changes, byte for byte.
 
     id,text,ward                       id,text,ward
     110-01,"Seen by Dr. Ames",7   ->   110-01,"Seen by Dr. [DOCTOR]",7
@@ -11,11 +11,13 @@ another column and pass untouched.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from ensemble.batch.columns import REMOVE, Columns
 from ensemble.batch.line_reader import LineReader, compressed, write_chunks
-from ensemble.batch.rows import FormSettings, Frame, Part, Row, check_columns, patient_name, printable_id, sha256
+from ensemble.batch.rows import FormSettings, Frame, Part, Row, patient_name, printable_id, sha256
 from features.errors import CorpusError
 
 __all__ = ["CsvRows"]
@@ -25,13 +27,21 @@ _FIELD = {d: re.compile(rf'"((?:[^"]|"")*)"|([^"{re.escape(d)}\r\n]*)') for d in
 _END = re.compile(r"\r?\n?")
 
 
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """Value and spelling of each field, and the line end."""
+
+    values: list[str] = field(repr=False)
+    spelled: list[str] = field(repr=False)
+    end: str = ""
+
+
 class CsvRows:
     """CSV.
 
     :param path: of the input.
     :param target: of the output; gzipped if its name ends in `.gz`.
-    :param settings: the names of the columns and the encoding.
-    :raises SettingsError: if the encoding is unknown or is no superset of ASCII.
+    :param settings: the columns and the encoding.
     """
 
     name = "csv"
@@ -40,6 +50,7 @@ class CsvRows:
         self.path = path
         self.target = target
         self.settings = settings
+        self.columns = settings.columns
         self.reader = LineReader(path, max_bytes=settings.max_bytes)
         self._delimiter = ","
         self._header: list[str] = []
@@ -48,12 +59,18 @@ class CsvRows:
         """How much of the file was read, in [0, 1]."""
         return self.reader.fraction()
 
+    def find_columns(self, labels: Collection[str] = ()) -> Columns:
+        """What becomes of each field of the header; :raises CorpusError: if that cannot be told."""
+        self._read_header(next(self._records(), (1, b""))[1])
+        self.columns = self.settings.columns.found(self.path, self._header, labels)
+        return self.columns
+
     def rows(self) -> Iterator[Row]:
-        """The header, then a row for each record; :raises CorpusError: if the header lacks a column."""
+        """The header, then a row for each record; :raises CorpusError: as `find_columns` does."""
+        self.find_columns()
         records = self._records()
         first = next(records, (1, b""))[1]
-        self._read_header(first)
-        yield Row("line 1", Frame((self._decoded(first),)), sha256(first or b""))
+        yield Row("line 1", self._read_header(first), sha256(first or b""))
         for line, record in records:
             yield self._row(f"line {line}", record)
 
@@ -73,48 +90,61 @@ class CsvRows:
         if begin:
             yield begin, b"".join(pending) if pending else None
 
-    def _read_header(self, record: bytes | None) -> None:
-        text = self._decoded(record).removeprefix("\ufeff")
-        read = {delimiter: [value for value, _, _ in _fields(text, delimiter) or ()] for delimiter in _DELIMITERS}
-        wanted = {self.settings.columns.id, self.settings.columns.text}
-        self._delimiter = max(_DELIMITERS, key=lambda delimiter: (wanted <= {*read[delimiter]}, len(read[delimiter])))
-        self._header = read[self._delimiter]
-        check_columns(self.path, self._header, self.settings.columns)
-
-    def _decoded(self, record: bytes | None) -> str:
+    def _read_header(self, record: bytes | None) -> Frame:
+        """Learn the delimiter and the names; :returns: what is written of the header."""
         try:
-            return (record or b"").decode(self.settings.encoding)
+            text = (record or b"").decode(self.settings.encoding)
         except UnicodeDecodeError:
             raise CorpusError(f"the first line of {self.path} is not {self.settings.encoding}") from None
+        plain = text.removeprefix("\ufeff")
+        read = {delimiter: _parsed(plain, delimiter) or _Record([], []) for delimiter in _DELIMITERS}
+        wanted = {self.columns.id, *self.columns.texts}
+        self._delimiter = max(
+            _DELIMITERS, key=lambda delimiter: (wanted <= {*read[delimiter].values}, len(read[delimiter].values))
+        )
+        header = read[self._delimiter]
+        self._header = header.values
+        return Frame.of([(text[: len(text) - len(plain)], False), *self._pieces(header, gaps=False)])
 
     def _row(self, place: str, record: bytes | None) -> Row:
         if record is None:
-            return Row(place, b"", b"", place, place, problem="longer than the limit, or a quote is never closed")
+            return Row(place, None, b"", place, place, problem="longer than the limit, or a quote is never closed")
         digest = sha256(record)
         try:
             text = record.decode(self.settings.encoding)
         except UnicodeDecodeError as error:
             problem = f"not {self.settings.encoding} at byte {error.start} of the record"
-            return Row(place, b"", digest, place, place, problem=problem)
+            return Row(place, None, digest, place, place, problem=problem)
         if not text.strip("\r\n"):
             return Row(place, Frame((text,)), digest)
-        fields = _fields(text, self._delimiter)
-        if fields is None or len(fields) != len(self._header):
+        fields = _parsed(text, self._delimiter)
+        if fields is None or len(fields.values) != len(self._header):
             n_lines = len(text.splitlines())
             problem = f"in {n_lines} lines a quote is out of place, or the number of fields is not the header's"
-            return Row(place, b"", digest, place, place, problem=problem)
-        return self._note(place, text, digest, fields)
+            return Row(place, None, digest, place, place, problem=problem)
+        return self._note(place, digest, fields)
 
-    def _note(self, place: str, record: str, digest: bytes, fields: list[tuple[str, int, int]]) -> Row:
-        columns = self.settings.columns
-        id = printable_id(fields[self._header.index(columns.id)][0])
+    def _note(self, place: str, digest: bytes, record: _Record) -> Row:
+        values = dict(zip(self._header, record.values, strict=True))
+        id = printable_id(values[self.columns.id])
         if not id:
-            return Row(place, b"", digest, place, place, problem=f"{columns.id} is empty or is no name")
-        has_patient = columns.patient in self._header
-        patient = fields[self._header.index(columns.patient)][0] if has_patient else None
-        text, start, end = fields[self._header.index(columns.text)]
-        frame = Frame((record[:start], record[end:]), (record[start:end],))
-        return Row(place, frame, digest, id, patient_name(patient, id), (Part(text),))
+            return Row(place, None, digest, place, place, problem=f"{self.columns.id} is empty or is no name")
+        patient = patient_name(None if self.columns.patient is None else values[self.columns.patient], id)
+        named = list(zip(self._header, record.values, strict=True))
+        labelled = ((self.columns.label(name), value) for name, value in named)
+        parts = tuple(Part(value, label) for label, value in labelled if label is not None)
+        kept = tuple((name, value) for name, value in named if name in self.columns.kept)
+        return Row(place, Frame.of(self._pieces(record)), digest, id, patient, parts, kept)
+
+    def _pieces(self, record: _Record, *, gaps: bool = True) -> Iterator[tuple[str, bool]]:
+        """What is written of a record, each with whether it is a gap."""
+        between = ""
+        for name, spelled in zip(self._header, record.spelled, strict=True):
+            if self.columns.treatment(name) != REMOVE:
+                yield between, False
+                yield spelled, gaps and self.columns.label(name) is not None
+                between = self._delimiter
+        yield record.end, False
 
     def encode(self, rows: Sequence[tuple[Row, Sequence[str]]]) -> bytes:
         """The records, compressed if the output is to be.
@@ -145,18 +175,19 @@ def _extended(lines: list[bytes], line: bytes | None) -> list[bytes]:
     return lines
 
 
-def _fields(record: str, delimiter: str) -> list[tuple[str, int, int]] | None:
-    """Value, begin and end of each field, or nothing if the record breaks the grammar."""
-    fields: list[tuple[str, int, int]] = []
+def _parsed(record: str, delimiter: str) -> _Record | None:
+    """The fields of a record, or nothing if it breaks the grammar."""
+    values: list[str] = []
+    spelled: list[str] = []
     at = 0
     while True:
         match = _FIELD[delimiter].match(record, at)
         if match is None:
             return None
-        value = match[2] if match[1] is None else match[1].replace('""', '"')
-        fields.append((value, match.start(), match.end()))
+        values.append(match[2] if match[1] is None else match[1].replace('""', '"'))
+        spelled.append(match[0])
         at = match.end()
         if record[at : at + 1] != delimiter:
             end = _END.match(record, at)
-            return fields if end is not None and end.end() == len(record) else None
+            return _Record(values, spelled, record[at:]) if end is not None and end.end() == len(record) else None
         at += 1

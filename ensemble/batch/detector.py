@@ -8,19 +8,22 @@ Whatever callable takes the path of a bundle and gives a `Detector` can stand in
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ensemble.candidates import Decision
 from features.documents import Document, Span
+from features.errors import BundleError
 from features.labels import LabelSet
 
-__all__ = ["LONGEST_PIECE", "Detector", "Found", "bundle_digest", "load_detector", "pieces"]
+__all__ = ["LONGEST_PIECE", "Detector", "Found", "bundle_digest", "bundle_labels", "load_detector", "pieces"]
 
 LONGEST_PIECE = 100_000
 """Longer notes are searched in pieces of at most so many characters, so that one note never takes all memory."""
 
+_LABELS = "label_set.json"
 _BREAKS = ("\n\n", "\n", " ")
 
 
@@ -87,6 +90,16 @@ def bundle_digest(path: Path) -> str:
     from ensemble.bundle_files import manifest_digest
 
     return manifest_digest(path)
+
+
+def bundle_labels(path: Path) -> tuple[str, ...]:
+    """The labels of a bundle, without loading it; none where they cannot be read, which loading it will tell."""
+    from ensemble.bundle_files import read_one
+
+    try:
+        return tuple(json.loads(read_one(path, _LABELS))["categories"])
+    except (BundleError, ValueError, KeyError, TypeError):
+        return ()
 
 
 def pieces(text: str, longest: int = LONGEST_PIECE) -> list[tuple[int, int]]:

@@ -13,13 +13,13 @@ import errno
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ensemble.batch.note_folder import HIDDEN, NOTE, OTHER, found_in, wrong_link
 from ensemble.batch.rows import FormSettings, Part, Row, printable_id, sha256
 from features.documents import Corpus, Document, patient_of
-from features.errors import CorpusError
+from features.errors import CorpusError, SettingsError
 from features.formats.files import decoded
 from features.formats.recognise import FORMATS
 from features.formats.xml import text_of
@@ -53,6 +53,11 @@ class NoteFiles:
     def fraction(self) -> float:
         """How many of the files were read, in [0, 1]."""
         return min(1.0, self._read / self._total)
+
+    def find_columns(self, labels: Collection[str] = ()) -> None:
+        """There are none; :raises SettingsError: if somebody named one."""
+        if self.settings.columns.others:
+            raise SettingsError(f"notes in the form {self.name} have no columns; leave out --column")
 
     def rows(self) -> Iterator[Row]:
         """A row for each file, sorted by name within each folder."""

@@ -1,20 +1,21 @@
-"""Parquet: the rows of a file in order, with the text column changed and every other column as it was.
+"""Parquet: the rows of a file in order, with each column treated as the settings ask for.
 
     rows = list(ParquetRows(path, target, settings).rows())
 
-The output has the schema, the metadata and the compression of the input; its row groups hold at most 8,192 rows or
-64 MiB of text. A row group that cannot be read goes to quarantine, row by row. Needs pyarrow: `pip install
-phistack[parquet]`.
+The output has the schema of the input without what is removed, its metadata and its compression; its row groups hold at
+most 8,192 rows or 64 MiB of text. Numbers and dates of a column that is redacted become strings. A row group that
+cannot be read goes to quarantine, row by row. Needs pyarrow: `pip install phistack[parquet]`.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ensemble.batch.rows import NO_PATIENT, FormSettings, Part, Row, check_columns, patient_name, printable_id, sha256
+from ensemble.batch.columns import REMOVE, Columns
+from ensemble.batch.rows import NO_PATIENT, FormSettings, Part, Row, patient_name, printable_id, sha256
 from features.errors import CorpusError, MissingResourceError
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ __all__ = ["ParquetRows"]
 _ROWS_READ_AT_ONCE = 256
 _ROWS_OF_A_GROUP = 8192
 _BYTES_OF_A_GROUP = 64 * 2**20
+_ONLY_ZEROS = r"(?: 00:00:00)?(?:\.0+)?Z?$"
+_PANDAS = b"pandas"
 
 
 class ParquetRows:
@@ -32,9 +35,9 @@ class ParquetRows:
 
     :param path: of the input.
     :param target: of the output; not used.
-    :param settings: the names of the columns.
+    :param settings: the columns.
     :raises MissingResourceError: if pyarrow is not installed.
-    :raises CorpusError: if the file is not Parquet or lacks a column.
+    :raises CorpusError: if the file is not Parquet.
     """
 
     name = "parquet"
@@ -53,27 +56,58 @@ class ParquetRows:
             self._file = parquet.ParquetFile(path, pre_buffer=False, buffer_size=2**20)
         except pyarrow.ArrowException:
             raise CorpusError(f"{path} is not a Parquet file, or is damaged; get a whole copy of it") from None
+        self.columns = settings.columns
         self.schema: pyarrow.Schema = self._file.schema_arrow
-        self._check_columns()
+        self._there: list[int] = []
+        self._treated: dict[int, str] = {}
         self._read = 0
 
-    def _check_columns(self) -> None:
+    def find_columns(self, labels: Collection[str] = ()) -> Columns:
+        """What becomes of each column; :raises CorpusError: if that cannot be told, or its values are no text."""
+        names = self._file.schema_arrow.names
+        self.columns = self.settings.columns.found(self.path, names, labels)
+        self._there = [at for at, name in enumerate(names) if self.columns.treatment(name) != REMOVE]
+        self.schema = self._schema()
+        treated = ((at, self.columns.label(name)) for at, name in enumerate(self.schema.names))
+        self._treated = {at: label for at, label in treated if label is not None}
+        return self.columns
+
+    def _schema(self) -> pyarrow.Schema:
+        """The schema of the output."""
         import pyarrow
 
-        columns = self.settings.columns
-        check_columns(self.path, self.schema.names, columns)
-        kind = self.schema.field(columns.text).type
-        if not (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)):
-            raise CorpusError(f"the column {columns.text} of {self.path} does not hold strings")
+        old = self._file.schema_arrow
+        new = pyarrow.schema([self._field(old.field(at)) for at in self._there], old.metadata)
+        # What pandas noted of the columns is no longer true; without it they are read all the same.
+        noted = {key: value for key, value in (old.metadata or {}).items() if key != _PANDAS}
+        return new if new.equals(old) else new.with_metadata(noted)
+
+    def _field(self, field: pyarrow.Field) -> pyarrow.Field:
+        """A column as it comes out: as it was, but for one of numbers or dates that is redacted."""
+        import pyarrow
+
+        if self.columns.label(field.name) is None or _holds_strings(field.type):
+            return field
+        if field.name in self.columns.texts:
+            raise CorpusError(f"the column {field.name} of {self.path} does not hold strings; {self._others()}")
+        if not _can_be_text(field.type):
+            ways = f"give --column {field.name}=remove or {field.name}=keep"
+            raise CorpusError(f"the column {field.name} of {self.path} holds {field.type}, which has no text; {ways}")
+        return field.with_type(pyarrow.string())
+
+    def _others(self) -> str:
+        strings = [field.name for field in self._file.schema_arrow if _holds_strings(field.type)]
+        return f"name one that does with --text-column: {', '.join(strings) or 'there is none'}"
 
     def fraction(self) -> float:
         """How many of the rows were read, in [0, 1]."""
         return min(1.0, self._read / max(1, int(self._file.metadata.num_rows)))
 
     def rows(self) -> Iterator[Row]:
-        """A row for each row."""
+        """A row for each row; :raises CorpusError: as `find_columns` does."""
         import pyarrow
 
+        self.find_columns()
         number = 0
         for group in range(self._file.num_row_groups):
             end = number + self._file.metadata.row_group(group).num_rows
@@ -89,7 +123,15 @@ class ParquetRows:
             number = end
 
     def _batch(self, batch: pyarrow.RecordBatch, first: int) -> Iterator[Row]:
+        import pyarrow
+
         digest = sha256(_stream(batch))
+        there = batch.select(self._there)
+        arrays = [
+            array if array.type == field.type else _as_text(array)
+            for array, field in zip(there.columns, self.schema, strict=True)
+        ]
+        batch = pyarrow.RecordBatch.from_arrays(arrays, schema=self.schema)
         for i in range(batch.num_rows):
             self._read += 1
             yield self._row(f"row {first + i + 1}", batch.slice(i, 1), digest)
@@ -97,11 +139,13 @@ class ParquetRows:
     def _row(self, place: str, row: pyarrow.RecordBatch, digest: bytes) -> Row:
         import pyarrow
 
-        columns = self.settings.columns
+        columns = self.columns
         try:
             id = printable_id(row.column(columns.id)[0].as_py())
-            text = row.column(columns.text)[0].as_py()
-            patient = row.column(columns.patient)[0].as_py() if columns.patient in row.schema.names else None
+            patient = row.column(columns.patient)[0].as_py() if columns.patient is not None else None
+            found = ((row.column(at)[0].as_py(), label) for at, label in self._treated.items())
+            parts = tuple(Part(text, label) for text, label in found if text is not None)
+            kept = tuple((name, shown) for name in columns.kept if (shown := _shown(row.column(name)[0])))
         except (UnicodeDecodeError, pyarrow.ArrowException):
             return Row(place, None, digest, place, place, problem="not UTF-8")
         if not id:
@@ -109,7 +153,7 @@ class ParquetRows:
         named = patient_name(patient, id)
         if not named:
             return Row(place, None, digest, id, id, problem=NO_PATIENT.format(columns.patient))
-        return Row(place, row, digest, id, named, () if text is None else (Part(text),))
+        return Row(place, row, digest, id, named, parts, kept)
 
     def encode(self, rows: Sequence[tuple[Row, Sequence[str]]]) -> bytes:
         """The rows as an Arrow stream; :raises UnicodeEncodeError: for a lone surrogate."""
@@ -118,9 +162,14 @@ class ParquetRows:
         if not rows:
             return b""
         table = pyarrow.Table.from_batches([row.raw for row, _ in rows], schema=self.schema)
-        at = self.schema.get_field_index(self.settings.columns.text)
-        texts = pyarrow.array([next(iter(new), None) for _, new in rows], type=self.schema.field(at).type)
-        return _stream(table.set_column(at, self.schema.field(at), texts).combine_chunks())
+        texts: dict[int, list[str | None]] = {at: [] for at in self._treated}
+        for row, new in rows:
+            remaining = iter(new)
+            for at, column in texts.items():
+                column.append(next(remaining) if row.raw.column(at)[0].is_valid else None)
+        for at, column in texts.items():
+            table = table.set_column(at, self.schema.field(at), pyarrow.array(column, type=self.schema.field(at).type))
+        return _stream(table.combine_chunks())
 
     def assemble(self, chunks: Iterable[bytes], target: Path) -> None:
         """Write all rows as one Parquet file."""
@@ -144,6 +193,41 @@ class ParquetRows:
         known = metadata.num_row_groups and metadata.num_columns
         compression = str(metadata.row_group(0).column(0).compression) if known else "SNAPPY"
         return "NONE" if compression == "UNCOMPRESSED" else compression
+
+
+def _shown(value: pyarrow.Scalar) -> str:
+    """A kept value as a text, empty where there is none."""
+    import pyarrow
+
+    if not value.is_valid:
+        return ""
+    # Nanoseconds cannot be turned into Python's.
+    return str(value.cast(pyarrow.string()) if _can_be_text(value.type) else value)
+
+
+def _holds_strings(kind: pyarrow.DataType) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_string(kind) or types.is_large_string(kind)) or (
+        bool(types.is_dictionary(kind)) and _holds_strings(kind.value_type)
+    )
+
+
+def _as_text(array: pyarrow.Array) -> pyarrow.Array:
+    """Numbers and dates as strings; of a time that is only a date just the date."""
+    import pyarrow
+    from pyarrow import compute
+
+    strings = array.cast(pyarrow.string())
+    is_time = pyarrow.types.is_timestamp(array.type)
+    return compute.replace_substring_regex(strings, _ONLY_ZEROS, "") if is_time else strings
+
+
+def _can_be_text(kind: pyarrow.DataType) -> bool:
+    from pyarrow import types
+
+    tests = (types.is_integer, types.is_floating, types.is_decimal, types.is_date, types.is_timestamp, types.is_null)
+    return any(test(kind) for test in tests)
 
 
 def _stream(table: pyarrow.Table | pyarrow.RecordBatch) -> bytes:

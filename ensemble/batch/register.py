@@ -14,14 +14,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from ensemble.batch.ranges import Range, covering
 from ensemble.deidentification.letters import fold
 from features.documents import Document
 from features.plain_view import plain_text, plain_view
 
-__all__ = ["ByLength", "Entry", "Register", "by_length"]
+__all__ = ["ByLength", "Entry", "Register", "by_length", "forms_of"]
 
 _TOKEN = re.compile(r"[^\W_]+")
 _LONGEST = 12
@@ -40,6 +40,14 @@ def by_length(entries: Iterable[Entry]) -> ByLength:
     for label, length, digest in entries:
         found.setdefault(length, {})[digest] = label
     return found
+
+
+def forms_of(identifier: str) -> Iterator[str]:
+    """The identifier, and as it is said elsewhere: `Hill, Ann` is Ann Hill too."""
+    yield identifier
+    last, comma, first = identifier.partition(",")
+    if comma:
+        yield f"{first} {last}"
 
 
 class Register:

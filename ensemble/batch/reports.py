@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import re
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -23,6 +24,7 @@ from typing import IO, Any
 from ensemble.batch.audit import AuditLog, output_digest, summary_digest
 from ensemble.batch.disk import writing
 from ensemble.batch.reasons import may_pass
+from ensemble.batch.search import IN_COLUMN
 from ensemble.batch.settings import RunSettings
 from ensemble.batch.store import Store
 from ensemble.batch.summary_page import render_page
@@ -47,11 +49,13 @@ TRIED_AGAIN = "quarantined, tried again by the same command"
 PASSED_OVER = "passed over"
 """In the summary: what of the input was not read as notes, and how many files that were."""
 
+_ENCODING = re.compile(r"(?i)utf-8|cp\d+|(iso-?)?8859-\d+|latin-?\d+")
 _AUDITED = ("input", "output", "counts", "strategies", "unresolved", "lowest", "second_pass", "problem")
 _SUMMED = ("counts", "strategies", "second_pass")
 _LEAKS = {
     "outside": "identifiers still in the output",
     "short": "short identifiers, also by chance",
+    IN_COLUMN: "identifiers in columns kept as they are",
     "inside": "surrogates equal to another identifier",
 }
 
@@ -152,7 +156,9 @@ def _sum(totals: Mapping[str, Counter[str]], record: Mapping[str, Any]) -> None:
 def _kind_of_problem(problem: str) -> str:
     """The reason without what differs from note to note, so that reasons can be counted."""
     words = problem.partition(": ")[2] if problem.startswith("document ") else problem
-    return " ".join("N" if any(c.isdigit() for c in word) else word for word in words.split())
+    return " ".join(
+        "N" if any(c.isdigit() for c in word) and not _ENCODING.fullmatch(word) else word for word in words.split()
+    )
 
 
 def _review(records: Iterable[Mapping[str, Any]]) -> list[tuple[str, int, int]]:
@@ -174,11 +180,14 @@ def _write_review(path: Path, words: Iterable[tuple[str, int, int]]) -> int:
 
 
 def _leaks(store: Store) -> dict[str, dict[str, int]]:
-    """What was found when the output was searched, by where it stands and by label."""
+    """What was found when the output was searched: by where it stands and by label, in columns by their names."""
     leaks: dict[str, Counter[str]] = {place: Counter() for place in _LEAKS}
     for number in store.journal.numbers():
         for label, place, count in store.journal.searched(number) or ():
-            leaks[place][label] += count
+            if place.startswith(IN_COLUMN):
+                leaks[IN_COLUMN][place.removeprefix(IN_COLUMN)] += count
+            else:
+                leaks[place][label] += count
     return {name: _sorted(leaks[place]) for place, name in _LEAKS.items()}
 
 

@@ -14,25 +14,24 @@ import hashlib
 import hmac
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
+from ensemble.batch.columns import Columns
 from features.documents import patient_of
-from features.errors import CorpusError, SettingsError
 
 __all__ = [
     "NO_LIMIT",
     "NO_PATIENT",
-    "Columns",
+    "TABLES",
     "Form",
     "FormSettings",
     "Frame",
     "Part",
     "Row",
-    "check_columns",
     "patient_name",
     "printable_id",
     "sha256",
@@ -43,11 +42,13 @@ __all__ = [
 NO_PATIENT = "{} is missing or is no name of a patient"
 """Why a row is not read whose patient cannot be told; the blank is the name of the column."""
 
+TABLES = ("jsonl", "csv", "parquet")
+"""The forms that have columns."""
+
 NO_LIMIT = 2**62
 """As the greatest length of a note in bytes."""
 
 _ID = re.compile(r"[^\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]{1,200}")
-_PATIENT_COLUMN = "group"
 
 
 def sha256(content: bytes) -> bytes:
@@ -71,31 +72,6 @@ def texts_digest(texts: Sequence[str], key: bytes | None) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
-    """The names of the columns that matter in JSONL, CSV and Parquet; all others pass through untouched.
-
-    :param id: names the note in reports.
-    :param text: the note; the only column that changes.
-    :param patient: whose note it is; where a row has nothing in it, and where the input lacks the column of the
-        usual name, the id tells.
-    :raises SettingsError: if the text is also to be the id or the patient, as both are told in reports.
-    """
-
-    id: str = "id"
-    text: str = "text"
-    patient: str = _PATIENT_COLUMN
-
-    def __post_init__(self) -> None:
-        if self.text in (self.id, self.patient):
-            raise SettingsError(f"the column {self.text} cannot hold both the text and the id or the patient")
-
-    @property
-    def is_patient_named(self) -> bool:
-        """Whether somebody named a column of patients, which must then be there."""
-        return self.patient != _PATIENT_COLUMN
-
-
-@dataclass(frozen=True, slots=True)
 class FormSettings:
     """How to read an input.
 
@@ -104,7 +80,7 @@ class FormSettings:
     :param max_bytes: what is longer is not read but goes to quarantine.
     """
 
-    columns: Columns = Columns()
+    columns: Columns = field(default_factory=Columns)
     encoding: str = "utf-8"
     max_bytes: int = 64 * 2**20
 
@@ -158,6 +134,7 @@ class Row:
     :param id: names the note in reports.
     :param patient: whose note it is.
     :param parts: the texts of the note, in the order in which they stand; none if the row is no note or cannot be read.
+    :param kept: column and value of what passes as it is.
     :param problem: why the row cannot be read, without text; empty if it can.
     """
 
@@ -167,6 +144,7 @@ class Row:
     id: str = ""
     patient: str = field(default="", repr=False)
     parts: tuple[Part, ...] = field(default=(), repr=False)
+    kept: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     problem: str = ""
 
     @property
@@ -184,6 +162,14 @@ class Form(Protocol):
     """A form of input and output, opened on one path."""
 
     name: str
+
+    def find_columns(self, labels: Collection[str] = ()) -> Columns | None:
+        """What becomes of each column that is there; None for a form that has no columns.
+
+        :param labels: of the engine, for what is suggested.
+        :raises CorpusError: if a column is missing, doubled or has no treatment, or a value cannot be treated as asked.
+        """
+        ...
 
     def rows(self) -> Iterator[Row]:
         """Every row, in order, one at a time in memory; :raises CorpusError: if nothing of the input can be read."""
@@ -204,17 +190,6 @@ class Form(Protocol):
     def assemble(self, chunks: Iterable[bytes], target: Path) -> None:
         """Write the output from encoded chunks; the target does not exist."""
         ...
-
-
-def check_columns(path: Path, header: Sequence[str], columns: Columns) -> None:
-    """Refuse a table whose columns are not there, or twice.
-
-    :raises CorpusError: naming the column; also for that of the patients, if it was named.
-    """
-    for name, holds in ((columns.id, "the id"), (columns.text, "the text"), (columns.patient, "the patient")):
-        allowed = (1,) if holds != "the patient" or columns.is_patient_named else (0, 1)
-        if header.count(name) not in allowed:
-            raise CorpusError(f"{path} does not have the column {name} once; name the column that holds {holds}")
 
 
 def printable_id(value: object) -> str:

@@ -17,17 +17,20 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import logging
 import os
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ensemble.batch.checking import check_output
 from ensemble.batch.chunks import Chunk, chunks_of
-from ensemble.batch.detector import bundle_digest
+from ensemble.batch.columns import check_labels
+from ensemble.batch.detector import bundle_digest, bundle_labels
 from ensemble.batch.forms import open_form
 from ensemble.batch.journal import Journal
 from ensemble.batch.lock import locked
@@ -44,8 +47,13 @@ from features.errors import MissingResourceError, SettingsError
 
 __all__ = ["deidentify"]
 
+_LOG = logging.getLogger("phistack")
 _MANY = 1000
 _OR_RESTART = "or start with --restart to throw away what was done"
+_NO_PATIENTS = (
+    "no column tells whose a note is, so %s does (110 of 110-01): notes of one patient under other ids get other "
+    "surrogates, and are not searched for each other's names; name the column with --patient-column"
+)
 
 
 def deidentify(settings: RunSettings) -> dict[str, Any]:
@@ -58,6 +66,7 @@ def deidentify(settings: RunSettings) -> dict[str, Any]:
     :raises MissingResourceError: if the disk is full or the cluster is gone; a later start goes on.
     """
     form = open_form(settings.source, settings.target, settings.form_settings, settings.form)
+    settings = _with_columns(settings, form)
     fingerprint = settings.fingerprint(form.name, bundle_digest(settings.model))
     with locked(settings.work):
         if settings.restart and not is_published(settings):
@@ -71,6 +80,19 @@ def deidentify(settings: RunSettings) -> dict[str, Any]:
         finally:
             if not _is_begun(settings.work):
                 remove(settings.work)
+
+
+def _with_columns(settings: RunSettings, form: Form) -> RunSettings:
+    """The settings with the columns that are there; says so where none tells the patient."""
+    labels = bundle_labels(settings.model)
+    columns = form.find_columns(labels)
+    if columns is None:
+        return settings
+    if labels:
+        check_labels(columns.labels, labels)
+    if columns.patient is None:
+        _LOG.warning(_NO_PATIENTS, columns.id)
+    return replace(settings, form_settings=replace(settings.form_settings, columns=columns))
 
 
 def _is_begun(work: Path) -> bool:
@@ -165,6 +187,7 @@ def _work(settings: RunSettings, form: Form, fingerprint: Mapping[str, Any], jou
         timeout=settings.timeout,
         second_pass=settings.second_pass,
         any_language=settings.any_language,
+        labels=settings.form_settings.columns.labels,
         load=settings.load,
     )
     with Workers(job, jobs=settings.jobs, cluster=settings.cluster) as workers:

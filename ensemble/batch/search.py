@@ -13,16 +13,20 @@ from itertools import groupby
 from ensemble.batch.register import Entry, Register, by_length
 from ensemble.batch.work import Job
 
-__all__ = ["Search", "search_chunk"]
+__all__ = ["IN_COLUMN", "Search", "search_chunk"]
+
+IN_COLUMN = "column "
+"""How a place begins that is a column kept as it is; its name follows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """An output text, where it was replaced, and the identifiers of its patient."""
+    """An output text, where it was replaced, and the identifiers of its patient; or the value of a column kept."""
 
     text: str = field(repr=False)
     replaced: list[tuple[int, int]]
     entries: list[Entry] = field(repr=False)
+    column: str = ""
 
 
 def search_chunk(job: Job, searches: Sequence[Search]) -> Counter[tuple[str, str]]:
@@ -34,5 +38,14 @@ def search_chunk(job: Job, searches: Sequence[Search]) -> Counter[tuple[str, str
         alike = list(of_patient)
         entries = by_length(alike[0].entries)
         for search in alike:
-            found += register.search(search.text, search.replaced, entries)
+            hits = register.search(search.text, search.replaced, entries)
+            found += _in_column(hits, search.column) if search.column else hits
     return found
+
+
+def _in_column(hits: Counter[tuple[str, str]], column: str) -> Counter[tuple[str, str]]:
+    """What was found in a column that was kept, but for what is there by chance; the place is the column."""
+    found: Counter[tuple[str, str]] = Counter()
+    for (label, place), count in hits.items():
+        found[label, IN_COLUMN + column] += count if place == "outside" else 0
+    return +found

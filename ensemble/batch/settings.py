@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ensemble.batch.detector import Detector, load_detector
-from ensemble.batch.rows import FormSettings, text_digest
+from ensemble.batch.rows import TABLES, FormSettings, text_digest
 from ensemble.batch.version import code_digest
 from ensemble.deidentification import Policy
 from ensemble.deidentification.keyed import key_check
@@ -93,7 +93,6 @@ class RunSettings:
 
     def fingerprint(self, form: str, model_digest: str) -> dict[str, Any]:
         """Everything that decides the output besides the input, JSON-ready."""
-        columns = self.form_settings.columns
         return {
             "protocol": 1,
             "phistack": code_version(),
@@ -103,7 +102,7 @@ class RunSettings:
             "strike list": text_digest("\n".join(sorted(self.struck)), self.key),
             "key": key_check(self.key) if self.key is not None else "",
             "form": form,
-            "columns": [columns.id, columns.text, columns.patient],
+            "columns": self.form_settings.columns.to_dict() if form in TABLES else {},
             "encoding": self.form_settings.encoding,
             "longest": self.form_settings.max_bytes,
             "compressed": self.target.suffix == ".gz",

@@ -9,13 +9,17 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
-__all__ = ["render_page"]
+__all__ = ["STILL_THERE", "render_page"]
+
+STILL_THERE = (
+    "found by the second pass", "identifiers still in the output", "identifiers in columns kept as they are",
+)  # fmt: skip
+"""What counts places of the output where an identifier may stand."""
 
 _TABLES = (
-    "PHI by label", "PHI by strategy", "quarantined by reason", "passed over", "found by the second pass",
-    "identifiers still in the output", "short identifiers, also by chance", "surrogates equal to another identifier",
+    "PHI by label", "PHI by strategy", "quarantined by reason", "passed over", *STILL_THERE,
+    "short identifiers, also by chance", "surrogates equal to another identifier",
 )  # fmt: skip
-_TO_LOOK_AT = ("found by the second pass", "identifiers still in the output")
 _FIGURES = ("notes", "quarantined", "notes with PHI", "tagged as nothing else was possible", "words to review")
 
 
@@ -30,5 +34,5 @@ def render_page(summary: Mapping[str, Any]) -> str:
         tables=[(name, summary[name], max(summary[name].values(), default=0)) for name in _TABLES],
         facts={**summary["settings"], "input": summary["input"]},
         quarantined=summary["quarantined"],
-        left=sum(sum(summary[name].values()) for name in _TO_LOOK_AT),
+        left=sum(sum(summary[name].values()) for name in STILL_THERE),
     )

@@ -12,17 +12,18 @@ patient, so that misspelt names are linked and numbers go on.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
+from ensemble.batch.columns import check_labels
 from ensemble.batch.detector import LONGEST_PIECE, Detector, Found, bundle_digest, load_detector
 from ensemble.batch.ranges import covering, touching
 from ensemble.batch.reasons import took_longer
-from ensemble.batch.register import Entry, Register
+from ensemble.batch.register import Entry, Register, forms_of
 from ensemble.batch.rows import Part, texts_digest
 from ensemble.batch.version import code_digest
 from ensemble.batch.words import KnownWords, capitalised, resembling, struck_places
@@ -55,6 +56,7 @@ class Job:
     :param timeout: seconds for a note, for each 100,000 characters begun; 0 for no limit.
     :param second_pass: whether to run the detector over the output.
     :param any_language: whether to read notes that the engine cannot read by its language gate.
+    :param labels: column -> label, where each value is one identifier.
     :param load: makes a detector from the path of a bundle.
     """
 
@@ -68,6 +70,7 @@ class Job:
     timeout: float = 60.0
     second_pass: bool = True
     any_language: bool = False
+    labels: Mapping[str, str] = field(default_factory=dict)
     load: Callable[[Path], Detector] = load_detector
 
     @property
@@ -118,7 +121,7 @@ def start_worker(job: Job) -> None:
     """Load the engine, once for each process.
 
     :raises BundleError: if the bundle is not the one with which the run began.
-    :raises SettingsError: if the policy does not suit the engine.
+    :raises SettingsError: if the policy or the labels of columns do not suit the engine.
     """
     if job.identity not in _LOADED:
         if bundle_digest(job.model) != job.model_digest:
@@ -132,6 +135,7 @@ def start_worker(job: Job) -> None:
             raise SettingsError("the policy keeps what it does not name, so the words of the strike list would stay")
         _LOADED.clear()
         _LOADED[job.identity] = detector, Deidentifier(job.policy, detector.label_set, detector.language, job.key)
+    check_labels(job.labels, _LOADED[job.identity][0].label_set.labels)
 
 
 def process_chunk(job: Job, notes: Sequence[Note]) -> list[NoteResult]:
@@ -260,7 +264,8 @@ def _record(
     replacements = [replacement for result in changed for replacement in result.replacements]
     replaced = [[(r.start_in_output, r.end_in_output) for r in result.replacements] for result in changed]
     pairs = [pair for part, result in zip(note.parts, changed, strict=True) for pair in _changes(part, result)]
-    out.entries = {entry for label, old in pairs if (entry := register.entry(label, old)) is not None}
+    entries = (register.entry(label, form) for label, old in pairs for form in forms_of(old))
+    out.entries = {entry for entry in entries if entry is not None}
     texts = list(zip(out.texts, replaced, strict=True))
     out.record = {
         "input": texts_digest([part.text for part in note.parts], job.key),

@@ -10,6 +10,7 @@ import typer
 
 from ensemble.command_line.options import (
     AnyLanguageOption,
+    ColumnOption,
     FormOption,
     JobsOption,
     KeyOption,
@@ -33,8 +34,11 @@ def deidentify(
     strike: Annotated[Path | None, typer.Option(help="Words to be removed everywhere.", show_default=False)] = None,
     form: FormOption = "",
     id_column: Annotated[str, typer.Option(help="Of JSONL, CSV and Parquet.")] = "id",
-    text_column: Annotated[str, typer.Option(help="The only column that changes.")] = "text",
+    text_column: Annotated[
+        list[str] | None, typer.Option(metavar="<str>", help="The note; may be repeated.", show_default="text")
+    ] = None,
     patient_column: Annotated[str, typer.Option(help="If there is none, the id tells the patient.")] = "group",
+    column: ColumnOption = None,
     encoding: Annotated[str, typer.Option(help="Of text, brat and CSV files.")] = "utf-8",
     timeout: Annotated[float, typer.Option(help="Seconds for a note; 0 for no limit.", min=0)] = 60.0,
     second_pass: Annotated[bool, typer.Option(help="Run the detector over the output too.")] = True,
@@ -46,22 +50,28 @@ def deidentify(
 ) -> None:
     """Take the PHI out of many notes; after an interruption, the same command goes on. Reports are in OUT.run."""
     from ensemble.batch import Columns, FormSettings, deidentify_files, notices
+    from ensemble.batch.account import done, held_back
+    from ensemble.batch.columns import treatments_of
 
     if "-" in (str(source), str(out)):
         raise SettingsError(
             "deidentify takes files, not - for a stream, so that an interrupted run can go on; give names of files"
         )
 
+    columns = Columns(id_column, tuple(text_column or ("text",)), patient_column, treatments_of(column or ()))
     summary = deidentify_files(
         source, out, model, policy=policy, strategies=strategy or (), key_file=key_file, strike=strike, form=form,
-        form_settings=FormSettings(Columns(id_column, text_column, patient_column), encoding), timeout=timeout,
+        form_settings=FormSettings(columns, encoding), timeout=timeout,
         second_pass=second_pass, any_language=any_language, hide_ids=hide_ids, restart=restart, jobs=jobs,
         cluster=cluster,
     )  # fmt: skip
     warn(notices(summary))
-    say(f"{summary['notes'] - summary['quarantined']} notes without PHI are in {out}, the reports in {out}.run")
+    say(done(summary, out))
+    for reason in held_back(summary):
+        print(f"phistack: {reason}", file=sys.stderr)
     if summary["quarantined"]:
-        fail(f"{summary['quarantined']} of {summary['notes']} notes are in quarantine and not in {out}", 3)
+        told = f"see {out}.run/quarantine.jsonl"
+        fail(f"{summary['quarantined']} of {summary['notes']} notes are in quarantine and not in {out}; {told}", 3)
 
 
 def audit(

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AnnotatedFormatOption",
     "AnyLanguageOption",
+    "ColumnOption",
     "ConvertedFormatOption",
     "CorpusArgument",
     "CriterionOption",
@@ -176,6 +177,15 @@ PageOption = Annotated[
 KeyOption = Annotated[
     Path | None,
     typer.Option("--key-file", help="Holds the secret of surrogates; otherwise PHISTACK_KEY.", show_default=False),
+]
+ColumnOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column",
+        metavar="NAME=TREATMENT",
+        help="Of each other column: keep, remove, redact (a further text), or the LABEL that all of it is.",
+        show_default=False,
+    ),
 ]
 SeedOption = Annotated[int, typer.Option("--seed", help="Of every random choice.")]
 JobsOption = Annotated[int, typer.Option("--jobs", min=1, help="Parallel processes; the result is the same.")]

@@ -22,7 +22,7 @@ from features.errors import CorpusError, SettingsError
 from features.formats.spans import checked_id, checked_span
 from features.names import did_you_mean
 
-__all__ = ["SPANS", "USUAL_NAMES", "ColumnNames", "read_record", "record_of", "spans_in"]
+__all__ = ["SPANS", "USUAL_NAMES", "ColumnNames", "listed_names", "read_record", "record_of", "shown_names", "spans_in"]
 
 SPANS = "spans"
 """The column of the annotations."""
@@ -88,7 +88,7 @@ USUAL_NAMES = ColumnNames()
 """As phistack writes them."""
 
 
-def _shown(header: Iterable[str]) -> tuple[str, ...]:
+def shown_names(header: Iterable[str]) -> tuple[str, ...]:
     """The names of columns, if there are some and all look like it: in a file without a header, a note stands there."""
     names = tuple(header)
     return names if len(names) > 1 and all(map(_NAME_OF_A_COLUMN.fullmatch, names)) else ()
@@ -96,14 +96,15 @@ def _shown(header: Iterable[str]) -> tuple[str, ...]:
 
 def _refuse_missing(place: str, name: str, header: Sequence[str], option: str) -> None:
     if name not in header:
+        near = did_you_mean(name, shown_names(header))
         raise CorpusError(
-            f"{place} has no column {name}{did_you_mean(name, _shown(header))}; it has {_listed(header)}: name the "
-            f"right one with {option}"
+            f"{place} has no column {name}{near}; it has {listed_names(header)}: name the right one with {option}"
         )
 
 
-def _listed(header: Sequence[str]) -> str:
-    return ", ".join(_shown(header)) or (f"{len(header)} that do not look like names" if header else "none")
+def listed_names(header: Sequence[str]) -> str:
+    """The names of columns as a message says them."""
+    return ", ".join(shown_names(header)) or (f"{len(header)} that do not look like names" if header else "none")
 
 
 def read_record(place: str, record: Mapping[str, Any], columns: ColumnNames) -> Document:

@@ -1,0 +1,401 @@
+"""The columns of a table: none passes that nobody named, and each comes out as it was asked for."""
+
+import csv
+import importlib
+import io
+import json
+import logging
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ensemble.batch import Columns, FormSettings, RunSettings, audit_run, deidentify
+from ensemble.batch.account import done, held_back
+from ensemble.batch.columns import treatments_of
+from ensemble.batch.forms import open_form
+from ensemble.deidentification import Policy
+from features.errors import CorpusError, SettingsError
+from features.formats import read_corpus
+
+KEY = b"0123456789abcdef-key"
+ROWS = [
+    {"id": "110-01", "name": "Hill, Ann", "born": "03/12/1950", "text": "Patient Ann Hill saw Dr. Ames.", "ward": "7"},
+    {"id": "110-02", "name": "Hill, Ann", "born": "03/12/1950", "text": "Seen by Dr. Pell.", "ward": "of Ann Hill"},
+]
+NAMED = {"name": "PATIENT", "born": "DATE", "ward": "keep"}
+
+
+@pytest.fixture(scope="module")
+def engines():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(Path(__file__).parent))
+        yield importlib.import_module("batch_engines")
+
+
+def write(path, rows):
+    """Rows in the form that the name of the file asks for."""
+    if path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif path.suffix == ".csv":
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, rows[0])
+            writer.writeheader()
+            writer.writerows(rows)
+    else:
+        pyarrow = pytest.importorskip("pyarrow")
+        from pyarrow import parquet
+
+        parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+    return path
+
+
+def read(path):
+    """The rows of a file, each as a dictionary of strings."""
+    if path.suffix == ".jsonl":
+        return [json.loads(line) for line in path.read_text().splitlines()]
+    if path.suffix == ".csv":
+        with path.open(newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+    from pyarrow import parquet
+
+    return parquet.read_table(path).to_pylist()
+
+
+def run_over(engines, source, columns, policy="tag", key=None, **more):
+    bundle = engines.bundle(source.parent / "bundle")
+    target = source.with_name("out" + source.suffix)
+    form_settings = FormSettings(columns)
+    return RunSettings(
+        source, target, bundle, Policy.named(policy), key, form_settings=form_settings, load=engines.quick, **more
+    )
+
+
+FORMS = pytest.mark.parametrize("name", ["in.csv", "in.jsonl", "in.parquet"])
+
+
+@FORMS
+def test_a_column_that_nobody_named_stops_the_run_before_the_first_note(engines, tmp_path, name):
+    run = run_over(engines, write(tmp_path / name, ROWS), Columns(others={"ward": "keep"}))
+    with pytest.raises(CorpusError) as refused:
+        deidentify(run)
+    told = str(refused.value)
+    assert "what becomes of name, born; the columns of" in told and "are id, name, born, text, ward." in told
+    assert "--column name=PATIENT --column born=DATE (keep" in told
+    assert {path.name for path in tmp_path.iterdir()} == {name, "bundle"}
+
+
+def test_a_column_that_only_the_last_line_has_stops_the_run_too(engines, tmp_path):
+    rows = [{"id": str(i), "text": "Dr. Ames"} for i in range(300)]
+    run = run_over(engines, write(tmp_path / "in.jsonl", [*rows, {"id": "x", "text": "", "nick": "Annie"}]), Columns())
+    with pytest.raises(CorpusError, match="what becomes of nick;"):
+        deidentify(run)
+
+
+def test_a_line_with_a_column_that_nobody_named_is_held_back_where_it_is_met(tmp_path):
+    """As in a file that grew after its columns were looked at."""
+    source = write(tmp_path / "in.jsonl", [{"id": "1", "text": "a"}, {"id": "2", "text": None, "nick": "Annie"}])
+    rows = list(open_form(source, tmp_path / "out.jsonl", FormSettings()).rows())
+    assert [row.problem for row in rows] == ["", "it has a column that nobody named"]
+
+
+@FORMS
+def test_each_column_comes_out_as_it_was_asked_for(engines, tmp_path, name):
+    source = write(tmp_path / name, [{**row, "mrn": "A-4711", "more": "Dr. Rusk called."} for row in ROWS])
+    columns = Columns(others={**NAMED, "mrn": "remove", "more": "redact"})
+    summary = deidentify(run_over(engines, source, columns))
+    assert read(tmp_path / ("out" + source.suffix)) == [
+        {"id": row["id"], "name": "[PATIENT]", "born": "[DATE]", "text": text, "ward": row["ward"],
+         "more": "Dr. [DOCTOR] called."}
+        for row, text in zip(ROWS, ["Patient [PATIENT] saw Dr. [DOCTOR].", "Seen by Dr. [DOCTOR]."], strict=True)
+    ]  # fmt: skip
+    assert summary["PHI by label"] == {"DOCTOR": 4, "PATIENT": 3, "DATE": 2}
+    assert audit_run(tmp_path / ("out" + source.suffix)).problems == ()
+    assert summary["settings"]["columns"]["patient"] is None, "no column group is there"
+    assert summary["settings"]["columns"]["others"] == dict(columns.others)
+
+
+@FORMS
+def test_several_columns_of_text_are_read(engines, tmp_path, name):
+    rows = [{"id": "1", "history": "Dr. Ames", "plan": "Call Dr. Pell."}]
+    source = write(tmp_path / name, rows)
+    deidentify(run_over(engines, source, Columns(texts=("plan", "history"))))
+    found = read(tmp_path / ("out" + source.suffix))
+    assert found == [{"id": "1", "history": "Dr. [DOCTOR]", "plan": "Call Dr. [DOCTOR]."}]
+
+
+@FORMS
+def test_a_column_of_names_has_the_surrogates_of_the_note(engines, tmp_path, name):
+    rows = [{**row, "text": f"Patient Ann Hill came on {row['born']}."} for row in ROWS]
+    source = write(tmp_path / name, rows)
+    deidentify(run_over(engines, source, Columns(others=NAMED), "surrogate", KEY))
+    for row in read(tmp_path / ("out" + source.suffix)):
+        last, first = row["name"].split(", ")
+        assert row["text"] == f"Patient {first} {last} came on {row['born']}."
+        assert {first, last} & {"Ann", "Hill"} == set() and row["born"] != "03/12/1950"
+
+
+@FORMS
+def test_what_a_column_tells_of_the_patient_is_searched_for_in_texts_and_kept_columns(engines, tmp_path, name):
+    rows = [{**row, "text": row["text"] + " The wife of Ann Hill."} for row in ROWS]
+    summary = deidentify(run_over(engines, write(tmp_path / name, rows), Columns(others=NAMED)))
+    assert summary["identifiers still in the output"] == {"PATIENT": 2}
+    assert summary["identifiers in columns kept as they are"] == {"ward": 1}
+    assert "3 identifiers may still be there (see" in done(summary, tmp_path / "out")
+
+
+def test_numbers_and_dates_of_columns_are_identifiers_too(engines, tmp_path):
+    import datetime
+
+    born, seen = datetime.date(1950, 3, 12), datetime.datetime(2019, 3, 12, 10, 30)
+    row = {"id": 1, "mrn": 4711, "born": born, "seen": seen, "text": "MRN 4711", "weight": 80.5}
+    source = write(tmp_path / "in.parquet", [row, {**row, "mrn": None, "born": None}])
+    others = {"mrn": "MEDICALRECORD", "born": "DATE", "seen": "DATE", "weight": "keep"}
+    summary = deidentify(run_over(engines, source, Columns(others=others), "mask"))
+    assert read(tmp_path / "out.parquet") == [
+        {"id": 1, "mrn": "****", "born": "*" * 10, "seen": "*" * 19, "text": "MRN 4711", "weight": 80.5},
+        {"id": 1, "mrn": None, "born": None, "seen": "*" * 19, "text": "MRN 4711", "weight": 80.5},
+    ]
+    assert summary["identifiers still in the output"] == {"MEDICALRECORD": 2}
+    first, listed = '{"id": 1, "mrn": 4711, "text": null}', '{"id": 2, "mrn": [1], "text": ""}'
+    last = '{"mrn": null, "text": "", "id": 3}'
+    (tmp_path / "in.jsonl").write_text(f"{first}\n{listed}\n{last}\n")
+    summary = deidentify(run_over(engines, tmp_path / "in.jsonl", Columns(others={"mrn": "MEDICALRECORD"}), "mask"))
+    assert (tmp_path / "out.jsonl").read_text() == first.replace("4711", '"****"') + f"\n{last}\n"
+    assert held_back(summary) == [
+        "1 note held back: mrn is neither a string nor a number; take the column out with --column NAME=remove"
+    ]
+
+
+def test_values_that_have_no_text_are_refused_before_the_first_note(engines, tmp_path):
+    source = write(tmp_path / "in.parquet", [{"id": 1, "text": "x", "list": ["Ann Hill"]}])
+    with pytest.raises(CorpusError, match=r"list .* holds list<.*>, which has no text; give --column list=remove"):
+        deidentify(run_over(engines, source, Columns(others={"list": "redact"})))
+    assert not (tmp_path / "out.parquet.partial").exists()
+
+
+def test_what_pandas_noted_of_a_column_goes_with_it(engines, tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    table = pyarrow.table({"id": ["1"], "text": ["Dr. Ames"], "secret": ["Ann"]})
+    notes = {"pandas": json.dumps({"columns": [{"name": "secret"}]}), "made by": "a test"}
+    parquet.write_table(table.replace_schema_metadata(notes), tmp_path / "in.parquet")
+    deidentify(run_over(engines, tmp_path / "in.parquet", Columns(others={"secret": "remove"})))
+    assert parquet.read_schema(tmp_path / "out.parquet").metadata == {b"made by": b"a test"}
+    assert b"secret" not in (tmp_path / "out.parquet").read_bytes()
+
+
+def test_annotations_never_pass_and_what_was_converted_comes_out_readable(engines, tmp_path, phistack):
+    line = {"id": "1", "group": "p", "text": "Dr. Ames", "spans": [{"start": 4, "end": 8, "label": "DOCTOR"}]}
+    quoting = {**line, "id": "2", "spans": [{"start": 4, "end": 8, "label": "DOCTOR", "text": "Ames"}]}
+    (tmp_path / "notes.jsonl").write_text(json.dumps(line) + "\n")
+    assert phistack("convert", tmp_path / "notes.jsonl", tmp_path / "in.jsonl", "--to", "jsonl")[0] == 0
+    with (tmp_path / "in.jsonl").open("a") as file:
+        file.write(json.dumps(quoting) + "\n")
+    deidentify(run_over(engines, tmp_path / "in.jsonl", Columns()))
+    assert read(tmp_path / "out.jsonl") == [{"id": id, "group": "p", "text": "Dr. [DOCTOR]"} for id in "12"]
+    assert [note.text for note in read_corpus(tmp_path / "out.jsonl").documents] == ["Dr. [DOCTOR]"] * 2
+    with pytest.raises(SettingsError, match="spans are of the text as it was"):
+        Columns(others={"spans": "keep"})
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('{ "a": 1 , "id" : "1","text": "", "b":[2, {"c": ","}] }\n', '{ "id" : "1","text": ""}\n'),
+        ('{"text":"","a":"x","id":1,"b":null}', '{"text":"","id":1}'),
+        ('\ufeff{"id": 1, "a": "}", "text": ""}\r\n', '\ufeff{"id": 1, "text": ""}\r\n'),
+        ('{"id": 1, "b": 2, "a": 1, "text": null}', '{"id": 1, "text": null}'),
+    ],
+)
+def test_of_a_json_line_the_rest_stays_byte_for_byte_where_members_are_removed(tmp_path, line, expected):
+    (tmp_path / "in.jsonl").write_text(line, newline="")
+    form = open_form(
+        tmp_path / "in.jsonl", tmp_path / "out.jsonl", FormSettings(Columns(others={"a": "remove", "b": "remove"}))
+    )
+    assert form.encode([(row, row.texts) for row in form.rows()]).decode() == expected
+
+
+def test_of_a_csv_file_the_rest_stays_byte_for_byte_where_columns_are_removed(tmp_path):
+    content = '\ufeffa;"text";b;id;c\r\nx;"Seen;""ok""";"1;\r\n2";1; 007 \r\n\r\n;;;2;"q"'
+    (tmp_path / "in.csv").write_text(content, newline="")
+    others = {"a": "remove", "b": "remove", "c": "keep"}
+    form = open_form(tmp_path / "in.csv", tmp_path / "out.csv", FormSettings(Columns(others=others)))
+    written = form.encode([(row, row.texts) for row in form.rows()]).decode()
+    assert written == '\ufeff"text";id;c\r\n"Seen;""ok""";1; 007 \r\n\r\n;2;"q"'
+
+
+TREATMENTS = st.sampled_from(["keep", "remove", "redact", "PATIENT", "MEDICALRECORD"])
+VALUES = st.text("abcXYZ,;\"'\n\r é\\{}[]:0", max_size=6)
+
+
+@given(
+    treatments=st.lists(TREATMENTS, min_size=1, max_size=5),
+    rows=st.lists(st.lists(VALUES, min_size=5, max_size=5), min_size=1, max_size=6),
+    form=st.sampled_from([".csv", ".jsonl", ".parquet"]),
+    broken=st.sets(st.integers(0, 5)),
+    policy=st.sampled_from(["tag", "number", "mask", "remove"]),
+)
+@settings(max_examples=25)
+def test_only_what_is_kept_comes_out(tmp_path_factory, engines, treatments, rows, form, broken, policy):
+    """A mark stands in each value, so that it is found wherever it comes out; some rows cannot be read."""
+    folder = tmp_path_factory.mktemp("table")
+    names = [f"column {i}" for i in range(len(treatments))]
+    table = [
+        {"text": f"Dr. text{i} ok", "id": f"id{i}"}
+        | {name: f"{'Dr. ' * (t == 'redact')}mark{k}x{i} {value}" for k, (name, t, value) in enumerate(cells)}
+        for i, row in enumerate(rows)
+        for cells in [list(zip(names, treatments, row, strict=False))]
+    ]
+    source = write(folder / f"in{form}", table)
+    broken = {i for i in broken if i < len(rows)} if form == ".jsonl" else set()
+    if broken:
+        lines = source.read_bytes().splitlines()
+        source.write_bytes(b"".join(line[: -3 * (i in broken) or None] + b"\n" for i, line in enumerate(lines)))
+    run = run_over(engines, source, Columns(others=dict(zip(names, treatments, strict=True))), policy)
+    summary = deidentify(run)
+    assert summary["quarantined"] == len(broken)
+    written = read(run.target)
+    assert len(written) + len(broken) == len(rows)
+    whole = run.target.read_bytes() if form != ".parquet" else json.dumps(written).encode()
+    for k, (name, treatment) in enumerate(zip(names, treatments, strict=True)):
+        marks = [f"mark{k}x{i} ".encode() in whole for i in range(len(rows)) if i not in broken]
+        assert all(marks) if treatment == "keep" else not any(marks)
+        expected = [row[name] for i, row in enumerate(table) if i not in broken]
+        if treatment == "keep":
+            assert [row[name] for row in written] == expected
+        assert all((name in row) == (treatment != "remove") for row in written)
+    assert b"text0" not in whole and audit_run(run.target).problems == ()
+
+
+def test_another_treatment_is_another_run(engines, tmp_path, monkeypatch):
+    source = write(tmp_path / "in.csv", ROWS)
+
+    def stop(*arguments):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("ensemble.batch.runner.check_output", stop)
+        with pytest.raises(KeyboardInterrupt):
+            deidentify(run_over(engines, source, Columns(others=NAMED)))
+    with pytest.raises(SettingsError, match="begun with another columns"):
+        deidentify(run_over(engines, source, Columns(others={**NAMED, "ward": "remove"})))
+    assert deidentify(run_over(engines, source, Columns(others=NAMED)))["notes"] == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"ward": "kepp"}, r"--column ward=kepp: .* \(did you mean keep\?\)"),
+        ({"ward": "PATIANT"}, r"--column ward=PATIANT: .* \(did you mean PATIENT\?\)"),
+        ({"wrad": "keep"}, r"no column wrad \(did you mean ward\?\); the columns of .* are id, name, .*--column"),
+    ],
+)
+def test_a_slip_in_a_treatment_or_a_name_is_told_with_the_nearest(engines, tmp_path, given, message):
+    others = {"name": "PATIENT", "born": "DATE", **given}
+    with pytest.raises((SettingsError, CorpusError), match=message):
+        deidentify(run_over(engines, write(tmp_path / "in.csv", ROWS), Columns(others=others)))
+
+
+@pytest.mark.parametrize(
+    ("columns", "option"),
+    [
+        (Columns(id="ID"), "--id-column"),
+        (Columns(texts=("txt",)), "--text-column"),
+        (Columns(patient="who"), "--patient-column"),
+    ],
+)
+def test_a_missing_column_is_told_with_those_that_are_there_and_the_option(engines, tmp_path, columns, option):
+    with pytest.raises(CorpusError, match=f"are id, name, born, text, ward: name the right one with {option}"):
+        deidentify(run_over(engines, write(tmp_path / "in.csv", ROWS), columns))
+
+
+def test_treatments_are_read_as_they_are_written():
+    assert treatments_of(["a=keep", "b=c=PATIENT", "=remove"]) == {"a": "keep", "b=c": "PATIENT", "": "remove"}
+    for wrong in (["a"], ["a="], ["a=keep", "a=remove"]):
+        with pytest.raises(SettingsError, match="--column"):
+            treatments_of(wrong)
+
+
+def test_notes_in_files_have_no_columns(engines, tmp_path):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "1.txt").write_text("Dr. Ames")
+    run = run_over(engines, tmp_path / "notes", Columns(others={"ward": "keep"}))
+    with pytest.raises(SettingsError, match="leave out --column"):
+        deidentify(run)
+    assert deidentify(run_over(engines, tmp_path / "notes", Columns()))["settings"]["columns"] == {}
+
+
+def test_it_is_said_where_no_column_tells_the_patient(engines, tmp_path, caplog):
+    rows = [{"id": "1", "text": "", "group": "p"}]
+    with caplog.at_level(logging.WARNING, "phistack"):
+        deidentify(run_over(engines, write(tmp_path / "in.jsonl", rows), Columns()))
+        assert caplog.text == ""
+        deidentify(run_over(engines, write(tmp_path / "in.csv", ROWS), Columns(others=NAMED)))
+    assert "no column tells whose a note is, so id does" in caplog.text and "--patient-column" in caplog.text
+
+
+def test_what_was_done_is_told_and_never_that_nothing_is_left(engines, tmp_path):
+    summary = deidentify(
+        run_over(engines, write(tmp_path / "in.csv", ROWS), Columns(others={**NAMED, "born": "remove"}))
+    )
+    told = done(summary, Path("clean.csv"))
+    assert told == (
+        "5 identifiers replaced in 2 notes, which are in clean.csv; 2 columns kept as they are: id, ward; 1 column "
+        "redacted: name; 1 column removed: born; 1 identifier may still be there (see clean.csv.run/summary.html)"
+    )
+    many = {**summary, "PHI by strategy": {"tag": 1204, "keep": 2}, "identifiers in columns kept as they are": {}}
+    assert "1,204 identifiers replaced" in done(many, Path("x")) and "2 identifiers kept by the policy" in done(
+        many, Path("x")
+    )
+    assert "the checks found no other" in done(many, Path("x")) and "without PHI" not in told
+
+
+BAD = {
+    "in.jsonl": [
+        b'{"id": "1", "text": "\xff"}',
+        b'{"id": "1", "text": ',
+        b'{"text": "x"}',
+        b'{"id": "1"}',
+        b'{"id": "1", "text": "x", "group": [1]}',
+        b'{"id": "1", "text": "FAIL"}',
+        b'{"id": "1", "text": "WAIT"}',
+    ],
+    "in.csv": [b"id,text", b"1,\xff", b",x", b"2,a,b", b'3,"open'],
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_every_reason_of_the_quarantine_comes_with_a_remedy(engines, tmp_path, name):
+    (tmp_path / name).write_bytes(b"\n".join(BAD[name]) + b"\n")
+    run = run_over(engines, tmp_path / name, Columns(), timeout=0.2)
+    summary = deidentify(RunSettings(**{**vars(run), "load": engines.faulty}))
+    told = held_back(summary)
+    assert sum(int(line.split()[0]) for line in told) == summary["quarantined"] > 3
+    assert all("; " in line for line in told)
+    expected = (
+        "not utf-8 at byte N of the record; try --encoding cp1252" if name == "in.csv" else "turn the file into UTF-8"
+    )
+    assert sum(expected in line for line in told) == 1
+
+
+def test_an_output_of_a_run_before_columns_were_named_can_be_audited(engines, tmp_path):
+    from ensemble.batch.commands import _columns
+
+    source = write(tmp_path / "in.csv", ROWS)
+    rows = open_form(source, source, FormSettings(_columns(["id", "text", "group"]))).rows()
+    assert [row.texts for row in rows if row.parts] == [(row["text"],) for row in ROWS]
+
+
+def test_csv_written_again_is_csv(tmp_path):
+    """What is kept may hold anything; what stands beside it is quoted as the delimiter asks for."""
+    written = io.StringIO()
+    csv.writer(written).writerows([("id", "text", "name"), ("1", "a", 'Hill, "Ann"')])
+    (tmp_path / "in.csv").write_text(written.getvalue(), newline="")
+    form = open_form(tmp_path / "in.csv", tmp_path / "out.csv", FormSettings(Columns(others={"name": "PATIENT"})))
+    pairs = [(row, ["a,b", "[PATIENT]"] if row.parts else []) for row in form.rows()]
+    assert list(csv.reader(io.StringIO(form.encode(pairs).decode()))) == [
+        ["id", "text", "name"], ["1", "a,b", "[PATIENT]"],
+    ]  # fmt: skip
