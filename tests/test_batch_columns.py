@@ -399,3 +399,22 @@ def test_csv_written_again_is_csv(tmp_path):
     assert list(csv.reader(io.StringIO(form.encode(pairs).decode()))) == [
         ["id", "text", "name"], ["1", "a,b", "[PATIENT]"],
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("header", "told"),
+    [
+        (
+            ",id,text",
+            "what becomes of 1 columns; the columns of {} are id, text and one without a name. .* --column =remove",
+        ),
+        ("id,text,Ann Hill came in with a cough today", "what becomes of 1 columns; .* are 3 that do not look like"),
+        ("id,text,Name of ward", "what becomes of Name of ward; .* --column 'Name of ward=PATIENT'"),
+    ],
+)
+def test_names_are_told_only_where_all_look_like_names(engines, tmp_path, header, told):
+    """In a file without a header a note stands there."""
+    (tmp_path / "in.csv").write_text(header + "\n1,2,3\n")
+    with pytest.raises(CorpusError, match=told.format(tmp_path / "in.csv")) as refused:
+        deidentify(run_over(engines, tmp_path / "in.csv", Columns()))
+    assert "cough" not in str(refused.value)

@@ -474,7 +474,8 @@ def test_progress_begins_and_ends_with_a_line_for_each_part(run, capsys):
     deidentify(run)
     told = capsys.readouterr().err.splitlines()
     assert [line.partition(" a second")[0].rpartition(",")[0] for line in told] == [
-        "", "de-identifying: 100%, 500 notes", "", "checking the output: 100%, 500 notes",
+        "", "looking at the columns: 100%, 500 notes", "", "de-identifying: 100%, 500 notes",
+        "", "checking the output: 100%, 500 notes",
     ]  # fmt: skip
 
 

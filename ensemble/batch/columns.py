@@ -190,24 +190,23 @@ def _not_once(path: Path, name: str, names: Sequence[str], option: str) -> str:
 
 
 def _unnamed(path: Path, names: Sequence[str], unnamed: Sequence[str], labels: Collection[str]) -> str:
-    shown = shown_names(_few(unnamed)) + ("",) * ("" in unnamed) or ("NAME",)
-    words = " ".join(f"--column {_shell(f'{name}={_suggestion(name, labels)}')}" for name in shown)
+    look_like_it = shown_names([*filter(None, names)])
+    shown = [name for name in dict.fromkeys(unnamed) if name in look_like_it or not name] or ["NAME"]
+    words = " ".join(f"--column {_shell(f'{name}={_suggestion(name, labels)}')}" for name in shown[:_MOST_TOLD])
+    named = f"{', '.join(shown[:_MOST_TOLD])}; " if look_like_it and any(shown) else f"{len({*unnamed})} columns; "
     return (
-        f"nobody said what becomes of {_told(unnamed)}; the columns of {path} are {_told(names)}. Say it "
-        f"of each, for example: {words} (keep: as it is; remove: not in the output; redact: a further text of the "
-        f"note; a label: the whole value is one such identifier)"
+        f"nobody said what becomes of {named}the columns of {path} are {_told(names)}. Say it of each, for example: "
+        f"{words} (keep: as it is; remove: not in the output; redact: a further text of the note; a label: the whole "
+        f"value is one such identifier)"
     )
 
 
 def _told(names: Sequence[str]) -> str:
     """The names as a message says them: each once, and not too many, as every line of JSON may have another."""
-    left = len({*names} - {""}) - len(_few(names))
-    more = ([f"{left} more"] if left else []) + (["one without a name"] if "" in names else [])
-    return " and ".join([listed_names(_few(names)), *more])
-
-
-def _few(names: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(filter(None, names)))[:_MOST_TOLD]
+    distinct = list(dict.fromkeys(filter(None, names)))
+    more = [f"{len(distinct) - _MOST_TOLD} more"] if len(distinct) > _MOST_TOLD else []
+    more += ["one without a name"] if "" in names else []
+    return " and ".join([listed_names(distinct[:_MOST_TOLD]), *more])
 
 
 def _shell(word: str) -> str:

@@ -90,6 +90,7 @@ class JsonLines:
     def _names(self) -> list[str]:
         """Every name of all objects, as they are first seen; lines that cannot be read have none."""
         found: dict[str, None] = {}
+        number = 0
         with meter("looking at the columns") as show:
             for number, line in enumerate(self.reader, 1):
                 with suppress(ValueError, RecursionError):
@@ -97,6 +98,7 @@ class JsonLines:
                     found.update(dict.fromkeys(record) if isinstance(record, dict) else ())
                 if number % _LINES_BETWEEN_SHOWS == 0:
                     show(number, self.fraction(), 0)
+            show(number, 1.0, 0)
         return list(found)
 
     def rows(self) -> Iterator[Row]:
