@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from ensemble.standing import standing_of
 
 __all__ = ["model_card"]
 
@@ -22,6 +24,8 @@ A phistack engine that finds protected health information (PHI) in clinical note
 {trained_on}
 
 ## Figures
+
+{standing}
 
 {figures}
 
@@ -44,8 +48,17 @@ def model_card(manifest: Mapping[str, Any]) -> str:
         **{f"{name} version": version for name, version in manifest["versions"].items()},
     }
     return _CARD.format(
-        facts=_rows(facts), trained_on=_rows(manifest["trained_on"]), figures=_figures(manifest["figures"])
+        facts=_rows(facts),
+        standing=_standing(manifest),
+        trained_on=_rows(manifest["trained_on"]),
+        figures=_figures(manifest["figures"]),
     )
+
+
+def _standing(manifest: Mapping[str, Any]) -> str:
+    standing = standing_of(manifest)
+    sentences = [f"This engine was {standing.sentence}."] if standing.sentence.startswith("trained") else []
+    return "\n\n".join([*sentences, *([f"**Warning**: {standing.warning}."] if standing.warning else [])])
 
 
 def _rows(facts: Mapping[str, Any]) -> str:
@@ -53,7 +66,12 @@ def _rows(facts: Mapping[str, Any]) -> str:
 
 
 def _figures(figures: Mapping[str, Any]) -> str:
-    lines = ["| system | precision | recall | F1 |", "|---|---|---|---|"]
+    lines = ["| system | precision | recall | 95 % interval | F1 | 95 % interval |", "|---|---|---|---|---|---|"]
     for name, row in figures.get("strict", {}).items():
-        lines.append(f"| {name} | {row['precision']:.4f} | {row['recall']:.4f} | {row['f1']:.4f} |")
+        recall, f1 = _interval(row.get("recall_interval")), _interval(row.get("interval"))
+        lines.append(f"| {name} | {row['precision']:.4f} | {row['recall']:.4f} | {recall} | {row['f1']:.4f} | {f1} |")
     return "\n".join([figures.get("protocol", ""), "", *lines])
+
+
+def _interval(ends: Sequence[float] | None) -> str:
+    return f"{ends[0]:.4f}-{ends[1]:.4f}" if ends else ""

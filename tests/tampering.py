@@ -7,6 +7,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from features.documents import Corpus, Document, Span
+from features.labels import LabelSet
+
+NAMES = ["Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "Vance"]
+
+
+def notes() -> Corpus:
+    """Notes in which whoever stands after `Dr.` is a doctor."""
+    documents = []
+    for i, name in enumerate(NAMES):
+        text = f"Seen by Dr. {name} on 0{i + 1}/12/2019.\nPlan: rest. Call Dr. {name}."
+        spans = [Span(at, at + len(name), "DOCTOR") for at in (12, text.rindex(name))]
+        date = text.index("/12/") - 2
+        documents.append(Document(f"{100 + i}-01", text, (*spans, Span(date, date + 10, "DATE"))))
+    return Corpus(tuple(documents), LabelSet.named("i2b2-2014"))
+
 
 def rehash(bundle: Path) -> None:
     """Write the hashes of all files that are there into the manifest."""

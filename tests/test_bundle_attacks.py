@@ -23,28 +23,14 @@ from ensemble.batch.detector import bundle_digest
 from ensemble.bundle import load_bundle, read_manifest
 from ensemble.commands import train_bundle
 from ensemble.settings import EngineSettings
-from features.documents import Corpus, Document, Span
 from features.errors import BundleError
-from features.labels import LabelSet
 from features.table import FeatureSettings
-from tests.tampering import change_json, rehash, with_array, zipped
+from tests.tampering import NAMES, change_json, notes, rehash, with_array, zipped
 
-NAMES = ["Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "Vance"]
 SUBMODELS = {"regex": {}, "tbed": {"held_out": 0.0}, "crf": {"max_iterations": 10}}
 SECRET = "Canary Featherstonehaugh"
 SOON = 3.0
 """Seconds of work; nearly all take far less than one."""
-
-
-def notes() -> Corpus:
-    """Notes in which whoever stands after `Dr.` is a doctor."""
-    documents = []
-    for i, name in enumerate(NAMES):
-        text = f"Seen by Dr. {name} on 0{i + 1}/12/2019.\nPlan: rest. Call Dr. {name}."
-        spans = [Span(at, at + len(name), "DOCTOR") for at in (12, text.rindex(name))]
-        date = text.index("/12/") - 2
-        documents.append(Document(f"{100 + i}-01", text, (*spans, Span(date, date + 10, "DATE"))))
-    return Corpus(tuple(documents), LabelSet.named("i2b2-2014"))
 
 
 @pytest.fixture(scope="module")

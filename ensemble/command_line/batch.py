@@ -18,7 +18,7 @@ from ensemble.command_line.options import (
     PolicyOption,
     StrategyOption,
 )
-from ensemble.command_line.output import fail, say, warn
+from ensemble.command_line.output import fail, say, tell_standing, warn
 from features.errors import SettingsError
 
 __all__ = ["audit", "deidentify"]
@@ -59,6 +59,7 @@ def deidentify(
         )
 
     columns = Columns(id_column, tuple(text_column or ("text",)), patient_column, treatments_of(column or ()))
+    tell_standing(model)
     summary = deidentify_files(
         source, out, model, policy=policy, strategies=strategy or (), key_file=key_file, strike=strike, form=form,
         form_settings=FormSettings(columns, encoding), timeout=timeout,

@@ -18,7 +18,18 @@ if TYPE_CHECKING:
 
     from features.documents import Document
 
-__all__ = ["console", "fail", "fail_for", "n_spans", "quiet_when_cut_off", "say", "say_where", "warn", "write_new"]
+__all__ = [
+    "console",
+    "fail",
+    "fail_for",
+    "n_spans",
+    "quiet_when_cut_off",
+    "say",
+    "say_where",
+    "tell_standing",
+    "warn",
+    "write_new",
+]
 
 _CUT_OFF = 128 + 13
 """The status of a process that a signal ends is 128 and its number; that of SIGPIPE is 13."""
@@ -40,6 +51,18 @@ def warn(counts: Mapping[str, int]) -> None:
     """Print oddities and how often each was met."""
     for what, count in sorted(counts.items()):
         print(f"phistack: warning: {what}: {count}", file=sys.stderr)
+
+
+def tell_standing(model: Path) -> None:
+    """Print on standard error what is known of how much an engine finds, and a warning where a person must check.
+
+    :raises BundleError: if there is no bundle.
+    """
+    from ensemble.bundle_files import read_manifest
+    from ensemble.standing import standing_of
+
+    for line in standing_of(read_manifest(model)).lines:
+        print(line, file=sys.stderr)
 
 
 def fail(sentence: str, status: int) -> None:
