@@ -17,7 +17,7 @@ import numpy as np
 from features.documents import Document
 from features.errors import TrainingError
 
-__all__ = ["group_folds", "labels_in_one_fold", "training_folds"]
+__all__ = ["check_phi", "group_folds", "labels_in_one_fold", "training_folds"]
 
 _LOG = logging.getLogger("phistack")
 
@@ -26,19 +26,37 @@ def training_folds(documents: Sequence[Document], *, n_folds: int, seed: int = 0
     """Folds of a corpus that submodels can be trained on; fewer of them where there are fewer patients.
 
     :returns: as `group_folds` gives them.
-    :raises TrainingError: if there is one patient only, or all PHI is in one fold.
+    :raises TrainingError: if there is one patient only.
     """
     n_patients = len({document.group for document in documents})
+    if n_patients == 1:
+        raise TrainingError(
+            f"all {len(documents)} notes of the corpus are of one patient, so none can be held out to see what is "
+            "learned from the others; give notes of more patients, or say in their names or groups whose they are"
+        )
     if 1 < n_patients < n_folds:
         _LOG.warning("the corpus has %d patients only, so there are %d folds, not %d", n_patients, n_patients, n_folds)
         n_folds = n_patients
-    folds = group_folds(documents, n_folds=n_folds, seed=seed)
-    if sum(any(documents[i].spans for i in fold) for fold in folds) == 1:
+    return group_folds(documents, n_folds=n_folds, seed=seed)
+
+
+def check_phi(has_phi: Sequence[bool], folds: Sequence[Sequence[int]]) -> None:
+    """See to it that there is PHI to learn from, whichever fold is held out.
+
+    :param has_phi: for each note whether tokens of it are PHI.
+    :param folds: as `training_folds` gives them; with none of them, some PHI is enough.
+    :raises TrainingError: if there is none.
+    """
+    if not any(has_phi):
+        raise TrainingError(
+            "no annotated PHI of the corpus has a letter, digit or mark in it, so nothing can be learned; "
+            "check its offsets"
+        )
+    if sum(any(has_phi[i] for i in fold) for fold in folds) == 1:
         raise TrainingError(
             "all PHI of the corpus is in one fold, so there is none to learn from in the others; "
             "give annotated notes of more patients"
         )
-    return folds
 
 
 def group_folds(documents: Sequence[Document], *, n_folds: int, seed: int = 0) -> list[list[int]]:

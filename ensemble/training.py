@@ -22,7 +22,7 @@ from ensemble.candidates import PooledCandidate, chosen_spans, pooled
 from ensemble.engine import Engine
 from ensemble.fit_progress import COSTS, Fit, FitWatch, reporting
 from ensemble.fold_cache import FoldCache
-from ensemble.folds import labels_in_one_fold, training_folds
+from ensemble.folds import check_phi, labels_in_one_fold, training_folds
 from ensemble.language_gate import LanguageGate
 from ensemble.processes import in_processes, keeping
 from ensemble.progress import stage
@@ -35,6 +35,7 @@ from features.errors import TrainingError
 from features.plain_view import plain_view
 from features.saved_files import SavedFiles
 from features.table import FeatureSpace, FeatureTable
+from features.tags import OUTSIDE
 from submodels.base import Candidate, new_submodel, submodel_class
 
 __all__ = ["Proposed", "Training", "out_of_fold_corpora", "propose", "train"]
@@ -232,8 +233,8 @@ def _prepared(
     with stage("features", weight=_FEATURES):
         tables = space.fit(documents)
     warnings: Counter[str] = Counter()
-    for table in tables:
-        table.tags(counts=warnings)
+    tags = [table.tags(counts=warnings) for table in tables]
+    check_phi([any(tag != OUTSIDE for tag in of_note) for of_note in tags], parts)
     return space, tables, parts, warnings
 
 

@@ -154,7 +154,7 @@ def test_a_corpus_of_one_patient_cannot_be_folded(phistack, tmp_path):
     write_corpus(Corpus(documents, LabelSet.named("i2b2-2014")), tmp_path / "notes", format="i2b2")
     status, _, error = phistack("train", tmp_path / "notes", "--model", tmp_path / "engine")
     assert status == 1
-    assert "1 patients" in _one_sentence(error)
+    assert "are of one patient" in _one_sentence(error)
     assert not (tmp_path / "engine").exists()
 
 

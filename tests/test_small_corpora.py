@@ -161,5 +161,5 @@ def test_phi_of_one_patient_only_is_told(letters):
 
 def test_a_single_patient_cannot_be_folded(letters):
     corpus = changed(letters, lambda number, document: replace(document, group="1"))
-    with pytest.raises(TrainingError, match="has 1 patients"):
+    with pytest.raises(TrainingError, match="are of one patient"):
         trained(corpus)
