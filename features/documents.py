@@ -88,12 +88,14 @@ class Corpus:
     :param documents: the notes, in the order in which they were read.
     :param label_set: every label that the spans carry is in it.
     :param warnings: how often each kind of oddity was mended while reading, for example discontinuous spans.
+    :param remarks: sentences on how it was read that its user should know.
     :raises CorpusError: if two documents share an id.
     """
 
     documents: tuple[Document, ...] = field(repr=False)
     label_set: LabelSet
     warnings: Counter[str] = field(default_factory=Counter)
+    remarks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "documents", tuple(self.documents))
@@ -111,7 +113,7 @@ class Corpus:
         if unknown:
             raise LabelError(f"the mapping from {self.label_set.name} to {target} lacks the label {unknown[0]}")
         documents = (d.with_spans(replace(span, label=table[span.label]) for span in d.spans) for d in self.documents)
-        return Corpus(tuple(documents), LabelSet.named(target), self.warnings)
+        return Corpus(tuple(documents), LabelSet.named(target), self.warnings, self.remarks)
 
 
 def patient_of(document_id: str) -> str:

@@ -18,7 +18,7 @@ from ensemble.command_line.options import (
     UnknownLabelsOption,
     with_options,
 )
-from ensemble.command_line.output import say_where, warn
+from ensemble.command_line.output import say_where, tell
 from features.errors import SettingsError
 
 __all__ = ["convert", "synthesize"]
@@ -63,5 +63,5 @@ def convert(
     if map_labels:
         corpus = corpus.mapped(map_labels)
     write_notes(corpus, out, format=format)
-    warn(corpus.warnings)
+    tell(corpus)
     say_where(corpus.documents, out)

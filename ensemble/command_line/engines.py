@@ -25,7 +25,7 @@ from ensemble.command_line.options import (
     names_in,
     with_options,
 )
-from ensemble.command_line.output import console, fail_for, say, say_where, tell_standing, warn
+from ensemble.command_line.output import console, fail_for, say, say_where, tell, tell_standing, warn
 from ensemble.progress import stage
 from features.errors import SettingsError
 
@@ -69,7 +69,7 @@ def train(
 
         request = training.request(reading, preset=preset, label_set=label_set)
         notes = request.corpus(corpus)
-    warn(notes.warnings)
+    tell(notes)
     done, figures = train_bundle(
         notes, model, request.settings(notes), jobs=training.jobs, cache=training.cache, budget=budget
     )

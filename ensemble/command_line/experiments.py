@@ -19,7 +19,7 @@ from ensemble.command_line.options import (
     TrainingOptions,
     with_options,
 )
-from ensemble.command_line.output import console, say, warn
+from ensemble.command_line.output import console, say, tell
 from ensemble.progress import stage
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _read(request: Request, corpus: Path, test: Path | None) -> tuple[Corpus, Co
     """The notes to train on, those to score on if they are others, and the settings that the first are trained with."""
     notes = request.corpus(corpus)
     other = request.corpus(test, notes.label_set) if test else None
-    warn(notes.warnings)
+    tell(notes)
     return notes, other, request.settings(notes)
 
 
@@ -112,7 +112,7 @@ def transfer(
 
         domains = training.request(reading, map_labels=map_labels).domains(corpora)
     for domain in domains:
-        warn(domain.corpus.warnings)
+        tell(domain.corpus)
     results = write_transfer(out, domains, stack=stack, criterion=criterion, jobs=training.jobs, cache=training.cache)
     for table in transfer_table(results):
         console().print(table)

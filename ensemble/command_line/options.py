@@ -226,7 +226,7 @@ class TrainingOptions:
 
     config: Annotated[Path | None, typer.Option(help="A TOML file of settings.", show_default=False)] = None
     submodels: SubmodelsOption = ""
-    language: Annotated[str, typer.Option(help="ISO 639-1 code; otherwise that of the label set.")] = ""
+    language: Annotated[str, typer.Option(help="ISO 639-1 code; otherwise as labels or text tell.")] = ""
     folds: Annotated[int | None, typer.Option(help="Parts for out-of-fold prediction.", show_default="5")] = None
     cache: Annotated[Path | None, typer.Option(help="A folder for fold predictions.", show_default=False)] = None
     accept_unknown_labels: UnknownLabelsOption = False

@@ -16,7 +16,7 @@ from features.errors import MissingResourceError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from features.documents import Document
+    from features.documents import Corpus, Document
 
 __all__ = [
     "console",
@@ -26,6 +26,7 @@ __all__ = [
     "quiet_when_cut_off",
     "say",
     "say_where",
+    "tell",
     "tell_standing",
     "warn",
     "write_new",
@@ -63,6 +64,13 @@ def tell_standing(model: Path) -> None:
 
     for line in standing_of(read_manifest(model)).lines:
         print(line, file=sys.stderr)
+
+
+def tell(corpus: Corpus) -> None:
+    """Print what there is to say of how a corpus was read."""
+    for remark in corpus.remarks:
+        print(f"phistack: {remark}", file=sys.stderr)
+    warn(corpus.warnings)
 
 
 def fail(sentence: str, status: int) -> None:

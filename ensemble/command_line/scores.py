@@ -18,7 +18,7 @@ from ensemble.command_line.options import (
     UnknownLabelsOption,
     with_options,
 )
-from ensemble.command_line.output import console, say, warn, write_new
+from ensemble.command_line.output import console, say, tell, write_new
 from ensemble.paths import names_of, refuse_existing
 
 if TYPE_CHECKING:
@@ -104,6 +104,7 @@ def _read(reading: ReadingOptions, paths: list[Path], label_set: str, accept_unk
     """The corpora, of which the first, gold, decides on the labels of all."""
     read = reading.reader.read
     gold = read(paths[0], label_set=label_set or None, accept_unknown_labels=accept_unknown_labels)
+    tell(gold)
     systems = (read(path, label_set=gold.label_set, accept_unknown_labels=accept_unknown_labels) for path in paths[1:])
     return [gold, *systems]
 
@@ -127,7 +128,7 @@ def frontier(
     from ensemble.frontier.presentation import frontier_table
 
     notes = reading.reader.read(corpus, label_set=label_set or None, accept_unknown_labels=accept_unknown_labels)
-    warn(notes.warnings)
+    tell(notes)
     if out:
         results = write_frontier(out, notes, model, repetitions=repetitions, criterion=criterion)
     else:

@@ -2,9 +2,11 @@
 
     kind_of("DOCTOR", "i2b2-2014")       "PERSON"
     kind_of("TERRITORIO", "meddocan")    "PLACE"
+    kind_of("PER", "custom")             "PERSON", by its name
     kind_of("NEWTYPE", "i2b2-2014")      "OTHER", for which there are no surrogates: it is tagged
 
-The tables are in `kinds.toml`, with every label of every label set that phistack ships.
+The tables are in `kinds.toml`, with every label of every label set that phistack ships, and the usual names of kinds in
+corpora with labels of their own.
 """
 
 from __future__ import annotations
@@ -24,13 +26,7 @@ KINDS = (
 """PLACE is a city, a state or a postcode; ADDRESS is that or a street; URL is also an address of the Internet
 protocol; PHONE is also a fax number."""
 
-_USUAL_NAMES = {
-    "PERSON": "PER PERS PERSON PERSONA PERSONS NAME NAMES NOM NOMBRE NOME NAAM NAMN PERSON_NAME STAFF NURSE PHYSICIAN",
-    "PHONE": "TEL TELEPHONE TELEFONO PHONE_NUMBER",
-    "EMAIL": "MAIL E-MAIL EMAIL_ADDRESS",
-    "ID": "ID_NUMBER IDENTIFIER NUMBER_ID DNI NIF NHC MRN",
-}
-"""Kind -> labels by which corpora outside the shared tasks often mean it."""
+_OWN_LABELS = "own labels"
 
 
 def kind_of(label: str, label_set: str) -> str:
@@ -38,9 +34,9 @@ def kind_of(label: str, label_set: str) -> str:
 
     :param label: a label, also one that the set does not know.
     :param label_set: the name of a label set.
-    :returns: one of `KINDS`; OTHER for a label or a set without an entry.
+    :returns: one of `KINDS`; for a label or a set without an entry, what the name says anywhere.
     """
-    return _tables().get(label_set, {}).get(label, "OTHER")
+    return _tables().get(label_set, {}).get(label) or kind_anywhere(label)
 
 
 @cache
@@ -49,13 +45,9 @@ def kind_anywhere(label: str) -> str:
 
     :returns: one of `KINDS`; OTHER for a label that no set has and that is no usual name of a kind.
     """
-    kinds = (table[label] for table in _tables().values() if label in table)
-    return next(kinds, _usual_names().get(label.upper(), "OTHER"))
-
-
-@cache
-def _usual_names() -> dict[str, str]:
-    return {name: kind for kind, names in _USUAL_NAMES.items() for name in names.split()}
+    kinds = (table[label] for label_set, table in _tables().items() if label_set != _OWN_LABELS and label in table)
+    usual = _tables()[_OWN_LABELS].get(label.upper().replace("-", "_"), "OTHER")
+    return next(kinds, usual)
 
 
 @cache

@@ -60,7 +60,9 @@ class Request:
         :param label_set: the labels to expect, where another corpus has decided on them.
         """
         expected = label_set or self.label_set or None
-        return self.reader.read(path, label_set=expected, accept_unknown_labels=self.accept_unknown_labels)
+        return self.reader.read(
+            path, label_set=expected, accept_unknown_labels=self.accept_unknown_labels, language=self.language
+        )
 
     def settings(self, corpus: Corpus) -> EngineSettings:
         """The settings with which an engine for a corpus is trained."""

@@ -8,23 +8,19 @@ reader = Reader(columns=ColumnNames(text="body"))     what a command line tells 
 from __future__ import annotations
 
 import gzip
-from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from features.documents import Corpus
-from features.errors import CorpusError, LabelError
+from features.errors import CorpusError
 from features.formats.columns import USUAL_NAMES, ColumnNames
 from features.formats.files import write_file, write_folder
-from features.formats.layout import Format, Reading
+from features.formats.own_labels import label_set_of
 from features.formats.recognise import format_named, passed_over, recognise
 from features.formats.spans import is_label
 from features.labels import LabelSet
 
 __all__ = ["USUAL_READER", "Reader", "corpus_bytes", "read_corpus", "write_corpus"]
-
-_UNKNOWN_CATEGORY = "OTHER"
 
 
 def read_corpus(
@@ -32,14 +28,16 @@ def read_corpus(
     *,
     label_set: str | LabelSet | None = None,
     accept_unknown_labels: bool = False,
+    language: str = "",
     format: str | None = None,
     columns: ColumnNames = USUAL_NAMES,
 ) -> Corpus:
     """Read annotated notes from a file or folder of any known format.
 
-    :param label_set: the labels to expect; otherwise those of the format, or else the first shipped set that has all
-        labels of the corpus.
+    :param label_set: the labels to expect; otherwise those of the format, or the first shipped set that has most labels
+        of the corpus and most of its spans, or else the corpus' own labels.
     :param accept_unknown_labels: widen the label set by labels that it lacks, rather than refuse them.
+    :param language: of the notes, where the labels are the corpus' own; otherwise told by their text.
     :param format: the name of the format; otherwise it is recognised.
     :param columns: the names of the columns, of formats that have columns.
     :raises CorpusError: if the path cannot be read as a corpus, or holds no notes.
@@ -49,8 +47,10 @@ def read_corpus(
     reading = known.read_columns(files, columns) if known.read_columns else known.read(files)
     if not reading.documents:
         raise CorpusError(f"{path} holds no notes; an empty corpus cannot be used")
-    labels = _label_set(known, reading, label_set, accept_unknown_labels)
-    return Corpus(reading.documents, labels, reading.warnings + passed_over(path, files))
+    labels, remarks = label_set_of(
+        reading, label_set or None, usual=known.label_set, accept=accept_unknown_labels, language=language
+    )
+    return Corpus(reading.documents, labels, reading.warnings + passed_over(path, files), remarks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +65,19 @@ class Reader:
     columns: ColumnNames = USUAL_NAMES
 
     def read(
-        self, path: Path, *, label_set: str | LabelSet | None = None, accept_unknown_labels: bool = False
+        self,
+        path: Path,
+        *,
+        label_set: str | LabelSet | None = None,
+        accept_unknown_labels: bool = False,
+        language: str = "",
     ) -> Corpus:
         """Read annotated notes, as `read_corpus` does."""
         return read_corpus(
             path,
             label_set=label_set,
             accept_unknown_labels=accept_unknown_labels,
+            language=language,
             format=self.format or None,
             columns=self.columns,
         )
@@ -128,31 +134,3 @@ def _rendered(corpus: Corpus, format: str) -> list[tuple[str, bytes]]:
     if bad:
         raise CorpusError(f"{len(bad)} labels are no names; a label begins with a letter and has no blanks")
     return list(known.render(corpus))
-
-
-def _label_set(known: Format, reading: Reading, given: str | LabelSet | None, accept: bool) -> LabelSet:
-    """The label set of a reading, widened where the user accepts unknown labels."""
-    counts = Counter(span.label for document in reading.documents for span in document.spans)
-    found = _named_or_fitting(known, given, counts)
-    if found is None and accept:
-        found = LabelSet("custom", {})
-    if found is None:
-        found = min(_shipped(), key=lambda labels: sum(label not in labels for label in counts))
-    unknown = sorted(label for label in counts if label not in found)
-    if unknown and not accept:
-        raise LabelError(
-            f"{len(unknown)} of {len(counts)} labels are not in the label set {found.name}, the first is {unknown[0]}, "
-            f"seen {counts[unknown[0]]} times; give another label set or accept unknown labels"
-        )
-    return found.extended({label: reading.categories.get(label, _UNKNOWN_CATEGORY) for label in unknown})
-
-
-def _named_or_fitting(known: Format, given: str | LabelSet | None, labels: Iterable[str]) -> LabelSet | None:
-    name = given or known.label_set
-    if name is not None:
-        return LabelSet.named(name) if isinstance(name, str) else name
-    return next((shipped for shipped in _shipped() if all(label in shipped for label in labels)), None)
-
-
-def _shipped() -> list[LabelSet]:
-    return [LabelSet.named(name) for name in LabelSet.names()]

@@ -1,0 +1,95 @@
+"""The label set of a corpus: one that phistack ships, or the corpus' own labels.
+
+    labels, remarks = label_set_of(reading)
+    remarks       ("11 labels of its own (CODE, DATE, LOC, PER), taken as they are; language es by its text",)
+
+Most corpora have labels of their own, and are taken as they are. Where most labels and most spans are those of a known
+set, the others are more likely slips of the pen, and are refused unless the user accepts them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from features.documents import Document
+from features.errors import LabelError
+from features.formats.layout import Reading
+from features.labels import LabelSet
+from features.languages import language_of
+from features.word_columns import LANGUAGES
+
+__all__ = ["OWN_LABELS", "label_set_of"]
+
+OWN_LABELS = "custom"
+"""The name of the label set of a corpus with labels of its own."""
+
+_CATEGORY = "OTHER"
+_USUAL_LANGUAGE = "en"
+_MOST_NOTES = 200
+_MOST_SHOWN = 12
+_SHOWN = re.compile(r"[A-Za-z0-9_.-]{1,32}")
+
+
+def label_set_of(
+    reading: Reading,
+    given: str | LabelSet | None = None,
+    *,
+    usual: str | None = None,
+    accept: bool = False,
+    language: str = "",
+) -> tuple[LabelSet, tuple[str, ...]]:
+    """The label set of what was read, and what there is to say of it.
+
+    :param given: the labels that the user expects: a set, or the name of one that is shipped.
+    :param usual: the name of the set that the format usually has, if it has one.
+    :param accept: widen a known set by labels that it lacks.
+    :param language: of the notes, where the labels are their own; otherwise told by their text.
+    :raises LabelError: for some labels that a known set lacks, or a set that does not exist.
+    """
+    counts = Counter(span.label for document in reading.documents for span in document.spans)
+    known = LabelSet.named(given) if isinstance(given, str) else given or _nearest(counts, usual)
+    unknown = sorted(label for label in counts if label not in known)
+    categories = {label: reading.categories.get(label, _CATEGORY) for label in unknown}
+    if given is None and not _is_most(counts, known):
+        categories = {label: reading.categories.get(label, _CATEGORY) for label in sorted(counts)}
+        language, told = (language, "") if language else _told_by(reading.documents)
+        remark = f"{len(counts)} labels of its own ({_shown(counts)}), taken as they are; language {language}{told}"
+        return LabelSet(OWN_LABELS, categories, language=language), (remark,)
+    if unknown and not accept and known.name != OWN_LABELS:
+        raise LabelError(
+            f"{len(unknown)} of {len(counts)} labels are not in the label set {known.name}, the first is {unknown[0]}, "
+            f"seen {counts[unknown[0]]} times; correct them, name another set with --label-set, or take them as they "
+            f"are with --accept-unknown-labels"
+        )
+    return known.extended(categories), ()
+
+
+def _nearest(counts: Counter[str], usual: str | None) -> LabelSet:
+    """The usual set, or else that which lacks the fewest labels."""
+    if usual is not None:
+        return LabelSet.named(usual)
+    shipped = map(LabelSet.named, LabelSet.names())
+    return min(shipped, key=lambda labels: sum(label not in labels for label in counts))
+
+
+def _is_most(counts: Counter[str], known: LabelSet) -> bool:
+    """Whether the set has most labels and most spans, or there are none."""
+    found = {label: n for label, n in counts.items() if label in known}
+    return not counts or (2 * len(found) > len(counts) and 2 * sum(found.values()) > counts.total())
+
+
+def _told_by(documents: Sequence[Document]) -> tuple[str, str]:
+    """The language of the notes as some of them tell it, and how it was told."""
+    found = language_of(document.text for document in documents[:: 1 + len(documents) // _MOST_NOTES])
+    if found in LANGUAGES:
+        return found, " by its text"
+    why = f"its text seems to be {found}, which phistack has no features for" if found else "its text does not tell"
+    return _USUAL_LANGUAGE, f", as {why}; another is given with --language"
+
+
+def _shown(counts: Counter[str]) -> str:
+    """Some of the labels, but for those that are no plain names, as they could be text."""
+    labels = [label if _SHOWN.fullmatch(label) else f"one of {len(label)} characters" for label in sorted(counts)]
+    return ", ".join(labels[:_MOST_SHOWN]) + (", ..." if len(labels) > _MOST_SHOWN else "")
