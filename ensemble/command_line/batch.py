@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from ensemble.command_line.config import ConfigOption, merged
 from ensemble.command_line.options import (
     AnyLanguageOption,
     ColumnOption,
@@ -25,9 +26,11 @@ __all__ = ["audit", "deidentify"]
 
 
 def deidentify(
+    context: typer.Context,
     source: Annotated[Path, typer.Argument(metavar="IN", help="A folder, JSONL, CSV or Parquet.", show_default=False)],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="What to write, in the form of IN.", show_default=False)],
     model: ModelOption,
+    config: ConfigOption = None,
     policy: PolicyOption = "tag",
     strategy: StrategyOption = None,
     key_file: KeyOption = None,
@@ -58,11 +61,12 @@ def deidentify(
             "deidentify takes files, not - for a stream, so that an interrupted run can go on; give names of files"
         )
 
-    columns = Columns(id_column, tuple(text_column or ("text",)), patient_column, treatments_of(column or ()))
+    treatments = treatments_of(merged(context, "column", column))
+    columns = Columns(id_column, tuple(text_column or ("text",)), patient_column, treatments)
     tell_standing(model)
     summary = deidentify_files(
-        source, out, model, policy=policy, strategies=strategy or (), key_file=key_file, strike=strike, form=form,
-        form_settings=FormSettings(columns, encoding), timeout=timeout,
+        source, out, model, policy=policy, strategies=merged(context, "strategy", strategy), key_file=key_file,
+        strike=strike, form=form, form_settings=FormSettings(columns, encoding), timeout=timeout,
         second_pass=second_pass, any_language=any_language, hide_ids=hide_ids, restart=restart, jobs=jobs,
         cluster=cluster,
     )  # fmt: skip

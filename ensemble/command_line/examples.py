@@ -66,6 +66,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "deidentify": (
         "phistack deidentify notes.jsonl clean.jsonl --model engine",
         "phistack deidentify notes clean --model engine --policy safe-harbor --jobs 4",
+        "phistack deidentify a.csv b.csv --model engine --column dob=DATE",
+        "phistack deidentify visits.csv clean.csv --config release.toml --jobs 8",
     ),
     "audit": (
         "phistack audit clean.jsonl",

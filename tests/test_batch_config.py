@@ -1,0 +1,106 @@
+"""The options of `deidentify` out of a file."""
+
+from pathlib import Path
+
+import pytest
+
+from ensemble.batch import commands
+
+
+@pytest.fixture
+def asked(monkeypatch, tmp_path, phistack):
+    """Run the command with a file of options; gives what a run would be asked, or what is told."""
+    runs = []
+
+    def keep(settings):
+        runs.append(settings)
+        none = {name: {} for name in ("found by the second pass", "identifiers still in the output")}
+        counts = {"PHI by strategy": {}, "quarantined by reason": {}, "identifiers in columns kept as they are": {}}
+        return {"notes": 0, "quarantined": 0, "settings": {"columns": {}}, **none, **counts}
+
+    monkeypatch.setattr(commands, "deidentify", keep)
+
+    def run(config, *arguments):
+        (tmp_path / "config.toml").write_text(config)
+        runs.clear()
+        told = phistack("deidentify", "in.csv", "out.csv", "--config", tmp_path / "config.toml", *arguments)
+        return (runs[0] if runs else None), told
+
+    return run
+
+
+FILE = """
+model = "engine"
+policy = "mask"
+text-column = ["history", "plan"]
+id-column = "note"
+second-pass = false
+timeout = 5
+jobs = 3
+
+[columns]
+name = "PATIENT"
+ward = "keep"
+
+[strategies]
+DATE = "keep"
+AGE = "tag"
+"""
+
+
+def test_options_have_the_same_names_in_a_file(asked):
+    settings, told = asked(FILE)
+    assert told[0] == 0, told
+    assert (settings.model, settings.policy.name, settings.second_pass) == (Path("engine"), "mask", False)
+    assert (settings.timeout, settings.jobs) == (5.0, 3)
+    columns = settings.form_settings.columns
+    assert (columns.id, columns.texts, columns.patient) == ("note", ("history", "plan"), "group")
+    assert columns.others == {"name": "PATIENT", "ward": "keep"}
+    assert settings.policy.overrides == {"DATE": "keep", "AGE": "tag"}
+
+
+def test_the_command_line_counts_over_the_file_entry_by_entry(asked):
+    more = (
+        "--column",
+        "ward=remove",
+        "--column",
+        "dob=DATE",
+        "--strategy",
+        "DATE=remove",
+        "--jobs",
+        "1",
+        "--second-pass",
+    )
+    settings, _ = asked(FILE, *more, "--text-column", "body", "--model", "other")
+    columns = settings.form_settings.columns
+    assert columns.others == {"name": "PATIENT", "ward": "remove", "dob": "DATE"} and columns.texts == ("body",)
+    assert settings.policy.overrides == {"AGE": "tag", "DATE": "remove"}
+    assert (settings.jobs, settings.second_pass, settings.model) == (1, True, Path("other"))
+
+
+def test_one_column_of_text_needs_no_list(asked):
+    assert asked('model = "engine"\ntext-column = "body"\n')[0].form_settings.columns.texts == ("body",)
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ("polcy = 'mask'", "no option is named polcy (did you mean policy?); there are model, policy,"),
+        ("column = ['a=keep']", "no option is named column (did you mean columns?)"),
+        ("config = 'x'", "no option is named config"),
+        ("in = 'x'", "no option is named in"),
+        ("columns = 'a=keep'", "[columns] must be a table"),
+        ("[columns]\na = 1", "[columns] must be a table"),
+        ("= x", "cannot be used: "),
+        ("model = 'x'\ntimeout = 'long'", "--timeout"),
+        ("policy = 'mask'", "--model"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_told(asked, config, message):
+    settings, (status, _, error) = asked(config)
+    assert settings is None and status in (1, 2) and message in error and "Traceback" not in error
+
+
+def test_a_file_that_is_not_there_is_told(phistack, tmp_path):
+    status, _, error = phistack("deidentify", "in.csv", "out.csv", "--config", tmp_path / "none.toml")
+    assert status == 1 and "none.toml given with --config cannot be used: No such file" in error
