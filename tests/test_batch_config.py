@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from ensemble.batch import commands
+from ensemble.command_line import batch
 
 
 @pytest.fixture
@@ -19,6 +20,7 @@ def asked(monkeypatch, tmp_path, phistack):
         return {"notes": 0, "quarantined": 0, "settings": {"columns": {}}, **none, **counts}
 
     monkeypatch.setattr(commands, "deidentify", keep)
+    monkeypatch.setattr(batch, "tell_standing", lambda model: None)
 
     def run(config, *arguments):
         (tmp_path / "config.toml").write_text(config)
