@@ -5,13 +5,18 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from inspect import signature
 from pathlib import Path
 
 import pyarrow
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pyarrow import parquet
 
+from ensemble.batch.forms import open_form
+from ensemble.batch.rows import FormSettings
 from ensemble.cli import app
 from ensemble.command_line.options import ReadingOptions
 from ensemble.commands import train_bundle
@@ -102,6 +107,20 @@ def test_a_table_of_others_goes_through_convert_train_annotate_evaluate_and_expl
     status, shown, _ = phistack("explain", notes, "--model", engine, *OWN)
     assert status == 0
     assert "DOCTOR" in shown
+
+
+@settings(max_examples=40)
+@given(texts=st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1, max_size=3))
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "jsonl", "jsonl.gz", "parquet"])
+def test_what_is_read_as_a_corpus_is_what_deidentify_reads(ending, texts):
+    """Two readers of the same tables, one whole and one row by row."""
+    documents = tuple(Document(f"n{i}", text, (), f"p{i % 2}") for i, text in enumerate(texts))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"notes.{ending}"
+        write_corpus(Corpus(documents, LabelSet.named("nut")), path, format=ending.removesuffix(".gz"))
+        rows = [row for row in open_form(path, path, FormSettings()).rows() if row.is_note]
+        assert [(row.id, row.texts, row.patient) for row in rows] == [(d.id, (d.text,), d.group) for d in documents]
+        assert read_corpus(path).documents == documents
 
 
 def test_a_wrong_column_is_told_with_those_there_and_the_option(phistack, home, tmp_path):

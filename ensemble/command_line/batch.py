@@ -13,9 +13,11 @@ from ensemble.command_line.options import (
     AnyLanguageOption,
     ColumnOption,
     FormOption,
+    IdColumnOption,
     JobsOption,
     KeyOption,
     ModelOption,
+    PatientColumnOption,
     PolicyOption,
     StrategyOption,
 )
@@ -36,11 +38,11 @@ def deidentify(
     key_file: KeyOption = None,
     strike: Annotated[Path | None, typer.Option(help="Words to be removed everywhere.", show_default=False)] = None,
     form: FormOption = "",
-    id_column: Annotated[str, typer.Option(help="Of JSONL, CSV and Parquet.")] = "id",
+    id_column: IdColumnOption = "id",
     text_column: Annotated[
         list[str] | None, typer.Option(metavar="<str>", help="The note; may be repeated.", show_default="text")
     ] = None,
-    patient_column: Annotated[str, typer.Option(help="If there is none, the id tells the patient.")] = "group",
+    patient_column: PatientColumnOption = "group",
     column: ColumnOption = None,
     encoding: Annotated[str, typer.Option(help="Of text, brat and CSV files.")] = "utf-8",
     timeout: Annotated[float, typer.Option(help="Seconds for a note; 0 for no limit.", min=0)] = 60.0,

@@ -64,7 +64,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "phistack frontier notes --model engine --out speed --repetitions 5",
     ),
     "deidentify": (
-        "phistack deidentify notes.jsonl clean.jsonl --model engine",
+        "phistack deidentify notes.csv clean.csv --model engine --column dob=DATE",
         "phistack deidentify notes clean --model engine --policy safe-harbor --jobs 4",
         "phistack deidentify a.csv b.csv --model engine --column dob=DATE",
         "phistack deidentify visits.csv clean.csv --config release.toml --jobs 8",

@@ -43,6 +43,7 @@ __all__ = [
     "CorpusArgument",
     "CriterionOption",
     "FormOption",
+    "IdColumnOption",
     "JobsOption",
     "JsonOption",
     "KeyOption",
@@ -51,6 +52,7 @@ __all__ = [
     "ModelOption",
     "OutOption",
     "PageOption",
+    "PatientColumnOption",
     "PolicyOption",
     "PresetOption",
     "ReadingOptions",
@@ -143,7 +145,7 @@ AnnotatedFormatOption = Annotated[
 FormOption = Annotated[
     str,
     typer.Option(
-        "--form", help=f"Form of IN: {one_of(FORMS)}; otherwise recognised.", autocompletion=completing(FORMS)
+        "--form", "--from", help=f"Form of IN: {one_of(FORMS)}; otherwise recognised.", autocompletion=completing(FORMS)
     ),
 ]
 PolicyOption = Annotated[
@@ -178,6 +180,10 @@ KeyOption = Annotated[
     Path | None,
     typer.Option("--key-file", help="Holds the secret of surrogates; otherwise PHISTACK_KEY.", show_default=False),
 ]
+IdColumnOption = Annotated[str, typer.Option("--id-column", help="Names the note in JSONL, CSV or Parquet.")]
+PatientColumnOption = Annotated[
+    str, typer.Option("--patient-column", help="The patient; if there is none, the id tells.")
+]
 ColumnOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -207,9 +213,9 @@ class ReadingOptions:
             autocompletion=completing(FORMATS),
         ),
     ] = ""  # fmt: skip
-    id_column: Annotated[str, typer.Option(help="Of JSONL, CSV and Parquet.")] = "id"
-    text_column: Annotated[str, typer.Option(help="Of JSONL, CSV and Parquet.")] = "text"
-    patient_column: Annotated[str, typer.Option(help="If there is none, the id tells the patient.")] = "group"
+    id_column: IdColumnOption = "id"
+    text_column: Annotated[str, typer.Option(help="The note in JSONL, CSV or Parquet.")] = "text"
+    patient_column: PatientColumnOption = "group"
 
     @property
     def reader(self) -> Reader:
