@@ -137,27 +137,34 @@ def test_a_column_of_names_has_the_surrogates_of_the_note(engines, tmp_path, nam
 
 
 @FORMS
-def test_what_a_column_tells_of_the_patient_is_searched_for_in_texts_and_kept_columns(engines, tmp_path, name):
-    rows = [{**row, "text": row["text"] + " The wife of Ann Hill."} for row in ROWS]
-    summary = deidentify(run_over(engines, write(tmp_path / name, rows), Columns(others=NAMED)))
-    assert summary["identifiers still in the output"] == {"PATIENT": 2}
-    assert summary["identifiers in columns kept as they are"] == {"ward": 1}
-    assert "3 identifiers may still be there (see" in done(summary, tmp_path / "out")
+def test_what_a_column_tells_of_the_patient_is_replaced_in_the_texts_and_sought_in_kept_columns(
+    engines, tmp_path, name
+):
+    texts = ["The wife of Ann Hill. HILL came from the hill, 03-12-1950.", "Ann: MRN 4711 or 47 11."]
+    rows = [{**row, "text": text, "mrn": "4711"} for row, text in zip(ROWS, texts, strict=True)]
+    columns = Columns(others={**NAMED, "mrn": "MEDICALRECORD"})
+    summary = deidentify(run_over(engines, write(tmp_path / name, rows), columns))
+    written = [row["text"] for row in read((tmp_path / "out").with_suffix(Path(name).suffix))]
+    assert written == [
+        "The wife of [PATIENT]. [PATIENT] came from the hill, [DATE].", "[PATIENT]: MRN [MEDICALRECORD] or 47 11.",
+    ]  # fmt: skip
+    assert summary["identifiers in columns kept as they are"] == {"ward": 2}, "Ann Hill, and Hill alone"
+    assert "2 identifiers may still be there (see" in done(summary, tmp_path / "out")
 
 
 def test_numbers_and_dates_of_columns_are_identifiers_too(engines, tmp_path):
     import datetime
 
     born, seen = datetime.date(1950, 3, 12), datetime.datetime(2019, 3, 12, 10, 30)
-    row = {"id": 1, "mrn": 4711, "born": born, "seen": seen, "text": "MRN 4711", "weight": 80.5}
+    row = {"id": 1, "mrn": 4711, "born": born, "seen": seen, "text": "MRN 47-11", "weight": 80.5}
     source = write(tmp_path / "in.parquet", [row, {**row, "mrn": None, "born": None}])
     others = {"mrn": "MEDICALRECORD", "born": "DATE", "seen": "DATE", "weight": "keep"}
     summary = deidentify(run_over(engines, source, Columns(others=others), "mask"))
     assert read(tmp_path / "out.parquet") == [
-        {"id": 1, "mrn": "****", "born": "*" * 10, "seen": "*" * 19, "text": "MRN 4711", "weight": 80.5},
-        {"id": 1, "mrn": None, "born": None, "seen": "*" * 19, "text": "MRN 4711", "weight": 80.5},
+        {"id": 1, "mrn": "****", "born": "*" * 10, "seen": "*" * 19, "text": "MRN 47-11", "weight": 80.5},
+        {"id": 1, "mrn": None, "born": None, "seen": "*" * 19, "text": "MRN 47-11", "weight": 80.5},
     ]
-    assert summary["identifiers still in the output"] == {"MEDICALRECORD": 2}
+    assert summary["PHI by label"] == {"DATE": 3, "MEDICALRECORD": 1}
     first, listed = '{"id": 1, "mrn": 4711, "text": null}', '{"id": 2, "mrn": [1], "text": ""}'
     last = '{"mrn": null, "text": "", "id": 3}'
     (tmp_path / "in.jsonl").write_text(f"{first}\n{listed}\n{last}\n")

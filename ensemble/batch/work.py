@@ -25,6 +25,7 @@ from ensemble.batch.ranges import covering, touching
 from ensemble.batch.reasons import took_longer
 from ensemble.batch.register import Entry, Register, forms_of
 from ensemble.batch.rows import Part, texts_digest
+from ensemble.batch.told import with_told
 from ensemble.batch.version import code_digest
 from ensemble.batch.words import KnownWords, capitalised, resembling, struck_places
 from ensemble.deadline import OverdueError, deadline
@@ -217,6 +218,7 @@ def _replace(
     results: list[NoteResult],
 ) -> None:
     """Replace the PHI of a patient's notes that follow each other."""
+    _add_told(job, deidentifier.language, run, found, results)
     memory = PatientMemory()
     parts: dict[int, list[tuple[Document, tuple[Span, ...]]]] = {}
     for i, note in run:
@@ -241,6 +243,25 @@ def _replace(
         for i, note in run:
             if not results[i].problem:
                 results[i].problem = _failure(partial(step, i, note), job.timeout * note.units)
+
+
+def _add_told(
+    job: Job, language: str, run: list[tuple[int, Note]], found: list[FoundInParts], results: list[NoteResult]
+) -> None:
+    """Seek what columns tell of the patient in the patient's notes."""
+    if not job.labels:
+        return
+    more: list[FoundInParts] = []
+
+    def seek() -> None:
+        more.extend(with_told([note.parts for _, note in run], [found[i] for i, _ in run], language))
+
+    problem = _failure(seek, job.timeout * sum(note.units for _, note in run))
+    for place, (i, _) in enumerate(run):
+        if problem:
+            results[i].problem = results[i].problem or problem
+        else:
+            found[i] = more[place]
 
 
 def _holds_names(label: str, deidentifier: Deidentifier) -> bool:

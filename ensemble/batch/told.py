@@ -1,0 +1,61 @@
+"""Identifiers that a column of a table tells, sought in the texts of the same patient.
+
+    parts = (Part("Hill, Ann", "PATIENT"), Part("The wife of Ann Hill called."))
+    with_told([parts], found, "en")[0][1].spans        (Span(12, 20, "PATIENT"),): nothing had to detect it
+
+A table knows the patient's name for certain, so it is replaced wherever it stands: whole, in parts and in any order, as
+`ensemble.repeats` finds it. Only a single word in small letters that is one of the language, such as `hope`, is left.
+Dates, numbers and places are sought as they are written; what anybody may share, such as an age, is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice
+
+from ensemble.batch.detector import Found
+from ensemble.batch.ranges import covering
+from ensemble.batch.rows import Part
+from ensemble.deidentification.kinds import kind_anywhere
+from ensemble.repeats import Manner, Mention, Repeat, WordCounts, manner_of, search
+from ensemble.repeats.search import folded
+
+__all__ = ["with_told"]
+
+_WHOLE = ("DATE", "STREET", "ADDRESS", "CITY", "ZIP", "PLACE", "URL")
+"""Kinds that are sought as they are written, besides those that `ensemble.repeats` seeks."""
+
+
+def with_told(
+    notes: Sequence[Sequence[Part]], found: Sequence[Sequence[Found]], language: str
+) -> list[tuple[Found, ...]]:
+    """What was found in the notes of a patient, with what their columns tell.
+
+    :param notes: the parts of each note; those with a label are one identifier as a whole.
+    :param found: for each note what is in each part.
+    :param language: ISO 639-1 code.
+    """
+    pairs = [pair for parts, in_parts in zip(notes, found, strict=True) for pair in zip(parts, in_parts, strict=True)]
+    told = [[Mention(span) for span in in_part.spans] if part.label else [] for part, in_part in pairs]
+    repeats = search([part.text for part, _ in pairs], told, language, _manner_of)
+    more = (_with_repeats(*pair, language) for pair in zip(pairs, repeats, strict=True))
+    return [tuple(islice(more, len(parts))) for parts in notes]
+
+
+def _manner_of(label: str) -> Manner | None:
+    return manner_of(label) or ("whole" if kind_anywhere(label) in _WHOLE else None)
+
+
+def _with_repeats(pair: tuple[Part, Found], repeats: Sequence[Repeat], language: str) -> Found:
+    part, found = pair
+    if part.label:
+        return found
+    covered = covering((span.start, span.end) for span in found.spans)
+    certain = (repeat.span for repeat in repeats if _is_certain(repeat, language))
+    return replace(found, spans=found.spans + tuple(span for span in certain if not covered(span.start, span.end)))
+
+
+def _is_certain(repeat: Repeat, language: str) -> bool:
+    is_small = len(repeat.words) == 1 and repeat.words[0].islower()
+    return not (is_small and WordCounts(language).is_common(folded(repeat.words[0])))
