@@ -183,11 +183,11 @@ def printed(comparison: Comparison) -> str:
 
 def test_the_table_is_whole_at_80_columns_and_tells_how_it_was_tested():
     gold = gold_of(8)
-    shown = printed(compare(gold, {"run_1": system_of(gold, 1), "run_2": system_of(gold, 2, missed=0.9)}))
+    shown = printed(compare(gold, {"run[red]": system_of(gold, 1), "run_2": system_of(gold, 2, missed=0.9)}))
     assert max(map(len, shown.splitlines())) <= 80
     assert "…" not in shown
     flowing = " ".join(shown.split())
-    assert "run_1 - run_2" in flowing
+    assert "run[red] - run_2" in flowing
     assert "9999 shuffles; Holm: corrected over all 3 differences" in flowing
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ensemble.evaluation.comparison import SCHEMA, Comparison
 from ensemble.evaluation.intervals import Measure
 from ensemble.evaluation.measures import MEASURES
+from ensemble.evaluation.table import table_of
 from ensemble.latex import escaped, gap, latex_table, share
 
 if TYPE_CHECKING:
@@ -34,18 +35,24 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
 
 
 def _scores(comparison: Comparison) -> Table:
+    from rich.text import Text
+
     title = f"{len(comparison.documents)} documents, {comparison.criterion.name}, percent, with 95 % intervals"
-    table = _table(title, ("system", *(_HEADS[measure] for measure in MEASURES)))
+    table = table_of(title, ("system", *(_HEADS[measure] for measure in MEASURES)))
     for name, scores in comparison.scores.items():
-        table.add_row(name, *(_score(scores[measure]) for measure in MEASURES))
+        table.add_row(Text(name), *(_score(scores[measure]) for measure in MEASURES))
     return table
 
 
 def _differences(comparison: Comparison) -> Table:
-    table = _table("Differences in points, the first system less the second", ("systems", "of", "points", "p", "Holm"))
+    from rich.text import Text
+
+    table = table_of(
+        "Differences in points, the first system less the second", ("systems", "of", "points", "p", "Holm")
+    )
     for (first, second, measure), difference in comparison.differences.items():
         figures = (_gap(difference.gap), f"{difference.p:.4f}", f"{difference.p_holm:.4f}")
-        table.add_row(f"{first} - {second}", _HEADS[measure], *figures)
+        table.add_row(Text(f"{first} - {second}"), _HEADS[measure], *figures)
     return table
 
 
@@ -58,17 +65,6 @@ def _lines(comparison: Comparison) -> list[str]:
     if left_out:
         lines.append(f"NOT COMPARED: {len(left_out)} documents that not all have, the first is {left_out[0]}")
     return lines
-
-
-def _table(title: str, columns: tuple[str, ...]) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
-    table.add_column(columns[0], overflow="fold")
-    for column in columns[1:]:
-        table.add_column(column, justify="right", no_wrap=True)
-    return table
 
 
 def _score(measure: Measure) -> str:

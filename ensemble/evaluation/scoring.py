@@ -81,7 +81,7 @@ def _rows(
     names = [*(criterion.name for criterion in criteria), *categories, *types]
     rows = _scores(names, np.concatenate(tables, axis=1), resamples, seed)
     first, second = len(criteria), len(criteria) + len(categories)
-    marked = (replace(row, official=criterion.official) for row, criterion in zip(rows, criteria, strict=False))
+    marked = (replace(row, official=rule.official) for row, rule in zip(rows[:first], criteria, strict=True))
     return tuple(marked), rows[first:second], rows[second:]
 
 

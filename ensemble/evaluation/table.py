@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-__all__ = ["print_report"]
+__all__ = ["print_report", "table_of"]
 
 _SOURCES = {
     "reference": "sentences of the reference",
@@ -48,7 +48,7 @@ def print_report(report: Report, console: Console) -> None:
 
 def _micro(report: Report) -> Table:
     title = f"{len(report.documents)} documents, label set {report.label_set}, percent, summed over documents"
-    table = _table(title, ("criterion", "P", "R", "F1", "F1 95 %", "F2"))
+    table = table_of(title, ("criterion", "P", "R", "F1", "F1 95 %", "F2"))
     for score in report.criteria:
         name = score.name + _MARK * bool(score.official)
         table.add_row(name, *_measures(score), _range(score.f1_interval), _percent(score.f2))
@@ -57,7 +57,7 @@ def _micro(report: Report) -> Table:
 
 def _macro(report: Report) -> Table:
     columns = ("criterion", "P (sd)", "R (sd)", "F1 of means")
-    table = _table("Averaged over documents, with standard deviations", columns)
+    table = table_of("Averaged over documents, with standard deviations", columns)
     for score in report.criteria:
         spreads = (_spread(score.macro.precision), _spread(score.macro.recall))
         table.add_row(score.name, *spreads, _percent(score.macro.f1_of_means))
@@ -65,7 +65,7 @@ def _macro(report: Report) -> Table:
 
 
 def _breakdown(title: str, scores: Sequence[Score]) -> Table:
-    table = _table(title, ("name", "support", "P", "R", "F1", "F1 95 %", "R 95 %"))
+    table = table_of(title, ("name", "support", "P", "R", "F1", "F1 95 %", "R 95 %"))
     for score in scores:
         ranges = (_range(score.f1_interval), _range(score.recall_interval))
         table.add_row(score.name, str(score.counts.support), *_measures(score), *ranges)
@@ -88,7 +88,8 @@ def _lines(report: Report) -> list[str]:
     return lines
 
 
-def _table(title: str, columns: Sequence[str]) -> Table:
+def table_of(title: str, columns: Sequence[str]) -> Table:
+    """An empty table, whose first column may be folded and whose others, of figures, may not."""
     from rich import box
     from rich.table import Table
 
