@@ -22,6 +22,7 @@ from ensemble.command_line.output import fail, quiet_when_cut_off, say
 from ensemble.version import version_lines
 from features.errors import PhistackError
 from features.regular_files import remedy
+from features.shown import explained
 
 __all__ = ["app", "main"]
 
@@ -96,7 +97,7 @@ def main() -> None:
     try:
         app(prog_name="phistack")
     except PhistackError as error:
-        fail(str(error), 1)
+        fail(str(error) + explained(str(error)), 1)
     except OSError as error:
         fail(f"{error.strerror or type(error).__name__}: {error.filename or 'no file is named'}{remedy(error)}", 1)
     except MemoryError:

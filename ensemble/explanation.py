@@ -13,6 +13,7 @@ from rich.text import Text
 
 from ensemble.candidates import Decision
 from features.documents import Document
+from features.shown import shown_id
 from submodels.base import Candidate
 
 __all__ = ["print_explanation"]
@@ -22,7 +23,8 @@ def print_explanation(
     document: Document, decisions: Sequence[Decision], console: Console, *, show_text: bool = False
 ) -> None:
     """Print one note's decisions; the text of the spans only if asked for."""
-    table = Table(title=f"{document.id}: {sum(d.accepted for d in decisions)} PHI", title_justify="left")
+    name = document.id if show_text else shown_id(document.id)
+    table = Table(title=f"{name}: {sum(d.accepted for d in decisions)} PHI", title_justify="left")
     columns = ["start", "end", "label", "probability", "in result", "proposed by"]
     for name in [*columns, "text"] if show_text else columns:
         justify: JustifyMethod = "right" if name in ("start", "end", "probability") else "left"

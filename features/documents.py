@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 
 from features.errors import CorpusError, LabelError
 from features.labels import LabelSet, label_mapping
+from features.shown import shown_id, shown_label
 
 __all__ = ["Corpus", "Document", "Span", "patient_of"]
 
@@ -72,7 +73,8 @@ class Document:
         furthest = max(self.spans, key=lambda span: span.end, default=None)
         if furthest is not None and furthest.end > len(self.text):
             raise CorpusError(
-                f"document {self.id}: the span {furthest.start}-{furthest.end} ends beyond the text, which has "
+                f"document {shown_id(self.id)}: the span {furthest.start}-{furthest.end} ends beyond "
+                "the text, which has "
                 f"{len(self.text)} characters; check that offsets count Unicode characters, not bytes"
             )
 
@@ -101,7 +103,9 @@ class Corpus:
         object.__setattr__(self, "documents", tuple(self.documents))
         repeated = [id for id, count in Counter(d.id for d in self.documents).items() if count > 1]
         if repeated:
-            raise CorpusError(f"{len(repeated)} document ids occur more than once, the first is {repeated[0]}")
+            raise CorpusError(
+                f"{len(repeated)} document ids occur more than once, the first is {shown_id(repeated[0])}"
+            )
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -111,7 +115,9 @@ class Corpus:
         table = label_mapping(self.label_set.name, target)
         unknown = sorted({span.label for d in self.documents for span in d.spans if span.label not in table})
         if unknown:
-            raise LabelError(f"the mapping from {self.label_set.name} to {target} lacks the label {unknown[0]}")
+            raise LabelError(
+                f"the mapping from {self.label_set.name} to {target} lacks the label {shown_label(unknown[0])}"
+            )
         documents = (d.with_spans(replace(span, label=table[span.label]) for span in d.spans) for d in self.documents)
         return Corpus(tuple(documents), LabelSet.named(target), self.warnings, self.remarks)
 

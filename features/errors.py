@@ -10,7 +10,7 @@
     └── EvaluationError           gold and system documents that cannot be compared
 
 A message says what is wrong, where, and what to do, and never holds a line of a note's text: documents are named
-by id, places by offset.
+by id as `features.shown` shows it, places by offset.
 """
 
 __all__ = [

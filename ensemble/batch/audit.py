@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 from ensemble.batch.rows import Form, texts_digest
+from features.shown import shown_id
 
 __all__ = ["AuditLog", "AuditReport", "changes", "check_log", "output_digest", "summary_digest"]
 
@@ -115,7 +116,9 @@ def check_log(
             notes += "n" in facts
             _tell(told, facts)
             if "output" in facts and next(outputs, "") != facts["output"] and not problems:
-                problems.append(f"the output of {facts['id']} is not the one that the run wrote, or is missing")
+                problems.append(
+                    f"the output of {shown_id(facts['id'])} is not the one that the run wrote, or is missing"
+                )
     if "end" not in last or last["end"] != notes:
         return AuditReport(notes, (*problems, f"the last lines of {path} were removed"), False)
     if not problems and (next(outputs, None) is not None or last["bytes"] != digest):

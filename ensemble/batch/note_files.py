@@ -25,6 +25,7 @@ from features.formats.recognise import FORMATS
 from features.formats.xml import text_of
 from features.labels import LabelSet
 from features.regular_files import read_regular
+from features.shown import shown_id
 
 __all__ = ["NoteFiles"]
 
@@ -101,7 +102,7 @@ class NoteFiles:
             return Row(relative, None, digest, id, patient, problem=f"not {error.encoding} at byte {error.start}")
         except CorpusError as error:
             # The name of the file can be an identifier, and is told beside the problem, or hidden.
-            told = str(error).replace(str(file), "the file").replace(f"document {file.stem}", "the note")
+            told = str(error).replace(str(file), "the file").replace(f"document {shown_id(file.stem)}", "the note")
             return Row(relative, None, digest, id, patient, problem=told)
         return Row(relative, relative, digest, id, patient, (Part(text),))
 

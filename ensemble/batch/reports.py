@@ -107,8 +107,6 @@ def _without_key(fingerprint: Mapping[str, Any]) -> dict[str, Any]:
 def _write_record(settings: RunSettings, record: dict[str, Any], audit: AuditLog, quarantine: IO[str]) -> None:
     named = {"id": _shown(settings, record["id"]), "place": _shown_place(settings, record["place"])}
     if "problem" in record:
-        # A message may name the document.
-        record["problem"] = record["problem"].replace(record["id"], named["id"])
         quarantine.write(json.dumps({**named, "reason": record["problem"]}, ensure_ascii=False) + "\n")
     audit.add({**named, **{name: record[name] for name in _AUDITED if name in record}})
 
@@ -155,7 +153,7 @@ def _sum(totals: Mapping[str, Counter[str]], record: Mapping[str, Any]) -> None:
 
 def _kind_of_problem(problem: str) -> str:
     """The reason without what differs from note to note, so that reasons can be counted."""
-    words = problem.partition(": ")[2] if problem.startswith("document ") else problem
+    words = problem.partition(": ")[2] if problem.startswith("the note, ") else problem
     return " ".join(
         "N" if any(c.isdigit() for c in word) and not _ENCODING.fullmatch(word) else word for word in words.split()
     )

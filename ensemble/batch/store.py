@@ -26,6 +26,7 @@ from ensemble.batch.register import Entry, Register
 from ensemble.batch.rows import Form, Row, sha256
 from ensemble.batch.work import NoteResult
 from features.errors import CorpusError
+from features.shown import hashed, shown_id
 
 __all__ = ["Store"]
 
@@ -147,5 +148,8 @@ def _record(row: Row, result: NoteResult | None) -> dict[str, Any]:
     """The facts on a note: those of its result, or the problem and nothing else."""
     named = {"id": row.id, "place": row.place, "patient": row.patient}
     problem = row.problem or (result.problem if result else "")
+    for name in (shown_id(row.id), hashed(row.id)):
+        # The record names the note, or reports hide its name; a message must not.
+        problem = problem.replace(f"document {name}", "the note")
     facts: Mapping[str, Any] = {"problem": problem} if problem or result is None else result.record
     return {**named, **facts}

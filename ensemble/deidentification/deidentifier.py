@@ -26,6 +26,7 @@ from features.documents import Document, Span
 from features.errors import PhistackError, SettingsError
 from features.labels import LabelSet
 from features.plain_view import plain_text
+from features.shown import shown_id
 
 __all__ = ["Deidentified", "Deidentifier", "Replacement", "VerificationError", "verify"]
 
@@ -252,4 +253,6 @@ def _stretch(overlapping: list[Span], strategy_of: Callable[[str], str]) -> Span
 
 
 def _failure(document: Document, offset: int, reason: str) -> VerificationError:
-    return VerificationError(f"document {document.id}, offset {offset}: {reason}; its output must not be used")
+    return VerificationError(
+        f"document {shown_id(document.id)}, offset {offset}: {reason}; its output must not be used"
+    )

@@ -16,6 +16,7 @@ from ensemble.evaluation.counts import IntArray
 from ensemble.evaluation.notes import Note, Pair
 from features.errors import EvaluationError
 from features.sentences import count_sentences
+from features.shown import shown_id
 
 __all__ = ["Coverage", "Leak", "coverage", "leak"]
 
@@ -83,7 +84,7 @@ def leak(pairs: Sequence[Pair], false_negatives: int, sentence_counts: Mapping[s
     unknown = [pair.id for pair in pairs if pair.id not in sentence_counts]
     if unknown:
         raise EvaluationError(
-            f"the sentence counts lack {len(unknown)} documents, the first is {unknown[0]}; add them to what "
+            f"the sentence counts lack {len(unknown)} documents, the first is {shown_id(unknown[0])}; add them to what "
             "--sentences names, or leave it out to count sentences as phistack does"
         )
     return Leak(false_negatives, sum(sentence_counts[pair.id] for pair in pairs), "reference")

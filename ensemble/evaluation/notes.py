@@ -17,6 +17,7 @@ from typing import NamedTuple
 from features.documents import Corpus, Document
 from features.errors import EvaluationError, LabelError
 from features.labels import LabelSet
+from features.shown import shown_id, shown_label
 
 __all__ = ["Label", "Note", "Pair", "Pairing", "Phi", "pair", "vocabulary"]
 
@@ -103,7 +104,8 @@ def pair(gold: Corpus, system: Corpus, labels: Mapping[str, Label], *, allow_mis
 def _refuse(ids: tuple[str, ...], where: str) -> None:
     if ids:
         raise EvaluationError(
-            f"{len(ids)} documents {where}, the first is {ids[0]}; complete them, or score only those that both have "
+            f"{len(ids)} documents {where}, the first is {shown_id(ids[0])}; complete them, or score "
+            "only those that both have "
             "with --allow-missing"
         )
 
@@ -111,7 +113,7 @@ def _refuse(ids: tuple[str, ...], where: str) -> None:
 def _pair(gold: Document, system: Document, labels: Mapping[str, Label]) -> Pair:
     if gold.text != system.text:
         raise EvaluationError(
-            f"document {gold.id}: the texts of gold and system differ from offset "
+            f"document {shown_id(gold.id)}: the texts of gold and system differ from offset "
             f"{_first_difference(gold.text, system.text)} on; a system must return the text unchanged"
         )
     return Pair(gold.id, _note(gold, labels), _note(system, labels))
@@ -131,7 +133,8 @@ def _phi(document: Document, labels: Mapping[str, Label]) -> Iterable[Phi]:
         label = labels.get(span.label.upper())
         if label is None:
             raise LabelError(
-                f"document {document.id}: the label of the span {span.start}-{span.end}, {span.label}, is in the label "
+                f"document {shown_id(document.id)}: the label of the span {span.start}-{span.end}, "
+                f"{shown_label(span.label)}, is in the label "
                 "set of neither gold nor system"
             )
         yield Phi(span.start, span.end, label.category, label.name, label.hipaa)

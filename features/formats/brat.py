@@ -18,6 +18,7 @@ from features.errors import CorpusError
 from features.formats.files import encode_text, file_name, read_text
 from features.formats.layout import Format, Reading
 from features.formats.spans import checked_span, parse_offset
+from features.shown import shown_id
 
 __all__ = ["BRAT"]
 
@@ -54,7 +55,7 @@ def _read_line(document_id: str, number: int, text: str, line: str, warnings: Co
     label, blank, places = fields[1].partition(" ") if len(fields) > 1 else ("", "", "")
     if not blank:
         raise CorpusError(
-            f"document {document_id}, line {number} of the .ann: a span is `T1 TAB label start end TAB text`"
+            f"document {shown_id(document_id)}, line {number} of the .ann: a span is `T1 TAB label start end TAB text`"
         )
     pieces = [_read_piece(document_id, f"line {number} of the .ann", piece) for piece in places.split(";")]
     warnings[_JOINED] += len(pieces) > 1

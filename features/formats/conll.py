@@ -29,6 +29,7 @@ from features.errors import CorpusError
 from features.formats.files import encode_text, read_text
 from features.formats.layout import Format, Reading
 from features.formats.spans import checked_id, checked_span, parse_offset
+from features.shown import shown_id
 from features.tags import OUTSIDE, decode, encode
 
 __all__ = ["CONLL"]
@@ -135,10 +136,14 @@ def _located(document_id: str, text: str, sentence: list[tuple[int, list[str]]])
     for number, columns in sentence:
         place = f"line {number}"
         if len(columns) != 4:
-            raise CorpusError(f"document {document_id}, {place}: a note with `# text` has word, start, end and tag")
+            raise CorpusError(
+                f"document {shown_id(document_id)}, {place}: a note with `# text` has word, start, end and tag"
+            )
         start, end = (parse_offset(document_id, place, column) for column in columns[1:3])
         if text[start:end] != columns[0]:
-            raise CorpusError(f"document {document_id}, {place}: the word is not what the text has at {start}-{end}")
+            raise CorpusError(
+                f"document {shown_id(document_id)}, {place}: the word is not what the text has at {start}-{end}"
+            )
         tokens.append((start, end, columns[3]))
     return tokens
 
@@ -187,7 +192,8 @@ def _tagged(document: Document) -> list[_Token]:
     for span in document.spans:
         if span.start not in firsts or span.end not in lasts:
             raise CorpusError(
-                f"document {document.id}: the span {span.start}-{span.end} begins or ends with white space, which "
+                f"document {shown_id(document.id)}: the span {span.start}-{span.end} begins or ends "
+                "with white space, which "
                 "CoNLL cannot express; write the corpus as jsonl, brat or i2b2"
             )
     tags = encode(document.spans, (np.array(starts, dtype=np.int32), np.array(ends, dtype=np.int32)))
@@ -198,7 +204,8 @@ def _refuse_overlaps(document: Document) -> None:
     for before, span in pairwise(document.spans):
         if before.overlaps(span):
             raise CorpusError(
-                f"document {document.id}: the spans {before.start}-{before.end} and {span.start}-{span.end} overlap, "
+                f"document {shown_id(document.id)}: the spans {before.start}-{before.end} and "
+                f"{span.start}-{span.end} overlap, "
                 "which CoNLL cannot express; write the corpus as jsonl, brat or i2b2"
             )
 

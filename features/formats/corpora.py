@@ -19,6 +19,7 @@ from features.formats.own_labels import label_set_of
 from features.formats.recognise import format_named, passed_over, recognise
 from features.formats.spans import is_label
 from features.labels import LabelSet
+from features.shown import file_names_shown
 
 __all__ = ["USUAL_READER", "Reader", "corpus_bytes", "read_corpus", "write_corpus"]
 
@@ -43,8 +44,9 @@ def read_corpus(
     :raises CorpusError: if the path cannot be read as a corpus, or holds no notes.
     :raises LabelError: for a label that the label set lacks, or a label set that does not exist.
     """
-    known, files = recognise(path, format, columns)
-    reading = known.read_columns(files, columns) if known.read_columns else known.read(files)
+    with file_names_shown(path):
+        known, files = recognise(path, format, columns)
+        reading = known.read_columns(files, columns) if known.read_columns else known.read(files)
     if not reading.documents:
         raise CorpusError(f"{path} holds no notes; an empty corpus cannot be used")
     labels, remarks = label_set_of(

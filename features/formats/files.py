@@ -24,6 +24,7 @@ from pathlib import Path
 from features.documents import Document
 from features.errors import CorpusError
 from features.regular_files import LONGEST_FILE, read_at_most, read_regular, remedy
+from features.shown import shown_id
 
 __all__ = [
     "STANDARD_INPUT",
@@ -95,7 +96,8 @@ def encode_text(document: Document) -> bytes:
     surrogate = _SURROGATE.search(document.text)
     if surrogate:
         raise CorpusError(
-            f"document {document.id}: the character at {surrogate.start()} is a lone surrogate, which UTF-8 cannot "
+            f"document {shown_id(document.id)}: the character at {surrogate.start()} is a lone "
+            "surrogate, which UTF-8 cannot "
             "hold; write the corpus as jsonl"
         )
     return document.text.encode("utf-8")
@@ -115,7 +117,8 @@ def file_name(document_id: str, suffix: str) -> str:
     """The name of a note's file; :raises CorpusError: if the id holds what a file name should not."""
     if not document_id or _UNSAFE_NAME.search(document_id):
         raise CorpusError(
-            f"the document id {document_id!r} cannot be a file name, as it is empty, begins with a dot or holds a "
+            f"the document id {shown_id(document_id)!r} cannot be a file name, as it is empty, begins "
+            "with a dot or holds a "
             "slash or a control character; rename the document or write the corpus as jsonl"
         )
     return document_id + suffix

@@ -18,6 +18,7 @@ from features.errors import CorpusError
 from features.formats.columns import USUAL_NAMES, ColumnNames, read_record, record_of
 from features.formats.files import read_text
 from features.formats.layout import Format, Reading
+from features.shown import shown_id
 
 __all__ = ["JSONL"]
 
@@ -68,7 +69,8 @@ def _line(document: Document) -> str:
     pair = _SURROGATE_PAIR.search(document.text)
     if pair:
         raise CorpusError(
-            f"document {document.id}: the characters from {pair.start()} are a surrogate pair, which JSON joins"
+            f"document {shown_id(document.id)}: the characters from {pair.start()} are a surrogate "
+            "pair, which JSON joins"
         )
     record = record_of(document)
     line = json.dumps(record, ensure_ascii=False)

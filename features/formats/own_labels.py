@@ -18,6 +18,7 @@ from features.errors import LabelError
 from features.formats.layout import Reading
 from features.labels import LabelSet
 from features.languages import language_of
+from features.shown import shown_label
 from features.word_columns import LANGUAGES
 
 __all__ = ["OWN_LABELS", "label_set_of"]
@@ -27,6 +28,7 @@ OWN_LABELS = "custom"
 
 _CATEGORY = "OTHER"
 _USUAL_LANGUAGE = "en"
+_OFTEN = 3
 _MOST_NOTES = 200
 _MOST_SHOWN = 12
 _SHOWN = re.compile(r"[A-Za-z0-9_.-]{1,32}")
@@ -59,7 +61,8 @@ def label_set_of(
         return LabelSet(OWN_LABELS, categories, language=language), (remark,)
     if unknown and not accept and known.name != OWN_LABELS:
         raise LabelError(
-            f"{len(unknown)} of {len(counts)} labels are not in the label set {known.name}, the first is {unknown[0]}, "
+            f"{len(unknown)} of {len(counts)} labels are not in the label set {known.name}, the first is "
+            f"{shown_label(unknown[0])}, "
             f"seen {counts[unknown[0]]} times; correct them, name another set with --label-set, or take them as they "
             f"are with --accept-unknown-labels"
         )
@@ -90,6 +93,7 @@ def _told_by(documents: Sequence[Document]) -> tuple[str, str]:
 
 
 def _shown(counts: Counter[str]) -> str:
-    """Some of the labels, but for those that are no plain names, as they could be text."""
-    labels = [label if _SHOWN.fullmatch(label) else f"one of {len(label)} characters" for label in sorted(counts)]
+    """Some of the labels; those that are seldom or no plain names, which could be text, as `shown_label` shows them."""
+    is_plain = {label: n >= _OFTEN and _SHOWN.fullmatch(label) is not None for label, n in counts.items()}
+    labels = [label if is_plain[label] else shown_label(label) for label in sorted(counts)]
     return ", ".join(labels[:_MOST_SHOWN]) + (", ..." if len(labels) > _MOST_SHOWN else "")

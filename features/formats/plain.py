@@ -12,6 +12,7 @@ from features.documents import Corpus, Document, patient_of
 from features.errors import CorpusError
 from features.formats.files import encode_text, file_name, read_text
 from features.formats.layout import Format, Reading
+from features.shown import shown_id
 
 __all__ = ["TEXT"]
 
@@ -26,7 +27,8 @@ def render(corpus: Corpus) -> Iterator[tuple[str, bytes]]:
     for document in corpus.documents:
         if document.spans:
             raise CorpusError(
-                f"document {document.id} has {len(document.spans)} spans, which plain text cannot hold; write the "
+                f"document {shown_id(document.id)} has {len(document.spans)} spans, which plain text "
+                "cannot hold; write the "
                 "corpus as jsonl, brat or i2b2"
             )
         yield file_name(document.id, ".txt"), encode_text(document)

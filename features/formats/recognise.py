@@ -26,6 +26,7 @@ from features.formats.parquet_table import PARQUET
 from features.formats.plain import TEXT
 from features.formats.xml import I2B2, MEDDOCAN, NGRID, root_of
 from features.names import no_such
+from features.shown import shown_id
 
 __all__ = ["FORMATS", "HIDDEN", "OTHER", "format_named", "format_told_by", "passed_over", "recognise"]
 
@@ -82,7 +83,9 @@ def recognise(path: Path, format: str | None = None, columns: ColumnNames = USUA
         return chosen
     kind = f"the format {format}" if format else "a known format"
     if choices:
-        raise CorpusError(f"the folder {path} has notes in several sub-folders, {', '.join(choices)}; give one of them")
+        raise CorpusError(
+            f"the folder {path} has notes in several sub-folders, {', '.join(map(shown_id, choices))}; give one of them"
+        )
     raise CorpusError(f"the folder {path} holds no notes of {kind}; give the folder that holds the files themselves")
 
 

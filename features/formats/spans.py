@@ -12,6 +12,7 @@ import re
 
 from features.documents import Span
 from features.errors import CorpusError
+from features.shown import shown_id
 
 __all__ = ["checked_id", "checked_span", "is_label", "parse_offset"]
 
@@ -27,7 +28,7 @@ def parse_offset(document_id: str, place: str, text: str | None) -> int:
     :raises CorpusError: if it is anything else.
     """
     if text is None or not _OFFSET.fullmatch(text):
-        raise CorpusError(f"document {document_id}, {place}: an offset is missing or is not a whole number")
+        raise CorpusError(f"document {shown_id(document_id)}, {place}: an offset is missing or is not a whole number")
     return int(text)
 
 
@@ -64,7 +65,7 @@ def checked_span(
     :raises CorpusError: if the offsets are empty, reversed or beyond the text, the label is no plausible name, or the
         quotation differs.
     """
-    place = f"document {document_id}: the span {start}-{end}"
+    place = f"document {shown_id(document_id)}: the span {start}-{end}"
     if not 0 <= start < end:
         raise CorpusError(f"{place} is empty or reversed; a span must have 0 <= start < end")
     if end > len(text):

@@ -27,6 +27,7 @@ from features.errors import CorpusError
 from features.formats.files import file_name, read_text
 from features.formats.layout import Format, Reading
 from features.formats.spans import checked_span, parse_offset
+from features.shown import shown_id, shown_label
 
 __all__ = ["I2B2", "MEDDOCAN", "NGRID", "root_of", "text_of"]
 
@@ -163,7 +164,8 @@ def _character_data(document: Document) -> str:
     bad = _NOT_XML.search(document.text)
     if bad:
         raise CorpusError(
-            f"document {document.id}: XML 1.0 cannot hold the character U+{ord(bad[0]):04X} at {bad.start()}; write "
+            f"document {shown_id(document.id)}: XML 1.0 cannot hold the character U+{ord(bad[0]):04X} "
+            f"at {bad.start()}; write "
             "the corpus as jsonl or brat"
         )
     inside = document.text.replace("]]>", "]]]]><![CDATA[>").replace("\r", "]]>&#13;<![CDATA[")
@@ -172,7 +174,9 @@ def _character_data(document: Document) -> str:
 
 def _tag(document: Document, span: Span, category: str, tag_id: str) -> str:
     if not _NAME.fullmatch(category) or _NOT_XML.search(span.label):
-        raise CorpusError(f"the category of the label {span.label!r} cannot name an XML element; write jsonl or brat")
+        raise CorpusError(
+            f"the category of the label {shown_label(span.label)} cannot name an XML element; write jsonl or brat"
+        )
     quoted = quoteattr(document.text[span.start : span.end], _ESCAPES)
     return (
         f'    <{category} id="{tag_id}" start="{span.start}" end="{span.end}" text={quoted} '

@@ -1,0 +1,115 @@
+"""How ids and labels are shown: somebody wrote them, and an id may be a patient's name.
+
+    shown_id("110-01")             "110-01"
+    shown_id("Birchwood_Ann-01")   "#5b1f4a02"
+    shown_label("DOCTOR")          "DOCTOR"
+    shown_label("Birchwood")       "#3c0e9a77"
+
+Messages, warnings and tables on a terminal show an id that is made of digits, single letters, and words that ids of
+corpora are made of; and a label that is made of words of label sets. Anything else is shown as the beginning of its
+SHA-256, or of its HMAC under the key in `PHISTACK_KEY`, as a hash alone can be compared with those of names.
+`PHISTACK_SHOW_IDS=1` shows all as it is. The files that a run writes for its owner (quarantine, audit log) name notes
+in full.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+from features.errors import CorpusError
+
+__all__ = ["SHOW_VARIABLE", "explained", "file_names_shown", "hashed", "shown_id", "shown_label"]
+
+SHOW_VARIABLE = "PHISTACK_SHOW_IDS"
+
+_ID = re.compile(r"[A-Za-z0-9._/ -]{1,64}")
+_LABEL = re.compile(r"[A-Za-z0-9._:/+-]{1,64}")
+_LETTERS = re.compile(r"[A-Za-z]+")
+_HASHED = re.compile(r"#[0-9a-f]{8}\b")
+_WORDS_OF_IDS = frozenset(
+    "answers batch brat conll corpus csv de dev dir discharge doc docs document documents ehr en es example "
+    "file fold fr gold hadm html id in input json jsonl letter letters line list long meddocan mimic mrn ngrid nl note "
+    "notes nr num out output parquet part pat patient patients pt rec record report row sample section seq set short "
+    "stdin subject summary sv synth synthetic system task temp test text tmp train training tsv txt val valid visit "
+    "xml zip".split()
+)
+_WORDS_OF_LABELS = frozenset(
+    "account birth birthdate birthday brand building carer clinic clinician code company contact court day death dem "
+    "department device dob duration education employer ethnicity event family father first full gender gpe group "
+    "health identifier institution job judge last lawyer licence license loc middle misc mobile month mother nam "
+    "nationality neighborhood none nr nrp num number nurse occupation org organisation party passport password "
+    "pediatric per period person personnel phi physician pii plan plate police post postal postcode product provider "
+    "race region relative religion role room sex social staff suffix surname tel time title town unit university "
+    "unknown victim ward weekday witness worker year".split()
+)
+
+
+def shown_id(id: str) -> str:
+    """The id of a document, or the name of a file without its ending, as it may be shown."""
+    return _shown(id, _ID, _WORDS_OF_IDS)
+
+
+def shown_label(label: str) -> str:
+    """A label, as it may be shown; those of the label sets that phistack ships are shown as they are."""
+    return _shown(label, _LABEL, _words_of_labels())
+
+
+def explained(message: str) -> str:
+    """What to add to a message that shows a hash; nothing to others."""
+    return (
+        f" (# stands for a name that may be a patient's; {SHOW_VARIABLE}=1 shows it)" if _HASHED.search(message) else ""
+    )
+
+
+def hashed(name: str) -> str:
+    """A name as a number sign and eight hexadecimal digits."""
+    key, content = os.environ.get("PHISTACK_KEY", "").strip(), name.encode("utf-8", "surrogatepass")
+    digest = hmac.digest(key.encode(), b"shown:" + content, "sha256") if key else hashlib.sha256(content).digest()
+    return f"#{digest.hex()[:8]}"
+
+
+@contextmanager
+def file_names_shown(folder: Path) -> Iterator[None]:
+    """Show the names of the files of a folder, and of those in its folders, as ids in what is raised in the block.
+
+    :raises CorpusError: in place of another.
+    """
+    try:
+        yield
+    except CorpusError as error:
+        told = str(error)
+        for file in _files_named(told, folder):
+            told = told.replace(str(file), str(file.with_name(shown_id(file.stem) + file.suffix)))
+        raise CorpusError(told) from None
+
+
+def _files_named(message: str, folder: Path) -> list[Path]:
+    """The files whose paths are in a message, those first that can hold others."""
+    if not os.path.isdir(folder) or str(folder) not in message:
+        return []
+    found = (file for pattern in ("*", "*/*") for file in folder.glob(pattern) if str(file) in message)
+    return sorted((file for file in found if not file.is_dir()), key=lambda file: -len(str(file)))
+
+
+def _shown(name: str, alphabet: re.Pattern[str], words: frozenset[str]) -> str:
+    if os.environ.get(SHOW_VARIABLE, "") not in ("", "0"):
+        return name
+    letters = _LETTERS.findall(name)
+    harmless = alphabet.fullmatch(name) and all(len(run) == 1 or run.lower() in words for run in letters)
+    return name if harmless else hashed(name)
+
+
+@cache
+def _words_of_labels() -> frozenset[str]:
+    from features.labels import LabelSet
+
+    sets = map(LabelSet.named, LabelSet.names())
+    names = (name for labels in sets for item in labels.categories.items() for name in item)
+    return _WORDS_OF_LABELS | {run.lower() for name in names for run in _LETTERS.findall(name)}

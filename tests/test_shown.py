@@ -1,0 +1,141 @@
+"""Ids, file names and labels, which somebody wrote, in what is printed."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ensemble.deidentification.deidentifier import VerificationError
+from features.documents import Corpus, Document, Span
+from features.errors import CorpusError, LabelError, PhistackError
+from features.formats import read_corpus, write_corpus
+from features.labels import LabelSet
+from features.shown import explained, hashed, shown_id, shown_label
+
+NAME = "Birchwood_Anselm-01"
+LABELS = LabelSet.named("i2b2-2014")
+
+
+@pytest.mark.parametrize(
+    "id",
+    ["110-01", "S0004-06142005000700014-1", "es-S0210-56912007000900007-3", "note_00012", "line 17", "a", "7/12.3"],
+)
+def test_ids_of_numbers_and_words_of_corpora_are_shown(id):
+    assert shown_id(id) == id
+
+
+@pytest.mark.parametrize(
+    "id", [NAME, "Li-1", "Ann", "peña", "岡田", "anselm.birchwood", "note Birchwood", "1" * 65, "1\n2", ""]
+)
+def test_any_other_id_is_shown_as_a_hash(id):
+    assert shown_id(id) == hashed(id) and len(shown_id(id)) == 9 and shown_id(id)[0] == "#"
+
+
+@given(st.text(min_size=3, alphabet=st.characters(categories=["L"])))
+def test_no_id_of_letters_is_shown_unless_it_is_a_word_of_corpora(name):
+    shown = shown_id(name + "-01")
+    assert shown.startswith("#") or shown_id(name) == name
+
+
+@pytest.mark.parametrize("labels", [LabelSet.named(name) for name in LabelSet.names()])
+def test_labels_of_every_label_set_are_shown(labels):
+    assert all(shown_label(label) == label for label in labels.labels)
+    assert shown_label("PER") == "PER" and shown_label("Name_Patient") == "Name_Patient"
+    assert shown_label("Birchwood") == hashed("Birchwood")
+
+
+def test_everything_is_shown_where_the_user_asks_and_a_key_keeps_hashes_from_being_compared(monkeypatch):
+    plain = shown_id(NAME)
+    monkeypatch.setenv("PHISTACK_KEY", "0123456789abcdef" * 2)
+    assert shown_id(NAME)[0] == "#" and shown_id(NAME) != plain
+    monkeypatch.setenv("PHISTACK_SHOW_IDS", "1")
+    assert shown_id(NAME) == NAME and shown_label("Birchwood") == "Birchwood"
+    assert explained("document 110-01: bad") == "" and "PHISTACK_SHOW_IDS=1" in explained(f"document {plain}: bad")
+
+
+def refusals(tmp_path):
+    """What raises an error about a note that is named after its patient, or a label that is a name."""
+    note = Document(NAME, "Dr. Ames \ud800", (Span(4, 8, "DOCTOR"),))
+    corpus = Corpus((note,), LABELS)
+    yield lambda: Document(NAME, "short", (Span(4, 800, "DOCTOR"),))
+    yield lambda: Corpus((note, note), LABELS)
+    yield lambda: LABELS.category("Birchwood")
+    yield lambda: Corpus((Document("1", "Dr. Ames", (Span(4, 8, "Birchwood"),)),), LABELS).mapped("meddocan")
+    for format in ("i2b2", "brat", "text", "conll"):
+        yield lambda format=format: write_corpus(corpus, tmp_path / f"out-{format}", format=format)
+    files = {
+        "latin.txt": b"\xff",
+        "xml.xml": b"<deIdi2b2>",
+        "two.xml": b"<deIdi2b2><TEXT/><TEXT/></deIdi2b2>",
+        "ann.ann": b"nonsense",
+        "offset.ann": b"T1\tDOCTOR 4 99\tAmes\n",
+        "label.ann": b"T1\tBirchwood 4 8\tAmes\n",
+        "json.jsonl": b'{"id": "Birchwood_Anselm", "text": "x", "spans": [{"start": 0, "end": 9, "label": "DOCTOR"}]}',
+    }
+    for name, content in files.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / f"{NAME}.{name.partition('.')[2]}").write_bytes(content)
+        if name.endswith(".ann"):
+            (folder / f"{NAME}.txt").write_text("Dr. Ames")
+        yield lambda folder=folder: read_corpus(folder)
+
+
+def test_no_message_tells_a_name_that_stands_in_an_id_a_file_name_or_a_label(tmp_path):
+    told = []
+    for refused in refusals(tmp_path):
+        with pytest.raises(PhistackError) as error:
+            refused()
+        told.append(str(error.value))
+    assert len(told) == 15
+    for message in told:
+        assert "birchwood" not in message.lower() and "anselm" not in message.lower() and "#" in message, message
+
+
+def test_a_label_that_is_a_name_is_not_told_by_the_reader_of_a_corpus(tmp_path):
+    (tmp_path / "1.txt").write_text("Dr. Ames")
+    (tmp_path / "1.ann").write_text("T1\tBirchwood 4 8\tAmes\n")
+    with pytest.raises((LabelError, CorpusError)) as error:
+        read_corpus(tmp_path, label_set="i2b2-2014")
+    assert "Birchwood" not in str(error.value) and hashed("Birchwood") in str(error.value)
+
+
+def test_the_terminal_tells_how_to_see_the_name(tmp_path):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / f"{NAME}.txt").write_bytes(b"\xff")
+    command = [sys.executable, "-m", "ensemble.cli", "convert", tmp_path / "notes", tmp_path / "out", "--to", "jsonl"]
+    for shows, asked in ((False, ""), (True, "1")):
+        environment = {**os.environ, "PHISTACK_SHOW_IDS": asked}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 1 and (NAME in done.stderr) == shows
+        assert ("PHISTACK_SHOW_IDS=1" in done.stderr) != shows
+
+
+def test_reasons_in_the_reports_name_no_note_and_count_as_one(tmp_path, monkeypatch):
+    import importlib
+    from pathlib import Path
+
+    from ensemble.batch import RunSettings, deidentify
+    from ensemble.deidentification import Policy
+
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    engines = importlib.import_module("batch_engines")
+
+    def failing(document, result, spans):
+        raise VerificationError(f"document {shown_id(document.id)}, offset 3: it differs; its output must not be used")
+
+    monkeypatch.setattr("ensemble.batch.work.verify", failing)
+    (tmp_path / "notes").mkdir()
+    for name in (NAME, "110-01"):
+        (tmp_path / "notes" / f"{name}.txt").write_text("Dr. Ames")
+    bundle = engines.bundle(tmp_path / "bundle")
+    run = RunSettings(tmp_path / "notes", tmp_path / "out", bundle, Policy.named("tag"), load=engines.quick)
+    summary = deidentify(run)
+    lines = [json.loads(line) for line in (run.reports / "quarantine.jsonl").read_text().splitlines()]
+    assert [line["place"] for line in lines] == ["110-01.txt", f"{NAME}.txt"]
+    assert {line["reason"] for line in lines} == {"the note, offset 3: it differs; its output must not be used"}
+    assert summary["quarantined by reason"] == {"it differs; its output must not be used": 2}
