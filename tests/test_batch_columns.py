@@ -149,7 +149,8 @@ def test_what_a_column_tells_of_the_patient_is_replaced_in_the_texts_and_sought_
         "The wife of [PATIENT]. [PATIENT] came from the hill, [DATE].", "[PATIENT]: MRN [MEDICALRECORD] or 47 11.",
     ]  # fmt: skip
     assert summary["identifiers in columns kept as they are"] == {"ward": 2}, "Ann Hill, and Hill alone"
-    assert "2 identifiers may still be there (see" in done(summary, tmp_path / "out")
+    assert summary["identifiers still in the output"] == {"PATIENT": 1}, "the hill"
+    assert "3 identifiers may still be there (see" in done(summary, tmp_path / "out")
 
 
 def test_numbers_and_dates_of_columns_are_identifiers_too(engines, tmp_path):
