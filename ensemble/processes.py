@@ -3,7 +3,6 @@
     for result in in_processes(calls, jobs=2): ...          each as soon as it is there
     with keeping(lambda: "7 of 24 fits are kept"): ...      what Ctrl-C says
 
-
 A terminal sends Ctrl-C to all processes at once. Here only the first one hears it: it ends the others, says what was
 kept, and none of them prints a traceback.
 """
@@ -23,7 +22,7 @@ from warnings import filterwarnings
 
 from ensemble.one_thread import ONE_THREAD
 
-__all__ = ["Stopped", "in_processes", "keeping"]
+__all__ = ["Stopped", "end_with", "in_processes", "keeping", "without_interrupts"]
 
 _R = TypeVar("_R")
 _SECONDS_BETWEEN_LOOKS = 1.0
@@ -62,13 +61,13 @@ def in_processes(calls: Iterable[Callable[[], _R]], *, jobs: int, in_order: bool
     todo, pending = iter(calls), list[Future[_R]]()
     # A worker whose memory has grown is replaced by a fresh one between calls; nothing is lost.
     filterwarnings("ignore", message="A worker stopped while some jobs were given")
-    with _without_interrupts():
+    with without_interrupts():
         pool = get_reusable_executor(
-            jobs, timeout=300, initializer=_end_with, initargs=(os.getpid(),), env=dict(ONE_THREAD)
+            jobs, timeout=300, initializer=end_with, initargs=(os.getpid(),), env=dict(ONE_THREAD)
         )
     try:
         while True:
-            with _without_interrupts():
+            with without_interrupts():
                 # No more than the processes take at once: a pool that is ended stumbles over calls that wait in it.
                 pending += [pool.submit(call) for call in islice(todo, jobs + 1 - len(pending))]
             if not pending:
@@ -85,7 +84,7 @@ def in_processes(calls: Iterable[Callable[[], _R]], *, jobs: int, in_order: bool
 
 
 @contextmanager
-def _without_interrupts() -> Iterator[None]:
+def without_interrupts() -> Iterator[None]:
     """Processes and threads that begin here, and those that these begin, never hear Ctrl-C."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -94,7 +93,7 @@ def _without_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _end_with(parent: int) -> None:
+def end_with(parent: int) -> None:
     """Let this process end when its parent is gone, which a killed parent cannot see to."""
 
     def watch() -> None:

@@ -22,6 +22,7 @@ from ensemble.command_line.options import (
     StrategyOption,
 )
 from ensemble.command_line.output import fail, say, tell_standing, warn
+from ensemble.processes import keeping
 from features.errors import SettingsError
 
 __all__ = ["audit", "deidentify"]
@@ -66,12 +67,13 @@ def deidentify(
     treatments = treatments_of(merged(context, "column", column))
     columns = Columns(id_column, tuple(text_column or ("text",)), patient_column, treatments)
     tell_standing(model)
-    summary = deidentify_files(
-        source, out, model, policy=policy, strategies=merged(context, "strategy", strategy), key_file=key_file,
-        strike=strike, form=form, form_settings=FormSettings(columns, encoding), timeout=timeout,
-        second_pass=second_pass, any_language=any_language, hide_ids=hide_ids, restart=restart, jobs=jobs,
-        cluster=cluster,
-    )  # fmt: skip
+    with keeping(lambda: "what is done is kept, and the same command goes on there"):
+        summary = deidentify_files(
+            source, out, model, policy=policy, strategies=merged(context, "strategy", strategy), key_file=key_file,
+            strike=strike, form=form, form_settings=FormSettings(columns, encoding), timeout=timeout,
+            second_pass=second_pass, any_language=any_language, hide_ids=hide_ids, restart=restart, jobs=jobs,
+            cluster=cluster,
+        )  # fmt: skip
     warn(notices(summary))
     say(done(summary, out))
     for reason in held_back(summary):
