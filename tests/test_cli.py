@@ -112,7 +112,7 @@ def _spoiled(folder, name):
         "external entity": f'<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]>{good.format("")}',
         "billion laughs": f'<!DOCTYPE a [<!ENTITY x "ha"><!ENTITY y "&x;&x;">]>{good.format("")}',
         "offsets beyond": good.format(tag.format(4, 99, SECRET, "DOCTOR")),
-        "unknown label": good.format(tag.format(4, 15, SECRET, "WIZARD")),
+        "unknown label": good.format("".join(tag.format(4, 15, SECRET, t) for t in ("DOCTOR", "PATIENT", "WIZARD"))),
         "encoding": good.format("").encode("utf-16"),
     }
     text = faults[name]
