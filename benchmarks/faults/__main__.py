@@ -1,0 +1,121 @@
+"""Attack a build as a user's worst day would, and print one table of what it cost.
+
+    python -m benchmarks.faults                                       everything, in some minutes
+    python -m benchmarks.faults --kills 20 --inputs 10000             less of it
+    python -m benchmarks.faults --engine ENGINE                       with an engine of one's own
+
+kills      batch runs and their workers are killed at random moments
+inputs     mutated corpora, tables and bundles are read
+texts      texts that no one writes, in two lengths; a note of 20 MB
+
+Ends with status 1 if anything was lost, held back, differing, foreign, quoted or too slow.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.faults.inputs import read_mutated
+from benchmarks.faults.kills import Losses, kill_runs, kill_workers
+from benchmarks.faults.texts import growth, huge_note
+from benchmarks.markdown import head, row
+
+_MOST_GROWTH = 11.0
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A line of the table; `wrong` says whether it is what must not be."""
+
+    attack: str
+    found: str
+    wrong: bool
+
+
+def main() -> None:
+    """Parse the arguments, attack, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=200, help="half of them of runs, half of workers")
+    parser.add_argument("--inputs", type=int, default=1_000_000)
+    parser.add_argument("--texts", type=int, default=200_000, help="characters of the longer texts; 0 for none")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--engine", type=Path, help="a bundle; otherwise a small one is trained")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="phistack-faults-") as folder:
+        engine = arguments.engine or _small_engine(Path(folder))
+        print("\n".join(head("attack", "what came of it", "")))
+        results = []
+        for result in _attacks(arguments, engine.resolve(), Path(folder)):
+            print(row(result.attack, result.found, "WRONG" if result.wrong else "as it must be"), flush=True)
+            results.append(result)
+    sys.exit(any(result.wrong for result in results))
+
+
+def _small_engine(folder: Path) -> Path:
+    """An engine of three submodels, trained on invented notes."""
+    from ensemble.bundle import save_bundle
+    from ensemble.settings import EngineSettings
+    from ensemble.synthesis import synthesize
+    from ensemble.training import train
+
+    settings = EngineSettings(submodels={"regex": {}, "tbed": {}, "crf": {"max_iterations": 20}}, folds=2)
+    save_bundle(train(synthesize(30, seed=1), settings).engine, folder / "engine", trained_on={}, figures={})
+    return folder / "engine"
+
+
+def _attacks(arguments: argparse.Namespace, engine: Path, folder: Path) -> Iterator[Result]:
+    if arguments.kills:
+        yield _killed("runs", kill_runs, engine, folder, arguments.kills - arguments.kills // 2)
+        yield _killed("workers", kill_workers, engine, folder, arguments.kills // 2)
+    if arguments.inputs:
+        yield from _inputs(engine, arguments.inputs, arguments.jobs)
+    if arguments.texts:
+        yield from _texts(engine, arguments.texts)
+        yield _huge(engine, folder)
+
+
+def _killed(of: str, attack: Callable[..., Losses], engine: Path, folder: Path, kills: int) -> Result:
+    work = folder / of
+    work.mkdir()
+    losses = attack(engine, work, kills=kills)
+    wrong = bool(losses.lost or losses.held_back or losses.differing)
+    return Result(
+        f"{losses.kills} kills of {of}",
+        f"{losses.runs} runs came to their end; {losses.lost} notes lost, {losses.held_back} held back, "
+        f"{losses.differing} outputs differ",
+        wrong,
+    )
+
+
+def _inputs(engine: Path, n_inputs: int, jobs: int) -> Iterator[Result]:
+    tally, found = read_mutated(engine, n_inputs, jobs=jobs)
+    wrong = [what for what in ("foreign", "canary", "hang") if tally[what]]
+    facts = ", ".join(f"{tally[what]:,} {what}" for what in ("read", "refused", "foreign", "canary", "hang"))
+    yield Result(f"{n_inputs:,} mutated inputs", facts, bool(wrong))
+    for line in found[:20]:
+        yield Result("", line, True)
+
+
+def _texts(engine: Path, longest: int) -> Iterator[Result]:
+    from ensemble.bundle import load_bundle
+
+    for grown in growth(load_bundle(engine), longest // 10, longest):
+        found = f"{grown.short:.2f} s and {grown.long:.2f} s: {grown.ratio:.1f} times"
+        yield Result(f"{grown.name}, {longest // 1000} kB for {longest // 10_000}", found, grown.ratio > _MOST_GROWTH)
+
+
+def _huge(engine: Path, folder: Path) -> Result:
+    work = folder / "huge"
+    work.mkdir()
+    found = huge_note(engine, work)
+    facts = f"{found.held_back} held back, {found.written} written, {found.seconds:.0f} s"
+    return Result("a note of 20 MB beside five others", facts, (found.held_back, found.written) != (1, 5))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,169 @@
+"""Batch runs whose processes are killed at random moments, and what is left of their notes.
+
+    losses = kill_runs(Path("engine"), Path("work"), kills=100)         the run itself, which the same command resumes
+    losses = kill_workers(Path("engine"), Path("work"), kills=100)      its workers, while it goes on
+
+Every run must end with the bytes of an undisturbed one and with no note held back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Losses", "kill_runs", "kill_workers", "write_notes"]
+
+_SECONDS = 900.0
+
+
+@dataclass(slots=True)
+class Losses:
+    """What kills cost.
+
+    :param kills: processes killed.
+    :param runs: runs that came to their end.
+    :param lost: notes that are neither in the output nor listed.
+    :param held_back: notes that are listed and not in the output.
+    :param differing: runs whose output is not that of an undisturbed run, byte for byte.
+    """
+
+    kills: int = 0
+    runs: int = 0
+    lost: int = 0
+    held_back: int = 0
+    differing: int = 0
+
+
+def write_notes(path: Path, n_notes: int) -> Path:
+    """Invented notes as JSON lines without annotation, eight for a patient; gives the path."""
+    from ensemble.synthesis import synthesize
+
+    texts = [document.text for document in synthesize(min(n_notes, 40), seed=3).documents]
+    lines = (
+        json.dumps({"id": f"{i // 8}-{i % 8 + 10}", "text": texts[i % len(texts)], "group": str(i // 8)})
+        for i in range(n_notes)
+    )
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def kill_runs(engine: Path, work: Path, *, kills: int, n_notes: int = 400, seed: int = 0) -> Losses:
+    """Kill runs at random moments, each resumed by the same command until it ends, until so many kills are done."""
+    chance, losses = random.Random(seed), Losses()
+    case = _Case(engine, work, n_notes)
+    while losses.kills < kills:
+        process = case.start()
+        # Late enough to have done something now and then, early enough not to be done.
+        if _ends_within(process, chance.uniform(0.0, 1.1) * case.seconds):
+            case.judge(losses)
+        else:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            losses.kills += 1
+    _finish(case, losses)
+    return losses
+
+
+def kill_workers(engine: Path, work: Path, *, kills: int, n_notes: int = 400, seed: int = 0) -> Losses:
+    """Kill one worker after another of runs that go on, until so many kills are done."""
+    chance, losses = random.Random(seed), Losses()
+    case = _Case(engine, work, n_notes)
+    while losses.kills < kills:
+        process = case.start()
+        while not _ends_within(process, chance.uniform(0.3, 1.0) * case.seconds / 4):
+            for worker in chance.sample(_workers(process.pid), k=min(1, len(_workers(process.pid)))):
+                with suppress(ProcessLookupError):
+                    os.kill(worker, signal.SIGKILL)
+                    losses.kills += 1
+        case.judge(losses)
+    return losses
+
+
+class _Case:
+    """A run that is to be disturbed.
+
+    :param engine: a bundle.
+    :param work: an empty folder.
+    """
+
+    def __init__(self, engine: Path, work: Path, n_notes: int) -> None:
+        self.engine = engine
+        self.notes = write_notes(work / "notes.jsonl", n_notes)
+        self.n_notes = n_notes
+        self.out = work / "out.jsonl"
+        begin = time.monotonic()
+        if self.start().wait(_SECONDS) != 0:
+            raise RuntimeError("the undisturbed run failed")
+        self.seconds = time.monotonic() - begin
+        self.right = _digest(self.out)
+        self.clear()
+
+    def start(self) -> subprocess.Popen[bytes]:
+        """The command, in two worker processes."""
+        command = [sys.executable, "-m", "ensemble.cli", "deidentify", self.notes, self.out]
+        options = ["--model", self.engine, "--jobs", "2", "--policy", "tag"]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        return subprocess.Popen([*map(str, [*command, *options])], **quiet)  # type: ignore[call-overload,no-any-return]
+
+    def judge(self, losses: Losses) -> None:
+        """Count what the finished run lost, and clear it away."""
+        summary = json.loads((self.out.with_name(self.out.name + ".run") / "summary.json").read_text())
+        with self.out.open("rb") as file:
+            n_out = sum(1 for _ in file)
+        losses.runs += 1
+        losses.held_back += summary["quarantined"]
+        losses.lost += self.n_notes - n_out - summary["quarantined"]
+        losses.differing += _digest(self.out) != self.right
+        self.clear()
+
+    def clear(self) -> None:
+        """Remove the output and the reports."""
+        self.out.unlink()
+        shutil.rmtree(self.out.with_name(self.out.name + ".run"))
+
+
+def _finish(case: _Case, losses: Losses) -> None:
+    """Let the run that was killed last come to its end."""
+    if case.start().wait(_SECONDS) in (0, 3):
+        case.judge(losses)
+
+
+def _ends_within(process: subprocess.Popen[bytes], seconds: float) -> bool:
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def _workers(parent: int) -> list[int]:
+    """The worker processes that a run has started."""
+    import psutil
+
+    with suppress(psutil.NoSuchProcess):
+        children = psutil.Process(parent).children(recursive=True)
+        return [child.pid for child in children if "popen_loky" in " ".join(_command_of(child))]
+    return []
+
+
+def _command_of(process: object) -> list[str]:
+    import psutil
+
+    try:
+        return list(process.cmdline())  # type: ignore[attr-defined]
+    except psutil.Error:
+        return []
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
