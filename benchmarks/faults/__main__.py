@@ -84,9 +84,10 @@ def _killed(of: str, attack: Callable[..., Losses], engine: Path, folder: Path, 
     work.mkdir()
     losses = attack(engine, work, kills=kills)
     wrong = bool(losses.lost or losses.held_back or losses.differing)
+    stopped = f" ({losses.stopped} resumed after an error)" if losses.stopped else ""
     return Result(
         f"{losses.kills} kills of {of}",
-        f"{losses.runs} runs came to their end; {losses.lost} notes lost, {losses.held_back} held back, "
+        f"{losses.runs} runs came to their end{stopped}; {losses.lost} notes lost, {losses.held_back} held back, "
         f"{losses.differing} outputs differ",
         wrong,
     )

@@ -1,4 +1,4 @@
-"""Mutated corpora, tables and bundles, each read in a process that must neither fail otherwise than on purpose nor quote.
+"""Mutated corpora, tables and bundles, and whether reading one fails otherwise than on purpose, hangs, or quotes it.
 
     counts = read_mutated(Path("engine"), 1_000_000, jobs=2)
     counts["read"], counts["refused"], counts["foreign"], counts["canary"], counts["hang"]
@@ -48,9 +48,10 @@ Tally = Counter[str]
 Mutation = Callable[[random.Random, bytes, int], bytes]
 
 _TOKENS = (
-    b"<", b"]]>", b"<![CDATA[", b"</TEXT><TEXT>", b"&#x0;", b"&a;", b'"', b"{", b"}", b"[" * 2000, b'{"a":' * 2000, b"\\u0000",
-    b"\\ud800", b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"\r", b"\n\n", b"\t", b",", b";", b"9" * 400, b"-1", b"1e999", b"NaN",
-    b"null", b"true", b"../", b"T1\tDATE 5 2\t", b"-DOCSTART-", "\u202e\u200d\u0301".encode(), b" " * 500,
+    b"<", b"]]>", b"<![CDATA[", b"</TEXT><TEXT>", b"&#x0;", b"&a;", b'"', b"{", b"}", b"[" * 2000, b'{"a":' * 2000,
+    b"\\u0000", b"\\ud800", b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"\r", b"\n\n", b"\t", b",", b";", b"9" * 400, b"-1",
+    b"1e999", b"NaN", b"null", b"true", b"../", b"T1\tDATE 5 2\t", b"-DOCSTART-", "\u202e\u200d\u0301".encode(),
+    b" " * 500,
 )  # fmt: skip
 """What a reader may stumble over."""
 
@@ -120,7 +121,9 @@ def _written(format: str, folder: Path, engine: Path) -> Path:
 
 
 def _rows(path: Path) -> None:
-    for _ in open_form(path, path.with_name("out"), FormSettings()).rows():
+    form = open_form(path, path.with_name("out"), FormSettings())
+    form.find_columns()
+    for _ in form.rows():
         pass
 
 

@@ -32,6 +32,7 @@ class Losses:
 
     :param kills: processes killed.
     :param runs: runs that came to their end.
+    :param stopped: runs that ended with an error, and were resumed.
     :param lost: notes that are neither in the output nor listed.
     :param held_back: notes that are listed and not in the output.
     :param differing: runs whose output is not that of an undisturbed run, byte for byte.
@@ -39,6 +40,7 @@ class Losses:
 
     kills: int = 0
     runs: int = 0
+    stopped: int = 0
     lost: int = 0
     held_back: int = 0
     differing: int = 0
@@ -65,12 +67,12 @@ def kill_runs(engine: Path, work: Path, *, kills: int, n_notes: int = 400, seed:
         process = case.start()
         # Late enough to have done something now and then, early enough not to be done.
         if _ends_within(process, chance.uniform(0.0, 1.1) * case.seconds):
-            case.judge(losses)
+            case.judge(process.returncode, losses)
         else:
             process.send_signal(signal.SIGKILL)
             process.wait()
             losses.kills += 1
-    _finish(case, losses)
+    case.finish(losses)
     return losses
 
 
@@ -81,11 +83,12 @@ def kill_workers(engine: Path, work: Path, *, kills: int, n_notes: int = 400, se
     while losses.kills < kills:
         process = case.start()
         while not _ends_within(process, chance.uniform(0.3, 1.0) * case.seconds / 4):
-            for worker in chance.sample(_workers(process.pid), k=min(1, len(_workers(process.pid)))):
-                with suppress(ProcessLookupError):
-                    os.kill(worker, signal.SIGKILL)
-                    losses.kills += 1
-        case.judge(losses)
+            workers = _workers(process.pid)
+            with suppress(IndexError, ProcessLookupError):
+                os.kill(chance.choice(workers), signal.SIGKILL)
+                losses.kills += 1
+        case.judge(process.returncode, losses)
+    case.finish(losses)
     return losses
 
 
@@ -101,6 +104,7 @@ class _Case:
         self.notes = write_notes(work / "notes.jsonl", n_notes)
         self.n_notes = n_notes
         self.out = work / "out.jsonl"
+        self.partial = work / "out.jsonl.partial"
         begin = time.monotonic()
         if self.start().wait(_SECONDS) != 0:
             raise RuntimeError("the undisturbed run failed")
@@ -115,8 +119,16 @@ class _Case:
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         return subprocess.Popen([*map(str, [*command, *options])], **quiet)  # type: ignore[call-overload,no-any-return]
 
-    def judge(self, losses: Losses) -> None:
-        """Count what the finished run lost, and clear it away."""
+    def finish(self, losses: Losses) -> None:
+        """Let a run that was disturbed last come to its end."""
+        if self.partial.exists():
+            self.judge(self.start().wait(_SECONDS), losses)
+
+    def judge(self, status: int, losses: Losses) -> None:
+        """Count what a finished run lost, and clear it away; one that stopped with an error is to be resumed."""
+        if status not in (0, 3):
+            losses.stopped += 1
+            return
         summary = json.loads((self.out.with_name(self.out.name + ".run") / "summary.json").read_text())
         with self.out.open("rb") as file:
             n_out = sum(1 for _ in file)
@@ -130,12 +142,6 @@ class _Case:
         """Remove the output and the reports."""
         self.out.unlink()
         shutil.rmtree(self.out.with_name(self.out.name + ".run"))
-
-
-def _finish(case: _Case, losses: Losses) -> None:
-    """Let the run that was killed last come to its end."""
-    if case.start().wait(_SECONDS) in (0, 3):
-        case.judge(losses)
 
 
 def _ends_within(process: subprocess.Popen[bytes], seconds: float) -> bool:

@@ -1,7 +1,7 @@
 """Texts that no one writes: how the time to read one grows with its length, and a note of 20 MB in a batch run.
 
-growth(engine, 20_000, 200_000)         for each text the times and their ratio; ten times the text, at most eleven times
-huge_note(Path("engine"), folder)       whether the note was held back, the others came out, and how long it took
+growth(engine, 20_000, 200_000)      for each text the two times; ten times the text, at most eleven times as long
+huge_note(Path("engine"), folder)    whether the note was held back, the others came out, and how long it took
 """
 
 from __future__ import annotations

@@ -54,10 +54,10 @@ class ParquetRows:
         self.settings = settings
         try:
             self._file = parquet.ParquetFile(path, pre_buffer=False, buffer_size=2**20)
-        except pyarrow.ArrowException:
+            self.schema: pyarrow.Schema = self._file.schema_arrow
+        except (pyarrow.ArrowException, OSError, UnicodeDecodeError):
             raise CorpusError(f"{path} is not a Parquet file, or is damaged; get a whole copy of it") from None
         self.columns = settings.columns
-        self.schema: pyarrow.Schema = self._file.schema_arrow
         self._there: list[int] = []
         self._treated: dict[int, str] = {}
         self._read = 0

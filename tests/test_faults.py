@@ -1,0 +1,57 @@
+"""A short version of `benchmarks.faults`; its kills of runs and workers are in test_batch_recovery."""
+
+import random
+
+import pytest
+
+from benchmarks.faults.inputs import CANARY, KINDS, attempt, mutated
+from benchmarks.faults.texts import TEXTS
+from ensemble.bundle import save_bundle
+from ensemble.settings import EngineSettings
+from ensemble.synthesis import synthesize
+from ensemble.training import train
+from features.documents import Document
+from features.table import FeatureSpace
+from submodels.chain import line_bounds
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory):
+    path = tmp_path_factory.mktemp("faults") / "engine"
+    settings = EngineSettings(submodels={"regex": {}, "crf": {"max_iterations": 5}}, folds=2)
+    save_bundle(train(synthesize(8, seed=1), settings).engine, path, trained_on={}, figures={})
+    return path
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_damaged_input_is_read_or_refused_on_purpose(kind, engine, tmp_path):
+    sound = KINDS[kind].make(tmp_path, engine)
+    KINDS[kind].read(sound)
+    outcomes = [(number, attempt(kind, number, sound)) for number in range(5 if kind == "bundle" else 60)]
+    assert [(number, found) for number, found in outcomes if found not in ("read", "refused")] == []
+
+
+def test_an_input_is_the_same_in_every_run_and_is_made_sound_again(tmp_path):
+    sound = KINDS["jsonl"].make(tmp_path, tmp_path)
+    before = sound.read_bytes()
+    assert [attempt("jsonl", n, sound) for n in range(20)] == [attempt("jsonl", n, sound) for n in range(20)]
+    assert sound.read_bytes() == before
+    assert mutated(random.Random(1), before) == mutated(random.Random(1), before) != before
+
+
+def test_what_quotes_hangs_or_fails_is_seen(tmp_path, monkeypatch):
+    def quoting(path):
+        raise ValueError(CANARY)
+
+    sound = KINDS["jsonl"].make(tmp_path, tmp_path)
+    monkeypatch.setitem(KINDS, "jsonl", KINDS["jsonl"].__class__(KINDS["jsonl"].make, quoting))
+    assert attempt("jsonl", 1, sound).startswith("foreign: ValueError in test_faults.py line")
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_no_text_makes_a_sequence_without_bound(name):
+    space = FeatureSpace()
+    table = space.fit([Document("1", TEXTS[name] * (30_000 // len(TEXTS[name])))])[0]
+    bounds = line_bounds(table)
+    assert bounds[-1] == len(table)
+    assert max(bounds[1:] - bounds[:-1], default=0) <= 1_000
