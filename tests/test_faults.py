@@ -1,6 +1,7 @@
 """A short version of `benchmarks.faults`; its kills of runs and workers are in test_batch_recovery."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from ensemble.settings import EngineSettings
 from ensemble.synthesis import synthesize
 from ensemble.training import train
 from features.documents import Document
+from features.errors import CorpusError
 from features.table import FeatureSpace
 from submodels.chain import line_bounds
 
@@ -39,13 +41,21 @@ def test_an_input_is_the_same_in_every_run_and_is_made_sound_again(tmp_path):
     assert mutated(random.Random(1), before) == mutated(random.Random(1), before) != before
 
 
-def test_what_quotes_hangs_or_fails_is_seen(tmp_path, monkeypatch):
-    def quoting(path):
-        raise ValueError(CANARY)
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        (CorpusError("a sentence"), "refused"),
+        (CorpusError(f"the note of {CANARY}"), "canary"),
+        (ValueError(CANARY), "foreign: ValueError in test_faults.py line"),
+    ],
+)
+def test_what_quotes_or_fails_is_seen(error, outcome, tmp_path, monkeypatch):
+    def failing(path):
+        raise error
 
     sound = KINDS["jsonl"].make(tmp_path, tmp_path)
-    monkeypatch.setitem(KINDS, "jsonl", KINDS["jsonl"].__class__(KINDS["jsonl"].make, quoting))
-    assert attempt("jsonl", 1, sound).startswith("foreign: ValueError in test_faults.py line")
+    monkeypatch.setitem(KINDS, "jsonl", replace(KINDS["jsonl"], read=failing))
+    assert attempt("jsonl", 1, sound).startswith(outcome)
 
 
 @pytest.mark.parametrize("name", TEXTS)

@@ -19,9 +19,10 @@ import signal
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
+from io import StringIO
 from itertools import cycle, islice
 from multiprocessing import get_context
 from pathlib import Path
@@ -187,25 +188,23 @@ def _limited() -> Iterator[None]:
 
 
 def _outcome(action: Callable[[], object]) -> str:
-    said: list[str] = []
-    handler = logging.Handler()
-    handler.emit = lambda record: said.append(record.getMessage())  # type: ignore[method-assign]
+    said = StringIO()
+    handler = logging.StreamHandler(said)
     logging.getLogger().addHandler(handler)
     outcome = "read"
     try:
-        with _limited():
+        with _limited(), redirect_stderr(said), redirect_stdout(said):
             action()
     except PhistackError as error:
         outcome = "refused"
-        said.append(str(error))
+        said.write(str(error))
     except _HangError:
-        return "hang"
+        outcome = "hang"
     except Exception as error:  # That is what is looked for.
-        said.append(str(error))
         outcome = f"foreign: {type(error).__name__} in {_place(error)}"
     finally:
         logging.getLogger().removeHandler(handler)
-    return "canary" if any(CANARY in line for line in said) and not outcome.startswith("foreign") else outcome
+    return "canary" if CANARY in said.getvalue() else outcome
 
 
 def _place(error: Exception) -> str:
