@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ensemble.candidates import Decision
+from ensemble.repeats.words import WordCounts
 from features.documents import Document, Span
 from features.errors import BundleError
 from features.labels import LabelSet
@@ -47,12 +48,18 @@ class Detector:
     :param language: ISO 639-1 code.
     :param decide: as `Engine.decide`.
     :param objection: why a text cannot be read; nothing if it can.
+    :param counts: which words are words of the language; nothing for an engine that did not learn it.
     """
 
     label_set: LabelSet
     language: str
     decide: Callable[[Iterable[Document]], Iterator[list[Decision]]]
     objection: Callable[[str], str] = lambda text: ""
+    counts: WordCounts | None = None
+
+    def is_word(self, word: str) -> bool:
+        """Whether a folded word is one of the language, as far as is known."""
+        return (self.counts or WordCounts(self.language)).is_word(word)
 
     def find(self, documents: Sequence[Document]) -> list[Found]:
         """The PHI of each note, in order."""
@@ -79,7 +86,8 @@ def load_detector(path: Path) -> Detector:
     from ensemble.bundle import load_bundle
 
     engine = load_bundle(path)
-    return Detector(engine.label_set, engine.space.settings.language, engine.decide, engine.language_gate.objection)
+    language = engine.space.settings.language
+    return Detector(engine.label_set, language, engine.decide, engine.language_gate.objection, engine.stacker.counts)
 
 
 def bundle_digest(path: Path) -> str:

@@ -16,8 +16,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from ensemble.batch.ranges import Range, covering
 from ensemble.deidentification.letters import fold
+from ensemble.ranges import Range, covering
 from features.documents import Document
 from features.plain_view import plain_text, plain_view
 

@@ -13,8 +13,8 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable
 
-from ensemble.batch.ranges import Range
 from ensemble.deidentification.letters import edits, fold
+from ensemble.ranges import Range
 from features.documents import Document
 from features.plain_view import plain_view
 

@@ -21,7 +21,6 @@ from typing import Any
 
 from ensemble.batch.columns import check_labels
 from ensemble.batch.detector import LONGEST_PIECE, Detector, Found, bundle_digest, load_detector
-from ensemble.batch.ranges import covering, touching
 from ensemble.batch.reasons import took_longer
 from ensemble.batch.register import Entry, Register, forms_of
 from ensemble.batch.rows import Part, texts_digest
@@ -30,10 +29,13 @@ from ensemble.batch.version import code_digest
 from ensemble.batch.words import KnownWords, capitalised, resembling, struck_places
 from ensemble.deadline import OverdueError, deadline
 from ensemble.deidentification import REMOVING, Deidentified, Deidentifier, PatientMemory, Policy, kind_of, verify
+from ensemble.ranges import covering, touching
+from ensemble.repeats.release import unmarked
 from features.documents import Document, Span
 from features.errors import BundleError, PhistackError, SettingsError
 
 FoundInParts = tuple[Found, ...]
+_Parts = dict[int, list[tuple[Document, tuple[Span, ...]]]]
 _NOTES_OF_A_LIMIT = 16
 _COMMON_KINDS = ("DATE", "AGE", "SEX")
 
@@ -147,7 +149,7 @@ def process_chunk(job: Job, notes: Sequence[Note]) -> list[NoteResult]:
     found = _find_in_readable(job, detector, notes, results)
     numbered = enumerate(notes)
     for _, run in groupby(numbered, key=lambda item: item[1].patient):
-        _replace(job, deidentifier, list(run), found, results)
+        _replace(job, detector, deidentifier, list(run), found, results)
     _look_again(job, detector, notes, results)
     return results
 
@@ -193,6 +195,14 @@ def _find(job: Job, detector: Detector, notes: Sequence[Note], results: list[Not
         problem = _failure(partial(_append_found, single, detector, [note]), job.timeout * note.units)
         result.problem = result.problem or problem
         found += [(Found(()),) * len(note.parts)] if problem else single
+    fine = [i for i, result in enumerate(results) if not result.problem]
+    again: list[FoundInParts] = []
+    # Once more together, as what is found in a note of a patient is sought in the others.
+    if 1 < len(fine) < len(notes) and not _failure(
+        partial(_append_found, again, detector, [notes[i] for i in fine]), job.timeout * limits
+    ):
+        for i, of_note in zip(fine, again, strict=True):
+            found[i] = of_note
     return found
 
 
@@ -212,6 +222,7 @@ def _whole(part: Part) -> Found:
 
 def _replace(
     job: Job,
+    detector: Detector,
     deidentifier: Deidentifier,
     run: list[tuple[int, Note]],
     found: list[FoundInParts],
@@ -220,10 +231,12 @@ def _replace(
     """Replace the PHI of a patient's notes that follow each other."""
     _add_told(job, deidentifier.language, run, found, results)
     memory = PatientMemory()
-    parts: dict[int, list[tuple[Document, tuple[Span, ...]]]] = {}
+    parts: _Parts = {}
     for i, note in run:
         in_parts = zip(note.documents, found[i], strict=True)
         parts[i] = [(text, _with_struck(job, deidentifier, text.text, part.spans)) for text, part in in_parts]
+    if job.policy.options.seek_again:
+        parts = _with_repeats(detector, deidentifier, parts)
     spans = ((document, span) for of_note in parts.values() for document, of_part in of_note for span in of_part)
     named = (pair for pair in spans if _holds_names(pair[1].label, deidentifier))
     known = KnownWords(document.text[span.start : span.end] for document, span in named)
@@ -267,6 +280,15 @@ def _add_told(
 def _holds_names(label: str, deidentifier: Deidentifier) -> bool:
     """Whether the words of an identifier tell who or where; those of dates and ages are in every note."""
     return kind_of(label, deidentifier.label_set.name) not in _COMMON_KINDS
+
+
+def _with_repeats(detector: Detector, deidentifier: Deidentifier, parts: _Parts) -> _Parts:
+    """The same, and where the names and numbers found in any of the notes stand unmarked."""
+    every = [pair for of_note in parts.values() for pair in of_note]
+    more = iter(
+        unmarked(every, detector.language, detector.is_word, lambda label: deidentifier.strategy(label) in REMOVING)
+    )
+    return {i: [(text, (*spans, *next(more))) for text, spans in of_note] for i, of_note in parts.items()}
 
 
 def _with_struck(job: Job, deidentifier: Deidentifier, text: str, spans: tuple[Span, ...]) -> tuple[Span, ...]:

@@ -63,6 +63,8 @@ class PolicyOptions:
     :param age_shift: the greatest number of years by which a surrogate age differs; 1 to 5.
     :param present_year: of the data as a whole; a year 90 years or more before it shows an age of 90 or more, also in a
         note that holds no later year. 0 where only the years of the notes tell.
+    :param seek_again: in batch runs, take out names and numbers that were found elsewhere in the patient's notes,
+        where they are no words of the language, although nothing marked them.
     :param restricted_zip3: three-digit ZIP code areas with too few people, written 000.
     :raises SettingsError: if a value is out of its range.
     """
@@ -71,6 +73,7 @@ class PolicyOptions:
     shift_days: int = 364
     age_shift: int = 2
     present_year: int = 0
+    seek_again: bool = False
     restricted_zip3: tuple[str, ...] = RESTRICTED_ZIP3
 
     def __post_init__(self) -> None:
@@ -80,8 +83,9 @@ class PolicyOptions:
                 raise SettingsError(f"the policy option {name} must be a whole number from {low} to {high}")
         if self.present_year != 0 and not (type(self.present_year) is int and 1900 <= self.present_year <= 2199):
             raise SettingsError("the policy option present_year must be a year from 1900 to 2199, or 0")
-        if type(self.keep_weekday) is not bool:
-            raise SettingsError("the policy option keep_weekday must be true or false")
+        for name in ("keep_weekday", "seek_again"):
+            if type(getattr(self, name)) is not bool:
+                raise SettingsError(f"the policy option {name} must be true or false")
         object.__setattr__(self, "restricted_zip3", tuple(map(str, self.restricted_zip3)))
 
 

@@ -1,7 +1,8 @@
 """A repeat described by named numbers, from which a machine can learn whether it is PHI.
 
-    matrix = evidence(["Smith, Dana: fell."], [repeats], [decisions], counts, ["110"], known_patients=False)
-    matrix[0].shape                    (n_repeats, len(EVIDENCE))
+    place = Place(repeat, 0, "Smith, Dana: fell.", decisions, counts)
+    EVIDENCE["best seed"](place)       0.98
+    matrix_of([place])                 all numbers, (1, len(EVIDENCE))
 
 What is told: how sure and how frequent the repeated mentions are, how much of them stands here and how it is written,
 whether its words are words of the language, and what the stacker made of the candidates that overlap it.
@@ -34,7 +35,7 @@ class Place:
     :param repeat: what was found again.
     :param note: the place of its note among those of the patient.
     :param text: of the note.
-    :param decisions: the stacker's, on candidates of the note.
+    :param decisions: the stacker's, on candidates that overlap the repeat.
     :param counts: of words, in training.
     :param patient: whose own notes do not count, as in training they are not new.
     """
@@ -56,13 +57,12 @@ class Place:
         return min(log1p(least(self.counts.count(word, self.patient))) for word in self.repeat.parts)
 
     def best(self, *, exact: bool = False, label: bool = False, accepted: bool = False) -> float:
-        """The largest probability of an overlapping decision: of the same span, label, or accepted."""
+        """The largest probability of the decisions: on the same span, of the same label, or accepted ones."""
         span = self.repeat.span
         alike = (
             decision.probability
             for decision in self.decisions
-            if decision.span.overlaps(span)
-            and decision.accepted == accepted
+            if decision.accepted == accepted
             and (not label or decision.span.label == span.label)
             and (not exact or (decision.span.start, decision.span.end) == (span.start, span.end))
         )
@@ -71,8 +71,8 @@ class Place:
 
 def is_plain_name(place: Place) -> bool:
     """Whether a repeat is part of a name, written with a capital, with a word that is none of the language."""
-    is_name = any(seed.parts for seed in place.repeat.seeds)
-    return is_name and place.written[:1].isupper() and not all(map(place.counts.is_word, place.repeat.parts))
+    is_new = not all(map(place.counts.is_word, place.repeat.parts))
+    return place.repeat.is_name and place.written[:1].isupper() and is_new
 
 
 def _share(place: Place) -> float:
@@ -83,8 +83,7 @@ def _share(place: Place) -> float:
 
 def _best_vote(place: Place) -> float:
     """The best score that a submodel gave to an overlapping candidate that was not accepted."""
-    span = place.repeat.span
-    refused = (d for d in place.decisions if not d.accepted and d.span.overlaps(span))
+    refused = (decision for decision in place.decisions if not decision.accepted)
     return max((vote.score for decision in refused for vote in decision.votes), default=0.0)
 
 
@@ -95,21 +94,20 @@ def _word_before(place: Place) -> str:
 
 
 def _written_so(place: Place) -> bool:
-    """Whether each word stands in a seed as it is written here."""
-    written = {word for seed in place.repeat.seeds for word in seed.words}
-    return written.issuperset(place.repeat.words)
+    """Whether the words stand in a seed as they are written here."""
+    return any(seed.written.issuperset(place.repeat.words) for seed in place.repeat.seeds)
 
 
 EVIDENCE: Mapping[str, Callable[[Place], float]] = {
-    "best seed": lambda place: max(seed.mention.probability for seed in place.repeat.seeds),
-    "seeds": lambda place: log1p(len(place.repeat.seeds)),
-    "notes of seeds": lambda place: log1p(len({seed.note for seed in place.repeat.seeds})),
-    "seed in this note": lambda place: any(seed.note == place.note for seed in place.repeat.seeds),
-    "is a name": lambda place: any(seed.parts for seed in place.repeat.seeds),
+    "best seed": lambda place: max(seed.probability for seed in place.repeat.seeds),
+    "mentions": lambda place: log1p(sum(seed.times for seed in place.repeat.seeds)),
+    "notes of mentions": lambda place: log1p(len({note for seed in place.repeat.seeds for note in seed.places})),
+    "said in this note": lambda place: any(place.note in seed.places for seed in place.repeat.seeds),
+    "is a name": lambda place: place.repeat.is_name,
     "share of seed": _share,
     "words": lambda place: log1p(len(place.repeat.words)),
-    "has last word": lambda place: any(folded(place.repeat.words[-1]) == s.folded[-1] for s in place.repeat.seeds),
-    "has first word": lambda place: any(folded(place.repeat.words[0]) == s.folded[0] for s in place.repeat.seeds),
+    "has last word": lambda place: any(folded(place.repeat.words[-1]) == s.words[-1] for s in place.repeat.seeds),
+    "has first word": lambda place: any(folded(place.repeat.words[0]) == s.words[0] for s in place.repeat.seeds),
     "written as in seed": _written_so,
     "capitalised": lambda place: all(word[:1].isupper() for word in place.repeat.words),
     "in capitals": lambda place: place.written.isupper(),

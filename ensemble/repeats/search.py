@@ -1,9 +1,9 @@
 """Accepted names and numbers, found again where nothing marks them.
 
     mentions = [[Mention(Span(8, 18, "PATIENT"), 0.98)], []]          of two notes of one patient
-    repeats = search(["Patient Dana Smith.", "Smith, Dana: fell."], mentions, manner_of, "en")
+    repeats = search(["Patient Dana Smith.", "Smith, Dana: fell."], mentions, "en")
     repeats[1][0].span                                                Span(0, 11, "PATIENT")
-    repeats[1][0].seeds[0].mention                                    what it repeats, and in which note that is
+    repeats[1][0].seeds[0].places                                     {0: 8}: it repeats what is there in the first note
 
 Case and accents do not count, and only whole words are found. Of a name any part is sought, in any order and with a
 comma between, but a part of less than three letters only beside another; of a number, an address or a user name the
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
@@ -22,6 +22,7 @@ from typing import Literal
 from ensemble.deidentification.kinds import kind_anywhere
 from ensemble.deidentification.letters import fold
 from ensemble.deidentification.words import known_words
+from ensemble.ranges import covering
 from features.documents import Span
 
 __all__ = ["Manner", "Mention", "Repeat", "Seed", "folded", "manner_of", "search", "words_of"]
@@ -44,6 +45,9 @@ _GAP = re.compile(r"[ \t]{0,3},?[ \t]{0,3}(?:\r?\n)?[ \t]{0,3}|[-‐‑'’]")
 _AFTER_INITIAL = re.compile(r"\.?[ \t]?,?[ \t]?")
 _SHORTEST_PART, _SHORTEST_CODE = 3, 4
 _LONGEST = 9
+_WIDEST_GAP = 3
+_MOST_SEEDS = 20
+"""By one word; of more names with a word in common, those that occur most are sought."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,37 +60,43 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """A mention that is sought again.
+    """What is sought: all mentions that have one label and the same words, but for case and accents.
 
-    :param note: the place of its note among those that are searched.
-    :param mention: what was found.
-    :param words: as written, in order.
-    :param parts: the folded words that are found by themselves; of what is sought whole, none.
+    :param label: of the mentions.
+    :param words: folded, in order.
+    :param parts: those of the words that are found by themselves; of what is sought whole, none.
+    :param written: the words as they stand in the mentions.
+    :param places: place of a note among those that are searched -> where its first mention begins.
+    :param times: how many mentions there are.
+    :param probability: of the surest mention.
     """
 
-    note: int
-    mention: Mention
+    label: str
     words: tuple[str, ...] = field(repr=False)
     parts: frozenset[str] = field(repr=False)
-
-    @property
-    def folded(self) -> tuple[str, ...]:
-        """The words without case and accents."""
-        return tuple(map(folded, self.words))
+    written: frozenset[str] = field(repr=False)
+    places: Mapping[int, int]
+    times: int
+    probability: float
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A place where a mention stands again.
+    """A place where a seed stands again.
 
-    :param span: where, with the label of the mention.
+    :param span: where, with the label of the seeds.
     :param words: as written, in order.
-    :param seeds: the mentions of this label that it repeats, in order; never empty.
+    :param seeds: what it repeats; never empty.
     """
 
     span: Span
     words: tuple[str, ...] = field(repr=False)
     seeds: tuple[Seed, ...] = field(repr=False)
+
+    @property
+    def is_name(self) -> bool:
+        """Whether it can be a part of what it repeats."""
+        return any(seed.parts for seed in self.seeds)
 
     @property
     def parts(self) -> frozenset[str]:
@@ -111,12 +121,7 @@ def words_of(text: str) -> list[tuple[int, int]]:
     return [match.span() for match in _WORD.finditer(text)]
 
 
-def search(
-    texts: Sequence[str],
-    mentions: Sequence[Sequence[Mention]],
-    language: str,
-    manner_of: Callable[[str], Manner | None] = manner_of,
-) -> list[list[Repeat]]:
+def search(texts: Sequence[str], mentions: Sequence[Sequence[Mention]], language: str) -> list[list[Repeat]]:
     """Where the mentions stand again in notes of one patient.
 
     :param texts: the notes.
@@ -124,108 +129,124 @@ def search(
     :param language: ISO 639-1 code; decides what is a title or a particle and no name.
     :returns: for each note its repeats, sorted by span; each span and label once.
     """
-    seeds = [
-        seed
-        for note, (text, found) in enumerate(zip(texts, mentions, strict=True))
-        for mention in found
-        if (seed := _seed(note, text, mention, manner_of(mention.span.label), language)) is not None
-    ]
-    index = _Index(seeds)
-    return [
-        list(_repeats(text, index, [m.span for m in found])) if seeds else []
-        for text, found in zip(texts, mentions, strict=True)
-    ]
+    index = _Index(_seeds(texts, mentions, language))
+    if not index.by_part and not index.by_code:
+        return [[] for _ in texts]
+    pairs = zip(texts, mentions, strict=True)
+    return [list(_repeats(_Words(text), index, [m.span for m in found])) for text, found in pairs]
 
 
-def _seed(note: int, text: str, mention: Mention, manner: Manner | None, language: str) -> Seed | None:
-    """What is sought of a mention; nothing if that would also be found by chance."""
-    begin = mention.span.start
-    written = text[begin : mention.span.end]
-    words = tuple(written[start:end] for start, end in words_of(written))
-    if manner == "parts" and len(words) <= _LONGEST:
-        idle = known_words(language, "names", "titles", "particles", "connectors", "credentials")
-        parts = frozenset(w for w in map(folded, words) if len(w) >= _SHORTEST_PART and w.isalpha() and w not in idle)
-        return Seed(note, mention, words, parts) if parts else None
-    if manner == "whole" and sum(map(len, words)) >= _SHORTEST_CODE:
-        return Seed(note, mention, words, frozenset())
-    return None
+def _seeds(texts: Sequence[str], mentions: Sequence[Sequence[Mention]], language: str) -> Iterator[Seed]:
+    """What is sought, the most frequent first."""
+    idle = known_words(language, "names", "titles", "particles", "connectors", "credentials")
+    alike: defaultdict[tuple[str, tuple[str, ...]], list[tuple[int, Mention, list[str]]]] = defaultdict(list)
+    for note, (text, found) in enumerate(zip(texts, mentions, strict=True)):
+        for mention in found:
+            if manner_of(mention.span.label) is not None:
+                cut = text[mention.span.start : mention.span.end]
+                written = [cut[start:end] for start, end in words_of(cut)]
+                alike[mention.span.label, tuple(map(folded, written))].append((note, mention, written))
+    for (label, words), group in sorted(alike.items(), key=lambda item: (-len(item[1]), item[0])):
+        parts = frozenset(w for w in words if len(w) >= _SHORTEST_PART and w.isalpha() and w not in idle)
+        is_whole = manner_of(label) == "whole"
+        if sum(map(len, words)) >= _SHORTEST_CODE if is_whole else parts and len(words) <= _LONGEST:
+            yield Seed(
+                label,
+                words,
+                frozenset() if is_whole else parts,
+                frozenset(word for _, _, written in group for word in written),
+                {note: mention.span.start for note, mention, _ in reversed(group)},
+                len(group),
+                max(mention.probability for _, mention, _ in group),
+            )
 
 
 class _Index:
-    """Seeds by what finds them."""
+    """Seeds by the words that find them, no more than so many by one word."""
 
-    def __init__(self, seeds: Sequence[Seed]) -> None:
-        self.by_part: defaultdict[str, set[tuple[str, ...]]] = defaultdict(set)
-        self.by_code: defaultdict[str, set[tuple[str, ...]]] = defaultdict(set)
-        self.seeds: defaultdict[tuple[str, ...], list[Seed]] = defaultdict(list)
+    def __init__(self, seeds: Iterable[Seed]) -> None:
+        self.by_part: defaultdict[str, list[Seed]] = defaultdict(list)
+        self.by_code: defaultdict[str, list[Seed]] = defaultdict(list)
         for seed in seeds:
-            self.seeds[seed.folded].append(seed)
-            for part in seed.parts:
-                self.by_part[part].add(seed.folded)
+            for part in sorted(seed.parts):
+                _append(self.by_part[part], seed)
             if not seed.parts:
-                self.by_code[seed.folded[0]].add(seed.folded)
+                _append(self.by_code[seed.words[0]], seed)
 
 
-def _repeats(text: str, index: _Index, marked: Sequence[Span]) -> Iterator[Repeat]:
-    places = words_of(text)
-    words = [folded(text[start:end]) for start, end in places]
+def _append(seeds: list[Seed], seed: Seed) -> None:
+    if len(seeds) < _MOST_SEEDS:
+        seeds.append(seed)
+
+
+class _Words:
+    """The words of a text: where they stand, and folded."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.places = words_of(text)
+        self.folded = [folded(text[start:end]) for start, end in self.places]
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def gap(self, at: int) -> str:
+        """What stands between a word and the next."""
+        return self.text[self.places[at][1] : self.places[at + 1][0]]
+
+    def written(self, first: int, last: int) -> tuple[str, ...]:
+        """Some words as they are written."""
+        return tuple(self.text[start:end] for start, end in self.places[first : last + 1])
+
+
+def _repeats(words: _Words, index: _Index, marked: Iterable[Span]) -> Iterator[Repeat]:
     runs: defaultdict[Span, dict[int, Seed]] = defaultdict(dict)
-    lengths: dict[Span, tuple[int, int]] = {}
-    for first, last, name in _runs(text, places, words, index):
-        start, end = places[first][0], places[last][1]
-        if not any(span.start <= start and end <= span.end for span in marked):
-            for seed in index.seeds[name]:
-                span = Span(start, end, seed.mention.span.label)
-                runs[span][id(seed)] = seed
-                lengths[span] = first, last
-    for span in sorted(runs):
-        if not any(_holds(other, span) for other in runs if other.label == span.label):
-            first, last = lengths[span]
-            written = tuple(text[start:end] for start, end in places[first : last + 1])
-            yield Repeat(span, written, tuple(runs[span].values()))
+    within: dict[Span, tuple[int, int]] = {}
+    is_marked = covering((span.start, span.end) for span in marked)
+    for first, last, seed in _runs(words, index):
+        start, end = words.places[first][0], words.places[last][1]
+        if not is_marked(start, end):
+            span = Span(start, end, seed.label)
+            within[span] = first, last
+            runs[span][id(seed)] = seed
+    furthest: dict[str, int] = {}
+    for span in sorted(runs, key=lambda span: (span.start, -span.end, span.label)):
+        if span.end > furthest.get(span.label, 0):
+            furthest[span.label] = span.end
+            yield Repeat(span, words.written(*within[span]), tuple(runs[span].values()))
 
 
-def _holds(span: Span, other: Span) -> bool:
-    return span != other and span.start <= other.start and other.end <= span.end
+def _runs(words: _Words, index: _Index) -> Iterator[tuple[int, int, Seed]]:
+    """First and last word of each stretch that is made of the words of one seed."""
+    for i, word in enumerate(words.folded):
+        for seed in index.by_part.get(word, ()):
+            yield *_stretch(words, i, seed), seed
+        for seed in index.by_code.get(word, ()):
+            last = i + len(seed.words) - 1
+            if tuple(words.folded[i : last + 1]) == seed.words and all(_near(words.gap(at)) for at in range(i, last)):
+                yield i, last, seed
 
 
-def _runs(
-    text: str, places: Sequence[tuple[int, int]], words: Sequence[str], index: _Index
-) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """First and last word of each stretch that is made of the words of one seed, and the seed's words."""
-    for i, word in enumerate(words):
-        for name in index.by_part.get(word, ()):
-            first, last = _stretch(text, places, words, i, frozenset(name))
-            yield first, last, name
-        for code in index.by_code.get(word, ()):
-            last = i + len(code) - 1
-            if tuple(words[i : last + 1]) == code and all(_near(text, places, at) for at in range(i, last)):
-                yield i, last, code
-
-
-def _stretch(
-    text: str, places: Sequence[tuple[int, int]], words: Sequence[str], at: int, name: frozenset[str]
-) -> tuple[int, int]:
-    """The longest stretch around a word that holds words of the name only, none of them twice."""
+def _stretch(words: _Words, at: int, seed: Seed) -> tuple[int, int]:
+    """The longest stretch around a word that holds words of the seed only, none of them twice."""
     first = last = at
-    used = {words[at]}
-    while last + 1 < len(words) and words[last + 1] in name - used and _joined(text, places, last):
+    left = set(seed.words) - {words.folded[at]}
+    while last + 1 < len(words) and words.folded[last + 1] in left and _joined(words, last):
         last += 1
-        used.add(words[last])
-    while first > 0 and words[first - 1] in name - used and _joined(text, places, first - 1):
+        left.remove(words.folded[last])
+    while first > 0 and words.folded[first - 1] in left and _joined(words, first - 1):
         first -= 1
-        used.add(words[first])
+        left.remove(words.folded[first])
     return first, last
 
 
-def _joined(text: str, places: Sequence[tuple[int, int]], at: int) -> bool:
+def _joined(words: _Words, at: int) -> bool:
     """Whether a word and the next can be of one name: nothing stands between but what does in names."""
-    gap = text[places[at][1] : places[at + 1][0]]
-    is_short = places[at][1] - places[at][0] < _SHORTEST_PART
+    gap = words.gap(at)
+    is_short = len(words.folded[at]) < _SHORTEST_PART
     return _GAP.fullmatch(gap) is not None or (is_short and _AFTER_INITIAL.fullmatch(gap) is not None)
 
 
-def _near(text: str, places: Sequence[tuple[int, int]], at: int) -> bool:
-    """Whether a word and the next can be of one number or address."""
-    gap = text[places[at][1] : places[at + 1][0]]
-    return len(gap) <= _SHORTEST_PART and "\n" not in gap
+def _near(gap: str) -> bool:
+    """Whether two words with this between them can be of one number or address."""
+    return len(gap) <= _WIDEST_GAP and "\n" not in gap

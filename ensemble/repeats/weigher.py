@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import logging
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from itertools import groupby, islice
@@ -26,10 +27,10 @@ from numpy.typing import NDArray
 from ensemble.candidates import Decision, non_overlapping
 from ensemble.cross_fitting import distances_out_of_fold, logistic_curve, probability
 from ensemble.kernel_machine import KernelMachine, KernelSettings
+from ensemble.ranges import touching
 from ensemble.repeats.evidence import EVIDENCE, Place, is_plain_name, matrix_of
 from ensemble.repeats.search import Mention, Repeat, search
 from ensemble.repeats.words import WordCounts
-from features.documents import Span
 from features.errors import BundleError
 from features.saved_files import SavedFiles, damage_refused
 from features.table import FeatureTable
@@ -164,7 +165,9 @@ class RepeatWeigher:
             mentions = [[Mention(d.span, d.probability) for d in found if d.accepted] for _, found in notes]
             without = patient if is_training else ""
             for i, repeats in enumerate(search(texts, mentions, self.counts.language)):
-                places.append([Place(r, i, texts[i], notes[i][1], self.counts, without) for r in repeats])
+                near = _overlapping(notes[i][1], repeats)
+                pairs = zip(repeats, near, strict=True)
+                places.append([Place(r, i, texts[i], found, self.counts, without) for r, found in pairs])
         return places
 
     def save(self, folder: Path) -> None:
@@ -201,6 +204,16 @@ class RepeatWeigher:
         return weigher
 
 
+def _overlapping(decisions: Sequence[Decision], repeats: Sequence[Repeat]) -> list[list[Decision]]:
+    """For each repeat the decisions that share a character with it, those of the note being sorted by span."""
+    starts = [decision.span.start for decision in decisions]
+    longest = max((decision.span.end - decision.span.start for decision in decisions), default=0)
+    windows = (
+        decisions[bisect_left(starts, r.span.start - longest) : bisect_left(starts, r.span.end)] for r in repeats
+    )
+    return [[d for d in window if d.span.overlaps(r.span)] for r, window in zip(repeats, windows, strict=True)]
+
+
 def _by_rule(places: Sequence[Place]) -> Floats:
     """The probability of the surest seed where the declared rule holds, otherwise 0."""
     best = EVIDENCE["best seed"]
@@ -221,8 +234,10 @@ def _with_repeats(
 ) -> list[Decision]:
     """The decisions on a note; what an accepted repeat overlaps is no longer accepted."""
     accepted = _accepted([place.repeat for place in places], chances, threshold)
-    spans = [places[i].repeat.span for i in accepted]
-    by_span = {d.span: replace(d, accepted=False) if d.accepted and _is_taken(d.span, spans) else d for d in decided}
+    is_taken = touching((places[i].repeat.span.start, places[i].repeat.span.end) for i in accepted)
+    by_span = {
+        d.span: replace(d, accepted=False) if d.accepted and is_taken(d.span.start, d.span.end) else d for d in decided
+    }
     for i, (place, chance) in enumerate(zip(places, chances.tolist(), strict=True)):
         span = place.repeat.span
         vote = Candidate(span, SAID_AGAIN, chance, i in accepted, _told(place))
@@ -235,17 +250,13 @@ def _accepted(repeats: Sequence[Repeat], chances: Floats, threshold: float) -> s
     return set(non_overlapping(repeats, (chances - threshold).tolist()))
 
 
-def _is_taken(span: Span, repeats: Sequence[Span]) -> bool:
-    return any(span.overlaps(other) for other in repeats)
-
-
 def _told(place: Place) -> str:
     """Where the repeated mentions stand, without their text."""
     seeds = place.repeat.seeds
     whole = any(len(seed.words) == len(place.repeat.words) for seed in seeds)
-    here = [seed.mention.span.start for seed in seeds if seed.note == place.note]
-    where = f"at {here[0]}" if here else "in another note of the patient"
-    return f"{'all' if whole else 'part'} of what is {where}; {len(seeds)} mentions"
+    here = [seed.places[place.note] for seed in seeds if place.note in seed.places]
+    where = f"at {min(here)}" if here else "in another note of the patient"
+    return f"{'all' if whole else 'part'} of what is {where}; mentions: {sum(seed.times for seed in seeds)}"
 
 
 class _Scoring:
@@ -262,7 +273,8 @@ class _Scoring:
         n_right = n_all = 0
         for (spans, repeats, gold), chance in zip(self._notes, chances, strict=True):
             taken = [repeats[i].span for i in _accepted(repeats, chance, threshold)] if repeats else []
-            found = {span for span in spans if not _is_taken(span, taken)}.union(taken) if taken else spans
+            is_taken = touching((span.start, span.end) for span in taken)
+            found = {span for span in spans if not is_taken(span.start, span.end)}.union(taken) if taken else spans
             n_right += len(found & gold)
             n_all += len(found) + len(gold)
         return 2 * n_right / n_all if n_all else 0.0
