@@ -81,7 +81,7 @@ def table_of(engine: Engine, notes: Sequence[Document]) -> Table:
     """The four rows."""
     table = Table("", "precision", "recall", "F1", "names that stay", "found elsewhere", "no PHI at all")
     counts = engine.stacker.counts or WordCounts(engine.space.settings.language)
-    answers = {
+    answers: dict[str, Spans] = {
         name: [document.spans for document in one.annotate(notes)]
         for name, one in (("engine without repeats", without_repeats(engine)), ("engine", engine))
     }
