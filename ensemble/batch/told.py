@@ -15,9 +15,9 @@ from dataclasses import replace
 from itertools import islice
 
 from ensemble.batch.detector import Found
-from ensemble.batch.ranges import covering
 from ensemble.batch.rows import Part
 from ensemble.deidentification.kinds import kind_anywhere
+from ensemble.ranges import covering
 from ensemble.repeats import Manner, Mention, Repeat, WordCounts, manner_of, search
 from ensemble.repeats.search import folded
 

@@ -35,7 +35,6 @@ from features.documents import Document, Span
 from features.errors import BundleError, PhistackError, SettingsError
 
 FoundInParts = tuple[Found, ...]
-_Parts = dict[int, list[tuple[Document, tuple[Span, ...]]]]
 _NOTES_OF_A_LIMIT = 16
 _COMMON_KINDS = ("DATE", "AGE", "SEX")
 
@@ -229,14 +228,12 @@ def _replace(
     results: list[NoteResult],
 ) -> None:
     """Replace the PHI of a patient's notes that follow each other."""
-    _add_told(job, deidentifier.language, run, found, results)
+    _seek_in_run(job, detector, deidentifier, run, found, results)
     memory = PatientMemory()
-    parts: _Parts = {}
+    parts: dict[int, list[tuple[Document, tuple[Span, ...]]]] = {}
     for i, note in run:
         in_parts = zip(note.documents, found[i], strict=True)
         parts[i] = [(text, _with_struck(job, deidentifier, text.text, part.spans)) for text, part in in_parts]
-    if job.policy.options.seek_again:
-        parts = _with_repeats(detector, deidentifier, parts)
     spans = ((document, span) for of_note in parts.values() for document, of_part in of_note for span in of_part)
     named = (pair for pair in spans if _holds_names(pair[1].label, deidentifier))
     known = KnownWords(document.text[span.start : span.end] for document, span in named)
@@ -258,37 +255,44 @@ def _replace(
                 results[i].problem = _failure(partial(step, i, note), job.timeout * note.units)
 
 
-def _add_told(
-    job: Job, language: str, run: list[tuple[int, Note]], found: list[FoundInParts], results: list[NoteResult]
+def _seek_in_run(
+    job: Job,
+    detector: Detector,
+    deidentifier: Deidentifier,
+    run: list[tuple[int, Note]],
+    found: list[FoundInParts],
+    results: list[NoteResult],
 ) -> None:
-    """Seek what columns tell of the patient in the patient's notes."""
-    if not job.labels:
-        return
-    more: list[FoundInParts] = []
+    """Seek what columns tell of the patient, and what was found in any of the notes, in all of them."""
+    notes = [note for _, note in run]
+    known: list[list[FoundInParts]] = [[found[i] for i, _ in run]]
 
     def seek() -> None:
-        more.extend(with_told([note.parts for _, note in run], [found[i] for i, _ in run], language))
+        if job.labels:
+            known.append(with_told([note.parts for note in notes], known[-1], deidentifier.language))
+        if job.policy.options.seek_again:
+            known.append(_with_repeats(detector, deidentifier, notes, known[-1]))
 
-    problem = _failure(seek, job.timeout * sum(note.units for _, note in run))
+    problem = _failure(seek, job.timeout * sum(note.units for note in notes))
     for place, (i, _) in enumerate(run):
-        if problem:
-            results[i].problem = results[i].problem or problem
-        else:
-            found[i] = more[place]
+        found[i] = known[-1][place]
+        results[i].problem = results[i].problem or problem
+
+
+def _with_repeats(
+    detector: Detector, deidentifier: Deidentifier, notes: Sequence[Note], found: Sequence[FoundInParts]
+) -> list[FoundInParts]:
+    """What was found, and where it stands again although nothing marked it."""
+    pairs = [pair for note, of in zip(notes, found, strict=True) for pair in zip(note.documents, of, strict=True)]
+    known = [(document, part.spans) for document, part in pairs]
+    more = unmarked(known, detector.language, detector.is_word, lambda label: deidentifier.strategy(label) in REMOVING)
+    every = (replace(part, spans=part.spans + spans) for (_, part), spans in zip(pairs, more, strict=True))
+    return [tuple(islice(every, len(note.parts))) for note in notes]
 
 
 def _holds_names(label: str, deidentifier: Deidentifier) -> bool:
     """Whether the words of an identifier tell who or where; those of dates and ages are in every note."""
     return kind_of(label, deidentifier.label_set.name) not in _COMMON_KINDS
-
-
-def _with_repeats(detector: Detector, deidentifier: Deidentifier, parts: _Parts) -> _Parts:
-    """The same, and where the names and numbers found in any of the notes stand unmarked."""
-    every = [pair for of_note in parts.values() for pair in of_note]
-    more = iter(
-        unmarked(every, detector.language, detector.is_word, lambda label: deidentifier.strategy(label) in REMOVING)
-    )
-    return {i: [(text, (*spans, *next(more))) for text, spans in of_note] for i, of_note in parts.items()}
 
 
 def _with_struck(job: Job, deidentifier: Deidentifier, text: str, spans: tuple[Span, ...]) -> tuple[Span, ...]:

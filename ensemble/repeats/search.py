@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
@@ -121,22 +121,33 @@ def words_of(text: str) -> list[tuple[int, int]]:
     return [match.span() for match in _WORD.finditer(text)]
 
 
-def search(texts: Sequence[str], mentions: Sequence[Sequence[Mention]], language: str) -> list[list[Repeat]]:
+def search(
+    texts: Sequence[str],
+    mentions: Sequence[Sequence[Mention]],
+    language: str,
+    manner_of: Callable[[str], Manner | None] = manner_of,
+) -> list[list[Repeat]]:
     """Where the mentions stand again in notes of one patient.
 
     :param texts: the notes.
     :param mentions: for each note what was found there; only labels that have a manner are sought.
     :param language: ISO 639-1 code; decides what is a title or a particle and no name.
+    :param manner_of: how mentions of a label are sought.
     :returns: for each note its repeats, sorted by span; each span and label once.
     """
-    index = _Index(_seeds(texts, mentions, language))
+    index = _Index(_seeds(texts, mentions, language, manner_of))
     if not index.by_part and not index.by_code:
         return [[] for _ in texts]
     pairs = zip(texts, mentions, strict=True)
     return [list(_repeats(_Words(text), index, [m.span for m in found])) for text, found in pairs]
 
 
-def _seeds(texts: Sequence[str], mentions: Sequence[Sequence[Mention]], language: str) -> Iterator[Seed]:
+def _seeds(
+    texts: Sequence[str],
+    mentions: Sequence[Sequence[Mention]],
+    language: str,
+    manner_of: Callable[[str], Manner | None],
+) -> Iterator[Seed]:
     """What is sought, the most frequent first."""
     idle = known_words(language, "names", "titles", "particles", "connectors", "credentials")
     alike: defaultdict[tuple[str, tuple[str, ...]], list[tuple[int, Mention, list[str]]]] = defaultdict(list)
