@@ -205,16 +205,16 @@ def test_what_cannot_go_through_a_pipe_is_one_sentence_and_no_output(piped, cont
 def test_more_notes_than_a_pipe_holds_come_through_whole(tmp_path, unbuffered):
     many = Corpus(tuple(Document(f"n{i}", "x" * 1000) for i in range(500)), LabelSet.named("i2b2-2014"))
     write_corpus(many, tmp_path / "many.jsonl", format="jsonl")
-    with _converting(tmp_path / "many.jsonl", PYTHONUNBUFFERED=unbuffered) as process:
+    with _started("convert", tmp_path / "many.jsonl", "-", "--to", "jsonl", PYTHONUNBUFFERED=unbuffered) as process:
         assert process.stdout.read() == (tmp_path / "many.jsonl").read_bytes()
         assert process.wait(60) == 0
 
 
-def _converting(path, **environment):
+def _started(*arguments, **environment):
     code = "from ensemble.cli import main; main()"
     return subprocess.Popen(
-        [sys.executable, "-c", code, "convert", str(path), "-", "--to", "jsonl"], stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
+        [sys.executable, "-c", code, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
     )  # fmt: skip
 
 
@@ -222,8 +222,15 @@ def test_a_reader_that_leaves_early_ends_the_command_quietly(tmp_path):
     """As `phistack convert notes - | head -1`, with more notes than a pipe holds."""
     many = Corpus(tuple(Document(f"n{i}", "x" * 1000) for i in range(500)), LabelSet.named("i2b2-2014"))
     write_corpus(many, tmp_path / "many.jsonl", format="jsonl")
-    with _converting(tmp_path / "many.jsonl") as process:
+    with _started("convert", tmp_path / "many.jsonl", "-", "--to", "jsonl") as process:
         assert process.stdout.readline().startswith(b'{"id": "n0"')
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(60) == 141
+
+
+def test_tables_that_nobody_reads_end_quietly_too(home):
+    with _started("evaluate", home / "notes.jsonl", home / "notes.jsonl") as process:
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait(60) == 141

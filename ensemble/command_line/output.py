@@ -95,7 +95,13 @@ def console() -> Console:
     """Where tables are printed: as wide as the terminal, and 120 characters elsewhere."""
     from rich.console import Console
 
-    return Console(width=None if sys.stdout.isatty() else 120)
+    class Piped(Console):
+        """One that leaves it to `quiet_when_cut_off` what happens when nobody reads on."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return Piped(width=None if sys.stdout.isatty() else 120)
 
 
 def quiet_when_cut_off(command: Callable[..., None]) -> Callable[..., None]:
