@@ -17,9 +17,8 @@ import json
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import islice
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +26,7 @@ from numpy.typing import NDArray
 from ensemble.candidates import Decision, PooledCandidate, non_overlapping
 from ensemble.cross_fitting import distances_out_of_fold, logistic_curve, probability
 from ensemble.folds import group_folds
+from ensemble.forms import Forms, FormsState
 from ensemble.kernel_machine import KernelMachine, KernelSettings
 from ensemble.meta_features import FEATURE_SETS, MetaFeatures
 from ensemble.repeats.weigher import RepeatWeigher
@@ -66,12 +66,14 @@ class StackerSettings:
     :param features: one of `ensemble.meta_features.FEATURE_SETS`.
     :param kernel: a name in `KERNELS`.
     :param folds: parts of its own cross-validation.
+    :param weigh_forms: whether a candidate whose form its label never had is less probable; see `ensemble.forms`.
     :param seek_again: whether what was accepted is sought again, in the note and in the patient's other notes.
     """
 
     features: str = "all"
     kernel: str = "search"
     folds: int = 5
+    weigh_forms: bool = True
     seek_again: bool = True
 
     def __post_init__(self) -> None:
@@ -92,15 +94,16 @@ class _State(TypedDict):
     curve: tuple[float, float]
     threshold: float
     figures: dict[str, float]
+    forms: NotRequired[FormsState]
 
 
 class Stacker:
     """Weighs candidates and chooses among them.
 
     Learned by `fit`: `features_`, `machine_`, `kernel_` (the chosen settings), `curve_` (slope and offset of the
-    probability), `threshold_`, `figures_` (strict F1 in its own cross-validation, for each setting tried), `repeats_`
-    (nothing where they are not sought) and `out_of_fold_` (for each training note as it was written, the spans accepted
-    there, with repeats; not saved).
+    probability), `threshold_`, `figures_` (strict F1 in its own cross-validation, for each setting tried), `forms_` and
+    `repeats_` (nothing where they are not weighed or sought) and `out_of_fold_` (for each training note as it was
+    written, the spans accepted there, with repeats; not saved).
 
     :param settings: how it is trained.
     """
@@ -108,6 +111,7 @@ class Stacker:
     def __init__(self, settings: StackerSettings | None = None) -> None:
         self.settings = settings or StackerSettings()
         self.repeats_: RepeatWeigher | None = None
+        self.forms_: Forms | None = None
 
     @property
     def counts(self) -> WordCounts | None:
@@ -141,6 +145,9 @@ class Stacker:
         gold = [set(table.document.spans) for table in tables]
         right = [np.array([c.span in g for c in pool], dtype=bool) for g, pool in zip(gold, pools, strict=True)]
         folds = self._folds(tables, seed)
+        if self.settings.weigh_forms:
+            wrong = [[c.span for c in pool if c.span not in g] for g, pool in zip(gold, pools, strict=True)]
+            self.forms_ = Forms.of(tables, wrong)
         self.figures_: dict[str, float] = {}
         best = -1.0
         for kernel in kernels or KERNELS[self.settings.kernel]:
@@ -156,7 +163,8 @@ class Stacker:
                 best, self.kernel_, self.curve_, self.threshold_ = f1, kernel, curve, threshold
                 best_chances = chances
         self.machine_ = KernelMachine.fit(np.concatenate(rows), np.concatenate(right), self.kernel_)
-        decided = [self._decided(pool, chance.tolist()) for pool, chance in zip(pools, best_chances, strict=True)]
+        weighed = self._weighed(tables, pools, best_chances, in_training=True)
+        decided = [self._decided(pool, chance.tolist()) for pool, chance in zip(pools, weighed, strict=True)]
         if self.settings.seek_again:
             counts = counts or WordCounts.of((table.document for table in tables), self.features_.language)
             self.repeats_ = RepeatWeigher(counts).fit(tables, decided, folds)
@@ -179,9 +187,38 @@ class Stacker:
         What is accepted in one note is sought again in those of the same patient right before and after it.
         """
         rows = self.features_.matrices(tables, pools)
-        chances = iter(probability(self.machine_.decision(np.concatenate(rows)), self.curve_).tolist() if rows else ())
-        decided = [self._decided(pool, list(islice(chances, len(pool)))) for pool in pools]
+        if not rows:
+            return
+        chances = probability(self.machine_.decision(np.concatenate(rows)), self.curve_)
+        by_note = np.split(chances, np.cumsum([len(pool) for pool in pools])[:-1])
+        weighed = self._weighed(tables, pools, by_note)
+        decided = [self._decided(pool, chance.tolist()) for pool, chance in zip(pools, weighed, strict=True)]
         yield from decided if self.repeats_ is None else self.repeats_.extended(tables, decided)
+
+    def _weighed(
+        self,
+        tables: Sequence[FeatureTable],
+        pools: Sequence[Sequence[PooledCandidate]],
+        chances: Sequence[Floats],
+        *,
+        in_training: bool = False,
+    ) -> list[Floats]:
+        """The probabilities of the candidates of each note, less for forms that their labels never had."""
+        if self.forms_ is None:
+            return list(chances)
+        forms = self.forms_
+        return [
+            np.array(
+                [
+                    forms.weighed(
+                        table.document.text[c.span.start : c.span.end], c.span.label, chance,
+                        table.document.group if in_training else "",
+                    )
+                    for c, chance in zip(pool, of_note.tolist(), strict=True)
+                ]
+            )
+            for table, pool, of_note in zip(tables, pools, chances, strict=True)
+        ]  # fmt: skip
 
     def _decided(self, pool: Sequence[PooledCandidate], chances: Sequence[float]) -> list[Decision]:
         accepted = set(non_overlapping(pool, [chance - self.threshold_ for chance in chances]))
@@ -192,7 +229,7 @@ class Stacker:
 
     def save(self, folder: Path) -> None:
         """Write `stacker.json`, `stacker.npz` and what the repeats need but the word counts, without pickle."""
-        state = {
+        state: dict[str, Any] = {
             "settings": asdict(self.settings),
             "sources": self.features_.sources,
             "labels": self.features_.labels,
@@ -202,6 +239,8 @@ class Stacker:
             "threshold": self.threshold_,
             "figures": self.figures_,
         }
+        if self.forms_ is not None:
+            state["forms"] = self.forms_.to_dict()
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "stacker.json").write_text(json.dumps(state, indent=2, ensure_ascii=False), encoding="utf-8")
         np.savez_compressed(folder / "stacker.npz", allow_pickle=False, **self.machine_.arrays())
@@ -227,6 +266,8 @@ class Stacker:
             stacker.curve_ = state["curve"]
             stacker.threshold_ = state["threshold"]
             stacker.figures_ = state["figures"]
+            if "forms" in state:
+                stacker.forms_ = Forms.from_dict(state["forms"])
             stacker.machine_ = KernelMachine.from_arrays(files.arrays("stacker.npz"), len(stacker.features_.columns))
         if counts is not None and stacker.settings.seek_again:
             stacker.repeats_ = RepeatWeigher.load(files, counts)
