@@ -91,7 +91,10 @@ def test_the_list_of_commands_is_whole(helped):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_two_examples_that_the_parser_takes_end_the_help(helped, name):
+def test_two_examples_that_the_parser_takes_end_the_help(helped, tmp_path, monkeypatch, name):
+    # A file of options is read as the line is.
+    (tmp_path / "release.toml").write_text('model = "engine"')
+    monkeypatch.chdir(tmp_path)
     assert len(EXAMPLES[name]) >= 2
     assert helped(name).rstrip().endswith("\n".join(f"    {line}" for line in EXAMPLES[name]))
     for line in EXAMPLES[name]:

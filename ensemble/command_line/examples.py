@@ -66,7 +66,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "deidentify": (
         "phistack deidentify notes.csv clean.csv --model engine --column dob=DATE",
         "phistack deidentify notes clean --model engine --policy safe-harbor --jobs 4",
-        "phistack deidentify a.csv b.csv --model engine --column dob=DATE",
         "phistack deidentify visits.csv clean.csv --config release.toml --jobs 8",
     ),
     "audit": (
