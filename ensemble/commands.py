@@ -27,6 +27,7 @@ from features.documents import Corpus, Document
 from features.errors import BundleError, CorpusError
 from features.formats import USUAL_READER, Reader
 from features.formats.recognise import format_told_by
+from features.shown import shown_id
 
 __all__ = ["HeldBack", "annotate_corpus", "explain_corpus", "note_view", "train_bundle"]
 
@@ -160,7 +161,7 @@ def _readable(corpus: Corpus, engine: Engine, any_language: bool) -> tuple[Corpu
     held_back = {id: reason for id, reason in told.items() if reason}
     if len(held_back) == len(corpus):
         id, reason = next(iter(held_back.items()))
-        raise CorpusError(f"the engine can read none of the {len(corpus)} notes; document {id}: {reason}")
+        raise CorpusError(f"the engine can read none of the {len(corpus)} notes; document {shown_id(id)}: {reason}")
     readable = tuple(document for document in corpus.documents if document.id not in held_back)
     return replace(corpus, documents=readable), held_back
 

@@ -157,6 +157,13 @@ def test_annotate_lists_what_it_holds_back(phistack, model, notes, tmp_path):
     assert (status, out[:7]) == (0, "4 notes")
 
 
+def test_an_id_that_may_be_a_name_is_shown_as_a_hash(phistack, model, notes, tmp_path):
+    (notes / "2.txt").rename(notes / "Birchwood_Ann.txt")
+    status, _, err = phistack("annotate", notes, tmp_path / "out", "--model", model)
+    assert (status, "Birchwood" in err) == (3, False)
+    assert "held back: document #" in err and "PHISTACK_SHOW_IDS=1" in err
+
+
 def test_annotate_writes_nothing_if_it_can_read_nothing(phistack, model, notes, tmp_path):
     for name in "14":
         (notes / f"{name}.txt").unlink()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ensemble.paths import refuse_existing
 from features.errors import MissingResourceError
+from features.shown import explained, shown_id
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -85,10 +86,12 @@ def fail_for(held_back: Mapping[str, str], n_others: int) -> None:
     :param n_others: how many notes were not held back.
     :raises SystemExit: with status 3, if there are any.
     """
-    for id, reason in held_back.items():
-        print(f"phistack: held back: document {id}: {reason}", file=sys.stderr)
+    told = [f"phistack: held back: document {shown_id(id)}: {reason}" for id, reason in held_back.items()]
+    for line in told:
+        print(line, file=sys.stderr)
     if held_back:
-        fail(f"{len(held_back)} of {len(held_back) + n_others} notes were held back", 3)
+        names = explained("\n".join(told))
+        fail(f"{len(held_back)} of {len(held_back) + n_others} notes were held back{names}", 3)
 
 
 def console() -> Console:
