@@ -426,3 +426,13 @@ def test_names_are_told_only_where_all_look_like_names(engines, tmp_path, header
     with pytest.raises(CorpusError, match=told.format(tmp_path / "in.csv")) as refused:
         deidentify(run_over(engines, tmp_path / "in.csv", Columns()))
     assert "cough" not in str(refused.value)
+
+
+@pytest.mark.parametrize("told", [["id"], {"id": "id"}, "id", {"id": "id", "texts": 3}, {"others": 5}])
+def test_a_summary_whose_columns_were_changed_is_refused(engines, tmp_path, told):
+    run = run_over(engines, write(tmp_path / "in.csv", ROWS), Columns(others=NAMED))
+    summary = deidentify(run)
+    summary["settings"]["columns"] = told
+    (run.reports / "summary.json").write_text(json.dumps(summary))
+    with pytest.raises(CorpusError, match="was changed"):
+        audit_run(run.target)

@@ -229,7 +229,7 @@ def test_struck_words_are_removed_everywhere_on_the_next_run(run, tmp_path):
     with pytest.raises(SettingsError, match="not one word"):
         read_struck(tmp_path / "strike.tsv")
     keep = replace(run, struck=struck, policy=Policy(default="keep"), target=tmp_path / "other.jsonl")
-    with pytest.raises(SettingsError, match="strike list would stay"):
+    with pytest.raises(SettingsError, match="words of --strike would stay"):
         deidentify(keep)
 
 

@@ -77,7 +77,8 @@ class Columns:
             raise SettingsError("no column holds the text; name one with --text-column")
         for name in self.texts:
             if name in (self.id, self.patient):
-                raise SettingsError(f"the column {name} cannot hold both the text and the id or the patient")
+                ways = "give each its own with --text-column, --id-column and --patient-column"
+                raise SettingsError(f"the column {name} cannot hold both the text and the id or the patient; {ways}")
         for name in self.others:
             if name in (self.id, self.patient, *self.texts):
                 raise SettingsError(f"the column {name} is the id, the patient or a text already; leave out --column")
@@ -86,7 +87,7 @@ class Columns:
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Self:
-        """What `to_dict` gave; :raises KeyError, TypeError: for anything else."""
+        """What `to_dict` gave; :raises KeyError, TypeError, ValueError: for anything else."""
         return cls(table["id"], tuple(table["texts"]), table["patient"], dict(table["others"]), table["rest"])
 
     def to_dict(self) -> dict[str, Any]:

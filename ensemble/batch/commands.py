@@ -67,12 +67,15 @@ def policy_from(name: str, strategies: Sequence[str] = ()) -> Policy:
     :raises SettingsError: if there is no such policy or strategy.
     """
     known = name in Policy.names() or not os.path.isfile(name)
-    policy = Policy.named(name) if known else Policy.from_toml(Path(name))
+    try:
+        policy = Policy.named(name) if known else Policy.from_toml(Path(name))
+    except SettingsError as error:
+        raise SettingsError(f"--policy: {error}") from None
     overrides: dict[str, str] = {}
     for given in strategies:
         label, equals, strategy = given.partition("=")
         if not (label and equals and strategy):
-            raise SettingsError(f"a strategy is given as LABEL=STRATEGY, for example DATE=keep, not {given}")
+            raise SettingsError(f"--strategy takes LABEL=STRATEGY, for example DATE=keep, not {given}")
         overrides[label.strip()] = strategy.strip()
     return policy.with_overrides(overrides) if overrides else policy
 
@@ -102,7 +105,7 @@ def audit_run(target: Path, *, key_file: Path | None = None) -> AuditReport:
         run = summary["settings"]
         settings = FormSettings(_columns(run["columns"]), run["encoding"], NO_LIMIT)
         name = run["form"]
-    except (KeyError, TypeError, SettingsError):
+    except (KeyError, TypeError, ValueError, SettingsError):
         raise CorpusError(f"the summary in {folder} was changed, so the output cannot be checked") from None
     form = open_form(target, target, settings, name)
     return check_log(folder / AUDIT, form, output_digest(target), summary, key=key_from(key_file))

@@ -51,7 +51,7 @@ def open_form(path: Path, target: Path, settings: FormSettings, name: str = "") 
     if not os.path.exists(path):
         raise CorpusError(f"there is no file or folder {path}")
     if name and name not in _FORMS:
-        raise SettingsError(no_such("form of input", name, FORM_NAMES))
+        raise SettingsError(f"--form: {no_such('form of input', name, FORM_NAMES)}")
     _check_encoding(settings.encoding)
     if not path.is_dir():
         _check_regular(path)
@@ -74,7 +74,8 @@ def _check_encoding(encoding: str) -> None:
     except (LookupError, UnicodeError):
         known = False
     if not known:
-        raise SettingsError(f"the encoding {encoding} is not known; give utf-8 or a single-byte one such as cp1252")
+        ways = "give --encoding utf-8 or a single-byte one such as cp1252"
+        raise SettingsError(f"the encoding {encoding} is not known; {ways}")
 
 
 def _recognised(path: Path) -> str:

@@ -121,9 +121,11 @@ def read_struck(path: Path) -> frozenset[str]:
         lines = read_regular(path).decode("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = f": {error.strerror}" if isinstance(error, OSError) else ""
-        raise SettingsError(f"the strike list {path} cannot be read as UTF-8 text{reason}") from None
+        raise SettingsError(f"the strike list {path} of --strike cannot be read as UTF-8 text{reason}") from None
     words = [line.split("\t")[0].strip() for line in lines if line.strip() and not line.startswith("#")]
     wrong = [number for number, word in enumerate(words, 1) if not _WORD.fullmatch(word)]
     if wrong:
-        raise SettingsError(f"entry {wrong[0]} of the strike list {path} is not one word; give one word a line")
+        raise SettingsError(
+            f"entry {wrong[0]} of the strike list {path} is not one word; give --strike one word a line"
+        )
     return frozenset(map(fold, words))

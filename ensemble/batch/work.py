@@ -134,7 +134,9 @@ def start_worker(job: Job) -> None:
             )
         detector = job.load(job.model)
         if job.struck and job.policy.strategy(STRUCK, "OTHER") == "keep":
-            raise SettingsError("the policy keeps what it does not name, so the words of the strike list would stay")
+            raise SettingsError(
+                "the policy keeps what it does not name, so the words of --strike would stay; give another --policy"
+            )
         _LOADED.clear()
         _LOADED[job.identity] = detector, Deidentifier(job.policy, detector.label_set, detector.language, job.key)
     check_labels(job.labels, _LOADED[job.identity][0].label_set.labels)

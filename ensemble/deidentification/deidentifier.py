@@ -91,7 +91,7 @@ class Deidentifier:
             if language not in LANGUAGES:
                 raise SettingsError(
                     f"there are no surrogates in the language {language}, only in {', '.join(LANGUAGES)}; "
-                    "use another strategy, for example tag"
+                    "use another strategy, for example --policy tag"
                 )
         self.policy = policy
         self.label_set = label_set
