@@ -63,10 +63,11 @@ def _answers_in_time(engine: Engine, texts: list[str], path: Path) -> list[list[
 
     Before the time begins, a text that is too short for any of this has all libraries loaded.
     """
-    _answers(engine, ["1 a"])
     try:
-        with deadline(_SECONDS, busy=True), np.errstate(over="raise", invalid="raise", divide="raise"):
-            return _answers(engine, texts)
+        with np.errstate(over="raise", invalid="raise", divide="raise"):
+            _answers(engine, ["1 a"])
+            with deadline(_SECONDS, busy=True):
+                return _answers(engine, texts)
     except OverdueError:
         raise BundleError(
             f"the bundle {path} takes more than {_SECONDS:g} seconds for its self-test, which is far too long; do not "
