@@ -97,13 +97,11 @@ def _record(place: str, header: list[str], fields: list[str]) -> dict[str, Any]:
 def render(corpus: Corpus) -> Iterator[tuple[str, bytes]]:
     """All notes as one file; :raises CorpusError: if a text holds a lone surrogate."""
     table = io.StringIO(newline="")
-    writer: csv.DictWriter[str] | None = None
+    writer = csv.DictWriter(table, ("id", "group", "text", SPANS))
+    writer.writeheader()
     for document in corpus.documents:
         encode_text(document)
         record = record_of(document)
-        if writer is None:
-            writer = csv.DictWriter(table, [*record])
-            writer.writeheader()
         writer.writerow({**record, SPANS: json.dumps(record[SPANS])})
     yield "corpus.csv", encode_all(table.getvalue())
 
