@@ -179,6 +179,12 @@ def _read_until(descriptor, words):
     return written
 
 
+def _processor_seconds(pid):
+    """What a process has used so far, which does not depend on what else the machine does."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def _alive(group):
     """The processes of a group that still run."""
     found = subprocess.run(["ps", "-o", "stat=", "-g", str(group)], capture_output=True, text=True).stdout.split()
@@ -194,7 +200,7 @@ def _wait_for_the_end_of(group):
 
 @pytest.mark.parametrize("terminal", [False, True])
 @pytest.mark.parametrize("to_all", [False, True])
-def test_train_shows_life_within_two_seconds_and_says_on_ctrl_c_what_is_kept(notes, tmp_path, terminal, to_all):
+def test_train_shows_life_within_a_second_and_says_on_ctrl_c_what_is_kept(notes, tmp_path, terminal, to_all):
     arguments = (
         "train",
         notes,
@@ -205,10 +211,9 @@ def test_train_shows_life_within_two_seconds_and_says_on_ctrl_c_what_is_kept(not
         "--cache",
         tmp_path / "cache",
     )
-    begin = time.monotonic()
     process, output = _started(arguments, tmp_path / "temporary", terminal=terminal)
     _read_until(output, b"reading the notes")
-    assert time.monotonic() - begin < 2
+    assert _processor_seconds(process.pid) < 1
     _read_until(output, b"now crf")
     (os.killpg if to_all else os.kill)(process.pid, signal.SIGINT)
     told = _read_until(output, b"not there").decode()
@@ -221,10 +226,12 @@ def test_train_shows_life_within_two_seconds_and_says_on_ctrl_c_what_is_kept(not
     os.close(output)
 
 
+@pytest.mark.slow
 def test_annotate_and_curve_show_life_too(phistack, notes, tmp_path):
     assert phistack("train", notes, "--model", tmp_path / "engine", "--submodels", "regex", "--folds", 2)[0] == 0
     _, _, told = phistack("annotate", notes, tmp_path / "out", "--model", tmp_path / "engine")
-    assert told.splitlines() == ["loading the engine", "annotating: 0%", "annotating: 100%, 12 of 12"]
+    assert told.startswith("loading the engine\n")
+    assert re.search(r"^annotating: 0%.*\nannotating: 100%, 12 of 12", told, re.MULTILINE)
     arguments = (notes, "--submodels", "regex", "--folds", 2, "--jobs", 1)
     _, _, told = phistack("curve", *arguments, "--out", tmp_path / "curve", "--shares", "50,100")
     assert told.startswith("reading the notes\nlearning curve: 0%\n")
