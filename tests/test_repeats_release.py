@@ -90,3 +90,24 @@ def test_policies_for_release_seek_again_and_the_option_is_checked():
     with pytest.raises(SettingsError, match="seek_again"):
         PolicyOptions(seek_again="yes")
     assert Policy().with_options(seek_again=True).digest != Policy().digest
+
+
+def test_a_note_that_fails_keeps_nothing_from_the_other_notes_of_the_patient(run, monkeypatch):
+    """What is found in one note is sought in the others, also where a note between them cannot be worked on."""
+    from ensemble.batch import work
+
+    read = []
+
+    def spy(found, detector, notes):
+        read.append([note.id for note in notes])
+        return original(found, detector, notes)
+
+    original = work._append_found
+    monkeypatch.setattr(work, "_append_found", spy)
+    engines = importlib.import_module("batch_engines")
+    lines = [{"id": f"100-0{i}", "text": text} for i, text in enumerate(["Patient Ann Selwyn", "Dr. FAIL", "selwyn"])]
+    run.source.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert texts_of(replace(run, load=engines.faulty, second_pass=False)) == ["Patient [PATIENT]", "[PATIENT]"]
+    everything, *one_by_one, together = read
+    assert everything == ["100-00", "100-01", "100-02"] and together == ["100-00", "100-02"]
+    assert one_by_one == [["100-00"], ["100-01"], ["100-02"]]

@@ -5,9 +5,9 @@
 
 The stacker's accepted decisions are sought again in the note and in the notes of the same patient right before and
 after it. A machine of the stacker's kind judges each repeat by its evidence, and is trained out of fold as the stacker
-is. Its threshold is the lowest with about the best strict F1 of the whole result; where that is worse than the result
-without repeats, none is accepted. A repeat that is accepted takes the place of what it overlaps. Where training has too
-few repeats to learn from, a rule takes those that are of names, written with a capital, and no words of the language.
+is. Its threshold is the lowest with about the best strict F1 of the whole result; where that is clearly worse than the
+result without repeats, none is accepted. A repeat that is accepted takes the place of what it overlaps. Where training
+has too few repeats to learn from, a rule takes those of names, with a capital, that are no words of the language.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class RepeatWeigher:
             chances = self._choose(rows, right, folds, scoring)
             self.machine_ = KernelMachine.fit(np.concatenate(rows), np.concatenate(right), self.kernel_)
         self.figures_["F1"] = scoring.f1(chances, self.threshold_)
-        if self.figures_["F1"] < self.figures_["F1 without repeats"]:
+        if self.figures_["F1"] < self.figures_["F1 without repeats"] - _ABOUT:
             self.threshold_ = _NEVER
         _LOG.info("repeats: %s; threshold %s", self.figures_, self.threshold_)
         self.out_of_fold_ = _extended(decisions, places, chances, self.threshold_)
