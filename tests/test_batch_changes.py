@@ -53,7 +53,7 @@ def stopped(run, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(Store, "add", until_second)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt, match=f"kept in {run.work}; the same command goes on"):
             deidentify(run)
     assert run.work.exists()
 

@@ -24,6 +24,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ from ensemble.batch.source import input_state, passed_over
 from ensemble.batch.store import Store
 from ensemble.batch.work import Job, Note
 from ensemble.batch.workers import Workers
+from ensemble.processes import keeping
 from features.errors import MissingResourceError, SettingsError
 
 __all__ = ["deidentify"]
@@ -76,10 +78,16 @@ def deidentify(settings: RunSettings) -> dict[str, Any]:
                 finished = _finished(settings, form, fingerprint)
                 if finished is not None:
                     return finished
-            return _run(settings, form, fingerprint)
+            with keeping(partial(_kept, settings.work)):
+                return _run(settings, form, fingerprint)
         finally:
             if not _is_begun(settings.work):
                 remove(settings.work)
+
+
+def _kept(work: Path) -> str:
+    """What Ctrl-C says."""
+    return f"what is done is kept in {work}; the same command goes on" if _is_begun(work) else ""
 
 
 def _with_columns(settings: RunSettings, form: Form) -> RunSettings:
