@@ -5,6 +5,7 @@ import importlib
 import io
 import json
 import logging
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from ensemble.batch import Columns, FormSettings, RunSettings, audit_run, deiden
 from ensemble.batch.account import done, held_back
 from ensemble.batch.columns import treatments_of
 from ensemble.batch.forms import open_form
+from ensemble.batch.store import Store
 from ensemble.deidentification import Policy
 from features.errors import CorpusError, SettingsError
 from features.formats import read_corpus
@@ -278,19 +280,31 @@ def test_only_what_is_kept_comes_out(tmp_path_factory, engines, treatments, rows
     assert b"text0" not in whole and audit_run(run.target).problems == ()
 
 
-def test_another_treatment_is_another_run(engines, tmp_path, monkeypatch):
-    source = write(tmp_path / "in.csv", ROWS)
+@FORMS
+def test_an_interrupted_run_goes_on_to_the_same_bytes_and_another_treatment_is_another_run(
+    engines, tmp_path, monkeypatch, name
+):
+    rows = [{**row, "id": f"{100 + i}-0{k}"} for i in range(100) for k, row in enumerate(ROWS)]
+    source = write(tmp_path / name, rows)
+    run = run_over(engines, source, Columns(others=NAMED), "number")
+    undisturbed = replace(run, target=tmp_path / f"undisturbed{source.suffix}")
+    deidentify(undisturbed)
+    calls = []
 
     def stop(*arguments):
-        raise KeyboardInterrupt
+        calls.append(add(*arguments))
+        if len(calls) == 2:
+            raise KeyboardInterrupt
 
+    add = Store.add
     with monkeypatch.context() as patch:
-        patch.setattr("ensemble.batch.runner.check_output", stop)
+        patch.setattr(Store, "add", stop)
         with pytest.raises(KeyboardInterrupt):
-            deidentify(run_over(engines, source, Columns(others=NAMED)))
+            deidentify(run)
     with pytest.raises(SettingsError, match="begun with another columns"):
-        deidentify(run_over(engines, source, Columns(others={**NAMED, "ward": "remove"})))
-    assert deidentify(run_over(engines, source, Columns(others=NAMED)))["notes"] == 2
+        deidentify(run_over(engines, source, Columns(others={**NAMED, "ward": "remove"}), "number"))
+    assert deidentify(run)["notes"] == 200
+    assert run.target.read_bytes() == undisturbed.target.read_bytes()
 
 
 @pytest.mark.parametrize(
