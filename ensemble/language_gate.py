@@ -33,12 +33,12 @@ _MOST_NOT_TEXT = 0.05
 # Nearly all notes are at a distance of 0 from their language, single sentences of names and addresses at 5.3 at most,
 # and one with a quotation in Polish at 5.5; from other languages most sentences are beyond 7, and notes beyond 20.
 _LEAST_DISTANCE = 6.0
+_MOST_DISTANCE = 12.0
 _LEAST_FOREIGN = 0.25
 _MOST_FOREIGN = 0.9
 _ONE_IN = 1000
 _MARGIN = 1.5
 _OWN_SCRIPT = 0.05
-_OWN_LANGUAGE = 0.05
 _FILE = "language_gate.json"
 _ALIKE = {"no": ("no", "nn", "da")}
 
@@ -84,7 +84,12 @@ class LanguageGate:
         languages = _with_common_languages(plain, _ALIKE.get(language, (language,)))
         foreign = _limit([foreign_letters(text, scripts).share for text in plain])
         distance = _limit([furthest(text, languages)[1] for text in plain])
-        return cls(languages, scripts, min(_MOST_FOREIGN, max(_LEAST_FOREIGN, foreign)), max(_LEAST_DISTANCE, distance))
+        return cls(
+            languages,
+            scripts,
+            min(_MOST_FOREIGN, max(_LEAST_FOREIGN, foreign)),
+            min(_MOST_DISTANCE, max(_LEAST_DISTANCE, distance)),
+        )
 
     def objection(self, text: str) -> str:
         """Why the engine cannot read a note, without a word of it; nothing if it can, or the note does not tell."""
@@ -119,9 +124,10 @@ class LanguageGate:
 
 
 def _with_common_languages(texts: Sequence[str], languages: tuple[str, ...]) -> tuple[str, ...]:
-    """The languages, and any other in which more than one note in 20 is, or a part of it."""
-    others = Counter(other for other, distance in (furthest(text, languages) for text in texts) if distance)
-    return languages + tuple(sorted(other for other, n in others.items() if n > _OWN_LANGUAGE * len(texts)))
+    """The languages, and any other in which more than one note is, or a part of it."""
+    told = (furthest(text, languages) for text in texts)
+    others = Counter(other for other, distance in told if distance > _LEAST_DISTANCE)
+    return languages + tuple(sorted(other for other, n in others.items() if n > max(1, len(texts) / _ONE_IN)))
 
 
 def _common_scripts(texts: Sequence[str]) -> set[str]:

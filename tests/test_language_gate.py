@@ -82,6 +82,9 @@ def test_the_limits_are_those_of_the_training_notes():
 def test_one_strange_note_among_hundred_does_not_open_the_gate():
     gate = LanguageGate.fit([*(f"{LONG}{i}" for i in range(120)), WRONG["fi"]], "en")
     assert gate == ENGLISH
+    few = LanguageGate.fit([*(f"{LONG}{i}" for i in range(9)), WRONG["fi"]], "en")
+    assert few.languages == ("en",)
+    assert "fi" in few.objection(WRONG["fi"])
 
 
 def test_the_language_of_a_corpus_is_told_by_its_text():
