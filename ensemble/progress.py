@@ -81,9 +81,11 @@ def stage(name: str, *, total: float = 0.0, weight: float = 1.0, look: Look | No
         try:
             yield at
         finally:
-            _STAGES.remove(at)
-            if _STAGES:
-                _STAGES[-1].done += at.weight
+            # Not while the display looks: what it looks at may go when this stage has ended.
+            with _LOCK:
+                _STAGES.remove(at)
+                if _STAGES:
+                    _STAGES[-1].done += at.weight
 
 
 @contextmanager

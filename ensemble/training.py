@@ -13,6 +13,7 @@ import logging
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -302,11 +303,22 @@ def _timed(number: int, task: _Task, cache: FoldCache, reports: Path) -> tuple[i
     kept = cache.get(key) if key else None
     if kept is not None:
         return number, kept, watch.spent(cached=True)
-    with reporting(reports, number):
+    with reporting(reports, number), _temporary_files_in(reports.parent):
         proposals = task.run()
     if key:
         cache.put(key, proposals)
     return number, proposals, watch.spent()
+
+
+@contextmanager
+def _temporary_files_in(folder: Path) -> Iterator[None]:
+    """A process that is killed leaves its temporary files; in this folder, another one removes them."""
+    before = tempfile.tempdir
+    tempfile.tempdir = str(folder)
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
 
 
 def _pools(out_of_fold: Mapping[str, Proposals]) -> list[list[PooledCandidate]]:
