@@ -341,6 +341,12 @@ def test_treatments_are_read_as_they_are_written():
             treatments_of(wrong)
 
 
+def test_the_id_may_tell_the_patient_by_itself(engines, tmp_path):
+    source = write(tmp_path / "in.csv", [{"id": "7", "text": "Dr. Ames"}])
+    summary = deidentify(run_over(engines, source, Columns(patient="id")))
+    assert "1 column kept as they are: id;" in done(summary, tmp_path / "out.csv")
+
+
 def test_notes_in_files_have_no_columns(engines, tmp_path):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "1.txt").write_text("Dr. Ames")

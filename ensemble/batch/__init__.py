@@ -5,12 +5,12 @@ summary = deidentify(RunSettings(source, target, bundle, Policy.named("safe-harb
 rows          rows of any input; `json_lines`, `csv_rows`, `parquet`, `note_files` read and write them; `forms` chooses
 columns       what becomes of each column of a table
 chunks        rows that are handled together
-work          what a worker does with a chunk; `detector`, `words` serve it
+work          what a worker does with a chunk; `detector`, `words`, `told` serve it
 search        what a worker does with an output, by the hashes of a `register`
 workers       this process, processes of this machine, or a Dask cluster; `alone` is a process for notes under suspicion
 journal       which chunks are done, in SQLite; `store` keeps their files, `lock` keeps others out
 runner        a run from start to end; `checking` reads its output again, `publishing` puts it in its place
-reports       what a run tells of itself; `audit`, `summary_page`
+reports       what a run tells of itself; `audit`, `summary_page`, and `account` on the terminal
 """
 
 from ensemble.batch.columns import Columns

@@ -108,7 +108,7 @@ class Columns:
     def kept(self) -> list[str]:
         """The columns that pass as they are: the id and the patient, and those to be kept."""
         kept = [name for name, given in self.others.items() if given == KEEP]
-        return [self.id, *([self.patient] if self.patient is not None else []), *kept]
+        return [*dict.fromkeys([self.id, self.patient or self.id, *kept])]
 
     def treatment(self, name: str) -> str:
         """keep, remove, redact or a label; nothing if nobody said it."""
