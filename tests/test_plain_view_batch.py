@@ -1,7 +1,7 @@
 """Invisible characters do not keep an identifier from being replaced as the plain one, struck or found again."""
 
 from ensemble.batch.register import Register, by_length
-from ensemble.batch.words import struck_places
+from ensemble.batch.words import KnownWords, capitalised, resembling, struck_places
 from ensemble.deidentification import Deidentifier, Policy, verify
 from features.documents import Document, Span
 from features.labels import LabelSet
@@ -39,6 +39,13 @@ def test_an_identifier_is_found_again_however_it_is_written():
         for text in (PLAIN, WRITTEN):
             assert register.search(text, [], entries) == {("DOCTOR", "outside"): 1}
         assert register.search(WRITTEN, [(4, 25)], entries) == {("DOCTOR", "inside"): 1}
+
+
+def test_words_to_look_at_are_shown_as_they_are_read():
+    after = WRITTEN.index(" saw")
+    assert capitalised(WRITTEN, []) == {"Anselm": 1, "Birchwood": 1}
+    assert resembling(WRITTEN, [], KnownWords(["Ms Birchwod"])) == {"Birchwood": 1}
+    assert resembling(WRITTEN, [(0, after)], KnownWords(["Ms Birchwod"])) == {}
 
 
 def test_a_struck_word_is_found_however_it_is_written():

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable
 from ensemble.deidentification.letters import edits, fold
 from ensemble.ranges import Range
 from features.documents import Document
-from features.plain_view import plain_view
+from features.plain_view import plain_text, plain_view
 
 __all__ = ["KnownWords", "capitalised", "resembling", "struck_places"]
 
@@ -27,6 +27,7 @@ _CAPITALISED = re.compile(r"(?<![^\W\d_])(?<![^\W\d_]['’-])[^\W\d_a-zß-öø-�
 _SENTENCE_START = re.compile(r"(?:\A|[.?!:;\n\r\u2022*-])[\s\"'“”«»()\[\]-]*\Z")
 _ABBREVIATION = re.compile(r"\b[^\W\d_]{1,3}\.\s*\Z")
 _BEFORE = 12
+_BLOT = "\ufffc"
 _SHORTEST = 4
 _EDITS_BY_LENGTH = ((8, 2), (5, 1))
 
@@ -36,7 +37,7 @@ def capitalised(text: str, replaced: Iterable[Range]) -> Counter[str]:
 
     :param replaced: begin and end of what was replaced, sorted.
     """
-    text = _blanked(text, replaced)
+    text = plain_text(_blanked(text, replaced))
     found = (match for match in _CAPITALISED.finditer(text) if match[0][0].isupper() and len(match[0]) > 1)
     return Counter(match[0] for match in found if not _starts(text, match.start()))
 
@@ -67,7 +68,7 @@ def resembling(text: str, replaced: Iterable[Range], known: KnownWords) -> Count
 
     :param replaced: begin and end of what was replaced, sorted.
     """
-    counts = Counter(_WORD.findall(_blanked(text, replaced)))
+    counts = Counter(_WORD.findall(plain_text(_blanked(text, replaced))))
     return Counter({word: count for word, count in counts.items() if len(word) > 1 and known.has_like(word)})
 
 
@@ -83,7 +84,7 @@ def _blanked(text: str, replaced: Iterable[Range]) -> str:
     pieces: list[str] = []
     position = 0
     for start, end in replaced:
-        pieces += (text[position:start], "\0" * (end - start))
+        pieces += (text[position:start], _BLOT * (end - start))
         position = end
     return "".join([*pieces, text[position:]])
 
