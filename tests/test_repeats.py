@@ -1,15 +1,18 @@
 """What was accepted once is sought again, weighed and, where it is PHI, accepted too."""
 
+import io
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from ensemble.bundle import load_bundle, save_bundle
 from ensemble.candidates import Decision, pooled
 from ensemble.deidentification.letters import fold
 from ensemble.engine import Engine
+from ensemble.explanation import print_explanation
 from ensemble.repeats.search import Mention, search, words_of
 from ensemble.repeats.weigher import SAID_AGAIN, RepeatWeigher
 from ensemble.repeats.words import Seen, WordCounts
@@ -92,6 +95,8 @@ def test_words_are_counted_by_patient_and_the_own_patient_can_be_left_out(tmp_pa
     assert counts.count("brown") == Seen(small=3, outside=3, inside=3)
     assert counts.count("brown", without="100-01") == Seen(2, 2, 2)
     assert counts.count("birchwood") == Seen()
+    rare = WordCounts.of([Document("1", "Dr. Zelkowitz", (Span(4, 13, DOCTOR),)), Document("2", "Seen.")], "en")
+    assert set(rare.seen) == {"seen"}, "a name of one patient alone is not kept"
     counts.save(tmp_path)
     assert WordCounts.load(SavedFiles.of_folder(tmp_path)) == counts
     (tmp_path / WordCounts.FILE).write_text('{"language": "en", "seen": [1]}')
@@ -197,6 +202,18 @@ def test_the_notes_of_a_patient_are_searched_together_and_those_of_others_apart(
     assert [d.span for d in second if d.accepted] == [Span(0, 12, PATIENT)]
     assert "another note" in second[0].votes[0].evidence and "Selwyn" not in second[0].votes[0].evidence
     assert (first, other) == (decisions[0], [])
+
+
+def test_an_explanation_tells_that_a_name_is_said_again_and_where_without_its_text():
+    text = "Selwyn, Dana fell. Patient Dana Selwyn left."
+    table = _tables([Document("100-01", text)])[0]
+    weigher = RepeatWeigher(WordCounts("en"))
+    weigher.machine_, weigher.threshold_ = None, 0.5
+    decisions = weigher.extended([table], [_decided(table, [Span(27, 38, PATIENT)])])[0]
+    console = Console(width=140, record=True, file=io.StringIO())
+    print_explanation(table.document, decisions, console)
+    shown = console.export_text()
+    assert "said again 0.950: all of what is at 27; mentions: 1" in shown and "Selwyn" not in shown
 
 
 def test_an_accepted_repeat_takes_the_place_of_what_it_holds():

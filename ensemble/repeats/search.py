@@ -135,11 +135,11 @@ def search(
     :param manner_of: how mentions of a label are sought.
     :returns: for each note its repeats, sorted by span; each span and label once.
     """
-    index = _Index(_seeds(texts, mentions, language, manner_of))
-    if not index.by_part and not index.by_code:
+    by_word = _by_word(_seeds(texts, mentions, language, manner_of))
+    if not by_word:
         return [[] for _ in texts]
     pairs = zip(texts, mentions, strict=True)
-    return [list(_repeats(_Words(text), index, [m.span for m in found])) for text, found in pairs]
+    return [list(_repeats(_Words(text), by_word, [m.span for m in found])) for text, found in pairs]
 
 
 def _seeds(
@@ -172,22 +172,14 @@ def _seeds(
             )
 
 
-class _Index:
+def _by_word(seeds: Iterable[Seed]) -> dict[str, list[Seed]]:
     """Seeds by the words that find them, no more than so many by one word."""
-
-    def __init__(self, seeds: Iterable[Seed]) -> None:
-        self.by_part: defaultdict[str, list[Seed]] = defaultdict(list)
-        self.by_code: defaultdict[str, list[Seed]] = defaultdict(list)
-        for seed in seeds:
-            for part in sorted(seed.parts):
-                _append(self.by_part[part], seed)
-            if not seed.parts:
-                _append(self.by_code[seed.words[0]], seed)
-
-
-def _append(seeds: list[Seed], seed: Seed) -> None:
-    if len(seeds) < _MOST_SEEDS:
-        seeds.append(seed)
+    found: defaultdict[str, list[Seed]] = defaultdict(list)
+    for seed in seeds:
+        for word in sorted(seed.parts) or seed.words[:1]:
+            if len(found[word]) < _MOST_SEEDS:
+                found[word].append(seed)
+    return dict(found)
 
 
 class _Words:
@@ -196,7 +188,7 @@ class _Words:
     def __init__(self, text: str) -> None:
         self.text = text
         self.places = words_of(text)
-        self.folded = [folded(text[start:end]) for start, end in self.places]
+        self.folded = _WORD.findall(text.lower()) if text.isascii() else [folded(text[a:b]) for a, b in self.places]
 
     def __len__(self) -> int:
         return len(self.places)
@@ -210,11 +202,11 @@ class _Words:
         return tuple(self.text[start:end] for start, end in self.places[first : last + 1])
 
 
-def _repeats(words: _Words, index: _Index, marked: Iterable[Span]) -> Iterator[Repeat]:
+def _repeats(words: _Words, by_word: Mapping[str, Sequence[Seed]], marked: Iterable[Span]) -> Iterator[Repeat]:
     runs: defaultdict[Span, dict[int, Seed]] = defaultdict(dict)
     within: dict[Span, tuple[int, int]] = {}
     is_marked = covering((span.start, span.end) for span in marked)
-    for first, last, seed in _runs(words, index):
+    for first, last, seed in _runs(words, by_word):
         start, end = words.places[first][0], words.places[last][1]
         if not is_marked(start, end):
             span = Span(start, end, seed.label)
@@ -227,15 +219,19 @@ def _repeats(words: _Words, index: _Index, marked: Iterable[Span]) -> Iterator[R
             yield Repeat(span, words.written(*within[span]), tuple(runs[span].values()))
 
 
-def _runs(words: _Words, index: _Index) -> Iterator[tuple[int, int, Seed]]:
+def _runs(words: _Words, by_word: Mapping[str, Sequence[Seed]]) -> Iterator[tuple[int, int, Seed]]:
     """First and last word of each stretch that is made of the words of one seed."""
-    for i, word in enumerate(words.folded):
-        for seed in index.by_part.get(word, ()):
-            yield *_stretch(words, i, seed), seed
-        for seed in index.by_code.get(word, ()):
-            last = i + len(seed.words) - 1
-            if tuple(words.folded[i : last + 1]) == seed.words and all(_near(words.gap(at)) for at in range(i, last)):
-                yield i, last, seed
+    for i in [i for i, word in enumerate(words.folded) if word in by_word]:
+        for seed in by_word[words.folded[i]]:
+            if seed.parts:
+                yield *_stretch(words, i, seed), seed
+            elif _stands_whole(words, i, seed):
+                yield i, i + len(seed.words) - 1, seed
+
+
+def _stands_whole(words: _Words, at: int, seed: Seed) -> bool:
+    last = at + len(seed.words) - 1
+    return tuple(words.folded[at : last + 1]) == seed.words and all(_near(words.gap(i)) for i in range(at, last))
 
 
 def _stretch(words: _Words, at: int, seed: Seed) -> tuple[int, int]:

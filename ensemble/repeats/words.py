@@ -60,7 +60,7 @@ class WordCounts:
     """The words of three letters and more of annotated notes.
 
     :param language: ISO 639-1 code.
-    :param seen: folded word -> where it stands.
+    :param seen: folded word -> where it stands; without names of one patient alone.
     :param patients: patient -> the words of their notes, each with 1 or 0; known in training only.
     """
 
@@ -78,12 +78,16 @@ class WordCounts:
             _add(document, *sets[document.group])
         patients = {patient: _as_seen(*found) for patient, found in sets.items()}
         totals = [Counter(word for found in sets.values() for word in found[i]) for i in range(3)]
-        seen = {word: Seen(*(total[word] for total in totals)) for word in sorted(totals[1] | totals[2])}
+        # A name of one patient alone tells nothing of others, and should not be kept.
+        kept = sorted(totals[1].keys() | {word for word, patients in totals[2].items() if patients > 1})
+        seen = {word: Seen(*(total[word] for total in totals)) for word in kept}
         return cls(language, seen, patients)
 
     def count(self, word: str, without: str = "") -> Seen:
         """Where a folded word stands; `without` leaves out a patient of the training."""
-        every = self.seen.get(word, Seen())
+        every = self.seen.get(word)
+        if every is None or not without:
+            return every or Seen()
         own = self.patients.get(without, {}).get(word, Seen())
         return Seen(*(total - mine for total, mine in zip(every, own, strict=True)))
 
