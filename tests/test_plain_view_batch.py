@@ -1,6 +1,9 @@
 """Invisible characters do not keep an identifier from being replaced as the plain one, struck or found again."""
 
+from ensemble.batch.detector import Found
 from ensemble.batch.register import Register, by_length
+from ensemble.batch.rows import Part
+from ensemble.batch.told import with_told
 from ensemble.batch.words import KnownWords, capitalised, resembling, struck_places
 from ensemble.deidentification import Deidentifier, Policy, verify
 from features.documents import Document, Span
@@ -51,3 +54,15 @@ def test_words_to_look_at_are_shown_as_they_are_read():
 def test_a_struck_word_is_found_however_it_is_written():
     [place] = set(struck_places(WRITTEN, frozenset({"birchwood"})))
     assert WRITTEN[slice(*place)] == "Birch\u00adwood"
+
+
+def test_what_a_column_tells_is_found_however_column_and_text_are_written():
+    for name in ("Anselm Birchwood", "An\u200dselm\u00a0Birch\u00adwood"):
+        for text, there in ((PLAIN, "Anselm Birchwood"), (WRITTEN, "\u200dAn\u200dselm\u00a0Birch\u00adwood")):
+            parts, found = (Part(name, "PATIENT"), Part(text)), (Found((Span(0, len(name), "PATIENT"),)), Found(()))
+            [(_, in_text)] = with_told([parts], [found], "en")
+            assert [text[span.start : span.end] for span in in_text.spans] == [there]
+
+
+def test_words_are_like_those_of_an_identifier_with_invisible_characters():
+    assert resembling(PLAIN, [], KnownWords(["Birch\u00adwood"])) == {"Birchwood": 1}

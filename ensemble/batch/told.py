@@ -5,12 +5,13 @@
 
 A table knows the patient's name for certain, so it is replaced wherever it stands: whole, in parts and in any order, as
 `ensemble.repeats` finds it. Only a single word in small letters that is one of the language, such as `hope`, is left.
-Dates, numbers and places are sought as they are written; what anybody may share, such as an age, is not.
+Dates, numbers and places are sought as they are written; what anybody may share, such as an age, is not. Texts and values
+are read in their plain view.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -20,6 +21,8 @@ from ensemble.deidentification.kinds import kind_anywhere
 from ensemble.ranges import covering
 from ensemble.repeats import Manner, Mention, Repeat, WordCounts, manner_of, search
 from ensemble.repeats.search import folded
+from features.documents import Document, Span
+from features.plain_view import plain_view
 
 __all__ = ["with_told"]
 
@@ -37,9 +40,16 @@ def with_told(
     :param language: ISO 639-1 code.
     """
     pairs = [pair for parts, in_parts in zip(notes, found, strict=True) for pair in zip(parts, in_parts, strict=True)]
-    told = [[Mention(span) for span in in_part.spans] if part.label else [] for part, in_part in pairs]
-    repeats = search([part.text for part, _ in pairs], told, language, _manner_of)
-    more = (_with_repeats(*pair, language) for pair in zip(pairs, repeats, strict=True))
+    views = [plain_view(Document("part", part.text, in_part.spans if part.label else ())) for part, in_part in pairs]
+    told = [[Mention(span) for span in view.document.spans] for view in views]
+    repeats = search([view.document.text for view in views], told, language, _manner_of)
+    again = (
+        view.all_in_note(repeat.span for repeat in of_part if _is_certain(repeat, language))
+        for view, of_part in zip(views, repeats, strict=True)
+    )
+    more = (
+        found if part.label else _with_spans(found, spans) for (part, found), spans in zip(pairs, again, strict=True)
+    )
     return [tuple(islice(more, len(parts))) for parts in notes]
 
 
@@ -47,13 +57,10 @@ def _manner_of(label: str) -> Manner | None:
     return manner_of(label) or ("whole" if kind_anywhere(label) in _WHOLE else None)
 
 
-def _with_repeats(pair: tuple[Part, Found], repeats: Sequence[Repeat], language: str) -> Found:
-    part, found = pair
-    if part.label:
-        return found
+def _with_spans(found: Found, spans: Iterable[Span]) -> Found:
+    """What was found in a text, with the spans that it does not cover yet."""
     covered = covering((span.start, span.end) for span in found.spans)
-    certain = (repeat.span for repeat in repeats if _is_certain(repeat, language))
-    return replace(found, spans=found.spans + tuple(span for span in certain if not covered(span.start, span.end)))
+    return replace(found, spans=found.spans + tuple(span for span in spans if not covered(span.start, span.end)))
 
 
 def _is_certain(repeat: Repeat, language: str) -> bool:

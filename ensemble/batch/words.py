@@ -49,7 +49,8 @@ class KnownWords:
     """
 
     def __init__(self, identifiers: Iterable[str]) -> None:
-        words = {fold(word) for mention in identifiers for word in _WORD.findall(mention) if len(word) >= _SHORTEST}
+        found = (word for mention in identifiers for word in _WORD.findall(plain_text(mention)))
+        words = {fold(word) for word in found if len(word) >= _SHORTEST}
         self._by_start: dict[str, list[str]] = {}
         for word in words:
             self._by_start.setdefault(word[0], []).append(word)
