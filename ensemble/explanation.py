@@ -24,7 +24,7 @@ def print_explanation(
 ) -> None:
     """Print one note's decisions; the text of the spans only if asked for."""
     name = document.id if show_text else shown_id(document.id)
-    table = Table(title=f"{name}: {sum(d.accepted for d in decisions)} PHI", title_justify="left")
+    table = Table(title=Text(f"{name}: {sum(d.accepted for d in decisions)} PHI"), title_justify="left")
     columns = ["start", "end", "label", "probability", "in result", "proposed by"]
     for name in [*columns, "text"] if show_text else columns:
         justify: JustifyMethod = "right" if name in ("start", "end", "probability") else "left"
@@ -33,7 +33,7 @@ def print_explanation(
         cells: list[str | Text] = [
             str(decision.span.start),
             str(decision.span.end),
-            decision.span.label,
+            Text(decision.span.label),
             f"{decision.probability:.3f}",
             "yes" if decision.accepted else "no",
             Text("\n".join(map(_vote, decision.votes))),

@@ -4,12 +4,13 @@
     shown_id("Birchwood_Ann-01")   "#5b1f4a02"
     shown_label("DOCTOR")          "DOCTOR"
     shown_label("Birchwood")       "#3c0e9a77"
+    shown_label("VICTIMA", 40)     "VICTIMA": what is said of so many spans is no name
 
 Messages, warnings and tables on a terminal show an id that is made of digits, single letters, and words that ids of
-corpora are made of; and a label that is made of words of label sets. Anything else is shown as the beginning of its
-SHA-256, or of its HMAC under the key in `PHISTACK_KEY`, as a hash alone can be compared with those of names.
-`PHISTACK_SHOW_IDS=1` shows all as it is. The files that a run writes for its owner (quarantine, audit log) name notes
-in full.
+corpora are made of; and a label that is made of words of label sets, or that several spans have. Anything else is shown
+as the beginning of its SHA-256, or of its HMAC under the key in `PHISTACK_KEY`, as a hash alone can be compared with
+those of names. `PHISTACK_SHOW_IDS=1` shows all as it is. The files that a run writes for its owner (quarantine, audit
+log) name notes in full.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ SHOW_VARIABLE = "PHISTACK_SHOW_IDS"
 
 _ID = re.compile(r"[A-Za-z0-9._/ -]{1,64}")
 _LABEL = re.compile(r"[A-Za-z0-9._:/+-]{1,64}")
+_OFTEN_LABEL = re.compile(r"[A-Za-z0-9_.-]{1,32}")
+_OFTEN = 3
 _LETTERS = re.compile(r"[A-Za-z]+")
 _HASHED = re.compile(r"#[0-9a-f]{8}\b")
 _WORDS_OF_IDS = frozenset(
@@ -56,8 +59,13 @@ def shown_id(id: str) -> str:
     return _shown(id, _ID, _WORDS_OF_IDS)
 
 
-def shown_label(label: str) -> str:
-    """A label, as it may be shown; those of the label sets that phistack ships are shown as they are."""
+def shown_label(label: str, times: int = 1) -> str:
+    """A label, as it may be shown; those of the label sets that phistack ships are shown as they are.
+
+    :param times: how many spans have it; with three and more it is a label that somebody meant as one.
+    """
+    if times >= _OFTEN and _OFTEN_LABEL.fullmatch(label):
+        return label
     return _shown(label, _LABEL, _words_of_labels())
 
 

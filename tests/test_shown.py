@@ -140,3 +140,56 @@ def test_reasons_in_the_reports_name_no_note_and_count_as_one(tmp_path, monkeypa
     assert [line["place"] for line in lines] == ["110-01.txt", f"{NAME}.txt"]
     assert {line["reason"] for line in lines} == {"the note, offset 3: it differs; its output must not be used"}
     assert summary["quarantined by reason"] == {"it differs; its output must not be used": 2}
+
+
+def scored_notes():
+    """Two notes under an id that is a name, one of them with a label that is one."""
+    texts = ("Dr. Ames saw Dr. Ames, Dr. Ames", "Dr. Ames")
+    spans = [Span(at, at + 4, "VICTIMA") for at in (4, 17, 27)], [Span(4, 8, "Birchwood")]
+    notes = (Document(f"{NAME}{i}", text, tuple(of)) for i, (text, of) in enumerate(zip(texts, spans, strict=True)))
+    return Corpus(tuple(notes), LabelSet("custom", {"VICTIMA": "OTHER", "Birchwood": "OTHER"}))
+
+
+def test_tables_of_scores_tell_no_name_and_show_the_labels_that_come_often():
+    from io import StringIO
+
+    from rich.console import Console
+
+    from ensemble.evaluation import compare, evaluate, print_comparison, print_report
+
+    gold, out = scored_notes(), StringIO()
+    fewer = Corpus(gold.documents[:1], gold.label_set)
+    console = Console(file=out, width=100)
+    print_report(evaluate(gold, gold), console)
+    print_report(evaluate(gold, fewer, allow_missing=True), console)
+    print_comparison(compare(gold, {"a": gold, "b": fewer}, allow_missing=True, shuffles=9), console)
+    printed = " ".join(out.getvalue().split())
+    assert "birchwood" not in printed.lower() and "NOT SCORED" in printed and "NOT COMPARED" in printed
+    assert "VICTIMA" in printed and hashed("Birchwood") in printed and "PHISTACK_SHOW_IDS=1 shows it" in printed
+
+
+def test_a_label_that_is_a_name_is_not_told_by_training(caplog):
+    from ensemble.settings import EngineSettings
+    from ensemble.training import train
+
+    texts = [f"Seen by Dr. {name} on 03/1{i}/2019." for i, name in enumerate(("Alder", "Rusk", "Vance", "Osgood"))]
+    labels = ("DOCTOR", "DOCTOR", "DOCTOR", "Birchwood")
+    notes = [
+        Document(f"{i}-01", text, (Span(12, text.index(" on"), label),))
+        for i, (text, label) in enumerate(zip(texts, labels, strict=True))
+    ]
+    corpus = Corpus(tuple(notes), LabelSet("custom", {"DOCTOR": "NAME", "Birchwood": "OTHER"}))
+    train(corpus, EngineSettings(folds=2, submodels={"regex": {}}))
+    assert "in one fold only" in caplog.text and "Birchwood" not in caplog.text
+
+
+def test_an_id_with_brackets_is_no_markup():
+    from io import StringIO
+
+    from rich.console import Console
+
+    from ensemble.explanation import print_explanation
+
+    out = StringIO()
+    print_explanation(Document("note[/b]", "Dr. Ames"), [], Console(file=out), show_text=True)
+    assert "note[/b]: 0 PHI" in out.getvalue()

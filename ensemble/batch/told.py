@@ -5,8 +5,8 @@
 
 A table knows the patient's name for certain, so it is replaced wherever it stands: whole, in parts and in any order, as
 `ensemble.repeats` finds it. Only a single word in small letters that is one of the language, such as `hope`, is left.
-Dates, numbers and places are sought as they are written; what anybody may share, such as an age, is not. Texts and values
-are read in their plain view.
+Dates, numbers and places are sought as they are written; what anybody may share, such as an age, is not. All
+is read in its plain view.
 """
 
 from __future__ import annotations

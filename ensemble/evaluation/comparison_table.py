@@ -13,6 +13,7 @@ from ensemble.evaluation.intervals import Measure
 from ensemble.evaluation.measures import MEASURES
 from ensemble.evaluation.table import table_of
 from ensemble.latex import escaped, gap, latex_table, share
+from features.shown import shown_id
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -63,7 +64,7 @@ def _lines(comparison: Comparison) -> list[str]:
         f"over all {tested} differences; intervals: bootstrap by document, {comparison.resamples} draws"
     ]
     if left_out:
-        lines.append(f"NOT COMPARED: {len(left_out)} documents that not all have, the first is {left_out[0]}")
+        lines.append(f"NOT COMPARED: {len(left_out)} documents that not all have, the first is {shown_id(left_out[0])}")
     return lines
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ensemble.evaluation.intervals import Interval
 from ensemble.evaluation.measures import MeanAndDeviation
 from ensemble.evaluation.report import Report, Score
+from features.shown import explained, shown_id, shown_label
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,6 +45,9 @@ def print_report(report: Report, console: Console) -> None:
     console.print(_breakdown("Strict by type", report.types))
     for line in _lines(report):
         console.print(line, markup=False, highlight=False)
+    hashes = explained(" ".join(map(_shown, (*report.categories, *report.types))))
+    if hashes:
+        console.print(hashes.strip(), markup=False, highlight=False)
 
 
 def _micro(report: Report) -> Table:
@@ -68,8 +72,13 @@ def _breakdown(title: str, scores: Sequence[Score]) -> Table:
     table = table_of(title, ("name", "support", "P", "R", "F1", "F1 95 %", "R 95 %"))
     for score in scores:
         ranges = (_range(score.f1_interval), _range(score.recall_interval))
-        table.add_row(score.name, str(score.counts.support), *_measures(score), *ranges)
+        table.add_row(_shown(score), str(score.counts.support), *_measures(score), *ranges)
     return table
+
+
+def _shown(score: Score) -> str:
+    """The name of a category or type: a label, which somebody wrote."""
+    return shown_label(score.name, score.counts.support)
 
 
 def _lines(report: Report) -> list[str]:
@@ -84,7 +93,7 @@ def _lines(report: Report) -> list[str]:
     ]
     for ids, where in ((report.missing, "missing from the system's output"), (report.extra, "not in gold")):
         if ids:
-            lines.append(f"NOT SCORED: {len(ids)} documents {where}, the first is {ids[0]}")
+            lines.append(f"NOT SCORED: {len(ids)} documents {where}, the first is {shown_id(ids[0])}")
     return lines
 
 

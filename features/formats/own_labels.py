@@ -9,7 +9,6 @@ set, the others are more likely slips of the pen, and are refused unless the use
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -28,10 +27,8 @@ OWN_LABELS = "custom"
 
 _CATEGORY = "OTHER"
 _USUAL_LANGUAGE = "en"
-_OFTEN = 3
 _MOST_NOTES = 200
 _MOST_SHOWN = 12
-_SHOWN = re.compile(r"[A-Za-z0-9_.-]{1,32}")
 
 
 def label_set_of(
@@ -93,7 +90,6 @@ def _told_by(documents: Sequence[Document]) -> tuple[str, str]:
 
 
 def _shown(counts: Counter[str]) -> str:
-    """Some of the labels; those that are seldom or no plain names, which could be text, as `shown_label` shows them."""
-    is_plain = {label: n >= _OFTEN and _SHOWN.fullmatch(label) is not None for label, n in counts.items()}
-    labels = [label if is_plain[label] else shown_label(label) for label in sorted(counts)]
+    """Some of the labels."""
+    labels = [shown_label(label, counts[label]) for label in sorted(counts)]
     return ", ".join(labels[:_MOST_SHOWN]) + (", ..." if len(labels) > _MOST_SHOWN else "")
