@@ -155,6 +155,20 @@ def test_what_a_column_tells_of_the_patient_is_replaced_in_the_texts_and_sought_
     assert "3 identifiers may still be there (see" in done(summary, tmp_path / "out")
 
 
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("Mr. Ng. NG's wife: T. Ng sleeps; 5 ng/ml.", "Mr. [PATIENT]. [PATIENT]'s wife: T. [PATIENT] sleeps; 5 ng/ml."),
+        ("Ng Tam, tam ng.", "[PATIENT], [PATIENT]."),
+        ("No IV fluids, seen by an MD.", "No IV fluids, seen by an MD."),
+    ],
+)
+def test_a_name_of_two_letters_that_a_column_tells_is_replaced_but_for_small_letters(engines, tmp_path, text, written):
+    source = write(tmp_path / "in.csv", [{"id": "1", "name": "Ng, Tam IV, MD", "text": text}])
+    deidentify(run_over(engines, source, Columns(others={"name": "PATIENT"})))
+    assert read(tmp_path / "out.csv")[0]["text"] == written
+
+
 def test_numbers_and_dates_of_columns_are_identifiers_too(engines, tmp_path):
     import datetime
 

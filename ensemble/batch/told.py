@@ -4,9 +4,9 @@
     with_told([parts], found, "en")[0][1].spans        (Span(12, 20, "PATIENT"),): nothing had to detect it
 
 A table knows the patient's name for certain, so it is replaced wherever it stands: whole, in parts and in any order, as
-`ensemble.repeats` finds it. Only a single word in small letters that is one of the language, such as `hope`, is left.
-Dates, numbers and places are sought as they are written; what anybody may share, such as an age, is not. All
-is read in its plain view.
+`ensemble.repeats` finds it, also parts of two letters (`Ng`, `Li`). Only a single word in small letters is left that is
+one of the language, such as `hope`, or has two letters, such as `ng` for nanogram. Dates, numbers and places are sought
+as they are written; what anybody may share, such as an age, is not. All is read in its plain view.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ __all__ = ["with_told"]
 _WHOLE = ("DATE", "STREET", "ADDRESS", "CITY", "ZIP", "PLACE", "URL")
 """Kinds that are sought as they are written, besides those that `ensemble.repeats` seeks."""
 
+_SHORTEST_PART = 2
+
 
 def with_told(
     notes: Sequence[Sequence[Part]], found: Sequence[Sequence[Found]], language: str
@@ -42,7 +44,7 @@ def with_told(
     pairs = [pair for parts, in_parts in zip(notes, found, strict=True) for pair in zip(parts, in_parts, strict=True)]
     views = [plain_view(Document("part", part.text, in_part.spans if part.label else ())) for part, in_part in pairs]
     told = [[Mention(span) for span in view.document.spans] for view in views]
-    repeats = search([view.document.text for view in views], told, language, _manner_of)
+    repeats = search([view.document.text for view in views], told, language, _manner_of, _SHORTEST_PART)
     again = (
         view.all_in_note(repeat.span for repeat in of_part if _is_certain(repeat, language))
         for view, of_part in zip(views, repeats, strict=True)
@@ -64,5 +66,6 @@ def _with_spans(found: Found, spans: Iterable[Span]) -> Found:
 
 
 def _is_certain(repeat: Repeat, language: str) -> bool:
+    word = folded(repeat.words[0])
     is_small = len(repeat.words) == 1 and repeat.words[0].islower()
-    return not (is_small and WordCounts(language).is_common(folded(repeat.words[0])))
+    return not (is_small and (len(word) <= _SHORTEST_PART or WordCounts(language).is_common(word)))

@@ -6,7 +6,7 @@
     repeats[1][0].seeds[0].places                                     {0: 8}: it repeats what is there in the first note
 
 Case and accents do not count, and only whole words are found. Of a name any part is sought, in any order and with a
-comma between, but a part of less than three letters only beside another; of a number, an address or a user name the
+comma between, but a part of less than three letters, unless asked for, only beside another; of a number, an address or a user name the
 whole. What a mention already covers is no repeat; what holds a mention and goes on is one.
 """
 
@@ -44,6 +44,7 @@ _WORD = re.compile("(?:[^\\W_][\u0300-\u036f]*)+")
 _GAP = re.compile(r"[ \t]{0,3},?[ \t]{0,3}(?:\r?\n)?[ \t]{0,3}|[-‐‑'’]")
 _AFTER_INITIAL = re.compile(r"\.?[ \t]?,?[ \t]?")
 _SHORTEST_PART, _SHORTEST_CODE = 3, 4
+_NUMERALS = frozenset({"ii", "iii", "iv"})
 _LONGEST = 9
 _WIDEST_GAP = 3
 _MOST_SEEDS = 20
@@ -126,6 +127,7 @@ def search(
     mentions: Sequence[Sequence[Mention]],
     language: str,
     manner_of: Callable[[str], Manner | None] = manner_of,
+    shortest: int = _SHORTEST_PART,
 ) -> list[list[Repeat]]:
     """Where the mentions stand again in notes of one patient.
 
@@ -133,9 +135,10 @@ def search(
     :param mentions: for each note what was found there; only labels that have a manner are sought.
     :param language: ISO 639-1 code; decides what is a title or a particle and no name.
     :param manner_of: how mentions of a label are sought.
+    :param shortest: how many letters a part of a name has that is found by itself.
     :returns: for each note its repeats, sorted by span; each span and label once.
     """
-    by_word = _by_word(_seeds(texts, mentions, language, manner_of))
+    by_word = _by_word(_seeds(texts, mentions, language, manner_of, shortest))
     if not by_word:
         return [[] for _ in texts]
     pairs = zip(texts, mentions, strict=True)
@@ -147,9 +150,10 @@ def _seeds(
     mentions: Sequence[Sequence[Mention]],
     language: str,
     manner_of: Callable[[str], Manner | None],
+    shortest: int,
 ) -> Iterator[Seed]:
     """What is sought, the most frequent first."""
-    idle = known_words(language, "names", "titles", "particles", "connectors", "credentials")
+    idle = _NUMERALS | known_words(language, "names", "titles", "particles", "connectors", "credentials")
     alike: defaultdict[tuple[str, tuple[str, ...]], list[tuple[int, Mention, list[str]]]] = defaultdict(list)
     for note, (text, found) in enumerate(zip(texts, mentions, strict=True)):
         for mention in found:
@@ -158,7 +162,7 @@ def _seeds(
                 written = [cut[start:end] for start, end in words_of(cut)]
                 alike[mention.span.label, tuple(map(folded, written))].append((note, mention, written))
     for (label, words), group in sorted(alike.items(), key=lambda item: (-len(item[1]), item[0])):
-        parts = frozenset(w for w in words if len(w) >= _SHORTEST_PART and w.isalpha() and w not in idle)
+        parts = frozenset(w for w in words if len(w) >= shortest and w.isalpha() and w not in idle)
         is_whole = manner_of(label) == "whole"
         if sum(map(len, words)) >= _SHORTEST_CODE if is_whole else parts and len(words) <= _LONGEST:
             yield Seed(
