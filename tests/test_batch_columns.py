@@ -152,7 +152,30 @@ def test_what_a_column_tells_of_the_patient_is_replaced_in_the_texts_and_sought_
     ]  # fmt: skip
     assert summary["identifiers in columns kept as they are"] == {"ward": 2}, "Ann Hill, and Hill alone"
     assert summary["identifiers still in the output"] == {"PATIENT": 1}, "the hill"
-    assert "3 identifiers may still be there (see" in done(summary, tmp_path / "out")
+    assert "3 identifiers may still be there, 2 of them in the column ward (see" in done(summary, tmp_path / "out")
+
+
+@FORMS
+@pytest.mark.parametrize(("treatment", "is_there"), [("MEDICALRECORD", True), ("remove", False)])
+def test_the_column_of_the_patient_can_be_replaced_or_removed(engines, tmp_path, name, treatment, is_there):
+    rows = [{"id": i, "text": "MRN 4711, Mr. Ng.", "name": "Ng", "mrn": 4711} for i in range(2)]
+    rows[1] |= {"name": "", "text": "Ng is well; 4711."}
+    columns = Columns(patient="mrn", others={"mrn": treatment, "name": "PATIENT"})
+    summary = deidentify(run_over(engines, write(tmp_path / name, rows), columns, "number", KEY))
+    written = read((tmp_path / "out").with_suffix(Path(name).suffix))
+    assert not any("Ng" in str(row) for row in written), "both are of one patient"
+    assert any("4711" in str(row) for row in written) is not is_there
+    assert len({row.get("mrn", "none") for row in written}) == 1
+    assert all(("mrn" in row) is is_there for row in written)
+    told = done(summary, Path("x"))
+    assert "; 1 column kept as it is: id; " in told
+    assert ("redacted: name, mrn; " if is_there else "removed: mrn; ") in told
+    assert audit_run((tmp_path / "out").with_suffix(Path(name).suffix)).problems == ()
+
+
+def test_the_column_of_the_patient_is_no_text():
+    with pytest.raises(SettingsError, match="mrn is the patient and no text; give it a label"):
+        Columns(patient="mrn", others={"mrn": "redact"})
 
 
 @pytest.mark.parametrize(
@@ -358,7 +381,7 @@ def test_treatments_are_read_as_they_are_written():
 def test_the_id_may_tell_the_patient_by_itself(engines, tmp_path):
     source = write(tmp_path / "in.csv", [{"id": "7", "text": "Dr. Ames"}])
     summary = deidentify(run_over(engines, source, Columns(patient="id")))
-    assert "1 column kept as they are: id;" in done(summary, tmp_path / "out.csv")
+    assert "1 column kept as it is: id;" in done(summary, tmp_path / "out.csv")
 
 
 def test_notes_in_files_have_no_columns(engines, tmp_path):
@@ -386,7 +409,8 @@ def test_what_was_done_is_told_and_never_that_nothing_is_left(engines, tmp_path)
     told = done(summary, Path("clean.csv"))
     assert told == (
         "5 identifiers replaced in 2 notes, which are in clean.csv; 2 columns kept as they are: id, ward; 1 column "
-        "redacted: name; 1 column removed: born; 1 identifier may still be there (see clean.csv.run/summary.html)"
+        "redacted: name; 1 column removed: born; 1 identifier may still be there, 1 of them in the column ward (see "
+        "clean.csv.run/summary.html)"
     )
     many = {**summary, "PHI by strategy": {"tag": 1204, "keep": 2}, "identifiers in columns kept as they are": {}}
     assert "1,204 identifiers replaced" in done(many, Path("x")) and "2 identifiers kept by the policy" in done(

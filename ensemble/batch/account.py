@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ensemble.batch.columns import REDACT, REMOVE, Columns
-from ensemble.batch.summary_page import STILL_THERE
+from ensemble.batch.summary_page import IN_KEPT, STILL_THERE
 
 __all__ = ["done", "held_back"]
 
@@ -58,6 +58,7 @@ def done(summary: Mapping[str, Any], target: Path) -> str:
         parts += _columns(Columns.from_dict(summary["settings"]["columns"]))
     left = sum(sum(summary[name].values()) for name in STILL_THERE)
     found = f"{_many(left, 'identifier')} may still be there" if left else "the checks found no other"
+    found += "".join(f", {count:,} of them in the column {_listed([name])}" for name, count in summary[IN_KEPT].items())
     return "; ".join([*parts, f"{found} (see {target}.run/summary.html)"])
 
 
@@ -72,7 +73,8 @@ def held_back(summary: Mapping[str, Any]) -> list[str]:
 def _columns(columns: Columns) -> Iterator[str]:
     removed = [name for name, given in columns.others.items() if given == REMOVE]
     redacted = [name for name, given in columns.others.items() if given == REDACT or name in columns.labels]
-    for names, what in ((columns.kept, "kept as they are"), (redacted, "redacted"), (removed, "removed")):
+    kept_as = "kept as it is" if len(columns.kept) == 1 else "kept as they are"
+    for names, what in ((columns.kept, kept_as), (redacted, "redacted"), (removed, "removed")):
         if names:
             yield f"{_many(len(names), 'column')} {what}: {_listed(names)}"
 

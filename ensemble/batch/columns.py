@@ -4,7 +4,8 @@
     columns.treatment("ward")        "keep"
     columns.treatment("dob")         "": nobody said it, so no run begins over a table with this column
 
-    id, patient    kept: they name the note, and whose it is
+    id             kept: it names the note
+    patient        kept too, unless `others` has it: a record number can tell whose the note is, and not come out
     texts          read by the detector
     keep           as it is, byte for byte
     remove         not in the output
@@ -61,7 +62,7 @@ class Columns:
     :param texts: the note; one column or more.
     :param patient: whose note it is; where a row has nothing in it, and where the input lacks the column of the
         usual name, the id tells. None if the input is known to lack it.
-    :param others: column -> keep, remove, redact or a label.
+    :param others: column -> keep, remove, redact or a label; the patient too, but for redact.
     :param rest: the treatment of columns that nobody named; empty where they stop the run.
     :raises SettingsError: if a column is given two uses, as one of them would tell it in reports or let it pass.
     """
@@ -80,8 +81,10 @@ class Columns:
                 ways = "give each its own with --text-column, --id-column and --patient-column"
                 raise SettingsError(f"the column {name} cannot hold both the text and the id or the patient; {ways}")
         for name in self.others:
-            if name in (self.id, self.patient, *self.texts):
-                raise SettingsError(f"the column {name} is the id, the patient or a text already; leave out --column")
+            if name in (self.id, *self.texts):
+                raise SettingsError(f"the column {name} is the id or a text already; leave out --column")
+        if self.patient is not None and self.others.get(self.patient) == REDACT:
+            raise SettingsError(f"the column {self.patient} is the patient and no text; give it a label, or remove")
         if self.others.get(SPANS) == KEEP:
             raise SettingsError(f"{SPANS} are of the text as it was, so they cannot be kept; leave out --column")
 
@@ -106,17 +109,19 @@ class Columns:
 
     @property
     def kept(self) -> list[str]:
-        """The columns that pass as they are: the id and the patient, and those to be kept."""
-        kept = [name for name, given in self.others.items() if given == KEEP]
-        return [*dict.fromkeys([self.id, self.patient or self.id, *kept])]
+        """The columns that pass as they are: the id, mostly the patient, and those to be kept."""
+        named = dict.fromkeys([self.id, self.patient or self.id, *self.others])
+        return [name for name in named if self.treatment(name) == KEEP]
 
     def treatment(self, name: str) -> str:
         """keep, remove, redact or a label; nothing if nobody said it."""
+        if name in self.others:
+            return self.others[name]
         if name in (self.id, self.patient):
             return KEEP
         if name in self.texts:
             return REDACT
-        return self.others.get(name, REMOVE if name == SPANS else self.rest)
+        return REMOVE if name == SPANS else self.rest
 
     def label(self, name: str) -> str | None:
         """The label of a column of identifiers, empty for a text; None for a column that is kept or removed."""
@@ -139,12 +144,16 @@ class Columns:
         unnamed = self.unnamed(names)
         if unnamed:
             raise CorpusError(_unnamed(path, names, unnamed, labels))
-        others = {name: self.treatment(name) for name in names if name not in (self.id, self.patient, *self.texts)}
+        named = {self.id, self.patient, *self.texts} - self.others.keys()
+        others = {name: self.treatment(name) for name in names if name not in named}
         return replace(self, patient=self.patient if self.patient in names else None, others=others)
 
     def of_output(self) -> Columns:
-        """The same for the output, which lacks what was removed."""
-        return replace(self, others={name: given for name, given in self.others.items() if given != REMOVE})
+        """The same for the output, which lacks what was removed, and tells no patient that was replaced."""
+        patient = None if self.patient in self.others else self.patient
+        return replace(
+            self, patient=patient, others={name: given for name, given in self.others.items() if given != REMOVE}
+        )
 
     def _asked_for(self, names: Sequence[str]) -> Iterator[tuple[str, str]]:
         """The columns that must be there once, each with the option that names it."""

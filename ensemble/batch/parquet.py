@@ -131,18 +131,19 @@ class ParquetRows:
             array if array.type == field.type else _as_text(array)
             for array, field in zip(there.columns, self.schema, strict=True)
         ]
-        batch = pyarrow.RecordBatch.from_arrays(arrays, schema=self.schema)
+        treated = pyarrow.RecordBatch.from_arrays(arrays, schema=self.schema)
         for i in range(batch.num_rows):
             self._read += 1
-            yield self._row(f"row {first + i + 1}", batch.slice(i, 1), digest)
+            yield self._row(f"row {first + i + 1}", batch.slice(i, 1), treated.slice(i, 1), digest)
 
-    def _row(self, place: str, row: pyarrow.RecordBatch, digest: bytes) -> Row:
+    def _row(self, place: str, read: pyarrow.RecordBatch, row: pyarrow.RecordBatch, digest: bytes) -> Row:
+        """A row from what was read, and the same with those columns and types that are in the output."""
         import pyarrow
 
         columns = self.columns
         try:
             id = printable_id(row.column(columns.id)[0].as_py())
-            patient = row.column(columns.patient)[0].as_py() if columns.patient is not None else None
+            patient = read.column(columns.patient)[0].as_py() if columns.patient is not None else None
             found = ((row.column(at)[0].as_py(), label) for at, label in self._treated.items())
             parts = tuple(Part(text, label) for text, label in found if text is not None)
             kept = tuple((name, shown) for name in columns.kept if (shown := _shown(row.column(name)[0])))

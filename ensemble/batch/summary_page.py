@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
-__all__ = ["STILL_THERE", "render_page"]
+__all__ = ["IN_KEPT", "STILL_THERE", "render_page"]
 
-STILL_THERE = (
-    "found by the second pass", "identifiers still in the output", "identifiers in columns kept as they are",
-)  # fmt: skip
+IN_KEPT = "identifiers in columns kept as they are"
+"""What counts, by column, those that stand in a column that passed."""
+
+STILL_THERE = ("found by the second pass", "identifiers still in the output", IN_KEPT)
 """What counts places of the output where an identifier may stand."""
 
 _TABLES = (

@@ -189,7 +189,7 @@ ColumnOption = Annotated[
     typer.Option(
         "--column",
         metavar="NAME=TREATMENT",
-        help="Of each other column: keep, remove, redact (a further text), or the LABEL that all of it is.",
+        help="Of each other column (or the patient's): keep, remove, redact (read it), or the LABEL that all of it is.",
         show_default=False,
     ),
 ]

@@ -6,8 +6,8 @@
     repeats[1][0].seeds[0].places                                     {0: 8}: it repeats what is there in the first note
 
 Case and accents do not count, and only whole words are found. Of a name any part is sought, in any order and with a
-comma between, but a part of less than three letters, unless asked for, only beside another; of a number, an address or a user name the
-whole. What a mention already covers is no repeat; what holds a mention and goes on is one.
+comma between, but a part of less than three letters, unless asked for, only beside another; of a number, an address or
+a user name the whole. What a mention already covers is no repeat; what holds a mention and goes on is one.
 """
 
 from __future__ import annotations
