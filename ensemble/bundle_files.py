@@ -27,8 +27,11 @@ from submodels.base import KINDS
 
 __all__ = ["MANIFEST", "PROTOCOL", "file_hash", "manifest_digest", "read_bundle", "read_manifest", "read_one"]
 
-PROTOCOL = 1
+PROTOCOL = 2
 """Raised by one with every change after which an older phistack cannot read a bundle; see docs/bundles.md."""
+
+_OLDEST_READ = 1
+"""Bundles of protocol 1 have neither repeats nor forms nor a language gate, and are read as they were made."""
 
 MANIFEST = "manifest.json"
 _LARGEST_MANIFEST = 2**24
@@ -119,9 +122,9 @@ def _manifest(entries: Mapping[str, _Entry], path: Path) -> dict[str, Any]:
     protocol = manifest.get("protocol")
     if type(protocol) is not int:
         raise BundleError(f"{path} is not a phistack bundle: its {MANIFEST} names no protocol")
-    if protocol != PROTOCOL:
+    if not _OLDEST_READ <= protocol <= PROTOCOL:
         raise BundleError(
-            f"the bundle {path} has protocol {protocol}, and this phistack reads protocol {PROTOCOL}; "
+            f"the bundle {path} has protocol {protocol}, and this phistack reads {_OLDEST_READ} to {PROTOCOL}; "
             f"train it again, or install the phistack that made it"
         )
     try:

@@ -1,6 +1,7 @@
 import json
 import zipfile
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -157,3 +158,10 @@ def test_kept_fold_predictions_are_used_again_and_hold_no_text(trained, tmp_path
     train_bundle(small_corpus(), tmp_path / "second", SETTINGS, cache=cache)
     assert {path: path.stat().st_mtime_ns for path in cache.iterdir()} == kept
     assert read_manifest(tmp_path / "second") == read_manifest(trained[0])
+
+
+def test_a_bundle_of_the_first_protocol_loads_and_decides_as_it_did():
+    engine = load_bundle(Path(__file__).parent / "golden" / "bundle_protocol_1.zip")
+    note = Document("n1", "Record date: 2021-03-04\nSeen by Dr. Anselm Birchwood on March 3rd, 2021. Phone 555-0134.\n")
+    found = [(d.span.start, d.span.end, d.span.label) for d in next(engine.decide([note])) if d.accepted]
+    assert found == [(13, 23, "DATE"), (36, 52, "DOCTOR"), (56, 71, "DATE"), (79, 87, "PHONE")]

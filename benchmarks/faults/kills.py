@@ -82,7 +82,7 @@ def kill_workers(engine: Path, work: Path, *, kills: int, n_notes: int = 400, se
     case = _Case(engine, work, n_notes)
     while losses.kills < kills:
         process = case.start()
-        while not _ends_within(process, chance.uniform(0.3, 1.0) * case.seconds / 4):
+        while not _ends_within(process, chance.uniform(0.1, 1.0) * case.seconds):
             workers = _workers(process.pid)
             with suppress(IndexError, ProcessLookupError):
                 os.kill(chance.choice(workers), signal.SIGKILL)
