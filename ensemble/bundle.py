@@ -23,7 +23,6 @@ import platform
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
-from importlib import metadata
 from pathlib import Path
 from typing import Any, TypedDict
 from urllib.parse import urlsplit
@@ -37,7 +36,9 @@ from ensemble.repeats.words import WordCounts
 from ensemble.self_test import SelfTest, check_self_test, self_test
 from ensemble.stacker import Stacker
 from ensemble.subsets import Subset, in_order, no_stacker, subset_name, subsets_of
+from ensemble.version import installed
 from features.errors import BundleError
+from features.formats.spans import is_label
 from features.labels import LabelSet
 from features.saved_files import SavedFiles, damage_refused
 from features.table import FeatureSpace
@@ -141,26 +142,22 @@ def _manifest(engine: Engine, trained_on: Mapping[str, Any], figures: Mapping[st
         "language": engine.space.settings.language,
         "tokeniser": engine.space.settings.tokeniser,
         "columns": list(engine.space.columns),
-        "versions": {"python": platform.python_version(), **{name: _version(name) for name in _PACKAGES}},
+        "versions": {"python": platform.python_version(), **{name: installed(name) for name in _PACKAGES}},
         "trained_on": dict(trained_on),
         "figures": dict(figures),
     }
 
 
-def _version(package: str) -> str:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return "not installed"
-
-
 def _read_engine(files: SavedFiles, kinds: Mapping[str, str], names: Subset) -> Engine:
     state = files.json("label_set.json", _LabelSet)
+    if not all(map(is_label, state["categories"])):
+        raise BundleError("the engine has a label that is no name; train it again")
     label_set = LabelSet(state["name"], state["categories"], frozenset(state["hipaa_labels"]), state["language"])
     space = FeatureSpace.load(files.part("features"))
     _refuse_strange_servers((space.settings.pos, space.settings.ner))
     models = [submodel_class(kinds[name]).load(files.part("submodels").part(name), space) for name in names]
-    homes = {subset: files.part("subset_stackers").part(subset_name(subset)) for subset in subsets_of(names)}
+    smaller = files.part("subset_stackers")
+    homes = {subset: smaller.part(subset_name(subset)) for subset in subsets_of(names)}
     homes[tuple(kinds)] = files.part("stacker")
     counts = WordCounts.load(files) if WordCounts.FILE in files else None
     stackers = {

@@ -22,7 +22,16 @@ import msgspec
 
 from features.arrays import checked_sizes, read_member
 from features.errors import BundleError
-from features.saved_files import LARGEST, SavedFiles, check_name, damage_refused, files_below, read_file, same_type
+from features.saved_files import (
+    LARGEST,
+    MOST_FILES,
+    SavedFiles,
+    check_name,
+    damage_refused,
+    files_below,
+    read_file,
+    same_type,
+)
 from submodels.base import KINDS
 
 __all__ = ["MANIFEST", "PROTOCOL", "file_hash", "manifest_digest", "read_bundle", "read_manifest", "read_one"]
@@ -168,6 +177,8 @@ def _opened_zip(path: Path) -> Iterator[Mapping[str, _Entry]]:
         raise BundleError(f"{path} is neither a bundle folder nor a whole zip file; get another copy")
     with damage_refused(f"the zip file {path}"), zipfile.ZipFile(path) as archive:
         members = checked_sizes(archive, size, ratio=_RATIO)
+        if len(members) > MOST_FILES:
+            raise BundleError(f"there are far more files in {path} than an engine has; do not use it")
         for name in members:
             check_name(name)
         if sum(member.file_size for member in members.values()) >= LARGEST:

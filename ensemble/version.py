@@ -9,7 +9,7 @@ from __future__ import annotations
 import platform
 from importlib import metadata
 
-__all__ = ["code_version", "version_lines"]
+__all__ = ["code_version", "installed", "version_lines"]
 
 _CORE = ("tensorflow", "keras", "scikit-learn", "python-crfsuite", "numpy", "scipy", "lxml", "pyarrow", "typer")
 """The libraries that decide results or read files."""
@@ -17,16 +17,17 @@ _CORE = ("tensorflow", "keras", "scikit-learn", "python-crfsuite", "numpy", "sci
 
 def code_version() -> str:
     """The version of phistack as installed."""
-    return _installed("phistack")
+    return installed("phistack")
 
 
 def version_lines() -> tuple[str, ...]:
     """Phistack, Python and the core libraries, a line each."""
-    libraries = ", ".join(f"{name} {_installed(name)}" for name in _CORE)
+    libraries = ", ".join(f"{name} {installed(name)}" for name in _CORE)
     return f"phistack {code_version()}", f"Python {platform.python_version()} on {platform.platform()}", libraries
 
 
-def _installed(name: str) -> str:
+def installed(name: str) -> str:
+    """The version of an installed package, in words where there is none."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:

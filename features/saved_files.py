@@ -30,14 +30,25 @@ from numpy.typing import NDArray
 from features.arrays import read_arrays
 from features.errors import BundleError, PhistackError
 
-__all__ = ["LARGEST", "SavedFiles", "check_name", "damage_refused", "files_below", "read_file", "same_type"]
+__all__ = [
+    "LARGEST",
+    "MOST_FILES",
+    "SavedFiles",
+    "check_name",
+    "damage_refused",
+    "files_below",
+    "read_file",
+    "same_type",
+]
 
 T = TypeVar("T")
 
 LARGEST = 2**31
 """All files of an engine together have fewer bytes."""
 
-_MOST_FILES = 10_000
+MOST_FILES = 10_000
+"""An engine has fewer files."""
+
 _DEEPEST = 8
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}(/[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}){0,7}")
 _DAMAGE: tuple[type[Exception], ...] = (
@@ -162,7 +173,7 @@ def _walk(folder: Path, prefix: str, found: dict[str, tuple[Path, int]]) -> None
                 raise BundleError(f"{name} is a link or a device, which no engine has; do not use it")
             else:
                 found[name] = Path(entry.path), about.st_size
-            if len(found) > _MOST_FILES:
+            if len(found) > MOST_FILES:
                 raise BundleError("there are far more files than an engine has; do not use it")
 
 

@@ -159,10 +159,10 @@ def parse_patterns(toml: str) -> list[Pattern]:
     except RecursionError:
         raise SettingsError("the pattern file is nested too deep") from None
     rows = table.get("patterns", [])
-    if len(rows) > _MOST_PATTERNS:
-        raise SettingsError(f"the pattern file has more than {_MOST_PATTERNS} patterns; make two of it")
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise SettingsError("the pattern file must hold its patterns as [[patterns]] tables")
+    if len(rows) > _MOST_PATTERNS:
+        raise SettingsError(f"the pattern file has more than {_MOST_PATTERNS} patterns; make two of it")
     parts = table.get("parts", {})
     patterns = [_pattern(row, parts, number) for number, row in enumerate(rows, start=1)]
     names = [pattern.name for pattern in patterns]

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ensemble.batch.detector import bundle_digest
+from ensemble.batch.detector import bundle_digest, bundle_labels
 from ensemble.bundle import load_bundle, read_manifest
 from ensemble.commands import train_bundle
 from ensemble.settings import EngineSettings
@@ -400,6 +400,31 @@ def test_a_zip_with_a_huge_directory_is_refused_before_it_is_read(whole, tmp_pat
         for i in range(70_000):
             archive.writestr(f"file{i}", "")
     refused(path)
+
+
+def test_a_zip_with_far_more_files_than_an_engine_has_is_refused_by_its_directory(bundle, tmp_path):
+    (bundle / "more").mkdir()
+    for i in range(10_000):
+        (bundle / "more" / str(i)).touch()
+    rehash(bundle)
+    assert "far more files" in refused(bundle)
+    assert "far more files" in refused(zipped(bundle, tmp_path / "engine.zip"))
+
+
+@pytest.mark.parametrize("label", ["", "\x1b[2J", "A LABEL", "x" * 100])
+def test_a_label_that_is_no_name_is_refused_and_never_suggested(bundle, label):
+    change_json(bundle / "label_set.json", lambda state: state["categories"].update({label: "OTHER"}))
+    rehash(bundle)
+    assert "label" in refused(bundle)
+    assert label not in bundle_labels(bundle) and "DOCTOR" in bundle_labels(bundle)
+
+
+@pytest.mark.parametrize("categories", [[1, 2], "AB", {"DOCTOR": 1}, 7])
+def test_labels_that_are_none_are_left_to_the_loading_to_tell(bundle, categories):
+    change_json(bundle / "label_set.json", lambda state: state.update(categories=categories))
+    rehash(bundle)
+    assert bundle_labels(bundle) == ()
+    refused(bundle)
 
 
 PROGRAM = """

@@ -334,6 +334,12 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
         user_patterns(tmp_path / "absent.toml")
 
 
+@pytest.mark.parametrize("rows", ["5", "true", '"ab"', "[1]", "2020-01-01"])
+def test_patterns_that_are_no_tables_are_refused(rows):
+    with pytest.raises(SettingsError, match="must hold its patterns"):
+        parse_patterns(f"patterns = {rows}")
+
+
 def test_two_patterns_of_one_name_are_refused() -> None:
     row = "{ name = 'a', regex = 'x', label = 'A' }"
     with pytest.raises(SettingsError, match="two patterns are named a"):

@@ -125,15 +125,15 @@ class CsvRows:
         return self._note(place, digest, fields)
 
     def _note(self, place: str, digest: bytes, record: _Record) -> Row:
-        values = dict(zip(self._header, record.values, strict=True))
+        named = list(zip(self._header, record.values, strict=True))
+        values = dict(named)
         id = printable_id(values[self.columns.id])
         if not id:
             return Row(place, None, digest, place, place, problem=f"{self.columns.id} is empty or is no name")
         patient = patient_name(None if self.columns.patient is None else values[self.columns.patient], id)
-        named = list(zip(self._header, record.values, strict=True))
         labelled = ((self.columns.label(name), value) for name, value in named)
         parts = tuple(Part(value, label) for label, value in labelled if label is not None)
-        kept = tuple((name, value) for name, value in named if name in self.columns.kept)
+        kept = tuple((name, values[name]) for name in self.columns.kept)
         return Row(place, Frame.of(self._pieces(record)), digest, id, patient, parts, kept)
 
     def _pieces(self, record: _Record, *, gaps: bool = True) -> Iterator[tuple[str, bool]]:

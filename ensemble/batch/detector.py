@@ -8,16 +8,18 @@ Whatever callable takes the path of a bundle and gives a `Detector` can stand in
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict
 
 from ensemble.candidates import Decision
 from ensemble.repeats.words import WordCounts
 from features.documents import Document, Span
 from features.errors import BundleError
+from features.formats.spans import is_label
 from features.labels import LabelSet
+from features.saved_files import SavedFiles
 
 __all__ = ["LONGEST_PIECE", "Detector", "Found", "bundle_digest", "bundle_labels", "load_detector", "pieces"]
 
@@ -26,6 +28,12 @@ LONGEST_PIECE = 100_000
 
 _LABELS = "label_set.json"
 _BREAKS = ("\n\n", "\n", " ")
+
+
+class _LabelSet(TypedDict):
+    """What is read of `label_set.json` before all of it is."""
+
+    categories: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +113,10 @@ def bundle_labels(path: Path) -> tuple[str, ...]:
     from ensemble.bundle_files import read_one
 
     try:
-        return tuple(json.loads(read_one(path, _LABELS))["categories"])
-    except (BundleError, ValueError, KeyError, TypeError):
+        labels = SavedFiles({_LABELS: read_one(path, _LABELS)}).json(_LABELS, _LabelSet)["categories"]
+    except BundleError:
         return ()
+    return tuple(filter(is_label, labels))
 
 
 def pieces(text: str, longest: int = LONGEST_PIECE) -> list[tuple[int, int]]:

@@ -27,6 +27,7 @@ import typer
 
 from features.errors import SettingsError
 from features.names import no_such
+from features.regular_files import read_regular
 
 __all__ = ["ConfigOption", "merged"]
 
@@ -78,7 +79,7 @@ def _shown(option: Any) -> str:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(read_regular(path).decode("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise SettingsError(f"the file {path} given with --config cannot be used: {reason}") from None

@@ -48,7 +48,10 @@ STANDARD_INPUT = Path("/dev/stdin")
 
 @cache
 def _standard_input() -> bytes:
-    return sys.stdin.buffer.read()
+    content = read_at_most(sys.stdin.buffer, LONGEST_FILE + 1)
+    if len(content) > LONGEST_FILE:
+        raise CorpusError(f"standard input has more than {LONGEST_FILE} bytes; give it in parts")
+    return content
 
 
 def read_bytes(path: Path) -> bytes:
