@@ -39,13 +39,15 @@ _KINDS = (
 )
 
 
-def open_regular(path: Path) -> BinaryIO:
+def open_regular(path: Path, *, follow_links: bool = True) -> BinaryIO:
     """Open a regular file, or a link to one, for reading.
 
+    :param follow_links: otherwise a link is refused too, where the system can tell.
     :raises OSError: if it cannot be opened, or is anything else.
     """
     # Without waiting, as the opening of a pipe alone may never come back; a regular file knows no difference.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    flags |= 0 if follow_links else getattr(os, "O_NOFOLLOW", 0)
     try:
         descriptor = os.open(path, flags)
     except OSError as error:
@@ -62,13 +64,13 @@ def open_regular(path: Path) -> BinaryIO:
         raise
 
 
-def read_regular(path: Path, longest: int = LONGEST_FILE) -> bytes:
-    """The bytes of a regular file.
+def read_regular(path: Path, longest: int = LONGEST_FILE, *, follow_links: bool = True) -> bytes:
+    """The bytes of a regular file; parameters as of `open_regular`.
 
     :param longest: bytes that are allowed; counted as they are read, as the size that a file tells need not be right.
     :raises OSError: if it cannot be read, is anything else, or is longer.
     """
-    with open_regular(path) as file:
+    with open_regular(path, follow_links=follow_links) as file:
         content = read_at_most(file, longest + 1)
     if len(content) > longest:
         raise OSError(errno.EFBIG, f"longer than the limit of {longest} bytes", str(path))

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from features.arrays import read_arrays
 from features.errors import BundleError, PhistackError
+from features.regular_files import read_regular
 
 __all__ = [
     "LARGEST",
@@ -183,11 +184,9 @@ def read_file(path: Path, most: int) -> bytes:
     :param most: bytes that it may have.
     :raises BundleError: if it is something else, or is larger.
     """
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    with damage_refused(f"the file {path.name}"), os.fdopen(os.open(path, flags), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise BundleError(f"{path.name} is not a regular file; do not use the engine")
-        data = file.read(most + 1)
-        if len(data) > most:
-            raise BundleError(f"the file {path.name} is larger than it may be; do not use the engine")
-        return data
+    try:
+        return read_regular(path, most, follow_links=False)
+    except OSError as error:
+        raise BundleError(
+            f"the file {path.name} of the engine cannot be read: {error.strerror}; do not use the engine"
+        ) from None

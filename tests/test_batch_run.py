@@ -7,21 +7,23 @@ import importlib
 import json
 import re
 import threading
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ensemble.batch import Columns, RunSettings, audit_run, deidentify, deidentify_files
+from ensemble.batch.audit import _START, _link
 from ensemble.batch.commands import key_from, policy_from
 from ensemble.batch.detector import pieces
 from ensemble.batch.journal import DoneChunk, Journal
 from ensemble.batch.lock import locked
-from ensemble.batch.meter import duration
 from ensemble.batch.rows import FormSettings, Part
 from ensemble.batch.settings import read_struck
 from ensemble.batch.work import Note
 from ensemble.deidentification import Policy
+from ensemble.progress import duration
 from features.errors import BundleError, CorpusError, SettingsError
 
 KEY = b"0123456789abcdef" * 2
@@ -392,6 +394,23 @@ def test_a_removed_or_changed_line_of_the_audit_log_is_found(audited, line, tmp_
     assert audit_run(audited.target).problems
     log.write_text("".join(lines[: line + 1]))
     assert bool(audit_run(audited.target).problems) == (line < 10)
+
+
+@pytest.mark.parametrize("name", ["run", "counts", "id", "output", "reports", "summary", "bytes", "end", "second_pass"])
+@pytest.mark.parametrize("value", [5, [5], {"a": {}}, None, True])
+def test_a_log_whose_chain_was_made_anew_around_another_type_is_one_that_was_changed(audited, name, value):
+    log = audited.reports / "audit.jsonl"
+    chain, lines = _START, []
+    for line in map(json.loads, log.read_text().splitlines()):
+        facts = {**line, **({name: value} if name in line else {})}
+        del facts["chain"]
+        chain = _link(chain, facts)
+        lines.append(json.dumps({**facts, "chain": chain}) + "\n")
+    log.write_text("".join(lines))
+    assert audit_run(audited.target).problems
+    # The same command looks at the last line alone.
+    with suppress(SettingsError):
+        deidentify(audited)
 
 
 def test_a_changed_output_is_found_by_the_audit(audited):

@@ -1,10 +1,12 @@
 """What others put into a folder of notes: pipes, devices, links, hidden files, two notes in one file."""
 
+import errno
 import importlib
 import json
 import os
 import signal
 import socket
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,10 +17,11 @@ from ensemble.batch.rows import FormSettings
 from ensemble.batch.settings import read_struck
 from ensemble.deidentification import Policy, read_key
 from ensemble.settings import EngineSettings
-from features.errors import CorpusError, PhistackError, SettingsError
-from features.formats import read_corpus
+from features.errors import BundleError, CorpusError, PhistackError, SettingsError
+from features.formats import files, read_corpus
 from features.formats.recognise import HIDDEN, OTHER
 from features.regular_files import open_regular, read_regular
+from features.saved_files import read_file
 
 
 @pytest.fixture(autouse=True)
@@ -86,6 +89,51 @@ def test_a_note_that_grows_beyond_the_limit_is_listed_whatever_its_size_was(run,
         read_regular(run.source / "2.txt", 10)
     # The size of this one is 0, as it is made when it is read.
     assert len(read_regular(Path("/proc/self/status"), 10**6)) > 100
+
+
+def test_a_folder_that_cannot_be_read_stops_the_run_and_is_told_without_a_name(run, monkeypatch):
+    (run.source / "Birchwood").mkdir()
+    scandir = os.scandir
+
+    def refusing(path):
+        if Path(path).name == "Birchwood":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    with pytest.raises(CorpusError, match="cannot be read: Permission denied") as refused:
+        deidentify(run)
+    assert "Birchwood" not in str(refused.value)
+
+
+def test_folders_in_folders_without_end_are_refused(run):
+    deep = run.source
+    for _ in range(600):
+        deep = deep / "a"
+        deep.mkdir()
+    with pytest.raises(CorpusError, match="deeper than 500 levels"):
+        deidentify(run)
+
+
+def test_a_link_is_not_followed_where_none_may_be(run):
+    (run.source / "2.txt").symlink_to("1.txt")
+    assert read_regular(run.source / "2.txt") == b"Dr. Ames"
+    with pytest.raises(OSError):
+        read_regular(run.source / "2.txt", follow_links=False)
+    with pytest.raises(BundleError, match="do not use the engine"):
+        read_file(run.source / "2.txt", 100)
+    with pytest.raises(BundleError, match="longer than the limit of 3 bytes"):
+        read_file(run.source / "1.txt", 3)
+
+
+def test_standard_input_without_end_is_read_to_its_limit(monkeypatch):
+    monkeypatch.setattr(files, "LONGEST_FILE", 1000)
+    files._standard_input.cache_clear()
+    with open("/dev/zero", encoding="utf-8") as endless:
+        monkeypatch.setattr(sys, "stdin", endless)
+        with pytest.raises(CorpusError, match="more than 1000 bytes"):
+            read_corpus(files.STANDARD_INPUT)
+    files._standard_input.cache_clear()
 
 
 @pytest.mark.parametrize("name", ["notes.jsonl", "notes.csv", "note.txt", "note.xml"])

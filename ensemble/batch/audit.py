@@ -20,9 +20,10 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, Any, Self, TypedDict
 
 from ensemble.batch.rows import Form, texts_digest
+from features.saved_files import same_type
 from features.shown import shown_id
 
 __all__ = ["AuditLog", "AuditReport", "changes", "check_log", "output_digest", "summary_digest"]
@@ -38,6 +39,28 @@ _LONGEST_LINE = 2**20
 _OTHER_OUTPUT = "the output is not byte for byte the one that the run wrote"
 _OTHER_REPORT = "{} is not the one that the run wrote, or is missing"
 _START = hashlib.sha256(b"phistack audit 1").hexdigest()
+
+
+class _Line(TypedDict):
+    """What every line holds."""
+
+    chain: str
+
+
+class _Facts(_Line, total=False):
+    """What a line may hold, as far as it is looked at."""
+
+    run: dict[str, Any]
+    n: int
+    id: str
+    output: str
+    counts: dict[str, int]
+    strategies: dict[str, int]
+    second_pass: dict[str, int]
+    end: int
+    bytes: str
+    reports: dict[str, str]
+    summary: str
 
 
 class AuditLog:
@@ -117,11 +140,11 @@ def check_log(
             _tell(told, facts)
             if "output" in facts and next(outputs, "") != facts["output"] and not problems:
                 problems.append(
-                    f"the output of {shown_id(facts['id'])} is not the one that the run wrote, or is missing"
+                    f"the output of {shown_id(facts.get('id', ''))} is not the one that the run wrote, or is missing"
                 )
     if "end" not in last or last["end"] != notes:
         return AuditReport(notes, (*problems, f"the last lines of {path} were removed"), False)
-    if not problems and (next(outputs, None) is not None or last["bytes"] != digest):
+    if not problems and (next(outputs, None) is not None or last.get("bytes") != digest):
         problems.append(_OTHER_OUTPUT)
     problems += _changed_reports(path.parent, last)
     contradictions = _contradictions(path, summary, {**told, "audit log ends with": chain})
@@ -202,7 +225,8 @@ def _contradictions(path: Path, summary: Mapping[str, Any], told: Mapping[str, A
 def _parsed(line: str) -> tuple[dict[str, Any], str | None]:
     try:
         facts = json.loads(line)
-        link = facts.pop("chain")
+        link = same_type(facts, _Facts)["chain"]
+        del facts["chain"]
     except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
         return {}, None
     # Spelled otherwise, it was changed, even where it says the same.

@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from ensemble.progress import duration, stage
+from ensemble.progress import stage
 
-__all__ = ["duration", "meter"]
+__all__ = ["meter"]
 
 Show = Callable[[int, float, int], None]
 

@@ -13,12 +13,15 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from features.errors import CorpusError
 from features.formats.recognise import HIDDEN, OTHER
+from features.shown import shown_id
 
 __all__ = ["BESIDE", "HIDDEN", "NOTE", "OTHER", "found_in", "wrong_link"]
 
 NOTE = "notes"
 BESIDE = "annotation beside notes"
+_DEEPEST = 500
 
 
 def found_in(root: Path, suffix: str, beside: str = "", folder: str = "") -> Iterator[tuple[str, str]]:
@@ -27,9 +30,16 @@ def found_in(root: Path, suffix: str, beside: str = "", folder: str = "") -> Ite
     :param suffix: the ending of notes, in lower case.
     :param beside: the ending of files that belong to notes, if there are any.
     :param folder: to begin with, relative to the root, with a slash at its end.
+    :raises CorpusError: if a folder cannot be read, or is nested too deep.
     """
-    with os.scandir(root / folder) as entries:
-        found = sorted((e.name, e.is_dir(follow_symlinks=False), e.is_dir()) for e in entries)
+    if folder.count("/") > _DEEPEST:
+        raise CorpusError(f"the folders in {root} go deeper than {_DEEPEST} levels; give one of them")
+    try:
+        with os.scandir(root / folder) as entries:
+            found = sorted((e.name, e.is_dir(follow_symlinks=False), e.is_dir()) for e in entries)
+    except OSError as error:
+        inner = f"{shown_id(folder[:-1])} in the folder " if folder else ""
+        raise CorpusError(f"the folder {inner}{root} cannot be read: {error.strerror}") from None
     for name, is_folder, leads_to_folder in found:
         if is_folder:
             yield from found_in(root, suffix, beside, f"{folder}{name}/")

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 from ensemble.batch.columns import REMOVE, Columns
 from ensemble.batch.rows import NO_PATIENT, FormSettings, Part, Row, patient_name, printable_id, sha256
-from features.errors import CorpusError, MissingResourceError
+from features.errors import CorpusError
+from features.formats.parquet_table import parquet_module
 
 if TYPE_CHECKING:
     import pyarrow
@@ -43,13 +44,9 @@ class ParquetRows:
     name = "parquet"
 
     def __init__(self, path: Path, target: Path, settings: FormSettings) -> None:
-        try:
-            import pyarrow
-            from pyarrow import parquet
-        except ImportError:
-            raise MissingResourceError(
-                "Parquet needs pyarrow; install it with: pip install phistack[parquet]"
-            ) from None
+        parquet = parquet_module()
+        import pyarrow
+
         self.path = path
         self.settings = settings
         try:

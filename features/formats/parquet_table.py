@@ -23,7 +23,7 @@ from features.formats.layout import Format, Reading
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["PARQUET"]
+__all__ = ["PARQUET", "parquet_module"]
 
 
 def read(paths: Sequence[Path], columns: ColumnNames = USUAL_NAMES) -> Reading:
@@ -45,7 +45,7 @@ def read(paths: Sequence[Path], columns: ColumnNames = USUAL_NAMES) -> Reading:
 
 def _table(path: Path, columns: ColumnNames) -> tuple[list[str], list[dict[str, Any]]]:
     """The names of all columns, and the rows of those that are wanted."""
-    parquet = _module()
+    parquet = parquet_module()
     import pyarrow
 
     content = io.BytesIO(read_bytes(path))
@@ -65,7 +65,7 @@ def _records(path: Path, rows: Sequence[dict[str, Any]]) -> Iterator[tuple[str, 
         yield place, row | {SPANS: spans_in(place, row.get(SPANS))}
 
 
-def _module() -> Any:
+def parquet_module() -> Any:
     """The Parquet part of pyarrow; :raises MissingResourceError: if it is not installed."""
     try:
         from pyarrow import parquet
@@ -80,7 +80,7 @@ def render(corpus: Corpus) -> Iterator[tuple[str, bytes]]:
     :raises CorpusError: if a text or a name holds a lone surrogate.
     :raises MissingResourceError: if pyarrow is not installed.
     """
-    parquet = _module()
+    parquet = parquet_module()
     import pyarrow
 
     for document in corpus.documents:
