@@ -11,7 +11,6 @@ import os
 import sys
 from collections.abc import Callable
 from functools import wraps
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -20,7 +19,7 @@ from ensemble.command_line import batch, corpora, engines, experiments, scores
 from ensemble.command_line.examples import epilog
 from ensemble.command_line.output import fail, quiet_when_cut_off, say
 from ensemble.version import version_lines
-from features.errors import PhistackError
+from features.errors import PhistackError, place_of
 from features.regular_files import remedy
 from features.shown import explained
 
@@ -107,15 +106,8 @@ def main() -> None:
     except Exception as error:
         if os.environ.get("PHISTACK_DEBUG"):
             raise
-        fail(f"internal error, {_place(error)}; PHISTACK_DEBUG=1 shows more, which may include text of notes", 70)
-
-
-def _place(error: Exception) -> str:
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    where = f"{Path(trace.tb_frame.f_code.co_filename).name} line {trace.tb_lineno}" if trace else "place unknown"
-    return f"{type(error).__name__} in {where}"
+        place = f"{type(error).__name__} in {place_of(error)}"
+        fail(f"internal error, {place}; PHISTACK_DEBUG=1 shows more, which may include text of notes", 70)
 
 
 if __name__ == "__main__":

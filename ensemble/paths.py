@@ -1,6 +1,7 @@
 """Names of paths, and paths that must be free, as nothing that is on disk is overwritten.
 
 refuse_existing(Path("engine"), BundleError)     raises where there is anything at the path
+write_new(Path("scores.json"), "...")            a file that appears whole or not at all
 names_of([Path("a/dev"), Path("b/dev")])         ["a/dev", "b/dev"]
 """
 
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from features.errors import PhistackError, SettingsError
 
-__all__ = ["names_of", "refuse_existing"]
+__all__ = ["names_of", "refuse_existing", "write_new"]
 
 
 def refuse_existing(path: Path, error: type[PhistackError] = SettingsError) -> None:
@@ -23,6 +24,18 @@ def refuse_existing(path: Path, error: type[PhistackError] = SettingsError) -> N
     """
     if os.path.lexists(path):
         raise error(f"{path} is already there; remove it or give another name")
+
+
+def write_new(path: Path, text: str) -> None:
+    """Write a file, whole or not at all.
+
+    :raises SettingsError: if there is anything at the path.
+    :raises CorpusError: if the disk refuses.
+    """
+    from features.formats.files import write_file
+
+    refuse_existing(path)
+    write_file(path, text.encode("utf-8"))
 
 
 def names_of(paths: Sequence[Path]) -> list[str]:

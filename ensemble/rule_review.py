@@ -15,7 +15,7 @@ from rich.text import Text
 
 from ensemble.bundle import load_bundle, read_manifest, save_bundle
 from ensemble.engine import Engine
-from ensemble.paths import refuse_existing
+from ensemble.paths import refuse_existing, write_new
 from features.errors import BundleError, SettingsError
 from features.formats import USUAL_READER, Reader
 from features.regular_files import read_regular
@@ -56,7 +56,7 @@ def write_rules(bundle: Path, target: Path) -> None:
     """Write the rules as text; :raises SettingsError: if the file is already there."""
     refuse_existing(target)
     text = format_rules(_tbed_of(load_bundle(bundle), bundle).rules_)
-    target.write_text(text, encoding="utf-8", newline="\n")
+    write_new(target, text)
 
 
 def replace_rules(bundle: Path, rules: Path, out: Path) -> None:

@@ -35,7 +35,7 @@ from features.documents import Corpus, Document, Span
 from features.errors import TrainingError
 from features.plain_view import plain_view
 from features.saved_files import SavedFiles
-from features.shown import shown_label
+from features.shown import explained, shown_label
 from features.table import FeatureSpace, FeatureTable
 from features.tags import OUTSIDE
 from submodels.base import Candidate, new_submodel, submodel_class
@@ -230,8 +230,10 @@ def _prepared(
         raise TrainingError("the corpus has no annotated PHI, so nothing can be learned; check its format and labels")
     parts = training_folds(documents, n_folds=settings.folds, seed=settings.seed) if folds else []
     for label in labels_in_one_fold(documents, parts):
-        told = "the label %s occurs in one fold only, so the stacker never sees it predicted; add notes"
-        _LOG.warning(told, shown_label(label))
+        told = (
+            f"the label {shown_label(label)} occurs in one fold only, so the stacker never sees it predicted; add notes"
+        )
+        _LOG.warning("%s%s", told, explained(told))
     space = FeatureSpace(settings.features)
     with stage("features", weight=_FEATURES):
         tables = space.fit(documents)

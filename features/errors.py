@@ -13,6 +13,8 @@ A message says what is wrong, where, and what to do, and never holds a line of a
 by id as `features.shown` shows it, places by offset.
 """
 
+from pathlib import Path
+
 __all__ = [
     "BundleError",
     "CorpusError",
@@ -22,6 +24,7 @@ __all__ = [
     "PhistackError",
     "SettingsError",
     "TrainingError",
+    "place_of",
 ]
 
 
@@ -55,3 +58,11 @@ class BundleError(PhistackError):
 
 class EvaluationError(PhistackError):
     """Gold and system documents cannot be compared."""
+
+
+def place_of(error: BaseException) -> str:
+    """Where an exception was raised: module and line, and nothing of what it says, which may be a patient's text."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return f"{Path(trace.tb_frame.f_code.co_filename).name} line {trace.tb_lineno}" if trace else "an unknown place"

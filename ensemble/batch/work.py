@@ -32,7 +32,7 @@ from ensemble.deidentification import REMOVING, Deidentified, Deidentifier, Pati
 from ensemble.ranges import covering, touching
 from ensemble.repeats.release import unmarked
 from features.documents import Document, Span
-from features.errors import BundleError, PhistackError, SettingsError
+from features.errors import BundleError, PhistackError, SettingsError, place_of
 
 FoundInParts = tuple[Found, ...]
 _NOTES_OF_A_LIMIT = 16
@@ -377,12 +377,5 @@ def _failure(action: Callable[[], object], seconds: float) -> str:
     except PhistackError as error:
         return str(error)
     except Exception as error:  # Whatever a submodel raises, the note must not come out.
-        return f"{type(error).__name__} {_place(error)}"
+        return f"{type(error).__name__} in {place_of(error)}"
     return ""
-
-
-def _place(error: Exception) -> str:
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return f"in {Path(trace.tb_frame.f_code.co_filename).name} line {trace.tb_lineno}" if trace else ""

@@ -10,7 +10,6 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ensemble.paths import refuse_existing
 from features.errors import MissingResourceError
 from features.shown import explained, shown_id
 
@@ -30,7 +29,6 @@ __all__ = [
     "tell",
     "tell_standing",
     "warn",
-    "write_new",
 ]
 
 _CUT_OFF = 128 + 13
@@ -140,9 +138,3 @@ def _is_cut_off() -> bool:
 def n_spans(documents: Iterable[Document]) -> int:
     """How many spans some notes have."""
     return sum(len(document.spans) for document in documents)
-
-
-def write_new(path: Path, text: str) -> None:
-    """Write a file; :raises SettingsError: if there is anything at the path."""
-    refuse_existing(path)
-    path.write_text(text, encoding="utf-8")

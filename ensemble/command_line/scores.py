@@ -18,8 +18,8 @@ from ensemble.command_line.options import (
     UnknownLabelsOption,
     with_options,
 )
-from ensemble.command_line.output import console, say, tell, write_new
-from ensemble.paths import names_of, refuse_existing
+from ensemble.command_line.output import console, say, tell
+from ensemble.paths import names_of, refuse_existing, write_new
 
 if TYPE_CHECKING:
     from features.documents import Corpus
