@@ -5,6 +5,8 @@ import importlib
 import io
 import json
 import logging
+import re
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 from ensemble.batch import Columns, FormSettings, RunSettings, audit_run, deidentify
 from ensemble.batch.account import done, held_back
 from ensemble.batch.columns import treatments_of
+from ensemble.batch.csv_rows import _parsed
 from ensemble.batch.forms import open_form
 from ensemble.batch.store import Store
 from ensemble.deidentification import Policy
@@ -453,6 +456,28 @@ def test_an_output_of_a_run_before_columns_were_named_can_be_audited(engines, tm
     source = write(tmp_path / "in.csv", ROWS)
     rows = open_form(source, source, FormSettings(_columns(["id", "text", "group"]))).rows()
     assert [row.texts for row in rows if row.parts] == [(row["text"],) for row in ROWS]
+
+
+@given(st.text(st.sampled_from('",a\n\r'), max_size=30))
+def test_a_record_is_read_by_the_grammar_or_not_at_all(record):
+    """The grammar of RFC 4180 by itself, for whole records of one comma-separated line of fields."""
+    field = r'(?:"(?:[^"]|"")*"|[^",\r\n]*)'
+    whole = re.fullmatch(rf"({field}(?:,{field})*)\r?\n?", record)
+    read = _parsed(record, ",")
+    assert (read is None) == (whole is None)
+    if read is not None:
+        assert ",".join(read.spelled) + read.end == record
+        assert [value.count('"') for value in read.values] == [
+            (spelled.count('"') - 2) // 2 if spelled.startswith('"') else 0 for spelled in read.spelled
+        ]
+
+
+def test_a_field_of_many_megabytes_takes_no_step_for_each_character():
+    record = '1,"' + "Nothing to report.\n" * 500_000 + '",x\n'
+    begin = time.process_time()
+    read = _parsed(record, ",")
+    assert read is not None and len(read.values) == 3
+    assert time.process_time() - begin < 0.3
 
 
 def test_csv_written_again_is_csv(tmp_path):
