@@ -120,11 +120,12 @@ class FitWatch:
         return sum(fit.seconds is not None for fit in self.fits)
 
     def look(self) -> tuple[float, str]:
-        """The share of the time that is done, and what is at work."""
+        """The share of the time that is done, 0 until a fit tells how long it takes, and what is at work."""
         now = time.monotonic()
         self._read(now)
         costs = self._costs()
-        done = sum(cost * fit.share(cost, now) for cost, fit in zip(costs, self.fits, strict=True))
+        known = any(fit.estimate() is not None for fit in self.fits) or self.n_done == len(self.fits)
+        done = sum(cost * fit.share(cost, now) for cost, fit in zip(costs, self.fits, strict=True)) if known else 0.0
         at_work = "; ".join(str(fit) for fit in self.fits if fit.begun is not None and fit.seconds is None)
         words = f"{self.n_done} of {len(self.fits)} fits" + (f", now {at_work}" if at_work else "")
         return (done / sum(costs) if any(costs) else 1.0), words

@@ -73,7 +73,7 @@ def group_folds(documents: Sequence[Document], *, n_folds: int, seed: int = 0) -
     if n_folds < 2 or len(members) < n_folds:
         raise TrainingError(
             f"the corpus has {len(members)} patients, which cannot be split into {n_folds} folds; "
-            f"give notes of more patients, or a number of folds from 2 to the number of patients"
+            f"give notes of more patients, or with --folds a number from 2 to that of the patients"
         )
     names = np.random.default_rng(seed).permutation(sorted(members)).tolist()
     sizes = {name: sum(1 + len(documents[i].spans) for i in members[name]) for name in names}

@@ -58,9 +58,14 @@ class KernelMachine:
 
     @classmethod
     def fit(cls, rows: Floats, right: NDArray[np.bool_], settings: KernelSettings) -> KernelMachine:
-        """Train on candidates `(n_candidates, n_features)` and whether each is PHI `(n_candidates,)`."""
+        """Train on candidates `(n_candidates, n_features)` and whether each is PHI `(n_candidates,)`.
+
+        Where there are none, because only one fold has any, each is taken for PHI.
+        """
         from sklearn.svm import SVC
 
+        if not len(rows):
+            return cls.fit(np.zeros((1, rows.shape[1])), np.array([True]), settings)
         mean = rows.mean(axis=0)
         deviation = rows.std(axis=0)
         scale = np.where(deviation > 0, deviation, 1.0)

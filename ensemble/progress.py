@@ -26,9 +26,12 @@ _SECONDS_BETWEEN_LINES = 10.0
 _SECONDS_BETWEEN_LOOKS = 0.25
 _LEAST_SECONDS = 1.0
 """Before so many there is no telling how long the rest will take."""
+_LEAST_SHARE = 0.1
+"""Before so much is done there is no telling either while what is looked up says that nothing is."""
 
 Look = Callable[[], tuple[float, str]]
-"""Says when asked how much of a stage is done, in the units of its total, and in words what is being done."""
+"""Says when asked how much of a stage is done, in the units of its total (0 while nobody knows), and in words what is
+being done."""
 
 
 @dataclass(eq=False)
@@ -112,27 +115,28 @@ def _line() -> tuple[str, float]:
     stages = tuple(_STAGES)
     if not stages:
         return "", 0.0
-    inner, words = 0.0, ""
+    inner, words, blind = 0.0, "", False
     for at in reversed(stages):
         if at.look is not None:
             at.done, at.words = at.look()
+            blind = not at.done
         words = words or at.words
         share = at.share(inner)
         inner = at.weight * share
     name = ": ".join(at.name for at in stages if at.name)
-    left, since = _clock(stages[0], share)
+    left, since = _clock(stages[0], share, blind=blind and share < _LEAST_SHARE)
     parts = [f"{share:.0%}" if stages[0].total else "", left, words, since]
     told = ", ".join(part for part in parts if part)
     return (f"{name}: {told}" if told else name), share
 
 
-def _clock(outermost: Stage, share: float) -> tuple[str, str]:
+def _clock(outermost: Stage, share: float, *, blind: bool) -> tuple[str, str]:
     """The time left if it can be told, otherwise the time since the beginning."""
     seconds = time.monotonic() - outermost.begin
     first = outermost.first / outermost.total if outermost.total else 0.0
     if seconds < _LEAST_SECONDS:
         return "", ""
-    if first < share < 1:
+    if first < share < 1 and not blind:
         return f"about {duration(seconds * (1 - share) / (share - first))} left", ""
     return "", f"after {duration(seconds)}"
 

@@ -104,7 +104,8 @@ class Corpus:
         repeated = [id for id, count in Counter(d.id for d in self.documents).items() if count > 1]
         if repeated:
             raise CorpusError(
-                f"{len(repeated)} document ids occur more than once, the first is {shown_id(repeated[0])}"
+                f"{len(repeated)} document ids occur more than once, the first is {shown_id(repeated[0])}; give each "
+                f"note an id of its own, in tables in the column that --id-column names"
             )
 
     def __len__(self) -> int:

@@ -94,6 +94,7 @@ def label_mapping(source: str, target: str) -> Mapping[str, str]:
     try:
         mapping: dict[str, str] = tables[source][target]
     except KeyError:
-        near = did_you_mean(target, tables.get(source, ()))
-        raise LabelError(f"there is no mapping from the label set {source} to {target}{near}") from None
+        near, known = did_you_mean(target, tables.get(source, ())), " or ".join(tables.get(source, ()))
+        instead = f"map to {known}" if known else "rename the labels in the corpus"
+        raise LabelError(f"there is no mapping from the label set {source} to {target}{near}; {instead}") from None
     return mapping

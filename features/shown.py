@@ -44,13 +44,14 @@ _WORDS_OF_IDS = frozenset(
     "xml zip".split()
 )
 _WORDS_OF_LABELS = frozenset(
-    "account birth birthdate birthday brand building carer clinic clinician code company contact court day death dem "
-    "department device dob duration education employer ethnicity event family father first full gender gpe group "
-    "health identifier institution job judge last lawyer licence license loc middle misc mobile month mother nam "
-    "nationality neighborhood none nr nrp num number nurse occupation org organisation party passport password "
-    "pediatric per period person personnel phi physician pii plan plate police post postal postcode product provider "
-    "race region relative religion role room sex social staff suffix surname tel time title town unit university "
-    "unknown victim ward weekday witness worker year".split()
+    "account bank beneficiary birth birthdate birthday brand building card carer category clinic clinician code "
+    "company contact court credit day death dem department device dob domain driver duration education employer ethnic "
+    "ethnicity event family father first full gender geographic gpe group health iban identifier institution job judge "
+    "last lawyer licence license loc medical middle misc mobile month mother nam nationality neighborhood none nr nrp "
+    "num number nurse occupation org organisation party passport password pediatric per period person personnel phi "
+    "physician pii plan plate police post postal postcode product provider race record region relative religion role "
+    "room security sex social ssn staff suffix surname tel time title town unique unit university unknown us victim "
+    "ward weekday witness worker year".split()
 )
 
 

@@ -78,3 +78,10 @@ def test_unknown_names_are_refused_with_the_known_ones():
         LabelSet.named("i2b2-1999")
     with pytest.raises(LabelError, match="nut to meddocan"):
         label_mapping("nut", "meddocan")
+
+
+def test_a_mapping_that_is_not_there_is_refused_with_what_to_do():
+    with pytest.raises(LabelError, match="from the label set custom to nut; rename the labels in the corpus"):
+        label_mapping("custom", "nut")
+    with pytest.raises(LabelError, match=r"did you mean nut.*; map to .*nut"):
+        label_mapping("meddocan", "nutt")

@@ -10,7 +10,7 @@ from features.documents import Corpus, Document, Span
 from features.errors import LabelError
 from features.formats import read_corpus, write_corpus
 from features.labels import LabelSet
-from features.shown import hashed
+from features.shown import hashed, shown_label
 from tests import invented_corpora as invented
 
 TEXT = "El paciente fue visto por Ana Lara el 3 de mayo en la calle Mayor de Toledo, con dolor desde hace tres días."
@@ -97,6 +97,15 @@ def test_labels_that_other_notes_lack_are_taken_too_where_all_are_their_own(corp
 def test_a_label_that_could_be_text_is_not_shown(corpus):
     read = read_corpus(corpus((("Ana Lara", "Müller:Birkenhof"), ("3 de mayo", "WHEN"))))
     assert f"2 labels of its own ({hashed('Müller:Birkenhof')}, {hashed('WHEN')}), taken" in read.remarks[0]
+
+
+def test_labels_of_open_corpora_are_shown_and_a_hash_is_explained(corpus, phistack, tmp_path):
+    """Those of court-es, presidio-synth-v2 and asq-phi-dev that are seen once or twice."""
+    labels = ("ETHNIC_CATEGORY", "US_DRIVER_LICENSE", "CREDIT_CARD", "HEALTH_PLAN_BENEFICIARY_NUMBER", "US_SSN")
+    assert [shown_label(label) for label in labels] == [*labels]
+    folder = corpus((("Ana Lara", "Birkenhof"), ("3 de mayo", "WHEN")))
+    err = phistack("convert", folder, tmp_path / "out.jsonl")[2]
+    assert hashed("Birkenhof") in err and "# stands for a name that may be a patient's" in err
 
 
 def test_an_engine_is_trained_annotates_and_deidentifies_with_labels_of_its_own(phistack, tmp_path):

@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -65,6 +66,22 @@ def test_the_time_left_is_that_of_what_was_done_since_the_beginning(capsys):
         at.begin -= 600
         at.finish()
     assert capsys.readouterr().err.splitlines()[-1] == "de-identifying: 75%, about 10 min left"
+
+
+def test_no_time_left_is_told_before_a_fit_tells_how_long_it_takes(capsys, tmp_path):
+    """A curve of a minute began with "about 7 h 45 min left"."""
+    watch = FitWatch([Fit("tbed", "fold 1 of 2", 9000.0), Fit("tbed", "fold 2 of 2", 9000.0)], tmp_path / "reports")
+    (tmp_path / "reports").write_text('[0, 10.0, null, ""]\n')
+    with stage("training", total=1.0) as at:
+        at.done, at.begin = 0.01, at.begin - 60
+        with stage("", total=1.0, weight=0.9, look=watch.look) as fits:
+            fits.finish()
+            assert (
+                capsys.readouterr().err.splitlines()[-1].endswith("1%, 0 of 2 fits, now tbed, fold 1 of 2, after 60 s")
+            )
+            watch.ended(0, 60.0)
+            fits.finish()
+    assert "46%, about 70 s left" in capsys.readouterr().err
 
 
 def test_an_error_leaves_no_stage_behind(capsys):
@@ -179,6 +196,13 @@ def _read_until(descriptor, words):
     return written
 
 
+def _read_while(descriptor, condition):
+    """Read on, so that nobody waits for a reader, as long as a condition holds."""
+    while condition():
+        if select.select([descriptor], [], [], 0.05)[0]:
+            assert os.read(descriptor, 65_536)
+
+
 def _processor_seconds(pid):
     """What a process has used so far, which does not depend on what else the machine does."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -214,7 +238,7 @@ def test_train_shows_life_within_a_second_and_says_on_ctrl_c_what_is_kept(notes,
     process, output = _started(arguments, tmp_path / "temporary", terminal=terminal)
     _read_until(output, b"reading the notes")
     assert _processor_seconds(process.pid) < 1
-    _read_until(output, b"now crf")
+    _read_while(output, lambda: not any((tmp_path / "cache").glob("*.json")))
     (os.killpg if to_all else os.kill)(process.pid, signal.SIGINT)
     told = _read_until(output, b"not there").decode()
     assert process.wait(30) == 130

@@ -83,6 +83,8 @@ def _labelled(number, label):
 def test_a_label_in_one_fold_only_is_told_and_no_obstacle(caplog):
     assert trained(_labelled(0, "NURSE"))["stack"] > 0.8
     assert "the label NURSE occurs in one fold only" in caplog.text
+    assert trained(_labelled(0, "Birchwood"))
+    assert "Birchwood" not in caplog.text
 
 
 def test_a_label_of_its_own_for_every_note_is_no_obstacle():

@@ -3,6 +3,7 @@ import pytest
 from sklearn.svm import SVC
 
 from ensemble.candidates import pooled
+from ensemble.cross_fitting import distances_out_of_fold
 from ensemble.kernel_machine import KernelMachine, KernelSettings
 from ensemble.meta_features import FEATURE_SETS, MetaFeatures
 from ensemble.stacker import Stacker, StackerSettings
@@ -141,3 +142,13 @@ def test_a_damaged_stacker_is_refused(tmp_path, name):
 def test_a_stacker_without_candidates_cannot_be_trained():
     with pytest.raises(TrainingError, match="proposed"):
         Stacker().fit([_table()], [[]], sources=("crf",))
+
+
+def test_candidates_in_one_fold_only_train_a_stacker_without_warnings():
+    """presidio's sentences: of 30 notes, those with candidates were all in one fold."""
+    rng = np.random.default_rng(0)
+    rows, right = [rng.normal(size=(4, 3)), np.zeros((0, 3))], [np.array([True, True, False, True]), np.zeros(0, bool)]
+    distances = distances_out_of_fold(rows, right, [[0], [1]], KernelSettings(0.1, 1.0, 1.0))
+    assert (distances[0] > 0).all() and len(distances[1]) == 0
+    nothing = KernelMachine.fit(np.zeros((0, 3)), np.zeros(0, bool), KernelSettings(0.1, 1.0, 1.0))
+    assert np.isfinite(nothing.mean).all() and (nothing.scale == 1).all()

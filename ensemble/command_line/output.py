@@ -44,7 +44,11 @@ def say_where(notes: Sequence[Document], path: Path) -> None:
     """Print how many notes a command wrote; on standard error, if it wrote them to standard output."""
     is_stream = str(path) == "-"
     place = "on standard output" if is_stream else f"in {path}"
-    print(f"{len(notes)} notes with {n_spans(notes)} PHI are {place}", file=sys.stderr if is_stream else sys.stdout)
+    noun, is_or_are = ("note", "is") if len(notes) == 1 else ("notes", "are")
+    print(
+        f"{len(notes)} {noun} with {n_spans(notes)} PHI {is_or_are} {place}",
+        file=sys.stderr if is_stream else sys.stdout,
+    )
 
 
 def warn(counts: Mapping[str, int]) -> None:
@@ -68,7 +72,7 @@ def tell_standing(model: Path) -> None:
 def tell(corpus: Corpus) -> None:
     """Print what there is to say of how a corpus was read."""
     for remark in corpus.remarks:
-        print(f"phistack: {remark}", file=sys.stderr)
+        print(f"phistack: {remark}{explained(remark)}", file=sys.stderr)
     warn(corpus.warnings)
 
 

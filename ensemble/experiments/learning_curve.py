@@ -88,7 +88,7 @@ def samples_of(corpus: Corpus, *, shares: Sequence[int], samples: int, seed: int
     :raises SettingsError: if a share is not from 1 to 100, or there are no samples or fewer than two patients.
     """
     if not shares or not all(1 <= share <= 100 for share in shares):
-        raise SettingsError("the shares of the training patients must be from 1 to 100 percent")
+        raise SettingsError("--shares: percents of the training patients are from 1 to 100")
     if samples < 1:
         raise SettingsError(f"the number of samples must be at least 1, not {samples}")
     patients = sorted(patients_of(corpus))

@@ -97,4 +97,4 @@ def shares_of(told: str) -> tuple[int, ...]:
     try:
         return tuple(int(share) for share in told.split(","))
     except ValueError:
-        raise SettingsError("the shares must be whole percents joined by commas, as in 10,50,100") from None
+        raise SettingsError("--shares takes whole percents joined by commas, as in 10,50,100") from None
