@@ -1,6 +1,8 @@
 """What was accepted once is sought again, weighed and, where it is PHI, accepted too."""
 
 import io
+import re
+import time
 from dataclasses import replace
 
 import pytest
@@ -304,3 +306,15 @@ def test_damaged_repeats_are_refused(training, tmp_path, damage):
     (tmp_path / "repeats.json").write_bytes(damage)
     with pytest.raises(BundleError, match="repeats"):
         Stacker.load(SavedFiles.of_folder(tmp_path), counts=stacker.counts)
+
+
+@given(st.text(st.sampled_from("aé1_ .\u0301\u0308-"), max_size=20))
+def test_words_are_letters_and_digits_each_with_its_accents(text):
+    expected = [match.span() for match in re.finditer("(?:[^\\W_][\u0300-\u036f]*)+", text)]
+    assert words_of(text) == expected
+
+
+def test_a_word_of_many_megabytes_takes_no_step_for_each_character():
+    begin = time.process_time()
+    assert words_of("x" * 10_000_000) == [(0, 10_000_000)]
+    assert time.process_time() - begin < 0.3

@@ -40,7 +40,7 @@ _MANNERS: dict[str, Manner] = {
 }
 """Kind of PHI -> how it is sought; these are the direct identifiers of patients, relatives and staff."""
 
-_WORD = re.compile("(?:[^\\W_][\u0300-\u036f]*)+")
+_WORD = re.compile("[^\\W_]+(?:[\u0300-\u036f]+[^\\W_]*)*")
 _GAP = re.compile(r"[ \t]{0,3},?[ \t]{0,3}(?:\r?\n)?[ \t]{0,3}|[-‐‑'’]")
 _AFTER_INITIAL = re.compile(r"\.?[ \t]?,?[ \t]?")
 _SHORTEST_PART, _SHORTEST_CODE = 3, 4
