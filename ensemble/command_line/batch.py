@@ -24,6 +24,7 @@ from ensemble.command_line.options import (
 from ensemble.command_line.output import fail, say, tell_standing, warn
 from ensemble.processes import keeping
 from features.errors import SettingsError
+from features.shown import explained
 
 __all__ = ["audit", "deidentify"]
 
@@ -94,7 +95,7 @@ def audit(
 
     report = audit_run(out, key_file=key_file)
     for problem in report.problems:
-        print(f"phistack: {problem}", file=sys.stderr)
+        print(f"phistack: {problem}{explained(problem)}", file=sys.stderr)
     if report.problems:
         sys.exit(1)
     seal = "its seal is right" if report.sealed else "its seal was not checked, as no key was given"
