@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import contextmanager
 from itertools import islice
+from multiprocessing import resource_tracker
 from typing import TypeVar
 from warnings import filterwarnings
 
@@ -86,6 +87,8 @@ def in_processes(calls: Iterable[Callable[[], _R]], *, jobs: int, in_order: bool
 @contextmanager
 def without_interrupts() -> Iterator[None]:
     """Processes and threads that begin here, and those that these begin, never hear Ctrl-C."""
+    # It begins with the first process otherwise, and lets Ctrl-C through again when it has begun.
+    resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

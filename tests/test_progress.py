@@ -169,6 +169,21 @@ def test_a_process_that_dies_is_told_as_want_of_memory():
     assert list(in_processes([partial(_square, 3)], jobs=2)) == [9]
 
 
+_ASKED = """
+from functools import partial
+from pathlib import Path
+from ensemble.processes import in_processes
+print(*in_processes([partial(Path.read_text, Path("/proc/self/status"))], jobs=2))
+"""
+
+
+def test_the_first_processes_of_a_command_do_not_hear_ctrl_c_either():
+    """They did as they began, and told it in tracebacks; a process that has been at work has a tracker already."""
+    status = subprocess.run([sys.executable, "-c", _ASKED], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    blocked = int(re.search(r"SigBlk:\s*([0-9a-f]+)", status)[1], 16)
+    assert blocked >> (signal.SIGINT - 1) & 1
+
+
 def test_the_innermost_words_on_what_is_kept_are_told():
     with pytest.raises(Stopped, match="inner"), keeping(lambda: "outer"), keeping(lambda: "inner"):
         raise KeyboardInterrupt
