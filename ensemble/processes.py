@@ -23,7 +23,7 @@ from warnings import filterwarnings
 
 from ensemble.one_thread import ONE_THREAD
 
-__all__ = ["Stopped", "end_with", "in_processes", "keeping", "without_interrupts"]
+__all__ = ["Stopped", "end_with", "ignore_replaced", "in_processes", "keeping", "without_interrupts"]
 
 _R = TypeVar("_R")
 _SECONDS_BETWEEN_LOOKS = 1.0
@@ -60,8 +60,7 @@ def in_processes(calls: Iterable[Callable[[], _R]], *, jobs: int, in_order: bool
     from joblib.externals.loky import get_reusable_executor
 
     todo, pending = iter(calls), list[Future[_R]]()
-    # A worker whose memory has grown is replaced by a fresh one between calls; nothing is lost.
-    filterwarnings("ignore", message="A worker stopped while some jobs were given")
+    ignore_replaced()
     with without_interrupts():
         pool = get_reusable_executor(
             jobs, timeout=300, initializer=end_with, initargs=(os.getpid(),), env=dict(ONE_THREAD)
@@ -105,3 +104,8 @@ def end_with(parent: int) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+
+
+def ignore_replaced() -> None:
+    """No warning where a pool replaces a worker whose memory has grown by a fresh one: nothing is lost."""
+    filterwarnings("ignore", message="A worker stopped while some jobs were given")

@@ -7,6 +7,8 @@ import json
 import logging
 import re
 import time
+import warnings
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +21,9 @@ from ensemble.batch.account import done, held_back
 from ensemble.batch.columns import treatments_of
 from ensemble.batch.csv_rows import _parsed
 from ensemble.batch.forms import open_form
+from ensemble.batch.processes import end_pool, start_pool
 from ensemble.batch.store import Store
+from ensemble.batch.work import process_chunk
 from ensemble.deidentification import Policy
 from features.errors import CorpusError, SettingsError
 from features.formats import read_corpus
@@ -519,3 +523,47 @@ def test_a_summary_whose_columns_were_changed_is_refused(engines, tmp_path, told
     (run.reports / "summary.json").write_text(json.dumps(summary))
     with pytest.raises(CorpusError, match="was changed"):
         audit_run(run.target)
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".jsonl", ".csv.gz"])
+def test_an_output_named_as_a_table_of_another_form_is_refused(engines, tmp_path, ending):
+    run = run_over(engines, write(tmp_path / "in.csv", ROWS), Columns(others=NAMED))
+    target = tmp_path / f"out{ending}"
+    if ending.startswith(".csv"):
+        deidentify(replace(run, target=target))
+    else:
+        with pytest.raises(SettingsError, match=rf"out{ending} would be written as csv, .* the ending of csv"):
+            deidentify(replace(run, target=target))
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["bundle", "in.csv"]
+
+
+def test_identifiers_in_the_names_of_files_are_counted(engines, tmp_path):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "Ann_Hill.txt").write_text("Patient Ann Hill.")
+    (tmp_path / "notes" / "1.txt").write_text("Patient Ann Hill.")
+    summary = deidentify(run_over(engines, tmp_path / "notes", Columns()))
+    assert "1 identifier may still be there, 1 of them in the names of files (see" in done(summary, Path("x"))
+    assert audit_run(tmp_path / "out").problems == ()
+
+
+def test_the_share_that_is_done_never_goes_back_where_chunks_come_back_in_any_order(engines, tmp_path, monkeypatch):
+    from ensemble.batch import workers
+
+    monkeypatch.setattr(workers.Workers, "process", _last_first)
+    shares = []
+    monkeypatch.setattr("ensemble.batch.runner.meter", lambda _: nullcontext(lambda n, share, q: shares.append(share)))
+    rows = [{"id": i, "text": "Dr. Ames"} for i in range(400)]
+    deidentify(run_over(engines, write(tmp_path / "in.jsonl", rows), Columns()))
+    assert len(shares) > 2 and shares == sorted(shares) and shares[0] < 0.5 and shares[-1] == pytest.approx(1)
+
+
+def _last_first(self, todo, deaths):
+    for chunk, notes in reversed(list(todo)):
+        yield chunk, process_chunk(self.job, notes)
+
+
+def test_a_worker_that_is_replaced_by_a_fresh_one_is_not_told():
+    with warnings.catch_warnings(record=True) as told:
+        end_pool(start_pool(1))
+        warnings.warn("A worker stopped while some jobs were given to the executor. This can be", stacklevel=1)
+    assert not told

@@ -58,7 +58,8 @@ def done(summary: Mapping[str, Any], target: Path) -> str:
         parts += _columns(Columns.from_dict(summary["settings"]["columns"]))
     left = sum(sum(summary[name].values()) for name in STILL_THERE)
     found = f"{_many(left, 'identifier')} may still be there" if left else "the checks found no other"
-    found += "".join(f", {count:,} of them in the column {_listed([name])}" for name, count in summary[IN_KEPT].items())
+    kept = "the column " if summary["settings"]["columns"] else ""
+    found += "".join(f", {count:,} of them in {kept}{_listed([name])}" for name, count in summary[IN_KEPT].items())
     return "; ".join([*parts, f"{found} (see {target}.run/summary.html)"])
 
 

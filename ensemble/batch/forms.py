@@ -22,7 +22,7 @@ from features.formats.xml import root_of
 from features.names import no_such
 from features.regular_files import open_regular
 
-__all__ = ["FORM_NAMES", "open_form"]
+__all__ = ["FORM_NAMES", "open_form", "refuse_other_ending"]
 
 
 class _Opener(Protocol):
@@ -36,6 +36,7 @@ _FORMS: dict[str, _Opener] = {
     **{name: partial(NoteFiles, name=name) for name in ("text", "brat", "i2b2", "ngrid", "meddocan")},
 }
 _ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".txt": "text"}
+_TABLES = ("jsonl", "csv", "parquet")
 FORM_NAMES = tuple(_FORMS)
 
 
@@ -56,6 +57,21 @@ def open_form(path: Path, target: Path, settings: FormSettings, name: str = "") 
     if not path.is_dir():
         _check_regular(path)
     return _FORMS[name or _recognised(path)](path, target, settings)
+
+
+def refuse_other_ending(form: Form, target: Path) -> None:
+    """Refuse an output whose name tells of a table in another form, as it would not be read as what it is.
+
+    :raises SettingsError: with the form that it would have.
+    """
+    told = _of_ending(target)
+    if told in _TABLES and told != form.name:
+        ways = f"give it the ending of {form.name}" if form.name in _TABLES else "give it another"
+        raise SettingsError(f"{target} would be written as {form.name}, the form of the input, not {told}; {ways}")
+
+
+def _of_ending(path: Path) -> str | None:
+    return _ENDINGS.get(os.path.splitext(path.name.lower().removesuffix(".gz"))[1])
 
 
 def _check_regular(path: Path) -> None:
@@ -81,9 +97,8 @@ def _check_encoding(encoding: str) -> None:
 def _recognised(path: Path) -> str:
     if path.is_dir():
         return _of_folder(path)
-    endings = path.name.lower().removesuffix(".gz")
-    found = _ENDINGS.get(os.path.splitext(endings)[1])
-    if found is None and endings.endswith(".xml"):
+    found = _of_ending(path)
+    if found is None and path.name.lower().removesuffix(".gz").endswith(".xml"):
         found = _of_xml(path)
     if found is None:
         raise CorpusError(f"{path} is of no known form; give one of {', '.join(FORM_NAMES)} with --form")

@@ -30,6 +30,8 @@ from features.shown import shown_id
 __all__ = ["NoteFiles"]
 
 _XML = ("i2b2", "ngrid", "meddocan")
+_NAMES = "the names of files"
+"""What the search for identifiers calls them: they pass as they are."""
 
 
 class NoteFiles:
@@ -104,7 +106,8 @@ class NoteFiles:
             # The name of the file can be an identifier, and is told beside the problem, or hidden.
             told = str(error).replace(str(file), "the file").replace(f"document {shown_id(file.stem)}", "the note")
             return Row(relative, None, digest, id, patient, problem=told)
-        return Row(relative, relative, digest, id, patient, (Part(text),))
+        kept = ((_NAMES, id),) if self.path.is_dir() else ()
+        return Row(relative, relative, digest, id, patient, (Part(text),), kept)
 
     def _text(self, file: Path, content: bytes) -> str:
         if self.name not in _XML:

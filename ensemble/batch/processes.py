@@ -10,7 +10,7 @@ import os
 from concurrent.futures import Executor
 
 from ensemble.one_thread import ONE_THREAD
-from ensemble.processes import end_with, without_interrupts
+from ensemble.processes import end_with, ignore_replaced, without_interrupts
 
 __all__ = ["end_pool", "start_pool"]
 
@@ -21,6 +21,7 @@ def start_pool(jobs: int) -> Executor:
     """So many processes, of joblib's loky; one that dies breaks the whole pool."""
     from joblib.externals.loky import ProcessPoolExecutor
 
+    ignore_replaced()
     pool: Executor = ProcessPoolExecutor(
         jobs, timeout=_SECONDS_IDLE, initializer=end_with, initargs=(os.getpid(),), env=dict(ONE_THREAD)
     )

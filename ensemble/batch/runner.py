@@ -32,7 +32,7 @@ from ensemble.batch.checking import check_output
 from ensemble.batch.chunks import Chunk, chunks_of
 from ensemble.batch.columns import check_labels
 from ensemble.batch.detector import bundle_digest, bundle_labels
-from ensemble.batch.forms import open_form
+from ensemble.batch.forms import open_form, refuse_other_ending
 from ensemble.batch.journal import Journal
 from ensemble.batch.lock import locked
 from ensemble.batch.meter import meter
@@ -68,6 +68,7 @@ def deidentify(settings: RunSettings) -> dict[str, Any]:
     :raises MissingResourceError: if the disk is full or the cluster is gone; a later start goes on.
     """
     form = open_form(settings.source, settings.target, settings.form_settings, settings.form)
+    refuse_other_ending(form, settings.target)
     settings = _with_columns(settings, form)
     fingerprint = settings.fingerprint(form.name, bundle_digest(settings.model))
     with locked(settings.work):
@@ -215,17 +216,22 @@ def _process(settings: RunSettings, form: Form, store: Store, workers: Workers, 
     """
     digests = hashlib.sha256()
     n_chunks = n_notes = 0
+    shares: dict[int, float] = {}
+    share_done = read = 0.0
 
     def todo() -> Iterator[tuple[Chunk, list[Note]]]:
-        nonlocal n_chunks
+        nonlocal n_chunks, share_done, read
         for chunk in chunks_of(form):
             n_chunks += 1
+            shares[chunk.number], read = chunk.fraction - read, chunk.fraction
             digests.update(chunk.digest)
             done = store.journal.done(chunk.number)
             if done is None:
                 yield chunk, [Note(row.id, row.patient, row.parts) for row in chunk.rows if row.parts]
             elif done.input != chunk.digest:
                 raise _changed_input(settings, store.journal)
+            else:
+                share_done += shares.pop(chunk.number)
 
     def deaths(chunk: Chunk) -> int:
         # Only where the notes are in this process does the run die with them.
@@ -236,7 +242,9 @@ def _process(settings: RunSettings, form: Form, store: Store, workers: Workers, 
         for chunk, results in workers.process(todo(), deaths):
             store.add(chunk, results)
             n_notes += sum(row.is_note for row in chunk.rows)
-            show(n_notes, chunk.fraction, store.journal.totals()[1])
+            # Chunks come back in any order, so the share of the last one read would jump.
+            share_done += shares.pop(chunk.number)
+            show(n_notes, share_done, store.journal.totals()[1])
     if store.journal.numbers() != list(range(n_chunks)):
         raise _changed_input(settings, store.journal)
     store.journal.set_fact("input", digests.hexdigest())
