@@ -567,3 +567,14 @@ def test_a_worker_that_is_replaced_by_a_fresh_one_is_not_told():
         end_pool(start_pool(1))
         warnings.warn("A worker stopped while some jobs were given to the executor. This can be", stacklevel=1)
     assert not told
+
+
+def test_all_that_is_in_the_way_of_an_output_is_named_at_once(engines, tmp_path):
+    run = run_over(engines, write(tmp_path / "in.csv", ROWS), Columns(others=NAMED))
+    deidentify(run)
+    other = replace(run, policy=Policy.named("mask"))
+    with pytest.raises(SettingsError, match=r"/out.csv and \S*/out.csv.run are already there; remove them or give"):
+        deidentify(other)
+    run.target.unlink()
+    with pytest.raises(SettingsError, match=r"/out.csv.run is already there; remove it or give"):
+        deidentify(other)

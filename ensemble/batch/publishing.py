@@ -19,7 +19,6 @@ from typing import Any
 from ensemble.batch.audit import changes
 from ensemble.batch.reports import AUDIT, read_summary
 from ensemble.batch.settings import RunSettings
-from ensemble.paths import refuse_existing
 from features.errors import CorpusError, SettingsError
 
 __all__ = ["clear", "is_published", "publish", "refuse_changed", "refuse_taken", "remove", "replaces_own"]
@@ -34,9 +33,11 @@ def is_published(settings: RunSettings) -> bool:
 
 
 def refuse_taken(settings: RunSettings) -> None:
-    """Refuse an output or a folder of reports that is there already; :raises SettingsError: naming it."""
-    for path in (settings.target, settings.reports):
-        refuse_existing(path)
+    """Refuse an output or a folder of reports that is there already; :raises SettingsError: naming all that is."""
+    taken = [str(path) for path in (settings.target, settings.reports) if os.path.lexists(path)]
+    if taken:
+        told = f"{' and '.join(taken)} {'are' if len(taken) > 1 else 'is'} already there"
+        raise SettingsError(f"{told}; remove {'them' if len(taken) > 1 else 'it'} or give another name")
 
 
 def refuse_changed(settings: RunSettings, summary: Mapping[str, Any]) -> None:
