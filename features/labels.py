@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from importlib import resources
 
 from features.errors import LabelError
+from features.hashed import hashed
 from features.names import did_you_mean, no_such
-from features.shown import shown_label
 
 __all__ = ["LabelSet", "label_mapping"]
 
@@ -72,7 +72,7 @@ class LabelSet:
         try:
             return self.categories[label]
         except KeyError:
-            raise LabelError(f"the label {shown_label(label)} is not in the label set {self.name}") from None
+            raise LabelError(f"the label {hashed(label)} is not in the label set {self.name}") from None
 
     def hipaa(self, label: str) -> bool:
         """Whether HIPAA Safe Harbor lists the type."""

@@ -15,8 +15,6 @@ log) name notes in full.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import os
 import re
 from collections.abc import Iterator
@@ -25,8 +23,9 @@ from functools import cache
 from pathlib import Path
 
 from features.errors import CorpusError
+from features.hashed import hashed
 
-__all__ = ["SHOW_VARIABLE", "explained", "file_names_shown", "hashed", "shown_id", "shown_label"]
+__all__ = ["SHOW_VARIABLE", "explained", "file_names_shown", "shown_id", "shown_label"]
 
 SHOW_VARIABLE = "PHISTACK_SHOW_IDS"
 
@@ -75,13 +74,6 @@ def explained(message: str) -> str:
     return (
         f" (# stands for a name that may be a patient's; {SHOW_VARIABLE}=1 shows it)" if _HASHED.search(message) else ""
     )
-
-
-def hashed(name: str) -> str:
-    """A name as a number sign and eight hexadecimal digits."""
-    key, content = os.environ.get("PHISTACK_KEY", "").strip(), name.encode("utf-8", "surrogatepass")
-    digest = hmac.digest(key.encode(), b"shown:" + content, "sha256") if key else hashlib.sha256(content).digest()
-    return f"#{digest.hex()[:8]}"
 
 
 @contextmanager

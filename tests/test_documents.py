@@ -4,8 +4,8 @@ from hypothesis import strategies as st
 
 from features.documents import Corpus, Document, Span, patient_of
 from features.errors import CorpusError, LabelError
+from features.hashed import hashed
 from features.labels import LabelSet
-from features.shown import hashed
 
 I2B2 = LabelSet.named("i2b2-2014")
 

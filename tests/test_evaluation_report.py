@@ -13,9 +13,9 @@ from rich.console import Console
 from ensemble.evaluation import evaluate, print_report
 from features.documents import Corpus, Document, Span
 from features.errors import EvaluationError, LabelError
+from features.hashed import hashed
 from features.labels import LabelSet
 from features.sentences import count_sentences
-from features.shown import hashed
 
 LABELS = LabelSet("small", {"DOCTOR": "NAME", "PATIENT": "NAME", "CITY": "LOCATION"}, frozenset({"PATIENT", "CITY"}))
 TEXT = "Dr. Smith saw Jane Roe in Springfield. She left."

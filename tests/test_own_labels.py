@@ -9,8 +9,9 @@ from ensemble.deidentification import Deidentifier, Policy, kind_of, verify
 from features.documents import Corpus, Document, Span
 from features.errors import LabelError
 from features.formats import read_corpus, write_corpus
+from features.hashed import hashed
 from features.labels import LabelSet
-from features.shown import hashed, shown_label
+from features.shown import shown_label
 from tests import invented_corpora as invented
 
 TEXT = "El paciente fue visto por Ana Lara el 3 de mayo en la calle Mayor de Toledo, con dolor desde hace tres días."

@@ -13,8 +13,9 @@ from ensemble.deidentification.deidentifier import VerificationError
 from features.documents import Corpus, Document, Span
 from features.errors import CorpusError, LabelError, PhistackError
 from features.formats import read_corpus, write_corpus
+from features.hashed import hashed
 from features.labels import LabelSet
-from features.shown import explained, hashed, shown_id, shown_label
+from features.shown import explained, shown_id, shown_label
 
 NAME = "Birchwood_Anselm-01"
 LABELS = LabelSet.named("i2b2-2014")

@@ -26,7 +26,8 @@ from ensemble.batch.register import Entry, Register
 from ensemble.batch.rows import Form, Row, sha256
 from ensemble.batch.work import NoteResult
 from features.errors import CorpusError
-from features.shown import hashed, shown_id
+from features.hashed import hashed
+from features.shown import shown_id
 
 __all__ = ["Store"]
 
