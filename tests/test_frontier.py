@@ -186,3 +186,7 @@ def test_a_bundle_without_stackers_of_subsets_has_no_frontier(home, tmp_path):
 def test_an_unknown_criterion_is_refused_before_anything_is_measured(home):
     with pytest.raises(SettingsError, match="strict, spans"):
         measure_frontier(notes(), home / "engine", criterion="best")
+
+
+def test_a_clock_that_sees_nothing_of_a_few_notes_gives_a_speed():
+    assert Run(("regex",), 3, 0.0, 1.0, 100.0, ()).notes_per_second == 3000

@@ -44,8 +44,10 @@ def tables(*documents: Document, language: str = "en") -> list[FeatureTable]:
 def marked(text: str, language: str = "en", label_set: str = "i2b2-2014") -> dict[str, str]:
     """Chosen PHI -> its label, from patterns as shipped."""
     submodel = RegexSubmodel(label_set=label_set, language=language).fit(tables(Document("1", "-")))
-    [candidates] = submodel.propose(tables(Document("2", text)))
-    return {text[c.span.start : c.span.end]: c.span.label for c in candidates if c.chosen}
+    [table] = tables(Document("2", text))
+    [candidates] = submodel.propose([table])
+    spans = (table.view.in_note(c.span) for c in candidates if c.chosen)
+    return {text[span.start : span.end]: span.label for span in spans}
 
 
 def note(id: str, text: str, **spans: str) -> Document:

@@ -31,6 +31,9 @@ __all__ = ["Run", "keep_to_one_core", "measure_speed", "peak_memory_mb"]
 
 _T = TypeVar("_T")
 
+_SHORTEST = 0.001
+"""Seconds; the clock of the processor may see nothing of what takes less than its step."""
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -54,7 +57,7 @@ class Run:
     @property
     def notes_per_second(self) -> float:
         """Of processor time."""
-        return self.notes / self.seconds
+        return self.notes / max(self.seconds, _SHORTEST)
 
 
 def measure_speed(model: Path, subset: tuple[str, ...], documents: Sequence[Document]) -> Run:
