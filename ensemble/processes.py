@@ -80,7 +80,15 @@ def in_processes(calls: Iterable[Callable[[], _R]], *, jobs: int, in_order: bool
         raise MemoryError from None
     finally:
         if pending:
+            _wait_for_start(pending)
             pool.shutdown(wait=True, kill_workers=True)
+
+
+def _wait_for_start(futures: Iterable[Future[_R]]) -> None:
+    """Wait until no call waits in the pool, which stumbles over it when it is ended; that takes milliseconds."""
+    end = time.monotonic() + _SECONDS_BETWEEN_LOOKS
+    while not all(future.running() or future.done() for future in futures) and time.monotonic() < end:
+        time.sleep(0.005)
 
 
 @contextmanager
