@@ -1,7 +1,9 @@
 """What holds for every test: quiet numeric libraries with one thread each, and always the same random examples."""
 
+import importlib
 import os
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -28,3 +30,10 @@ def phistack(monkeypatch, capsys):
         return ended.value.code or 0, output.out, output.err
 
     return run
+
+
+@pytest.fixture
+def engines(monkeypatch):
+    """The detectors of `batch_engines`, under a name by which worker processes can import them."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    return importlib.import_module("batch_engines")

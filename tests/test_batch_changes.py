@@ -1,7 +1,6 @@
 """Inputs and results that somebody changes between two starts of a run, and disks that refuse."""
 
 import errno
-import importlib
 import json
 import os
 import shutil
@@ -15,12 +14,6 @@ from ensemble.batch.store import Store
 from ensemble.deidentification import Policy
 from features.errors import CorpusError, MissingResourceError, SettingsError
 from features.formats.files import write_file, write_folder
-
-
-@pytest.fixture
-def engines(monkeypatch):
-    monkeypatch.syspath_prepend(str(Path(__file__).parent))
-    return importlib.import_module("batch_engines")
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Processes that die under a run: no note but one that kills is held back, and what is held back is tried again."""
 
-import importlib
 import json
 import os
 import random
@@ -31,12 +30,6 @@ if __name__ == "__main__":
                            jobs=int(jobs), load=getattr(batch_engines, load)))
 """
 N_NOTES = 400
-
-
-@pytest.fixture
-def engines(monkeypatch):
-    monkeypatch.syspath_prepend(str(HERE))
-    return importlib.import_module("batch_engines")
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Runs that are killed, run out of disk, lose their workers, or meet each other."""
 
-import importlib
 import json
 import os
 import random
@@ -39,12 +38,6 @@ if __name__ == "__main__":
     except PhistackError as error:
         sys.exit(str(error))
 """
-
-
-@pytest.fixture
-def engines(monkeypatch):
-    monkeypatch.syspath_prepend(str(HERE))
-    return importlib.import_module("batch_engines")
 
 
 @pytest.fixture

@@ -3,13 +3,11 @@
 import gzip
 import hashlib
 import hmac
-import importlib
 import json
 import re
 import threading
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -27,12 +25,6 @@ from ensemble.progress import duration
 from features.errors import BundleError, CorpusError, SettingsError
 
 KEY = b"0123456789abcdef" * 2
-
-
-@pytest.fixture
-def engines(monkeypatch):
-    monkeypatch.syspath_prepend(str(Path(__file__).parent))
-    return importlib.import_module("batch_engines")
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """What others put into a folder of notes: pipes, devices, links, hidden files, two notes in one file."""
 
 import errno
-import importlib
 import json
 import os
 import signal
@@ -30,12 +29,6 @@ def in_time():
     signal.alarm(120)
     yield
     signal.alarm(0)
-
-
-@pytest.fixture
-def engines(monkeypatch):
-    monkeypatch.syspath_prepend(str(Path(__file__).parent))
-    return importlib.import_module("batch_engines")
 
 
 @pytest.fixture

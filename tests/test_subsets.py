@@ -11,26 +11,13 @@ from ensemble.settings import EngineSettings
 from ensemble.stacker import Stacker
 from ensemble.subsets import fit_subset_stackers, in_order, subset_name, subsets_of
 from ensemble.training import train
-from features.documents import Corpus, Document, Span
 from features.errors import BundleError, SettingsError
-from features.labels import LabelSet
+from tests.tampering import notes
 
-NAMES = ["Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "Vance"]
 SETTINGS = replace(
     EngineSettings(folds=2).only(("regex", "tbed", "crf")),
     submodels={"regex": {}, "tbed": {}, "crf": {"max_iterations": 10}},
 )
-
-
-def notes():
-    """Notes in which whoever stands after `Dr.` is a doctor."""
-    documents = []
-    for i, name in enumerate(NAMES):
-        text = f"Seen by Dr. {name} on 0{i + 1}/12/2019.\nPlan: rest. Call Dr. {name}."
-        spans = [Span(at, at + len(name), "DOCTOR") for at in (12, text.rindex(name))]
-        date = text.index("/12/") - 2
-        documents.append(Document(f"{100 + i}-01", text, (*spans, Span(date, date + 10, "DATE"))))
-    return Corpus(tuple(documents), LabelSet.named("i2b2-2014"))
 
 
 @pytest.fixture(scope="module")
