@@ -26,15 +26,15 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from ensemble.one_thread import ONE_THREAD  # noqa: E402
+from ensemble.tools.one_thread import ONE_THREAD  # noqa: E402
 
 # As the workers do; one process with the threads of two would not be one.
 os.environ.update(ONE_THREAD)
 
 from ensemble.batch import RunSettings, deidentify  # noqa: E402
-from ensemble.batch.detector import Detector, load_detector  # noqa: E402
-from ensemble.candidates import Decision  # noqa: E402
+from ensemble.batch.workers.detector import Detector, load_detector  # noqa: E402
 from ensemble.deidentification import Policy  # noqa: E402
+from ensemble.stacking.candidates import Decision  # noqa: E402
 from features.documents import Document, Span  # noqa: E402
 from features.labels import LabelSet  # noqa: E402
 

@@ -29,19 +29,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemble.bundle import load_bundle
-from ensemble.demo import split_patients
+from ensemble.bundles.bundle import load_bundle
+from ensemble.stacking.folds import held_out_patients
 from ensemble.synthesis import synthesize
+from features.columns.lines import line_bounds
+from features.columns.table import FeatureSettings, FeatureSpace, FeatureTable
 from features.documents import Document
 from features.errors import PhistackError
 from features.formats import read_corpus
-from features.table import FeatureSettings, FeatureSpace, FeatureTable
-from submodels.blstm import BlstmSubmodel
-from submodels.blstm_batches import batch_of, rows_of, with_characters
-from submodels.chain import Chain, line_bounds
-from submodels.chain_candidates import batches
-from submodels.crf import CrfSubmodel
-from submodels.crfsuite_file import read_weights
+from submodels.blstm.encoder import batch_of, rows_of, with_characters
+from submodels.blstm.submodel import BlstmSubmodel
+from submodels.chain.candidates import batches
+from submodels.chain.crf import Chain
+from submodels.chain.lattice import Lattice
+from submodels.crf.crfsuite_file import read_weights
+from submodels.crf.submodel import CrfSubmodel
 
 _DEV = Path(__file__).resolve().parents[1].parent / "shared" / "corpora" / "meddocan" / "dev"
 _SYNTHETIC_NOTES = 160
@@ -95,7 +97,7 @@ def read(model: Path, corpus: Path) -> Trained:
 
 def train_on_synthetic_notes() -> Trained:
     """Small models, trained within a minute, and notes of other patients."""
-    training, unseen = split_patients(synthesize(_SYNTHETIC_NOTES), seed=1)
+    training, unseen = held_out_patients(synthesize(_SYNTHETIC_NOTES), parts=4, seed=1)
     space = FeatureSpace(FeatureSettings())
     tables = space.fit(training.documents)
     crf = CrfSubmodel(max_iterations=20).fit(tables)
@@ -127,7 +129,10 @@ def tags_of_all(crf: CrfSubmodel, tables: Sequence[FeatureTable]) -> list[Tags]:
         of_notes = np.cumsum([0, *map(len, tables[part])]).tolist()
         bounds = [line_bounds(table) for table in tables[part]]
         edges = np.concatenate([[0], *(begin + own[1:] for begin, own in zip(of_notes, bounds, strict=False))])
-        path = [crf.chain_.tags[i] for i in crf.chain_.best_path(crf.emissions(tables[part]), edges).tolist()]
+        path = [
+            crf.chain_.tags[i]
+            for i in Lattice.over(crf.chain_, crf.emissions(tables[part]), edges).best_path().tolist()
+        ]
         for begin, own in zip(of_notes, bounds, strict=False):
             found.append([path[begin + first : begin + last] for first, last in pairwise(own.tolist())])
     return found
@@ -192,7 +197,7 @@ def same_as_crfsuite(crf: CrfSubmodel, tagger: Any, tables: Sequence[FeatureTabl
     largest = 0.0
     for table in tables:
         bounds, emissions = line_bounds(table), crf.emissions([table])
-        marginals = chain.marginals(emissions, bounds)
+        marginals = Lattice.over(chain, emissions, bounds).marginals()
         ours, ruled = (tags_of(c, emissions, bounds) for c in (chain, crf.chain_))
         for (first, last), line, found, valid in zip(
             pairwise(bounds.tolist()), attributes(crf, table), ours, ruled, strict=True
@@ -235,12 +240,12 @@ def keras_model(blstm: BlstmSubmodel, *, with_layers: bool = False) -> Any:
     :param with_layers: whether Keras' own LSTM layers are in it, as in a model that is written down in the usual way,
         or the kernel for whole sequences that our training uses.
     """
-    from submodels.blstm_training import load_keras
+    from submodels.blstm.training import load_keras
 
     load_keras(1)
     import keras
 
-    from submodels.network import TaggingNetwork
+    from submodels.blstm.network import TaggingNetwork
 
     networks: list[Any] = [TaggingNetwork(blstm._sizes(), dropout=0.0) for _ in blstm.weights_]
     for network, weights in zip(networks, blstm.weights_, strict=True):
@@ -306,7 +311,7 @@ def same_as_keras(blstm: BlstmSubmodel, chain: Chain, predict: Predict, tables: 
 
 def tags_of(chain: Chain, emissions: Floats, bounds: NDArray[np.integer[Any]]) -> Tags:
     """The best tags of each line of a note."""
-    tags = [chain.tags[i] for i in chain.best_path(emissions, bounds).tolist()]
+    tags = [chain.tags[i] for i in Lattice.over(chain, emissions, bounds).best_path().tolist()]
     return [tags[first:last] for first, last in pairwise(bounds.tolist())]
 
 

@@ -17,9 +17,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.measuring import RESULTS, ROOT, Benchmark, measure, write_results
-from ensemble.demo import split_patients
-from ensemble.settings import SUBMODELS, EngineSettings
+from ensemble.stacking.folds import held_out_patients
 from ensemble.synthesis import synthesize
+from ensemble.training.settings import SUBMODELS, EngineSettings
 from features.documents import Corpus
 from features.formats import read_corpus
 
@@ -48,7 +48,7 @@ def main() -> None:
     arguments = parser.parse_args()
     settings = EngineSettings().only(tuple(arguments.submodels.split(",")))
     for benchmark, corpus in corpora(arguments.corpora, arguments.documents):
-        training, unseen = split_patients(corpus, seed=0)
+        training, unseen = held_out_patients(corpus, parts=4, seed=0)
         out = arguments.out / benchmark.name
         write_results(arguments.results, measure(benchmark, training, unseen, settings, out=out, jobs=arguments.jobs))
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from ensemble.language_gate import LanguageGate
+from features.language_gate import LanguageGate
 from features.languages import LATIN, foreign_letters, stretches
 
 __all__ = ["CORPORA", "INVENTED", "main"]

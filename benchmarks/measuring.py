@@ -24,13 +24,12 @@ from typing import Any
 
 from rich.console import Console
 
-from ensemble.commands import train_bundle
-from ensemble.demo import score_on
 from ensemble.evaluation import Report
-from ensemble.figures import as_json, table_of
-from ensemble.settings import EngineSettings
-from ensemble.stopwatch import Spent, Stopwatch
-from ensemble.training import Training
+from ensemble.evaluation.figures import as_json, table_of
+from ensemble.tasks.engines import score_on, train_bundle
+from ensemble.tools.stopwatch import Spent, Stopwatch
+from ensemble.training.settings import EngineSettings
+from ensemble.training.trainer import Training
 from features.documents import Corpus
 from features.formats import write_corpus
 
@@ -150,7 +149,16 @@ def _annotate_seconds(unseen: Corpus, engine: Path) -> float:
     with tempfile.TemporaryDirectory() as temporary:
         notes, found = Path(temporary) / "notes.jsonl", Path(temporary) / "found.jsonl"
         write_corpus(plain, notes, format="jsonl")
-        command = [sys.executable, "-m", "ensemble.cli", "annotate", str(notes), str(found), "--model", str(engine)]
+        command = [
+            sys.executable,
+            "-m",
+            "ensemble.command_line.app",
+            "annotate",
+            str(notes),
+            str(found),
+            "--model",
+            str(engine),
+        ]
         watch = Stopwatch()
         subprocess.run(command, check=True, cwd=ROOT)
         return watch.spent().wall

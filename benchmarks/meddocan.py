@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 
 from benchmarks.measuring import LIMIT_MINUTES, RESULTS, ROOT, Benchmark, measure, write_results
-from ensemble.settings import SUBMODELS, EngineSettings
+from ensemble.training.settings import SUBMODELS, EngineSettings
+from features.columns.table import FeatureSettings
 from features.formats import read_corpus
-from features.table import FeatureSettings
 
 MEDDOCAN = Benchmark(
     "meddocan",

@@ -119,7 +119,7 @@ PEERS = (
 
 
 def _run(peer: Peer, notes: Path) -> dict[str, Any]:
-    """One measurement, as `ensemble.frontier.speed` makes it for an engine."""
+    """One measurement, as `ensemble.experiments.speed` makes it for an engine."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     logging.disable(logging.ERROR)

@@ -22,14 +22,14 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from ensemble.bundle import load_bundle
+from ensemble.bundles.bundle import load_bundle
 from ensemble.engine import Engine
-from ensemble.ranges import touching
-from ensemble.repeats.release import unmarked
-from ensemble.repeats.search import folded, manner_of, words_of
-from ensemble.repeats.words import WordCounts
+from ensemble.stacking.repeats.release import unmarked
+from ensemble.stacking.repeats.search import folded, manner_of, words_of
+from ensemble.stacking.repeats.words import WordCounts
 from features.documents import Document, Span
 from features.formats import read_corpus
+from features.ranges import touching
 
 __all__ = ["Outcome", "main", "outcome", "released", "without_repeats"]
 

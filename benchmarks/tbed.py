@@ -21,14 +21,15 @@ from typing import Any
 # This file has the name of the package that it measures, and its own folder comes first otherwise.
 sys.path[0] = str(Path(__file__).parents[1])
 
+from features.columns.table import FeatureSettings, FeatureSpace, FeatureTable  # noqa: E402
 from features.documents import Document, Span  # noqa: E402
-from features.table import FeatureSettings, FeatureSpace, FeatureTable  # noqa: E402
 from tbed.atoms import Atom  # noqa: E402
-from tbed.learner import Learner  # noqa: E402
+from tbed.learner import learn  # noqa: E402
+from tbed.notes import Notes  # noqa: E402
 from tbed.rules import Rule  # noqa: E402
+from tbed.settings import LearnerSettings  # noqa: E402
 from tbed.tagger import Tagger  # noqa: E402
 from tbed.templates import Template, named_templates  # noqa: E402
-from tbed.training import Notes  # noqa: E402
 
 _CORPUS = Path(__file__).parents[1].parent / "shared" / "corpora" / "meddocan"
 _TAG_COLUMN = {"Word": "word", "Pos": "tag"}
@@ -82,10 +83,10 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
     return process_time() - start, result
 
 
-def learn(notes: Notes, templates: Sequence[Template], max_rules: int) -> tuple[float, tuple[Rule, ...]]:
+def learn_timed(notes: Notes, templates: Sequence[Template], max_rules: int) -> tuple[float, tuple[Rule, ...]]:
     """CPU seconds and rules, as NLTK would learn them."""
-    learner = Learner(tuple(templates), max_rules=max_rules, min_gain=2, edges=False)
-    seconds, learned = timed(lambda: learner.learn(notes))
+    settings = LearnerSettings(tuple(templates), max_rules=max_rules, min_gain=2, edges=False)
+    seconds, learned = timed(lambda: learn(notes, settings))
     return seconds, learned.rules
 
 
@@ -99,14 +100,14 @@ def growth(notes: Notes) -> None:
         "rules x 4": ((notes, fntbl, 50), (notes, fntbl, 200)),
     }
     for name, (small, large) in runs.items():
-        a, b = (min(learn(*run)[0] for _ in range(2)) for run in (small, large))
+        a, b = (min(learn_timed(*run)[0] for _ in range(2)) for run in (small, large))
         print(f"{name}: {a:.2f} s -> {b:.2f} s, cost x {b / a:.1f}", flush=True)
 
 
 def tagging(notes: Notes) -> None:
     """How many tokens a second a thousand rules are applied to."""
-    learner = Learner(named_templates("default"), max_rules=1000, min_gain=1, within="line")
-    rules = learner.learn(first(notes, 300)).rules
+    settings = LearnerSettings(named_templates("default"), max_rules=1000, min_gain=1, within="line")
+    rules = learn(first(notes, 300), settings).rules
     rules = (rules * (1000 // len(rules) + 1))[:1000]
     seconds, _ = timed(lambda: Tagger(rules, "line").tag(notes.tables, notes.initial))
     n_tokens = sum(map(len, notes.tables))
@@ -115,7 +116,7 @@ def tagging(notes: Notes) -> None:
 
 def ratio(notes: Notes, max_rules: int) -> None:
     """NLTK's time over ours, for the same rules."""
-    ours, rules = learn(notes, named_templates("fntbl37"), max_rules)
+    ours, rules = learn_timed(notes, named_templates("fntbl37"), max_rules)
     print(f"ours: {len(rules)} rules in {ours:.2f} s", flush=True)
     theirs, reference = timed(lambda: _nltk_rules(notes, max_rules))
     print(f"nltk: {len(reference)} rules in {theirs:.2f} s")
@@ -156,7 +157,7 @@ def memory(documents: Sequence[Document]) -> None:
     tables = FeatureSpace(FeatureSettings(language="es")).fit(copies)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
     templates = (*named_templates("default"), *named_templates("fntbl37"), *named_templates("fntbl37"))[:300]
-    seconds, rules = learn(outside(tables), templates, 200)
+    seconds, rules = learn_timed(outside(tables), templates, 200)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
     print(f"{sum(map(len, tables))} tokens, {len(templates)} templates, {len(rules)} rules: {seconds:.0f} s, ", end="")
     print(f"peak {peak:.2f} GB, of which {before:.2f} GB for the notes and their features")

@@ -31,11 +31,11 @@ from rich.table import Table
 
 from benchmarks import markdown
 from benchmarks.peers import PEERS, Peer, install
-from ensemble.bundle import read_manifest
-from ensemble.frontier.measuring import processor
-from ensemble.frontier.speed import measure_speed
-from ensemble.one_thread import ONE_THREAD
-from ensemble.progress import progress
+from ensemble.bundles.bundle import read_manifest
+from ensemble.experiments.frontier import processor
+from ensemble.experiments.speed import measure_speed
+from ensemble.tools.one_thread import ONE_THREAD
+from ensemble.tools.progress import progress
 from features.documents import Document
 from features.errors import PhistackError
 from features.formats import read_corpus

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ensemble.candidates import Decision, pooled
-from ensemble.language_gate import LanguageGate
-from ensemble.stacker import Stacker
-from ensemble.subsets import Subset, in_order, no_stacker
+from ensemble.stacking.candidates import Decision, pooled
+from ensemble.stacking.stacker import Stacker
+from ensemble.stacking.subsets import Subset, in_order, no_stacker
+from features.columns.table import FeatureSpace, FeatureTable
 from features.documents import Document
 from features.labels import LabelSet
-from features.table import FeatureSpace, FeatureTable
+from features.language_gate import LanguageGate
 from submodels.base import Candidate, Submodel
 
 __all__ = ["Engine"]

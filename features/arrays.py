@@ -1,4 +1,4 @@
-"""Arrays of numbers out of an `.npz` file that may be damaged or made to do harm.
+"""The types of arrays, and arrays out of an `.npz` file that may be damaged or made to do harm.
 
     arrays = read_arrays(data)
     check_shapes(arrays, {"mean": (80,), "support": (None, 80)})
@@ -22,7 +22,10 @@ from numpy.typing import NDArray
 
 from features.errors import BundleError
 
-__all__ = ["check_shapes", "checked_sizes", "read_arrays", "read_member"]
+__all__ = ["Floats", "Integers", "check_shapes", "checked_sizes", "read_arrays", "read_member"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 _MAGIC = b"\x93NUMPY"
 _HEADER = re.compile(

@@ -16,11 +16,11 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self, TypeVar, get_type_hints, runtime_checkable
 
+from features.columns.table import FeatureSpace, FeatureTable
 from features.documents import Span
 from features.errors import SettingsError
 from features.names import did_you_mean, no_such
 from features.saved_files import SavedFiles, same_type
-from features.table import FeatureSpace, FeatureTable
 
 __all__ = ["KINDS", "Candidate", "Submodel", "new_submodel", "saved_submodel", "submodel_class"]
 
@@ -77,10 +77,10 @@ class Submodel(Protocol):
 
 
 KINDS: Mapping[str, tuple[str, str]] = {
-    "regex.v1": ("submodels.regex", "RegexSubmodel"),
+    "regex.v1": ("submodels.regex.submodel", "RegexSubmodel"),
     "tbed.v1": ("submodels.tbed", "TbedSubmodel"),
-    "crf.v1": ("submodels.crf", "CrfSubmodel"),
-    "blstm.v1": ("submodels.blstm", "BlstmSubmodel"),
+    "crf.v1": ("submodels.crf.submodel", "CrfSubmodel"),
+    "blstm.v1": ("submodels.blstm.submodel", "BlstmSubmodel"),
 }
 """Versioned kind -> module and class; a module is imported when its kind is first used."""
 

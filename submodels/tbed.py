@@ -19,19 +19,20 @@ from itertools import chain, compress
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypedDict
 
+from features.columns.table import FeatureSpace, FeatureTable
 from features.documents import Span
 from features.errors import BundleError, SettingsError, TrainingError
 from features.saved_files import SavedFiles, damage_refused
-from features.table import FeatureSpace, FeatureTable
 from features.tags import OUTSIDE, decode, encode
 from submodels.base import Candidate, Submodel, saved_submodel, submodel_class
 from tbed.grid import STRETCHES
 from tbed.initial import FrequentTags, FrequentTagsState
-from tbed.learner import Learner
+from tbed.learner import learn
+from tbed.notes import Notes
 from tbed.rules import Rule, RuleFile, format_rules, parse_rules
+from tbed.settings import LearnerSettings
 from tbed.tagger import Tagged, Tagger
 from tbed.templates import Template, named_templates, read_templates, restricted, template_names
-from tbed.training import Notes
 
 __all__ = ["STARTS", "TbedSubmodel"]
 
@@ -112,7 +113,7 @@ class TbedSubmodel:
         gold = [table.tags() for table in tables]
         if all(tag == OUTSIDE for tags in gold for tag in tags):
             raise TrainingError(f"TBED needs PHI to learn from, and none of the {len(tables)} notes has any")
-        learner = Learner(
+        settings = LearnerSettings(
             self._templates(tables[0].space),
             max_rules=self.max_rules,
             min_gain=self.min_gain,
@@ -123,13 +124,13 @@ class TbedSubmodel:
         self.tags_ = tuple(sorted({tag for tags in (*initial, *gold) for tag in tags}))
         notes = Notes(tables, initial, gold)
         if self.held_out:
-            learner = replace(learner, min_gain=self._helpful_gain(learner, notes, seed))
-        learned = learner.learn(notes)
+            settings = replace(settings, min_gain=self._helpful_gain(settings, notes, seed))
+        learned = learn(notes, settings)
         self.rules_ = RuleFile(learned.rules)
         _LOG.info("tbed: %d rules, %d of %d errors left", len(learned.rules), learned.errors[-1], learned.errors[0])
         return self
 
-    def _helpful_gain(self, learner: Learner, notes: Notes, seed: int) -> int:
+    def _helpful_gain(self, settings: LearnerSettings, notes: Notes, seed: int) -> int:
         """The gain of the last rule that helps on held-out patients."""
         groups = sorted({table.document.group for table in notes.tables})
         random.Random(seed).shuffle(groups)
@@ -137,7 +138,7 @@ class TbedSubmodel:
         if not chosen or len(chosen) == len(groups):
             return self.min_gain
         is_chosen = [table.document.group in chosen for table in notes.tables]
-        learned = learner.learn(_part(notes, [not c for c in is_chosen]), held_out=_part(notes, is_chosen))
+        learned = learn(_part(notes, [not c for c in is_chosen]), settings, held_out=_part(notes, is_chosen))
         errors = learned.held_out_errors
         _LOG.info(
             "tbed: on %d held-out patients %d rules bring the errors from %d to %d",

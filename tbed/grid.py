@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from features.table import FeatureTable
+from features.columns.table import FeatureTable
 from tbed.atoms import TAG
 
 __all__ = ["STRETCHES", "Condition", "Ids", "TokenGrid"]

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypedDict
 
-from features.table import FeatureTable
+from features.columns.table import FeatureTable
 from features.tags import OUTSIDE
 
 __all__ = ["FrequentTags", "FrequentTagsState"]

@@ -1,7 +1,7 @@
 """Learning rules from errors (Brill 1995), without ever counting anew what a rule did not touch.
 
-    learner = Learner(named_templates("fntbl37"), max_rules=200, min_gain=2)
-    learned = learner.learn(Notes(tables, initial, gold))
+    settings = LearnerSettings(named_templates("fntbl37"), max_rules=200, min_gain=2)
+    learned = learn(Notes(tables, initial, gold), settings)
     learned.rules                        [Rule("O", "B-AGE", ...), ...], the first one first
 
 At every wrongly tagged token each template proposes the rule that would correct it. The rule with the highest gain over
@@ -21,15 +21,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from features.errors import SettingsError, TrainingError
+from features.errors import TrainingError
 from features.reporting import report
-from tbed.grid import STRETCHES
+from tbed.notes import Notes, flat_tags
 from tbed.rules import Rule
-from tbed.tagger import flat_tags
-from tbed.templates import Template
-from tbed.training import Notes, Tagging, Training
+from tbed.search import RuleSearch, Tagging
+from tbed.settings import LearnerSettings
 
-__all__ = ["Learned", "Learner", "Notes"]
+__all__ = ["Learned", "learn"]
 
 _LOG = logging.getLogger("phistack")
 
@@ -48,73 +47,40 @@ class Learned:
     held_out_errors: tuple[int, ...] = field(default=(), repr=False)
 
 
-@dataclass(frozen=True)
-class Learner:
-    """How to learn rules.
+def learn(notes: Notes, settings: LearnerSettings, *, held_out: Notes | None = None) -> Learned:
+    """Learn rules that turn the initial tags into the gold tags.
 
-    :param templates: the conditions that rules may have.
-    :param max_rules: learn no more rules than this.
-    :param min_gain: stop when the best rule gains less; at least 1.
-    :param min_groups: a rule has to correct tokens in the notes of so many patients; if there are fewer, of all.
-    :param edges: whether rules may ask for what lies beyond the sentence; NLTK's cannot.
-    :param within: which neighbours a token has: those of its `sentence`, `line` or `note`.
-    :param patience: with held-out notes, stop after so many rules in a row without fewer errors there than ever before.
-    :raises SettingsError: for settings that cannot work.
+    :param notes: with the tags that rules start from, and those that they are to reach.
+    :param settings: where to look for rules, and when to stop.
+    :param held_out: notes of other patients; the rules after the one with the fewest errors there are dropped.
+    :raises SettingsError: for a template that names a column that the tables do not have, or tags that are not one
+        a token.
+    :raises TrainingError: if there are no notes.
     """
-
-    templates: tuple[Template, ...]
-    max_rules: int = 200
-    min_gain: int = 2
-    min_groups: int = 1
-    edges: bool = True
-    within: str = "sentence"
-    patience: int = 50
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "templates", tuple(self.templates))
-        if not self.templates:
-            raise SettingsError("the rule learner needs at least one template")
-        if self.within not in STRETCHES:
-            raise SettingsError(f"tokens are neighbours within a {' or '.join(STRETCHES)}, not a {self.within}")
-        for name, least in _LEAST.items():
-            if getattr(self, name) < least:
-                raise SettingsError(f"{name} of the rule learner must be at least {least}")
-
-    def learn(self, notes: Notes, *, held_out: Notes | None = None) -> Learned:
-        """Learn rules that turn the initial tags into the gold tags.
-
-        :param held_out: notes of other patients; the rules after the one with the fewest errors there are dropped.
-        :raises SettingsError: for a template that names a column that the tables do not have, or tags that are not one
-            a token.
-        :raises TrainingError: if there are no notes.
-        """
-        if not notes.tables:
-            raise TrainingError("the rule learner needs at least one annotated note")
-        ids: dict[str, int] = {}
-        for part in (notes, held_out or notes):
-            flat_tags(part.tables, part.initial, ids)
-            flat_tags(part.tables, part.gold, ids)
-        training = Training(self, notes, ids)
-        trial = Tagging(self, held_out, ids) if held_out else None
-        rules: list[Rule] = []
-        errors, held_out_errors = [training.n_errors], [trial.n_errors] if trial else []
-        if not errors[0]:
-            _LOG.warning("tbed: the initial tags have no errors, so there is no rule to learn")
-        while len(rules) < self.max_rules and (found := training.best()) is not None:
-            rules.append(training.apply(*found))
-            errors.append(training.n_errors)
-            report(None, f"{len(rules)} rules{' tried' if trial else ''}, {errors[-1]} of {errors[0]} errors left")
-            if trial:
-                held_out_errors.append(trial.apply_elsewhere(*found))
-                if len(held_out_errors) - _best(held_out_errors) > self.patience:
-                    break
-            if len(rules) % 50 == 0:
-                _LOG.info("tbed: %d rules, the last gained %d, %d errors left", len(rules), rules[-1].gain, errors[-1])
-        n_kept = _best(held_out_errors) if trial else len(rules)
-        return Learned(tuple(rules[:n_kept]), tuple(errors[: n_kept + 1]), tuple(held_out_errors))
-
-
-_LEAST = {"max_rules": 0, "min_gain": 1, "min_groups": 1, "patience": 1}
+    if not notes.tables:
+        raise TrainingError("the rule learner needs at least one annotated note")
+    ids: dict[str, int] = {}
+    for part in (notes, held_out or notes):
+        flat_tags(part.tables, part.initial, ids)
+        flat_tags(part.tables, part.gold, ids)
+    search = RuleSearch(settings, notes, ids)
+    trial = Tagging(settings, held_out, ids) if held_out else None
+    rules: list[Rule] = []
+    errors, held_out_errors = [search.n_errors], [trial.n_errors] if trial else []
+    if not errors[0]:
+        _LOG.warning("tbed: the initial tags have no errors, so there is no rule to learn")
+    while len(rules) < settings.max_rules and (found := search.best()) is not None:
+        rules.append(search.apply(*found))
+        errors.append(search.n_errors)
+        report(None, f"{len(rules)} rules{' tried' if trial else ''}, {errors[-1]} of {errors[0]} errors left")
+        if trial:
+            held_out_errors.append(trial.apply_elsewhere(*found))
+            if len(held_out_errors) - _best(held_out_errors) > settings.patience:
+                break
+        if len(rules) % 50 == 0:
+            _LOG.info("tbed: %d rules, the last gained %d, %d errors left", len(rules), rules[-1].gain, errors[-1])
+    n_kept = _best(held_out_errors) if trial else len(rules)
+    return Learned(tuple(rules[:n_kept]), tuple(errors[: n_kept + 1]), tuple(held_out_errors))
 
 
 def _best(errors: Sequence[int]) -> int:

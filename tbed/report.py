@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tbed.notes import Notes, flat_tags
 from tbed.rules import Example, Rule
-from tbed.tagger import Application, flat_tags
-from tbed.training import Notes
+from tbed.tagger import Application
 
 __all__ = ["RuleRow", "RuleScore", "describe", "score_rules"]
 

@@ -17,16 +17,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from features.errors import SettingsError
-from features.table import FeatureTable
+from features.columns.table import FeatureTable
 from tbed.atoms import TAG
 from tbed.grid import Condition, Ids, TokenGrid
+from tbed.notes import TagSequences, flat_tags
 from tbed.rules import EDGE, Rule
 
-__all__ = ["TagSequences", "Tagged", "Tagger", "flat_tags"]
-
-TagSequences = Sequence[Sequence[str]]
-"""For each note one tag a token."""
+__all__ = ["Application", "Tagged", "Tagger"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,17 +123,3 @@ class Application:
                 return None
             found.append((atom.column, atom.offsets, number))
         return found
-
-
-def flat_tags(tables: Sequence[FeatureTable], sequences: TagSequences, ids: dict[str, int]) -> Ids:
-    """The tags of all notes as ids, of shape `(n_tokens,)`; new tags are entered into `ids`.
-
-    :raises SettingsError: if the tags are not one a token.
-    """
-    if [len(table) for table in tables] != [len(tags) for tags in sequences]:
-        raise SettingsError("the tags given to the rule learner are not one a token of each note")
-    for tags in sequences:
-        for tag in dict.fromkeys(tags):
-            ids.setdefault(tag, len(ids))
-    parts = [np.fromiter(map(ids.__getitem__, tags), dtype=np.int32, count=len(tags)) for tags in sequences]
-    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int32)

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from importlib import resources
 from itertools import product
 
+from features.columns.table import COLUMN_GROUPS
 from features.errors import SettingsError
 from features.names import no_such
-from features.table import COLUMN_GROUPS
 from tbed.atoms import TAG, Atom
 
 __all__ = ["Template", "named_templates", "read_templates", "restricted", "template_names", "template_text"]

@@ -6,8 +6,8 @@ import signal
 import time
 from pathlib import Path
 
-from ensemble.batch.detector import Detector
-from ensemble.candidates import Decision
+from ensemble.batch.workers.detector import Detector
+from ensemble.stacking.candidates import Decision
 from features.documents import Span
 from features.labels import LabelSet
 

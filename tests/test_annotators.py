@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from features.annotators import CoreNlpAnnotator, NltkAnnotator, annotators_of
+from features.columns.annotators import CoreNlpAnnotator, NltkAnnotator, annotators_of
+from features.columns.table import FeatureSettings, FeatureSpace
 from features.documents import Document
 from features.errors import MissingResourceError, SettingsError
-from features.table import FeatureSettings, FeatureSpace
 
 NLTK_DATA = Path(__file__).parents[1].parent / "shared" / "nltk_data"
 WORDS = ["She", "saw", "Ann", ".", "Bo", "left"]

@@ -13,7 +13,7 @@ from ensemble.batch import RunSettings, audit_run, deidentify
 from ensemble.batch.store import Store
 from ensemble.deidentification import Policy
 from features.errors import CorpusError, MissingResourceError, SettingsError
-from features.formats.files import write_file, write_folder
+from features.files import write_file, write_folder
 
 
 @pytest.fixture

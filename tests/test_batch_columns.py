@@ -17,13 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ensemble.batch import Columns, FormSettings, RunSettings, audit_run, deidentify
-from ensemble.batch.account import done, held_back
-from ensemble.batch.columns import treatments_of
-from ensemble.batch.csv_rows import _parsed
-from ensemble.batch.forms import open_form
-from ensemble.batch.processes import end_pool, start_pool
+from ensemble.batch.forms.columns import treatments_of
+from ensemble.batch.forms.csv_rows import _parsed
+from ensemble.batch.forms.recognise import open_form
+from ensemble.batch.reports.account import done, held_back
 from ensemble.batch.store import Store
-from ensemble.batch.work import process_chunk
+from ensemble.batch.workers.processes import end_pool, start_pool
+from ensemble.batch.workers.work import process_chunk
 from ensemble.deidentification import Policy
 from features.errors import CorpusError, SettingsError
 from features.formats import read_corpus
@@ -547,7 +547,7 @@ def test_identifiers_in_the_names_of_files_are_counted(engines, tmp_path):
 
 
 def test_the_share_that_is_done_never_goes_back_where_chunks_come_back_in_any_order(engines, tmp_path, monkeypatch):
-    from ensemble.batch import workers
+    from ensemble.batch.workers import pool as workers
 
     monkeypatch.setattr(workers.Workers, "process", _last_first)
     shares = []

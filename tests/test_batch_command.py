@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from ensemble.commands import train_bundle
-from ensemble.settings import EngineSettings
+from ensemble.tasks.engines import train_bundle
+from ensemble.training.settings import EngineSettings
 from features.documents import Corpus, Document, Span
 from features.labels import LabelSet
 
@@ -32,7 +32,7 @@ def bundle(tmp_path_factory):
 
 def phistack(*arguments, key=""):
     environment = {**os.environ, "PHISTACK_KEY": key}
-    command = [sys.executable, "-m", "ensemble.cli", *map(str, arguments)]
+    command = [sys.executable, "-m", "ensemble.command_line.app", *map(str, arguments)]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 

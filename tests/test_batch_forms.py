@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.batch.columns import Columns
-from ensemble.batch.forms import open_form
-from ensemble.batch.rows import FormSettings
+from ensemble.batch.forms.columns import Columns
+from ensemble.batch.forms.recognise import open_form
+from ensemble.batch.forms.rows import FormSettings
 from features.errors import CorpusError, SettingsError
 from features.formats import read_corpus
 

@@ -12,16 +12,16 @@ from dataclasses import replace
 import pytest
 
 from ensemble.batch import Columns, RunSettings, audit_run, deidentify, deidentify_files
-from ensemble.batch.audit import _START, _link
 from ensemble.batch.commands import key_from, policy_from
-from ensemble.batch.detector import pieces
+from ensemble.batch.forms.rows import FormSettings, Part
 from ensemble.batch.journal import DoneChunk, Journal
 from ensemble.batch.lock import locked
-from ensemble.batch.rows import FormSettings, Part
+from ensemble.batch.reports.audit import _START, _link
 from ensemble.batch.settings import read_struck
-from ensemble.batch.work import Note
+from ensemble.batch.workers.detector import pieces
+from ensemble.batch.workers.work import Note
 from ensemble.deidentification import Policy
-from ensemble.progress import duration
+from ensemble.tools.progress import duration
 from features.errors import BundleError, CorpusError, SettingsError
 
 KEY = b"0123456789abcdef" * 2
@@ -129,7 +129,7 @@ def test_a_note_whose_output_cannot_be_checked_does_not_come_out(run, engines):
 
 
 def test_time_is_limited_in_threads_too(engines, tmp_path):
-    from ensemble.deadline import OverdueError, deadline
+    from ensemble.tools.deadline import OverdueError, deadline
 
     caught = []
 
@@ -155,9 +155,9 @@ def test_a_note_that_the_encoding_cannot_express_goes_to_quarantine(run, engines
     folder.mkdir()
     (folder / "1.txt").write_text("Dr. Ames")
     run = replace(run, source=folder, target=tmp_path / "out", form_settings=FormSettings(encoding="ascii"))
-    from ensemble.batch.forms import open_form
+    from ensemble.batch.forms.recognise import open_form
     from ensemble.batch.store import Store
-    from ensemble.batch.work import NoteResult
+    from ensemble.batch.workers.work import NoteResult
 
     form = open_form(folder, tmp_path / "out", run.form_settings)
     row = next(form.rows())
@@ -322,7 +322,7 @@ def test_an_output_that_does_not_read_as_written_is_not_published(run, monkeypat
     def spoil(chunks, target):
         target.write_bytes(b"".join(chunks).replace(b"saw", b"SAW"))
 
-    monkeypatch.setattr("ensemble.batch.json_lines.write_chunks", spoil)
+    monkeypatch.setattr("ensemble.batch.forms.json_lines.write_chunks", spoil)
     with pytest.raises(CorpusError, match="does not read as it was written"):
         deidentify(run)
     assert not run.target.exists()

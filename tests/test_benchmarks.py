@@ -19,9 +19,9 @@ from benchmarks.results import (
     updated,
 )
 from benchmarks.training import costs_of, markdown_parts, print_parts
-from ensemble.demo import split_patients
-from ensemble.settings import EngineSettings
+from ensemble.stacking.folds import held_out_patients
 from ensemble.synthesis import synthesize
+from ensemble.training.settings import EngineSettings
 
 ROOT = Path(__file__).parents[1]
 
@@ -139,7 +139,7 @@ def test_sentences_of_one_template_stay_together() -> None:
 
 
 def test_a_benchmark_writes_all_that_the_tables_need(tmp_path, capsys) -> None:
-    training, unseen = split_patients(synthesize(16, seed=5), seed=0)
+    training, unseen = held_out_patients(synthesize(16, seed=5), parts=4, seed=0)
     benchmark = Benchmark("a", "A", "Trained on A, scored on B.", criteria=("i2b2 relaxed",), limit_minutes=40)
     results = measure(benchmark, training, unseen, EngineSettings(folds=2).only(("regex",)), out=tmp_path, jobs=1)
     path = write_results(tmp_path / "results", results)

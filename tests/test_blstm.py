@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from features.columns.table import FeatureSettings, FeatureSpace
 from features.documents import Document, Span
 from features.errors import BundleError, SettingsError, TrainingError
 from features.saved_files import SavedFiles
-from features.table import FeatureSettings, FeatureSpace
-from submodels.blstm import BlstmSubmodel
-from submodels.blstm_batches import LONGEST_WORD, UNKNOWN, Encoder, Note, batch_of, batches_of, rows_of, with_characters
-from submodels.blstm_inference import Reading, emissions_of
-from submodels.blstm_weights import NetworkSizes, first_weights
+from submodels.blstm.encoder import LONGEST_WORD, UNKNOWN, Encoder, Note, batch_of, batches_of, rows_of, with_characters
+from submodels.blstm.inference import Reading, emissions_of
+from submodels.blstm.submodel import BlstmSubmodel
+from submodels.blstm.weights import NetworkSizes, first_weights
 
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
@@ -66,7 +66,7 @@ def test_it_finds_names_it_never_saw(fitted, unseen):
 
 
 def test_emissions_are_those_of_the_keras_network(fitted, tables, unseen):
-    from submodels.network import TaggingNetwork
+    from submodels.blstm.network import TaggingNetwork
 
     sizes = NetworkSizes(
         len(fitted.encoder_.words) + 2, len(fitted.encoder_.characters) + 2, int(fitted.encoder_.offsets[-1]),
@@ -177,8 +177,8 @@ def test_both_lstms_of_keras_agree_also_in_their_gradient():
     """TensorFlow's BlockLSTMV2 has a gradient that belongs to other weights; the one in use must not."""
     import tensorflow as tf
 
-    from submodels.fused_lstm import fused_lstm
-    from submodels.network import scanned_lstm
+    from submodels.blstm.fused_lstm import fused_lstm
+    from submodels.blstm.network import scanned_lstm
 
     random = np.random.default_rng(0)
     inputs, kernel, bias, weights = (
@@ -199,7 +199,7 @@ def test_both_lstms_of_keras_agree_also_in_their_gradient():
 def test_other_backends_than_tensorflow_compute_the_same(tables, monkeypatch):
     import keras
 
-    from submodels.network import TaggingNetwork
+    from submodels.blstm.network import TaggingNetwork
 
     spellings = {}
     encoder = Encoder.of(tables, ["shape", "key"])
@@ -220,7 +220,7 @@ def test_proposing_needs_no_tensorflow(fitted, tables, tmp_path):
     tables[0].space.save(tmp_path / "space")
     program = (
         "import sys; from pathlib import Path; from features.documents import Document; "
-        "from features.saved_files import SavedFiles; from features.table import FeatureSpace; "
+        "from features.saved_files import SavedFiles; from features.columns.table import FeatureSpace; "
         "from submodels.blstm import BlstmSubmodel; "
         "files = SavedFiles.of_folder(Path(sys.argv[1])); space = FeatureSpace.load(files.part('space')); "
         "found = BlstmSubmodel.load(files, space).propose(space.tables([Document('a', 'Patient: Gorse')])); "

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from ensemble.bundle import load_bundle, read_manifest, save_bundle
-from ensemble.commands import train_bundle
-from ensemble.settings import EngineSettings
+from ensemble.bundles.bundle import load_bundle, read_manifest, save_bundle
+from ensemble.tasks.engines import train_bundle
+from ensemble.training.settings import EngineSettings
 from features.documents import Corpus, Document, Span
 from features.errors import BundleError, TrainingError
 from features.labels import LabelSet

@@ -19,12 +19,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ensemble.batch.detector import bundle_digest, bundle_labels
-from ensemble.bundle import load_bundle, read_manifest
-from ensemble.commands import train_bundle
-from ensemble.settings import EngineSettings
+from ensemble.batch.workers.detector import bundle_digest, bundle_labels
+from ensemble.bundles.bundle import load_bundle, read_manifest
+from ensemble.tasks.engines import train_bundle
+from ensemble.training.settings import EngineSettings
+from features.columns.table import FeatureSettings
 from features.errors import BundleError
-from features.table import FeatureSettings
 from tests.tampering import NAMES, change_json, notes, rehash, with_array, zipped
 
 SUBMODELS = {"regex": {}, "tbed": {"held_out": 0.0}, "crf": {"max_iterations": 10}}
@@ -430,8 +430,8 @@ def test_labels_that_are_none_are_left_to_the_loading_to_tell(bundle, categories
 PROGRAM = """
 import sys
 from pathlib import Path
-import ensemble.bundle as bundle
-from ensemble.self_test import check_self_test
+import ensemble.bundles.bundle as bundle
+from ensemble.bundles.self_test import check_self_test
 
 def wait(*arguments):
     print("loaded", flush=True)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.candidates import PooledCandidate, chosen_spans, non_overlapping, pooled
+from ensemble.stacking.candidates import PooledCandidate, chosen_spans, non_overlapping, pooled
 from features.documents import Document, Span
 from features.plain_view import plain_view
 from submodels.base import Candidate

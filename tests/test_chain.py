@@ -13,13 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from features.columns.table import FeatureSettings, FeatureSpace, FeatureTable
 from features.documents import Document, Span
 from features.errors import SettingsError
-from features.table import FeatureSettings, FeatureSpace, FeatureTable
 from features.tags import decode
-from submodels.chain import Chain
-from submodels.chain_candidates import batches, propose
-from submodels.chain_inference import Lines, viterbi
+from submodels.chain.candidates import batches, propose
+from submodels.chain.crf import Chain
+from submodels.chain.lattice import Lattice, Lines, viterbi
+from submodels.chain.spans import spans_of
 
 BIO = ("O", "B-AGE", "I-AGE", "B-DATE", "I-DATE")
 BIOES = ("O", "B-AGE", "I-AGE", "E-AGE", "S-AGE")
@@ -82,19 +83,21 @@ CASES = st.builds(
 @settings(max_examples=40, deadline=None)
 def test_enumeration_gives_the_same_best_path_partition_and_marginals(case: Case) -> None:
     scores, probabilities = case.scores(), case.probabilities()
-    assert tuple(case.chain.best_path(case.emissions)) == max(scores, key=scores.__getitem__)
-    assert case.chain.log_partition(case.emissions) == pytest.approx(math.log(sum(map(math.exp, scores.values()))))
+    assert tuple(Lattice.over(case.chain, case.emissions).best_path()) == max(scores, key=scores.__getitem__)
+    assert Lattice.over(case.chain, case.emissions).log_partition() == pytest.approx(
+        math.log(sum(map(math.exp, scores.values())))
+    )
     expected = np.zeros_like(case.emissions)
     for path, probability in probabilities.items():
         expected[np.arange(len(path)), path] += probability
-    assert case.chain.marginals(case.emissions) == pytest.approx(expected)
+    assert Lattice.over(case.chain, case.emissions).marginals() == pytest.approx(expected)
 
 
 @given(CASES, st.sampled_from([0.02, 0.2, 0.6]))
 @settings(max_examples=40, deadline=None)
 def test_enumeration_gives_the_same_span_probabilities(case: Case, threshold: float) -> None:
     expected = {span: p for span, p in case.span_probabilities().items() if abs(p - threshold) > 1e-9}
-    found = {(a, b, label): p for a, b, label, p in case.chain.spans(case.emissions, threshold)}
+    found = {(a, b, label): p for a, b, label, p in spans_of(Lattice.over(case.chain, case.emissions), threshold)}
     assert found == pytest.approx({span: p for span, p in expected.items() if p >= threshold})
 
 
@@ -102,10 +105,10 @@ def test_enumeration_gives_the_same_span_probabilities(case: Case, threshold: fl
 @settings(max_examples=20, deadline=None)
 def test_a_span_asked_for_is_given_whatever_its_probability(case: Case) -> None:
     wanted = min(case.span_probabilities().items(), key=lambda item: item[1])
-    assert [(a, b, label) for a, b, label, _ in case.chain.spans(case.emissions, 1.1, always=[wanted[0]])] == [
-        wanted[0]
-    ]
-    (found,) = case.chain.spans(case.emissions, 1.1, always=[wanted[0]])
+    assert [
+        (a, b, label) for a, b, label, _ in spans_of(Lattice.over(case.chain, case.emissions), 1.1, [wanted[0]])
+    ] == [wanted[0]]
+    (found,) = spans_of(Lattice.over(case.chain, case.emissions), 1.1, [wanted[0]])
     assert found[3] == pytest.approx(wanted[1], abs=1e-9)
 
 
@@ -113,7 +116,7 @@ def test_a_span_asked_for_is_given_whatever_its_probability(case: Case) -> None:
 @settings(max_examples=40, deadline=None)
 def test_the_constrained_best_path_has_no_orphans(seed: int, n_tokens: int, scheme: str) -> None:
     case = Case.drawn(seed, n_tokens, scheme, constrained=True, scale=20.0)
-    tags = [case.chain.tags[i] for i in case.chain.best_path(case.emissions)]
+    tags = [case.chain.tags[i] for i in Lattice.over(case.chain, case.emissions).best_path()]
     for before, tag, after in zip(["O", *tags], tags, [*tags[1:], "O"], strict=False):
         prefix, _, label = tag.partition("-")
         if prefix in "IE":
@@ -128,24 +131,24 @@ def test_many_sentences_at_once_are_as_each_alone(lengths: list[int], seed: int)
     bounds = np.cumsum([0, *lengths])
     case = Case.drawn(seed, int(bounds[-1]), "BIO", constrained=False)
     parts = [case.emissions[a:b] for a, b in itertools.pairwise(bounds)]
-    paths = [case.chain.best_path(part) for part in parts]
-    assert case.chain.best_path(case.emissions, bounds).tolist() == np.concatenate(paths).tolist()
-    alone = np.concatenate([case.chain.marginals(part) for part in parts])
-    assert case.chain.marginals(case.emissions, bounds) == pytest.approx(alone)
+    paths = [Lattice.over(case.chain, part).best_path() for part in parts]
+    assert Lattice.over(case.chain, case.emissions, bounds).best_path().tolist() == np.concatenate(paths).tolist()
+    alone = np.concatenate([Lattice.over(case.chain, part).marginals() for part in parts])
+    assert Lattice.over(case.chain, case.emissions, bounds).marginals() == pytest.approx(alone)
     shifted = {
         (int(offset) + a, int(offset) + b, label): p
         for offset, part in zip(bounds, parts, strict=False)
-        for a, b, label, p in case.chain.spans(part, 0.1)
+        for a, b, label, p in spans_of(Lattice.over(case.chain, part), 0.1)
     }
-    assert {(a, b, label): p for a, b, label, p in case.chain.spans(case.emissions, 0.1, bounds)} == pytest.approx(
-        shifted
-    )
+    assert {
+        (a, b, label): p for a, b, label, p in spans_of(Lattice.over(case.chain, case.emissions, bounds), 0.1)
+    } == pytest.approx(shifted)
 
 
 @pytest.mark.parametrize("scheme", sorted(TAG_SETS))
 def test_long_sentences_and_large_scores_stay_finite(scheme: str) -> None:
     case = Case.drawn(1, 2000, scheme, constrained=True, scale=15.0)
-    marginals = case.chain.marginals(case.emissions)
+    marginals = Lattice.over(case.chain, case.emissions).marginals()
     assert np.isfinite(marginals).all()
     assert marginals.sum(axis=1) == pytest.approx(np.ones(2000))
 
@@ -163,8 +166,8 @@ def test_sums_over_logarithms_give_the_same_marginals(seed: int, n_tokens: int, 
         back.append(np.logaddexp.reduce(chain.transitions + row + back[-1], axis=1))
     joint = np.array(ahead) + np.array(back[::-1])
     log_z = np.logaddexp.reduce(joint, axis=1)
-    assert chain.marginals(case.emissions) == pytest.approx(np.exp(joint - log_z[:, None]), abs=1e-9)
-    assert chain.log_partition(case.emissions) == pytest.approx(log_z[0])
+    assert Lattice.over(chain, case.emissions).marginals() == pytest.approx(np.exp(joint - log_z[:, None]), abs=1e-9)
+    assert Lattice.over(chain, case.emissions).log_partition() == pytest.approx(log_z[0])
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=8), st.integers(0, 10**6), st.sampled_from([0.1, 0.5, 4.0]))
@@ -174,16 +177,16 @@ def test_a_path_taken_for_the_best_without_search_is_the_best(lengths: list[int]
     case = Case.drawn(seed, int(bounds[-1]), "BIOES", constrained=True, scale=scale)
     every_tag = np.tile(np.arange(len(BIOES)), (int(bounds[-1]), 1))
     searched = viterbi(case.chain, case.emissions, Lines.of(bounds, int(bounds[-1])), every_tag)
-    assert case.chain.best_path(case.emissions, bounds).tolist() == searched.tolist()
+    assert Lattice.over(case.chain, case.emissions, bounds).best_path().tolist() == searched.tolist()
 
 
 def test_a_sentence_without_tokens() -> None:
     chain = Case.drawn(0, 1, "BIO", constrained=False).chain
     nothing = np.zeros((0, len(BIO)))
-    assert chain.log_partition(nothing) == 0.0
-    assert chain.best_path(nothing).shape == (0,)
-    assert chain.marginals(nothing).shape == (0, len(BIO))
-    assert chain.spans(nothing, 0.1) == []
+    assert Lattice.over(chain, nothing).log_partition() == 0.0
+    assert Lattice.over(chain, nothing).best_path().shape == (0,)
+    assert Lattice.over(chain, nothing).marginals().shape == (0, len(BIO))
+    assert spans_of(Lattice.over(chain, nothing), 0.1) == []
 
 
 def test_wrong_shapes_are_refused() -> None:
@@ -221,7 +224,7 @@ def test_chosen_candidates_are_the_best_path_and_never_overlap(seed: int, constr
     candidates = propose(case.chain, case.emissions, [table], [table.sentences], "crf", 0.3)[0]
     chosen = [c.span for c in candidates if c.chosen]
     assert not any(a.overlaps(b) for a, b in itertools.combinations(chosen, 2))
-    path = case.chain.best_path(case.emissions, table.sentences)
+    path = Lattice.over(case.chain, case.emissions, table.sentences).best_path()
     expected = [
         Span(int(table.offsets[0][begin + a]), int(table.offsets[1][begin + b - 1]), label)
         for begin, stop in itertools.pairwise(table.sentences.tolist())

@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from ensemble.commands import train_bundle
-from ensemble.settings import EngineSettings
+from ensemble.tasks.engines import train_bundle
+from ensemble.training.settings import EngineSettings
 from features.documents import Corpus, Document, Span
 from features.formats import read_corpus, write_corpus
 from features.labels import LabelSet
@@ -40,7 +40,7 @@ def _one_sentence(error):
 
 
 def test_help_lists_every_command_and_needs_no_heavy_import():
-    code = "import sys; sys.argv = ['phistack', '--help']\nfrom ensemble.cli import main\n"
+    code = "import sys; sys.argv = ['phistack', '--help']\nfrom ensemble.command_line.app import main\n"
     code += "try: main()\nexcept SystemExit: pass\n"
     code += "print(sorted({'numpy', 'tensorflow', 'sklearn', 'lxml', 'faker'} & set(sys.modules)))"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
@@ -207,12 +207,12 @@ def test_nothing_is_overwritten(phistack, home, tmp_path):
 
 
 def test_an_unforeseen_error_tells_its_place_and_not_its_message(phistack, home, monkeypatch):
-    import ensemble.commands
+    import ensemble.tasks.engines
 
     def fail(*arguments, **options):
         raise KeyError(SECRET)
 
-    monkeypatch.setattr(ensemble.commands, "explain_corpus", fail)
+    monkeypatch.setattr(ensemble.tasks.engines, "explain_corpus", fail)
     status, shown, error = phistack("explain", home / "notes", "--model", home / "engine")
     assert status == 70
     assert "KeyError in test_cli.py" in _one_sentence(error)

@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from ensemble.cli import app
+from ensemble.command_line.app import app
 from ensemble.command_line.options import TrainingOptions, names_in, with_options
 
 COMMANDS = [command.callback.__name__ for command in app.registered_commands]
@@ -64,7 +64,7 @@ def test_a_list_of_names_may_have_blanks():
 
 def test_help_is_quick():
     """Half a second of processor time; the best of three, as the machine may be busy."""
-    code = "import sys, time\nfrom ensemble.cli import main\nsys.argv = ['phistack', '--help']\n"
+    code = "import sys, time\nfrom ensemble.command_line.app import main\nsys.argv = ['phistack', '--help']\n"
     code += "try: main()\nfinally: print(time.process_time(), file=sys.stderr)"
     spent = []
     for _ in range(3):

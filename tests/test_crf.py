@@ -16,17 +16,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from features.columns.lines import line_bounds
+from features.columns.table import FeatureSettings, FeatureSpace, FeatureTable
 from features.documents import Document, Span
 from features.errors import BundleError, SettingsError, TrainingError
 from features.saved_files import SavedFiles
-from features.table import FeatureSettings, FeatureSpace, FeatureTable
-from submodels import crf_emissions
 from submodels.base import Submodel, submodel_class
-from submodels.chain import Chain, line_bounds
-from submodels.crf import CrfSubmodel
-from submodels.crf_emissions import AttributeWeights
-from submodels.crf_templates import TEMPLATES, Crosses, usable
-from submodels.crfsuite_file import read_weights
+from submodels.chain.crf import Chain
+from submodels.chain.lattice import Lattice
+from submodels.crf import emissions as crf_emissions
+from submodels.crf.crfsuite_file import read_weights
+from submodels.crf.emissions import AttributeWeights
+from submodels.crf.submodel import CrfSubmodel
+from submodels.crf.templates import TEMPLATES, Crosses, usable
 
 MEDDOCAN = Path(__file__).resolve().parents[1].parent / "shared" / "corpora" / "meddocan"
 
@@ -170,7 +172,8 @@ def assert_like_crfsuite(crf: CrfSubmodel, tables: Sequence[FeatureTable], folde
     chain = Chain(weights.labels, weights.transitions, np.zeros(size), np.zeros(size))
     for table in tables:
         bounds, emissions = line_bounds(table), crf.emissions([table])
-        path, marginals = chain.best_path(emissions, bounds), chain.marginals(emissions, bounds)
+        lattice = Lattice.over(chain, emissions, bounds)
+        path, marginals = lattice.best_path(), lattice.marginals()
         attributes = list(zip(*crf.crosses_.read([table]), strict=True))
         for first, last in pairwise(bounds.tolist()):
             tags = tagger.tag([[f"{i}:{v}" for i, v in enumerate(row) if v >= 0] for row in attributes[first:last]])

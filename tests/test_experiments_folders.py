@@ -6,23 +6,22 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
+from ensemble.command_line.request import Request, shares_of
 from ensemble.experiments.ablation import variants_of, write_ablation
 from ensemble.experiments.latex import ablation_latex, curve_latex, transfer_latex
 from ensemble.experiments.learning_curve import curves_of, learning_curve, samples_of, spread_of, write_curve
-from ensemble.experiments.parts import held_out_patients
 from ensemble.experiments.pictures import curve_picture
-from ensemble.experiments.request import Request, shares_of
-from ensemble.experiments.results import new_folder
 from ensemble.experiments.tables import ablation_table, curve_table, transfer_table
 from ensemble.experiments.transfer import Domain, transfer, write_transfer
-from ensemble.paths import names_of
-from ensemble.settings import EngineSettings
-from ensemble.stacker import StackerSettings
+from ensemble.stacking.folds import held_out_patients
+from ensemble.stacking.stacker import StackerSettings
+from ensemble.training.settings import EngineSettings
+from features.columns.table import COLUMN_GROUPS, FeatureSettings
 from features.documents import Corpus, Document, Span
 from features.errors import SettingsError, TrainingError
 from features.formats import write_corpus
 from features.labels import LabelSet
-from features.table import COLUMN_GROUPS, FeatureSettings
+from features.paths import names_of, new_folder
 
 NAMES = ["Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "Vance", "Wexford", "Yarrow"]
 SETTINGS = replace(
@@ -138,8 +137,8 @@ def test_an_ablation_on_a_test_corpus_scores_that(ablation, tmp_path):
 
 
 def test_scores_on_a_test_corpus_are_those_of_the_engine_trained_in_the_usual_way(ablation, tmp_path):
-    from ensemble.demo import score_on
-    from ensemble.training import train
+    from ensemble.tasks.engines import score_on
+    from ensemble.training.trainer import train
 
     test = small_corpus(first=50, n=3, seed=1)
     rows = write_ablation(tmp_path / "out", small_corpus(), SETTINGS, test=test, shuffles=9).rows

@@ -7,14 +7,14 @@ import pytest
 
 from benchmarks.faults.inputs import CANARY, KINDS, attempt, mutated
 from benchmarks.faults.texts import TEXTS
-from ensemble.bundle import save_bundle
-from ensemble.settings import EngineSettings
+from ensemble.bundles.bundle import save_bundle
 from ensemble.synthesis import synthesize
-from ensemble.training import train
+from ensemble.training.settings import EngineSettings
+from ensemble.training.trainer import train
+from features.columns.lines import line_bounds
+from features.columns.table import FeatureSpace
 from features.documents import Document
 from features.errors import CorpusError
-from features.table import FeatureSpace
-from submodels.chain import line_bounds
 
 
 @pytest.fixture(scope="module")

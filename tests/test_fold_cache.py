@@ -1,4 +1,4 @@
-from ensemble.fold_cache import FoldCache
+from ensemble.training.fold_cache import FoldCache
 from features.documents import Span
 from submodels.base import Candidate
 

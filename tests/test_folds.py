@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.folds import group_folds, labels_in_one_fold
+from ensemble.stacking.folds import group_folds, labels_in_one_fold
 from features.documents import Document, Span
 from features.errors import TrainingError
 

@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.forms import Forms, form_of
+from ensemble.stacking.forms import Forms, form_of
+from features.columns.table import FeatureSettings, FeatureSpace
 from features.documents import Document, Span
-from features.table import FeatureSettings, FeatureSpace
 
 
 def tables(*texts, label="USERNAME"):

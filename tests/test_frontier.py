@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-import ensemble.frontier.budget as budget_module
-from ensemble.bundle import load_bundle, read_manifest
-from ensemble.commands import train_bundle
-from ensemble.frontier.budget import by_score
-from ensemble.frontier.measuring import measure_frontier, on_frontier, write_frontier
-from ensemble.frontier.presentation import frontier_table
-from ensemble.frontier.speed import Run, measure_speed
-from ensemble.settings import EngineSettings
-from ensemble.training import train
+import ensemble.experiments.budget as budget_module
+from ensemble.bundles.bundle import load_bundle, read_manifest
+from ensemble.experiments.budget import by_score
+from ensemble.experiments.frontier import measure_frontier, on_frontier, write_frontier
+from ensemble.experiments.frontier_view import frontier_table
+from ensemble.experiments.speed import Run, measure_speed
+from ensemble.tasks.engines import train_bundle
+from ensemble.training.settings import EngineSettings
+from ensemble.training.trainer import train
 from features.documents import Corpus, Document, Span
 from features.errors import BundleError, EvaluationError, SettingsError
 from features.formats import read_corpus, write_corpus
@@ -173,7 +173,7 @@ def test_scores_of_subsets_are_in_order(home):
 
 
 def test_a_bundle_without_stackers_of_subsets_has_no_frontier(home, tmp_path):
-    from ensemble.bundle import save_bundle
+    from ensemble.bundles.bundle import save_bundle
     from ensemble.engine import Engine
 
     engine = load_bundle(home / "engine")

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from features.columns.gazetteers import GAZETTEER_COLUMNS, Gazetteers
+from features.columns.layout import Layout
+from features.columns.table import COLUMN_GROUPS
+from features.columns.word_columns import LANGUAGES
 from features.errors import BundleError
-from features.gazetteers import GAZETTEER_COLUMNS, Gazetteers
-from features.layout import Layout
-from features.table import COLUMN_GROUPS
-from features.word_columns import LANGUAGES
 
 SMALL = Gazetteers(
     {

@@ -13,14 +13,14 @@ import pytest
 from rich.console import Console
 from typer.main import get_command
 
-from ensemble.batch.forms import FORM_NAMES
-from ensemble.candidates import Decision
-from ensemble.cli import app
+from ensemble.batch.forms.recognise import FORM_NAMES
 from ensemble.command_line import names
+from ensemble.command_line.app import app
 from ensemble.command_line.examples import EXAMPLES
 from ensemble.deidentification import STRATEGIES, Policy
-from ensemble.explanation import print_explanation
-from ensemble.settings import SUBMODELS
+from ensemble.stacking.candidates import Decision
+from ensemble.training.settings import SUBMODELS
+from ensemble.views.explanation import print_explanation
 from features.documents import Document, Span
 from features.formats import FORMATS
 from features.labels import LabelSet
@@ -130,7 +130,7 @@ def test_help_lists_what_an_option_may_be(helped, command, told):
 
 def test_help_of_every_command_is_quick():
     """No heavy import, and all of them in the time that one may take."""
-    code = "import sys, time\nfrom ensemble.cli import main\n"
+    code = "import sys, time\nfrom ensemble.command_line.app import main\n"
     code += f"for name in {COMMANDS}:\n sys.argv = ['phistack', name, '--help']\n"
     code += " try: main()\n except SystemExit: pass\n"
     code += f"print(sorted({HEAVY} & set(sys.modules)), time.process_time())"
@@ -164,7 +164,9 @@ def in_bash(tmp_path):
     """Run lines in a bash of which nothing is set up, with `phistack` on its path and a home of its own."""
     program = tmp_path / "bin" / "phistack"
     program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "from ensemble.cli import main; main()" "$@"\n')
+    program.write_text(
+        f'#!/bin/sh\nexec "{sys.executable}" -c "from ensemble.command_line.app import main; main()" "$@"\n'
+    )
     program.chmod(0o755)
     environment = os.environ | {"PATH": f"{program.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
 

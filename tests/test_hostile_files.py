@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from ensemble.batch import RunSettings, deidentify, notices
-from ensemble.batch.rows import FormSettings
+from ensemble.batch.forms.rows import FormSettings
 from ensemble.batch.settings import read_struck
 from ensemble.deidentification import Policy, read_key
-from ensemble.settings import EngineSettings
+from ensemble.training.settings import EngineSettings
+from features import files
 from features.errors import BundleError, CorpusError, PhistackError, SettingsError
-from features.formats import files, read_corpus
+from features.formats import read_corpus
 from features.formats.recognise import HIDDEN, OTHER
 from features.regular_files import open_regular, read_regular
 from features.saved_files import read_file

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.bundle import load_bundle, save_bundle
-from ensemble.bundle_files import file_hash
-from ensemble.commands import train_bundle
-from ensemble.language_gate import LanguageGate
-from ensemble.settings import EngineSettings
+from ensemble.bundles.bundle import load_bundle, save_bundle
+from ensemble.bundles.files import file_hash
+from ensemble.tasks.engines import train_bundle
+from ensemble.training.settings import EngineSettings
 from features.errors import BundleError
+from features.language_gate import LanguageGate
 from features.languages import language_of
 from tests.test_bundle import small_corpus
 

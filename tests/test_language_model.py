@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from submodels.blstm_batches import Note
-from submodels.blstm_training import load_keras
+from submodels.blstm.encoder import Note
+from submodels.blstm.training import load_keras
 
 UNITS = 3
 
@@ -12,7 +12,7 @@ UNITS = 3
 @pytest.fixture(scope="module")
 def language_model():
     load_keras(1)
-    from submodels.language_model import LanguageModel
+    from submodels.blstm.language_model import LanguageModel
 
     words = np.array([2, 5, 5, 3, 2, 5, 4], dtype=np.int32)
     bounds = np.array([0, len(words)], dtype=np.int32)
@@ -43,7 +43,7 @@ def test_the_loss_is_that_of_both_neighbours_of_each_token(language_model):
 
 
 def test_weights_come_from_the_seed_and_have_a_class_for_rare_words(language_model):
-    from submodels.language_model import LanguageModel
+    from submodels.blstm.language_model import LanguageModel
 
     classes = np.array([0, 0, 1, 0], dtype=np.int32)
     first, same, other = (LanguageModel(classes, units=UNITS, weight=1.0, seed=seed) for seed in (1, 1, 2))

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.latex import escaped, gap, latex_table, share
+from ensemble.evaluation.latex import escaped, gap, latex_table, share
 
 TABLE = latex_table("today", "A caption", ("a", "b"), [[("x", "1")], [("y", "2"), ("z", "3")]])
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.layout import Layout
-from features.layout_columns import LAYOUT_COLUMNS
+from features.columns.layout import Layout
+from features.columns.layout_columns import LAYOUT_COLUMNS
+from features.columns.word_columns import shape, short_shape
 from features.sentences import sentence_starts
 from features.tokens import Tokeniser
-from features.word_columns import shape, short_shape
 
 FRAGMENTS = (
     "Nombre: ", "Apellidos ", "Medina", "medina", " ", "  ", "\n", "\r\n", "\n\n", ":", ".", ",", "(", "]", "1/2/81",

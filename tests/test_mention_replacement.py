@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from features.columns.table import FeatureSettings, FeatureSpace
 from features.documents import Document, Span
-from features.table import FeatureSettings, FeatureSpace
 from features.tags import decode
-from submodels.blstm_batches import Encoder
-from submodels.mention_replacement import Mentions
+from submodels.blstm.encoder import Encoder
+from submodels.blstm.mention_replacement import Mentions
 
 NAMES = ["Gorse", "Anna Maria Quillan", "Alder-Smythe", "Osgood Penhale"]
 COLUMNS = ("shape", "key", "line_length")

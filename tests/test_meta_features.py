@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ensemble.candidate_arrays import CandidateArrays
-from ensemble.candidates import pooled
-from ensemble.meta_features import FEATURE_SETS, MetaFeatures
+from ensemble.stacking.candidate_arrays import CandidateArrays
+from ensemble.stacking.candidates import pooled
+from ensemble.stacking.meta_features import FEATURE_SETS, MetaFeatures
+from features.columns.table import FeatureSpace
 from features.documents import Document, Span
-from features.table import FeatureSpace
 from submodels.base import Candidate
 
 SOURCES = ("regex", "crf", "blstm")

@@ -6,18 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.batch.forms import FORM_NAMES, open_form
-from ensemble.batch.rows import FormSettings
+from ensemble.batch.forms.recognise import FORM_NAMES, open_form
+from ensemble.batch.forms.rows import FormSettings
 from ensemble.deidentification import Policy
 from ensemble.evaluation import criterion_named
-from ensemble.settings import EngineSettings
-from ensemble.stacker import StackerSettings
-from ensemble.subsets import in_order
+from ensemble.stacking.stacker import StackerSettings
+from ensemble.stacking.subsets import in_order
+from ensemble.training.settings import EngineSettings
+from features.columns.table import FeatureSettings
 from features.errors import PhistackError
 from features.formats.recognise import format_named
 from features.labels import LabelSet, label_mapping
 from features.names import did_you_mean, no_such
-from features.table import FeatureSettings
 from submodels.base import new_submodel, submodel_class
 from tbed.templates import template_text
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ensemble.bundle import load_bundle
+from ensemble.bundles.bundle import load_bundle
 from ensemble.deidentification import Deidentifier, Policy, kind_of, verify
 from features.documents import Corpus, Document, Span
 from features.errors import LabelError

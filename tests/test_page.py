@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import html
 
-from ensemble.candidates import Decision
-from ensemble.page import NoteView, ScoreRow, write_page
+from ensemble.stacking.candidates import Decision
+from ensemble.views.page import NoteView, ScoreRow, write_page
 from features.documents import Document, Span
 from features.errors import SettingsError
 from features.labels import LabelSet

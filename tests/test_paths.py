@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ensemble.paths import write_new
 from features.errors import CorpusError, SettingsError
+from features.paths import write_new
 
 
 def test_a_file_is_written_once(tmp_path):

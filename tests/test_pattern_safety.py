@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ensemble.deadline import deadline
+from ensemble.tools.deadline import deadline
 from features.errors import SettingsError
-from submodels.pattern_files import parse_patterns, shipped_patterns
-from submodels.pattern_safety import LONGEST, refuse_blow_up
+from submodels.regex.pattern_files import parse_patterns, shipped_patterns
+from submodels.regex.pattern_safety import LONGEST, refuse_blow_up
 
 ENDLESS = [
     "(a+)+b", "(a*)*b", "(?:a|a)*b", "(?:a*){1,30}b", "(a|b|ab)*c", r"(\w+\s?)*!", "(?:a{1,3})+b", "(?:[а-я]+)+!",

@@ -1,10 +1,10 @@
 """Invisible characters do not keep an identifier from being replaced as the plain one, struck or found again."""
 
-from ensemble.batch.detector import Found
-from ensemble.batch.register import Register, by_length
-from ensemble.batch.rows import Part
-from ensemble.batch.told import with_told
-from ensemble.batch.words import KnownWords, capitalised, resembling, struck_places
+from ensemble.batch.forms.rows import Part
+from ensemble.batch.workers.detector import Found
+from ensemble.batch.workers.register import Register, by_length
+from ensemble.batch.workers.told import with_told
+from ensemble.batch.workers.words import KnownWords, capitalised, resembling, struck_places
 from ensemble.deidentification import Deidentifier, Policy, verify
 from features.documents import Document, Span
 from features.labels import LabelSet

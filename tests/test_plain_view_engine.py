@@ -11,14 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ensemble.demo import score_on
+from ensemble.deidentification.redaction import redact
 from ensemble.experiments.parts import all_answers
-from ensemble.redaction import redact
-from ensemble.settings import EngineSettings
-from ensemble.training import out_of_fold_corpora, propose, train
+from ensemble.tasks.engines import score_on
+from ensemble.training.proposals import propose
+from ensemble.training.settings import EngineSettings
+from ensemble.training.trainer import out_of_fold_corpora, train
+from features.columns.table import FeatureSettings
 from features.documents import Document, Span
 from features.plain_view import plain_view
-from features.table import FeatureSettings
 from tests import invented_corpora as invented
 
 SUBMODELS = {"regex": {}, "tbed": {"max_rules": 20}, "crf": {"max_iterations": 15}}

@@ -17,10 +17,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble import progress as shown
-from ensemble.fit_progress import COSTS, Fit, FitWatch, reporting
-from ensemble.processes import Stopped, in_processes, keeping
-from ensemble.progress import progress, stage
+from ensemble.tools import progress as shown
+from ensemble.tools.processes import Stopped, in_processes, keeping
+from ensemble.tools.progress import progress, stage
+from ensemble.training.fit_progress import COSTS, Fit, FitWatch, reporting
 from features.formats import write_corpus
 from features.reporting import report
 from tests import invented_corpora as invented
@@ -172,7 +172,7 @@ def test_a_process_that_dies_is_told_as_want_of_memory():
 _ASKED = """
 from functools import partial
 from pathlib import Path
-from ensemble.processes import in_processes
+from ensemble.tools.processes import in_processes
 print(*in_processes([partial(Path.read_text, Path("/proc/self/status"))], jobs=2))
 """
 
@@ -193,7 +193,7 @@ def _started(arguments, folder, *, terminal):
     """The command in a process group of its own, and what it writes to, as a pipe or a terminal."""
     folder.mkdir()
     environment = os.environ | {"TMPDIR": str(folder), "PYTHONPATH": str(ROOT), "COLUMNS": "120", "TERM": "xterm"}
-    command = [sys.executable, "-m", "ensemble.cli", *map(str, arguments)]
+    command = [sys.executable, "-m", "ensemble.command_line.app", *map(str, arguments)]
     ours, theirs = pty.openpty() if terminal else os.pipe()
     process = subprocess.Popen(
         command, stderr=theirs, stdout=subprocess.DEVNULL, env=environment, cwd=ROOT, start_new_session=True

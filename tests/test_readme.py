@@ -26,7 +26,7 @@ BLOCK = re.compile(
 )
 TARGET = re.compile(r"^([a-z]+):", re.M)
 PROGRAMS = {
-    "phistack": '#!/bin/sh\nexec "{python}" -c "from ensemble.cli import main; main()" "$@"\n',
+    "phistack": '#!/bin/sh\nexec "{python}" -c "from ensemble.command_line.app import main; main()" "$@"\n',
     "python": '#!/bin/sh\nexec "{python}" "$@"\n',
 }
 

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.redaction import redact
+from ensemble.deidentification.redaction import redact
 from features.documents import Document, Span
 
 

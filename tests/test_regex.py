@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from features.columns.table import FeatureSettings, FeatureSpace, FeatureTable
 from features.documents import Document, Span
 from features.errors import BundleError, SettingsError, TrainingError
 from features.labels import LabelSet
 from features.saved_files import SavedFiles
-from features.table import FeatureSettings, FeatureSpace, FeatureTable
 from submodels.base import Candidate, Submodel, submodel_class
-from submodels.pattern_files import (
+from submodels.regex.pattern_files import (
     ANY_SET,
     Pattern,
     format_patterns,
@@ -25,11 +25,11 @@ from submodels.pattern_files import (
     shipped_patterns,
     user_patterns,
 )
-from submodels.regex import RegexSubmodel
-from submodels.scanner import Scanner
-from submodels.validators import VALIDATORS
+from submodels.regex.scanner import Scanner
+from submodels.regex.submodel import RegexSubmodel
+from submodels.regex.validators import VALIDATORS
 
-PATTERN_FOLDER = resources.files("submodels") / "patterns"
+PATTERN_FOLDER = resources.files("submodels.regex") / "patterns"
 FILES = sorted(entry.name.removesuffix(".toml") for entry in PATTERN_FOLDER.iterdir())
 LANGUAGES = [name for name in FILES if name != "common"]
 SHIPPED = {pattern.name: pattern for language in LANGUAGES for pattern in shipped_patterns(language)}

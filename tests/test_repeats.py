@@ -10,22 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from ensemble.bundle import load_bundle, save_bundle
-from ensemble.candidates import Decision, pooled
+from ensemble.bundles.bundle import load_bundle, save_bundle
 from ensemble.deidentification.letters import fold
 from ensemble.engine import Engine
-from ensemble.explanation import print_explanation
-from ensemble.repeats.search import Mention, search, words_of
-from ensemble.repeats.weigher import SAID_AGAIN, RepeatWeigher
-from ensemble.repeats.words import Seen, WordCounts
-from ensemble.settings import EngineSettings
-from ensemble.stacker import Stacker, StackerSettings
-from ensemble.training import train
+from ensemble.stacking.candidates import Decision, pooled
+from ensemble.stacking.repeats.search import Mention, search, words_of
+from ensemble.stacking.repeats.weigher import SAID_AGAIN, RepeatWeigher
+from ensemble.stacking.repeats.words import Seen, WordCounts
+from ensemble.stacking.stacker import Stacker, StackerSettings
+from ensemble.training.settings import EngineSettings
+from ensemble.training.trainer import train
+from ensemble.views.explanation import print_explanation
+from features.columns.table import FeatureSettings, FeatureSpace
 from features.documents import Corpus, Document, Span
 from features.errors import BundleError
 from features.labels import LabelSet
 from features.saved_files import SavedFiles
-from features.table import FeatureSettings, FeatureSpace
 from submodels.base import Candidate
 
 PATIENT, DOCTOR = "PATIENT", "DOCTOR"
@@ -175,7 +175,7 @@ def test_with_too_few_repeats_a_rule_decides_and_where_it_does_harm_nothing_is_a
 
 
 def test_repeats_in_training_are_judged_by_machines_that_never_saw_the_patient(monkeypatch):
-    from ensemble.repeats import weigher as module
+    from ensemble.stacking.repeats import weigher as module
 
     tables, decisions = _half_found()
     seen = []

@@ -1,7 +1,7 @@
 """The benchmark counts names that stay although they were found elsewhere in the patient's notes."""
 
 from benchmarks.repeated_mentions import outcome, released, table_of, without_repeats
-from ensemble.repeats.words import WordCounts
+from ensemble.stacking.repeats.words import WordCounts
 from features.documents import Document, Span
 
 TEXT = "Smith, Dana: seen. Dana Smith fell. Rusk called."
@@ -23,9 +23,9 @@ def test_a_release_takes_out_what_was_found_elsewhere_and_nothing_of_other_patie
 
 
 def test_the_table_has_four_rows_of_one_engine():
-    from ensemble.settings import EngineSettings
     from ensemble.synthesis import synthesize
-    from ensemble.training import train
+    from ensemble.training.settings import EngineSettings
+    from ensemble.training.trainer import train
 
     corpus = synthesize(24, seed=5)
     engine = train(corpus, EngineSettings(folds=2).only(("regex",))).engine

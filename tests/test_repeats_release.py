@@ -9,8 +9,8 @@ import pytest
 
 from ensemble.batch import RunSettings, deidentify
 from ensemble.deidentification import Policy, PolicyOptions
-from ensemble.repeats.release import unmarked
-from ensemble.repeats.words import WordCounts
+from ensemble.stacking.repeats.release import unmarked
+from ensemble.stacking.repeats.words import WordCounts
 from features.documents import Document, Span
 from features.errors import SettingsError
 
@@ -94,7 +94,7 @@ def test_policies_for_release_seek_again_and_the_option_is_checked():
 
 def test_a_note_that_fails_keeps_nothing_from_the_other_notes_of_the_patient(run, monkeypatch):
     """What is found in one note is sought in the others, also where a note between them cannot be worked on."""
-    from ensemble.batch import work
+    from ensemble.batch.workers import work
 
     read = []
 

@@ -1,10 +1,10 @@
 import pytest
 from rich.console import Console
 
-from ensemble.bundle import load_bundle, read_manifest
-from ensemble.commands import train_bundle
-from ensemble.rule_review import print_rules, replace_rules, write_rules
-from ensemble.settings import EngineSettings
+from ensemble.bundles.bundle import load_bundle, read_manifest
+from ensemble.tasks.engines import train_bundle
+from ensemble.tasks.rules import print_rules, replace_rules, write_rules
+from ensemble.training.settings import EngineSettings
 from features.documents import Corpus, Document, Span
 from features.errors import BundleError, SettingsError
 from features.formats import write_corpus

@@ -10,9 +10,9 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from features.errors import SettingsError
-from submodels.openings import ANYTHING, openings
-from submodels.pattern_files import Pattern, shipped_patterns
-from submodels.scanner import Scanner
+from submodels.regex.openings import ANYTHING, openings
+from submodels.regex.pattern_files import Pattern, shipped_patterns
+from submodels.regex.scanner import Scanner
 
 LANGUAGES = ("de", "en", "es", "fr", "nl", "sv")
 FRAGMENTS = (

@@ -1,6 +1,6 @@
 import pytest
 
-from ensemble.settings import SUBMODELS, EngineSettings
+from ensemble.training.settings import SUBMODELS, EngineSettings
 from features.errors import SettingsError
 from submodels.base import new_submodel
 

@@ -5,10 +5,10 @@ from itertools import pairwise
 
 import pytest
 
+from features.columns.table import FeatureSettings, FeatureSpace
 from features.documents import Document
 from features.errors import TrainingError
 from features.saved_files import SavedFiles
-from features.table import FeatureSettings, FeatureSpace
 from submodels.base import KINDS, submodel_class
 from tests.odd_shapes import SHAPES
 

@@ -14,14 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ensemble.command_line.options import TrainingOptions
-from ensemble.figures import score_systems
-from ensemble.settings import EngineSettings
-from ensemble.training import _tasks, out_of_fold_corpora, train
+from ensemble.evaluation.figures import score_systems
+from ensemble.training.settings import EngineSettings
+from ensemble.training.trainer import _tasks, out_of_fold_corpora, train
+from features.columns.table import FeatureSettings, FeatureSpace
 from features.documents import Corpus, Document, Span
 from features.errors import TrainingError
 from features.formats import read_corpus
 from features.labels import LabelSet
-from features.table import FeatureSettings, FeatureSpace
 from tests.odd_shapes import LAYOUTS, SHAPES, laid_out
 from tests.test_shapes_submodels import QUICK
 
@@ -29,7 +29,7 @@ QUICK_SUBMODELS = {"regex": {}, "tbed": {"max_rules": 30}, "crf": {"max_iteratio
 FAST = ("regex", "tbed", "crf")
 PLAIN = SHAPES["one line"]()
 COURTS = Path(__file__).parents[1].parent / "shared" / "corpora"
-PRESETS = sorted(file.name for file in (resources.files("ensemble") / "presets").iterdir())
+PRESETS = sorted(file.name for file in (resources.files("ensemble.training") / "presets").iterdir())
 
 
 def corpus_of(documents, language="en"):
@@ -144,7 +144,7 @@ def test_what_is_sent_to_other_processes_can_be_sent():
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_is_trained_in_as_many_processes_as_by_default(name):
     """Only the rounds of the network and the rules are fewer than the preset has."""
-    told = tomllib.loads((resources.files("ensemble") / "presets" / name).read_text(encoding="utf-8"))
+    told = tomllib.loads((resources.files("ensemble.training") / "presets" / name).read_text(encoding="utf-8"))
     preset = EngineSettings.preset(name.removesuffix(".toml"))
     fewer = {"blstm": {"epochs": 1, "least_steps": 1}, "tbed": {"max_rules": 5}}
     submodels = {name: {**given, **fewer.get(name, {})} for name, given in preset.submodels.items()}

@@ -109,7 +109,16 @@ def test_a_label_that_is_a_name_is_not_told_by_the_reader_of_a_corpus(tmp_path):
 def test_the_terminal_tells_how_to_see_the_name(tmp_path):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / f"{NAME}.txt").write_bytes(b"\xff")
-    command = [sys.executable, "-m", "ensemble.cli", "convert", tmp_path / "notes", tmp_path / "out", "--to", "jsonl"]
+    command = [
+        sys.executable,
+        "-m",
+        "ensemble.command_line.app",
+        "convert",
+        tmp_path / "notes",
+        tmp_path / "out",
+        "--to",
+        "jsonl",
+    ]
     for shows, asked in ((False, ""), (True, "1")):
         environment = {**os.environ, "PHISTACK_SHOW_IDS": asked}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
@@ -130,7 +139,7 @@ def test_reasons_in_the_reports_name_no_note_and_count_as_one(tmp_path, monkeypa
     def failing(document, result, spans):
         raise VerificationError(f"document {shown_id(document.id)}, offset 3: it differs; its output must not be used")
 
-    monkeypatch.setattr("ensemble.batch.work.verify", failing)
+    monkeypatch.setattr("ensemble.batch.workers.work.verify", failing)
     (tmp_path / "notes").mkdir()
     for name in (NAME, "110-01"):
         (tmp_path / "notes" / f"{name}.txt").write_text("Dr. Ames")
@@ -170,8 +179,8 @@ def test_tables_of_scores_tell_no_name_and_show_the_labels_that_come_often():
 
 
 def test_a_label_that_is_a_name_is_not_told_by_training(caplog):
-    from ensemble.settings import EngineSettings
-    from ensemble.training import train
+    from ensemble.training.settings import EngineSettings
+    from ensemble.training.trainer import train
 
     texts = [f"Seen by Dr. {name} on 03/1{i}/2019." for i, name in enumerate(("Alder", "Rusk", "Vance", "Osgood"))]
     labels = ("DOCTOR", "DOCTOR", "DOCTOR", "Birchwood")
@@ -189,7 +198,7 @@ def test_an_id_with_brackets_is_no_markup():
 
     from rich.console import Console
 
-    from ensemble.explanation import print_explanation
+    from ensemble.views.explanation import print_explanation
 
     out = StringIO()
     print_explanation(Document("note[/b]", "Dr. Ames"), [], Console(file=out), show_text=True)

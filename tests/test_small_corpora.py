@@ -9,14 +9,14 @@ from dataclasses import replace
 
 import pytest
 
-from ensemble.figures import score_systems
-from ensemble.folds import training_folds
-from ensemble.settings import EngineSettings
-from ensemble.training import out_of_fold_corpora, train
+from ensemble.evaluation.figures import score_systems
+from ensemble.stacking.folds import training_folds
+from ensemble.training.settings import EngineSettings
+from ensemble.training.trainer import out_of_fold_corpora, train
+from features.columns.table import FeatureSettings
 from features.documents import Document, Span
 from features.errors import TrainingError
 from features.formats import read_corpus, write_corpus
-from features.table import FeatureSettings
 from tests import invented_corpora as invented
 
 QUICK_NETWORK = {"networks": 1, "epochs": 2, "least_steps": 40}

@@ -2,15 +2,15 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from ensemble.candidates import pooled
-from ensemble.cross_fitting import distances_out_of_fold
-from ensemble.kernel_machine import KernelMachine, KernelSettings
-from ensemble.meta_features import FEATURE_SETS, MetaFeatures
-from ensemble.stacker import Stacker, StackerSettings
+from ensemble.stacking.candidates import pooled
+from ensemble.stacking.cross_fitting import distances_out_of_fold
+from ensemble.stacking.kernel_machine import KernelMachine, KernelSettings
+from ensemble.stacking.meta_features import FEATURE_SETS, MetaFeatures
+from ensemble.stacking.stacker import Stacker, StackerSettings
+from features.columns.table import FeatureSettings, FeatureSpace
 from features.documents import Document, Span
 from features.errors import BundleError, SettingsError, TrainingError
 from features.saved_files import SavedFiles
-from features.table import FeatureSettings, FeatureSpace
 from submodels.base import Candidate
 
 TEXT = "Seen by Dr Ann Lee on 3 May; Ann Lee will call."

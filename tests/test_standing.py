@@ -3,11 +3,11 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from ensemble.bundle import read_manifest
-from ensemble.cli import app
-from ensemble.figures import as_json, score_systems
-from ensemble.model_card import model_card
-from ensemble.standing import standing_of
+from ensemble.bundles.bundle import read_manifest
+from ensemble.bundles.model_card import model_card
+from ensemble.bundles.standing import standing_of
+from ensemble.command_line.app import app
+from ensemble.evaluation.figures import as_json, score_systems
 from features.documents import Corpus, Document, Span
 from features.formats import write_corpus
 from features.labels import LabelSet

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.bundle import load_bundle, save_bundle
+from ensemble.bundles.bundle import load_bundle, save_bundle
 from ensemble.engine import Engine
-from ensemble.settings import EngineSettings
-from ensemble.stacker import Stacker
-from ensemble.subsets import fit_subset_stackers, in_order, subset_name, subsets_of
-from ensemble.training import train
+from ensemble.stacking.stacker import Stacker
+from ensemble.stacking.subsets import fit_subset_stackers, in_order, subset_name, subsets_of
+from ensemble.training.settings import EngineSettings
+from ensemble.training.trainer import train
 from features.errors import BundleError, SettingsError
 from tests.tampering import notes
 
@@ -70,7 +70,7 @@ def test_an_engine_of_a_subset_has_its_submodels_and_its_stacker(training):
 
 def test_the_stacker_of_a_subset_is_the_one_that_only_its_candidates_would_train(training):
     """The oracle: the stacker is trained from what the two submodels alone proposed."""
-    from ensemble.candidates import pooled
+    from ensemble.stacking.candidates import pooled
 
     engine = training.engine
     tables = engine.space.tables(notes().documents)

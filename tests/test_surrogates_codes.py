@@ -16,7 +16,7 @@ from ensemble.deidentification.context import Context
 from ensemble.deidentification.keyed import Keyed
 from ensemble.deidentification.letters import fold, normalised, parts
 from ensemble.deidentification.memory import PatientMemory
-from ensemble.deidentification.places import _states, _table
+from ensemble.deidentification.places.cities import _states, _table
 from ensemble.deidentification.policy import PolicyOptions
 from ensemble.deidentification.surrogates import LANGUAGES, surrogate
 

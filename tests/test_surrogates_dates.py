@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ensemble.deidentification import Deidentifier, Policy, verify
-from ensemble.deidentification.date_patterns import names
-from ensemble.deidentification.date_shift import offset, shift_dates
-from ensemble.deidentification.dates import parse_dates
+from ensemble.deidentification.dates.parsing import parse_dates
+from ensemble.deidentification.dates.patterns import names
+from ensemble.deidentification.dates.shift import offset, shift_dates
 from ensemble.deidentification.keyed import Keyed
 from ensemble.deidentification.policy import PolicyOptions
 from features.documents import Document, Span

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from ensemble.deidentification import Deidentifier, Policy, verify
 from ensemble.deidentification.letters import edits, fold, parts
 from ensemble.deidentification.memory import PatientMemory
-from ensemble.deidentification.name_tables import LOCALES, name_tables
-from ensemble.deidentification.names import sounds_like
+from ensemble.deidentification.names.surrogate import sounds_like
+from ensemble.deidentification.names.tables import LOCALES, name_tables
 from ensemble.deidentification.words import known_words
 from features.documents import Document, Span
 from features.labels import LabelSet

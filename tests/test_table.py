@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from features.columns.layout import Layout
+from features.columns.layout_columns import LAYOUT_COLUMNS
+from features.columns.table import COLUMN_GROUPS, FeatureSettings, FeatureSpace, FeatureTable
+from features.columns.vocabulary import Vocabulary
+from features.columns.word_columns import LANGUAGES, STEM, WORD_COLUMNS, word_column
 from features.documents import Document, Span
 from features.errors import BundleError, SettingsError
-from features.layout import Layout
-from features.layout_columns import LAYOUT_COLUMNS
 from features.plain_view import plain_text
 from features.saved_files import SavedFiles
-from features.table import COLUMN_GROUPS, FeatureSettings, FeatureSpace, FeatureTable
-from features.vocabulary import Vocabulary
-from features.word_columns import LANGUAGES, STEM, WORD_COLUMNS, word_column
 
 NOTE = (
     "\ufeffNombre: Ana.\r\nApellidos: Medina Prado.\r\nEdad: 70 años Sexo: M.\r\nANTECEDENTES\r\nLa Sra. Medina fuma."

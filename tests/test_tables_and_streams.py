@@ -15,14 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from ensemble.batch.forms import open_form
-from ensemble.batch.rows import FormSettings
-from ensemble.cli import app
+from ensemble.batch.forms.recognise import open_form
+from ensemble.batch.forms.rows import FormSettings
+from ensemble.command_line.app import app
 from ensemble.command_line.options import ReadingOptions
-from ensemble.commands import train_bundle
-from ensemble.settings import EngineSettings
+from ensemble.tasks.engines import train_bundle
+from ensemble.training.settings import EngineSettings
+from features import files
 from features.documents import Corpus, Document, Span
-from features.formats import files, read_corpus, write_corpus
+from features.formats import read_corpus, write_corpus
 from features.formats.recognise import recognise
 from features.labels import LabelSet
 
@@ -211,7 +212,7 @@ def test_more_notes_than_a_pipe_holds_come_through_whole(tmp_path, unbuffered):
 
 
 def _started(*arguments, **environment):
-    code = "from ensemble.cli import main; main()"
+    code = "from ensemble.command_line.app import main; main()"
     return subprocess.Popen(
         [sys.executable, "-c", code, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
@@ -237,12 +238,12 @@ def test_tables_that_nobody_reads_end_quietly_too(home):
 
 
 def test_another_pipe_that_breaks_is_told(phistack, home, monkeypatch):
-    import ensemble.commands
+    import ensemble.tasks.engines
 
     def fail(*arguments, **options):
         raise BrokenPipeError(32, "Broken pipe")
 
-    monkeypatch.setattr(ensemble.commands, "explain_corpus", fail)
+    monkeypatch.setattr(ensemble.tasks.engines, "explain_corpus", fail)
     monkeypatch.setattr("ensemble.command_line.output._is_cut_off", lambda: False)
     status, shown, error = phistack("explain", home / "notes.jsonl", "--model", home / "engine")
     assert (status, shown) == (1, "")

@@ -16,17 +16,18 @@ from nltk.tbl import Template as NltkTemplate
 from nltk.tbl.rule import Rule as NltkRule
 
 from ensemble.synthesis import synthesize
+from features.columns.table import COLUMN_GROUPS, FeatureSettings, FeatureSpace, FeatureTable
 from features.documents import Document, Span
 from features.errors import SettingsError, TrainingError
-from features.table import COLUMN_GROUPS, FeatureSettings, FeatureSpace, FeatureTable
 from tbed.atoms import Atom
 from tbed.initial import FrequentTags
-from tbed.learner import Learned, Learner
+from tbed.learner import Learned, learn
+from tbed.notes import Notes
 from tbed.report import describe, score_rules
 from tbed.rules import Rule, parse_rules
+from tbed.settings import LearnerSettings
 from tbed.tagger import Tagger
 from tbed.templates import Template, named_templates, read_templates
-from tbed.training import Notes
 
 MEDDOCAN = Path(__file__).parents[1].parent / "shared" / "corpora" / "meddocan" / "train" / "brat"
 WORDS_ONLY = FeatureSettings(without=tuple(group for group in COLUMN_GROUPS if group != "words"), split_lines=True)
@@ -91,8 +92,8 @@ def same_as_nltk(notes: Notes, name: str, *, max_rules: int, min_gain: int) -> N
     """Our rules, their gains, the errors after each, and the tags are those of NLTK."""
     NltkTemplate.ALLTEMPLATES.clear()
     expected = nltk_learns(notes, getattr(brill, name)(), max_rules, min_gain)
-    learner = Learner(named_templates(name), max_rules=max_rules, min_gain=min_gain, edges=False)
-    found = learner.learn(notes)
+    settings = LearnerSettings(named_templates(name), max_rules=max_rules, min_gain=min_gain, edges=False)
+    found = learn(notes, settings)
     assert [(str(rule), rule.gain) for rule in found.rules] == [(str(rule), rule.gain) for rule in expected.rules]
     assert found.errors == expected.errors
     tagged = [tagged.tags for tagged in Tagger(found.rules).tag(notes.tables, notes.initial)]
@@ -201,8 +202,8 @@ def holds(rule: Rule, words: Sequence[str], tags: Sequence[str], place: int) -> 
 @given(random_notes())
 def test_with_edges_and_whole_notes_the_rules_are_those_of_the_book(notes: Notes) -> None:
     templates = read_templates("word[0]\ntag[-1..1] & word[-2..2]\n{tag, word}[{-1, 1}] & word[0]\ntag[-2] & tag[2]")
-    learner = Learner(templates, max_rules=5, min_gain=1, within="note")
-    found = [(str(rule), rule.gain) for rule in learner.learn(notes).rules]
+    settings = LearnerSettings(templates, max_rules=5, min_gain=1, within="note")
+    found = [(str(rule), rule.gain) for rule in learn(notes, settings).rules]
     assert found == naive(notes, templates, 5)
 
 
@@ -214,7 +215,7 @@ def doctors() -> Notes:
 
 def test_a_rule_has_a_record_that_people_can_follow() -> None:
     notes = doctors()
-    learned = Learner(read_templates("word[-1]\nword[0]"), min_gain=1).learn(notes)
+    learned = learn(notes, LearnerSettings(read_templates("word[-1]\nword[0]"), min_gain=1))
     assert str(learned.rules[0]) == 'O -> B-DOCTOR if word[-1] = "dr"'
     row = describe(learned.rules)[0]
     assert (row.number, row.gain, row.broken, row.example, row.off) == (1, 2, 1, ("note-0", 11), False)
@@ -251,7 +252,7 @@ def test_rules_that_help_one_patient_only_can_be_passed_over() -> None:
     tables = tables_of("x x x", "x x", "y", "y z", "z")
     gold = [["B-A"] * len(table) for table in tables]
     notes = Notes(tables, [["O"] * len(table) for table in tables], gold)
-    rules = Learner(read_templates("word[0]"), min_gain=1, min_groups=2).learn(notes).rules
+    rules = learn(notes, LearnerSettings(read_templates("word[0]"), min_gain=1, min_groups=2)).rules
     assert list(map(str, rules)) == ['O -> B-A if word[0] = "z"']
 
 
@@ -261,7 +262,7 @@ def test_rules_that_do_not_help_held_out_patients_are_dropped() -> None:
     other = learning[0].space.tables([Document("h", "x p q", group="h")])
     notes = Notes(learning, [["O"] * 3] * 3, gold)
     held_out = Notes(other, [["O"] * 3], [["B-A", "O", "O"]])
-    learned = Learner(read_templates("word[0]"), min_gain=1).learn(notes, held_out=held_out)
+    learned = learn(notes, LearnerSettings(read_templates("word[0]"), min_gain=1), held_out=held_out)
     assert list(map(str, learned.rules)) == ['O -> B-A if word[0] = "x"']
     assert learned.held_out_errors == (1, 0, 1)
 
@@ -269,7 +270,7 @@ def test_rules_that_do_not_help_held_out_patients_are_dropped() -> None:
 def test_no_errors_no_rules_and_the_log_says_so(caplog: pytest.LogCaptureFixture) -> None:
     notes = doctors()
     with caplog.at_level(logging.INFO, logger="phistack"):
-        learned = Learner(read_templates("word[0]")).learn(Notes(notes.tables, notes.gold, notes.gold))
+        learned = learn(Notes(notes.tables, notes.gold, notes.gold), LearnerSettings(read_templates("word[0]")))
     assert learned.rules == ()
     assert "no errors" in caplog.text
 
@@ -277,14 +278,14 @@ def test_no_errors_no_rules_and_the_log_says_so(caplog: pytest.LogCaptureFixture
 def test_one_tag_everywhere_is_learned_in_one_rule() -> None:
     tables = tables_of("a b c", "c d")
     notes = Notes(tables, [["O"] * len(t) for t in tables], [["B-X"] * len(t) for t in tables])
-    learned = Learner(read_templates("tag[-1..1]")).learn(notes)
+    learned = learn(notes, LearnerSettings(read_templates("tag[-1..1]")))
     assert list(map(str, learned.rules)) == ['O -> B-X if tag[-1..1] = "O"']
 
 
 def test_empty_notes_are_no_trouble() -> None:
     tables = tables_of("", "a b", "")
     notes = Notes(tables, [[], ["O", "O"], []], [[], ["B-X", "B-X"], []])
-    learned = Learner(named_templates("fntbl37"), min_gain=1).learn(notes)
+    learned = learn(notes, LearnerSettings(named_templates("fntbl37"), min_gain=1))
     assert [t.tags for t in Tagger(learned.rules).tag(tables, notes.initial)] == [list(tags) for tags in notes.gold]
     assert Tagger(learned.rules).tag([], []) == []
 
@@ -300,16 +301,16 @@ def test_empty_notes_are_no_trouble() -> None:
 )
 def test_settings_that_cannot_work(change: dict[str, object], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
-        Learner(**{"templates": read_templates("word[0]"), **change}).learn(doctors())
+        learn(doctors(), LearnerSettings(**{"templates": read_templates("word[0]"), **change}))
 
 
 def test_notes_that_cannot_be_learned_from() -> None:
-    learner = Learner(read_templates("word[0]"))
+    settings = LearnerSettings(read_templates("word[0]"))
     with pytest.raises(TrainingError, match="at least one annotated note"):
-        learner.learn(Notes([], [], []))
+        learn(Notes([], [], []), settings)
     notes = doctors()
     with pytest.raises(SettingsError, match="not one a token"):
-        learner.learn(Notes(notes.tables, [["O"]] * 4, notes.gold))
+        learn(Notes(notes.tables, [["O"]] * 4, notes.gold), settings)
 
 
 def test_frequent_tags_of_the_training_notes_are_counted_without_the_patient() -> None:

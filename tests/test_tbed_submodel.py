@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from features.columns.table import FeatureSettings, FeatureSpace, FeatureTable
 from features.documents import Document, Span
 from features.errors import BundleError, SettingsError, TrainingError
 from features.saved_files import SavedFiles
-from features.table import FeatureSettings, FeatureSpace, FeatureTable
 from submodels.base import Submodel, submodel_class
 from submodels.tbed import STARTS, TbedSubmodel
 

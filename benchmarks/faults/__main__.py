@@ -58,10 +58,10 @@ def main() -> None:
 
 def _small_engine(folder: Path) -> Path:
     """An engine of three submodels, trained on invented notes."""
-    from ensemble.bundle import save_bundle
-    from ensemble.settings import EngineSettings
+    from ensemble.bundles.bundle import save_bundle
     from ensemble.synthesis import synthesize
-    from ensemble.training import train
+    from ensemble.training.settings import EngineSettings
+    from ensemble.training.trainer import train
 
     settings = EngineSettings(submodels={"regex": {}, "tbed": {}, "crf": {"max_iterations": 20}}, folds=2)
     save_bundle(train(synthesize(30, seed=1), settings).engine, folder / "engine", trained_on={}, figures={})
@@ -103,7 +103,7 @@ def _inputs(engine: Path, n_inputs: int, jobs: int) -> Iterator[Result]:
 
 
 def _texts(engine: Path, longest: int) -> Iterator[Result]:
-    from ensemble.bundle import load_bundle
+    from ensemble.bundles.bundle import load_bundle
 
     for grown in growth(load_bundle(engine), longest // 10, longest):
         found = f"{grown.short:.2f} s and {grown.long:.2f} s: {grown.ratio:.1f} times"

@@ -27,9 +27,9 @@ from itertools import cycle, islice
 from multiprocessing import get_context
 from pathlib import Path
 
-from ensemble.batch.forms import open_form
-from ensemble.batch.rows import FormSettings
-from ensemble.bundle import load_bundle
+from ensemble.batch.forms.recognise import open_form
+from ensemble.batch.forms.rows import FormSettings
+from ensemble.bundles.bundle import load_bundle
 from features.documents import Corpus, Document, Span
 from features.errors import PhistackError
 from features.formats import FORMATS, read_corpus, write_corpus

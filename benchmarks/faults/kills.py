@@ -114,7 +114,7 @@ class _Case:
 
     def start(self) -> subprocess.Popen[bytes]:
         """The command, in two worker processes."""
-        command = [sys.executable, "-m", "ensemble.cli", "deidentify", self.notes, self.out]
+        command = [sys.executable, "-m", "ensemble.command_line.app", "deidentify", self.notes, self.out]
         options = ["--model", self.engine, "--jobs", "2", "--policy", "tag"]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         return subprocess.Popen([*map(str, [*command, *options])], **quiet)  # type: ignore[call-overload,no-any-return]

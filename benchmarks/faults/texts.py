@@ -115,7 +115,9 @@ def huge_note(engine: Path, folder: Path, *, characters: int = 20_000_000, timeo
     (notes / "huge.txt").write_text("[1-(" * (characters // 4))
     command = ["deidentify", notes, folder / "out", "--model", engine, "--timeout", timeout, "--jobs", 2]
     begin = time.monotonic()
-    subprocess.run([sys.executable, "-m", "ensemble.cli", *map(str, command)], capture_output=True, check=False)
+    subprocess.run(
+        [sys.executable, "-m", "ensemble.command_line.app", *map(str, command)], capture_output=True, check=False
+    )
     seconds = time.monotonic() - begin
     summary = json.loads((folder / "out.run" / "summary.json").read_text())
     return HugeNote(summary["quarantined"], len(list((folder / "out").glob("*.txt"))), seconds)

@@ -18,10 +18,10 @@ meter         how far it is
 version       of the code, told by its content
 """
 
-from ensemble.batch.columns import Columns
 from ensemble.batch.commands import audit_run, deidentify_files
-from ensemble.batch.reports import notices
-from ensemble.batch.rows import FormSettings
+from ensemble.batch.forms.columns import Columns
+from ensemble.batch.forms.rows import FormSettings
+from ensemble.batch.reports.report import notices
 from ensemble.batch.runner import deidentify
 from ensemble.batch.settings import RunSettings
 

@@ -14,13 +14,13 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from ensemble.batch.forms import open_form
-from ensemble.batch.meter import meter
-from ensemble.batch.rows import NO_LIMIT, Form, Row, texts_digest
-from ensemble.batch.search import Search
+from ensemble.batch.forms.recognise import open_form
+from ensemble.batch.forms.rows import NO_LIMIT, Form, Row, texts_digest
 from ensemble.batch.settings import RunSettings
 from ensemble.batch.store import Store
-from ensemble.batch.workers import Workers
+from ensemble.batch.workers.pool import Workers
+from ensemble.batch.workers.search import Search
+from ensemble.tools.meter import meter
 from features.errors import CorpusError
 
 __all__ = ["check_output"]

@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ensemble.batch.rows import Form, Row
+from ensemble.batch.forms.rows import Form, Row
 
 __all__ = ["Chunk", "chunks_of"]
 

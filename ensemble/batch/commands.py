@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ensemble.batch.audit import AuditReport, check_log, output_digest
-from ensemble.batch.columns import KEEP, Columns
-from ensemble.batch.forms import open_form
-from ensemble.batch.reports import AUDIT, read_summary
-from ensemble.batch.rows import NO_LIMIT, FormSettings
+from ensemble.batch.forms.columns import KEEP, Columns
+from ensemble.batch.forms.recognise import open_form
+from ensemble.batch.forms.rows import NO_LIMIT, FormSettings
+from ensemble.batch.reports.audit import AuditReport, check_log, output_digest
+from ensemble.batch.reports.report import AUDIT, read_summary
 from ensemble.batch.runner import deidentify
 from ensemble.batch.settings import RunSettings, read_struck
 from ensemble.deidentification import Policy, read_key

@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from ensemble.batch.disk import GO_ON
-from ensemble.batch.register import Entry
+from ensemble.batch.workers.register import Entry
 from features.errors import MissingResourceError
 
 __all__ = ["DoneChunk", "Journal"]

@@ -16,8 +16,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ensemble.batch.audit import changes
-from ensemble.batch.reports import AUDIT, read_summary
+from ensemble.batch.reports.audit import changes
+from ensemble.batch.reports.report import AUDIT, read_summary
 from ensemble.batch.settings import RunSettings
 from features.errors import CorpusError, SettingsError
 

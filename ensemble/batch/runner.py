@@ -30,21 +30,21 @@ from typing import Any
 
 from ensemble.batch.checking import check_output
 from ensemble.batch.chunks import Chunk, chunks_of
-from ensemble.batch.columns import check_labels
-from ensemble.batch.detector import bundle_digest, bundle_labels
-from ensemble.batch.forms import open_form, refuse_other_ending
+from ensemble.batch.forms.columns import check_labels
+from ensemble.batch.forms.recognise import open_form, refuse_other_ending
+from ensemble.batch.forms.rows import Form
 from ensemble.batch.journal import Journal
 from ensemble.batch.lock import locked
-from ensemble.batch.meter import meter
 from ensemble.batch.publishing import clear, is_published, publish, refuse_changed, refuse_taken, remove, replaces_own
-from ensemble.batch.reports import PASSED_OVER, TRIED_AGAIN, read_summary, write_reports
-from ensemble.batch.rows import Form
+from ensemble.batch.reports.report import PASSED_OVER, TRIED_AGAIN, read_summary, write_reports
 from ensemble.batch.settings import RunSettings
 from ensemble.batch.source import input_state, passed_over
 from ensemble.batch.store import Store
-from ensemble.batch.work import Job, Note
-from ensemble.batch.workers import Workers
-from ensemble.processes import keeping
+from ensemble.batch.workers.detector import bundle_digest, bundle_labels
+from ensemble.batch.workers.pool import Workers
+from ensemble.batch.workers.work import Job, Note
+from ensemble.tools.meter import meter
+from ensemble.tools.processes import keeping
 from features.errors import MissingResourceError, SettingsError
 
 __all__ = ["deidentify"]

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ensemble.batch.detector import Detector, load_detector
-from ensemble.batch.rows import TABLES, FormSettings, text_digest
-from ensemble.batch.version import code_digest
+from ensemble.batch.forms.rows import TABLES, FormSettings, text_digest
+from ensemble.batch.workers.detector import Detector, load_detector
 from ensemble.deidentification import Policy
 from ensemble.deidentification.keyed import key_check
 from ensemble.deidentification.letters import fold
-from ensemble.version import code_version
+from ensemble.tools.code_digest import code_digest
+from ensemble.tools.version import code_version
 from features.errors import SettingsError
 from features.regular_files import read_regular
 

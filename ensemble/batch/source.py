@@ -12,8 +12,8 @@ import hashlib
 import os
 from pathlib import Path
 
-from ensemble.batch.note_files import NoteFiles
-from ensemble.batch.rows import Form
+from ensemble.batch.forms.note_files import NoteFiles
+from ensemble.batch.forms.rows import Form
 
 __all__ = ["input_state", "passed_over"]
 

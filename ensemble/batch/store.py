@@ -20,11 +20,11 @@ from typing import Any
 
 from ensemble.batch.chunks import Chunk
 from ensemble.batch.disk import writing
+from ensemble.batch.forms.rows import Form, Row, sha256
 from ensemble.batch.journal import DoneChunk, Journal
 from ensemble.batch.reasons import may_pass
-from ensemble.batch.register import Entry, Register
-from ensemble.batch.rows import Form, Row, sha256
-from ensemble.batch.work import NoteResult
+from ensemble.batch.workers.register import Entry, Register
+from ensemble.batch.workers.work import NoteResult
 from features.errors import CorpusError
 from features.hashed import hashed
 from features.shown import shown_id

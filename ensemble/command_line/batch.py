@@ -22,7 +22,7 @@ from ensemble.command_line.options import (
     StrategyOption,
 )
 from ensemble.command_line.output import fail, say, tell_standing, warn
-from ensemble.processes import keeping
+from ensemble.tools.processes import keeping
 from features.errors import SettingsError
 from features.shown import explained
 
@@ -57,8 +57,8 @@ def deidentify(
 ) -> None:
     """Take the PHI out of many notes; after an interruption, the same command goes on. Reports are in OUT.run."""
     from ensemble.batch import Columns, FormSettings, deidentify_files, notices
-    from ensemble.batch.account import done, held_back
-    from ensemble.batch.columns import treatments_of
+    from ensemble.batch.forms.columns import treatments_of
+    from ensemble.batch.reports.account import done, held_back
 
     if "-" in (str(source), str(out)):
         raise SettingsError(

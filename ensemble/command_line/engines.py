@@ -26,7 +26,7 @@ from ensemble.command_line.options import (
     with_options,
 )
 from ensemble.command_line.output import console, fail_for, say, say_where, tell, tell_standing, warn
-from ensemble.progress import stage
+from ensemble.tools.progress import stage
 from features.errors import SettingsError
 
 __all__ = ["annotate", "demo", "explain", "rules", "train"]
@@ -39,7 +39,7 @@ def demo(
     jobs: JobsOption = 2,
 ) -> None:
     """Train, score, explain and redact on synthetic notes, end to end, and leave a page that shows it."""
-    from ensemble.demo import run_demo
+    from ensemble.tasks.demo import run_demo
 
     run_demo(out, n_documents=documents, seed=seed, jobs=jobs)
 
@@ -64,8 +64,8 @@ def train(
 ) -> None:
     """Train all submodels and the stacker, and write a bundle."""
     with stage("reading the notes"):
-        from ensemble.commands import train_bundle
-        from ensemble.figures import table_of
+        from ensemble.evaluation.figures import table_of
+        from ensemble.tasks.engines import train_bundle
 
         request = training.request(reading, preset=preset, label_set=label_set)
         notes = request.corpus(corpus)
@@ -92,8 +92,8 @@ def annotate(
 ) -> None:
     """Find the PHI of notes and write them in a shared-task format; any spans in IN are not looked at."""
     with stage("loading the engine"):
-        from ensemble.bundle import load_bundle
-        from ensemble.commands import annotate_corpus
+        from ensemble.bundles.bundle import load_bundle
+        from ensemble.tasks.engines import annotate_corpus
 
         engine = load_bundle(model, only=names_in(submodels))
     tell_standing(model)
@@ -120,7 +120,7 @@ def explain(
     reading: ReadingOptions,
 ) -> None:
     """Show who proposed which span, and how it was decided."""
-    from ensemble.commands import explain_corpus
+    from ensemble.tasks.engines import explain_corpus
 
     n_shown, held_back = explain_corpus(
         source, model, console(), reader=reading.reader, html=html, show_text=text, only=names_in(submodels),
@@ -148,7 +148,7 @@ def rules(
     reading: ReadingOptions,
 ) -> None:
     """List the learned TBED rules in words, score them on new notes, or replace them by an edited file."""
-    from ensemble.rule_review import print_rules, replace_rules, write_rules
+    from ensemble.tasks.rules import print_rules, replace_rules, write_rules
 
     if (use is None) != (out is None):
         raise SettingsError("--use and --out belong together: the edited rules, and the new bundle that gets them")

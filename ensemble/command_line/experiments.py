@@ -20,11 +20,11 @@ from ensemble.command_line.options import (
     with_options,
 )
 from ensemble.command_line.output import console, say, tell
-from ensemble.progress import stage
+from ensemble.tools.progress import stage
 
 if TYPE_CHECKING:
-    from ensemble.experiments.request import Request
-    from ensemble.settings import EngineSettings
+    from ensemble.command_line.request import Request
+    from ensemble.training.settings import EngineSettings
     from features.documents import Corpus
 
 __all__ = ["ablate", "curve", "transfer"]
@@ -73,8 +73,8 @@ def curve(
 ) -> None:
     """Draw the learning curve: the mean score by the number of training patients, with its spread."""
     with stage("reading the notes"):
+        from ensemble.command_line.request import shares_of
         from ensemble.experiments.learning_curve import write_curve
-        from ensemble.experiments.request import shares_of
         from ensemble.experiments.tables import curve_table
 
         notes, other, settings = _read(training.request(reading, label_set=label_set), corpus, test)

@@ -33,7 +33,7 @@ def _tables(folder: str, *but: str) -> tuple[str, ...]:
 
 
 POLICIES = _tables("ensemble/deidentification/policies")
-PRESETS = _tables("ensemble/presets")
+PRESETS = _tables("ensemble/training/presets")
 LABEL_SETS = _tables("features/label_sets", "mappings")
 STRATEGIES = ("tag", "number", "mask", "remove", "surrogate", "generalise", "keep")
 FORMS = ("jsonl", "csv", "parquet", "text", "brat", "i2b2", "ngrid", "meddocan")

@@ -32,7 +32,7 @@ from ensemble.command_line.names import (
 )
 
 if TYPE_CHECKING:
-    from ensemble.experiments.request import Request
+    from ensemble.command_line.request import Request
     from features.formats import Reader
 
 __all__ = [
@@ -245,7 +245,7 @@ class TrainingOptions:
         :param reading: how the corpora are read.
         :param others: further parameters of `Request`, which only some commands take.
         """
-        from ensemble.experiments.request import Request
+        from ensemble.command_line.request import Request
 
         return Request(
             self.config, self.submodels, self.language, self.folds, self.seed,

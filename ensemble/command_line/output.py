@@ -62,8 +62,8 @@ def tell_standing(model: Path) -> None:
 
     :raises BundleError: if there is no bundle.
     """
-    from ensemble.bundle_files import read_manifest
-    from ensemble.standing import standing_of
+    from ensemble.bundles.files import read_manifest
+    from ensemble.bundles.standing import standing_of
 
     for line in standing_of(read_manifest(model)).lines:
         print(line, file=sys.stderr)

@@ -19,7 +19,7 @@ from ensemble.command_line.options import (
     with_options,
 )
 from ensemble.command_line.output import console, say, tell
-from ensemble.paths import names_of, refuse_existing, write_new
+from features.paths import names_of, refuse_existing, write_new
 
 if TYPE_CHECKING:
     from features.documents import Corpus
@@ -124,8 +124,8 @@ def frontier(
     reading: ReadingOptions,
 ) -> None:
     """Measure notes per second and recall for every subset of an engine's submodels, on annotated notes."""
-    from ensemble.frontier.measuring import measure_frontier, write_frontier
-    from ensemble.frontier.presentation import frontier_table
+    from ensemble.experiments.frontier import measure_frontier, write_frontier
+    from ensemble.experiments.frontier_view import frontier_table
 
     notes = reading.reader.read(corpus, label_set=label_set or None, accept_unknown_labels=accept_unknown_labels)
     tell(notes)

@@ -16,10 +16,10 @@ from collections.abc import Set
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from ensemble.deidentification.dates import four_digit_year, order_shown_by
+from ensemble.deidentification.dates.parsing import four_digit_year, order_shown_by
 from ensemble.deidentification.letters import normalised
-from ensemble.deidentification.name_forms import NameForm, parse_name
-from ensemble.deidentification.name_index import NameIndex
+from ensemble.deidentification.names.forms import NameForm, parse_name
+from ensemble.deidentification.names.index import NameIndex
 from features.documents import Document
 
 __all__ = ["PatientMemory"]

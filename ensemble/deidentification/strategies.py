@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from ensemble.deidentification.ages import OLDEST_AGE, cap_age
-from ensemble.deidentification.dates import year_of
+from ensemble.deidentification.dates.ages import OLDEST_AGE, cap_age
+from ensemble.deidentification.dates.parsing import year_of
 from ensemble.deidentification.policy import PolicyOptions
 from ensemble.deidentification.professions import profession_group
 

@@ -12,21 +12,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ensemble.deidentification.addresses import surrogate_address, surrogate_place, surrogate_street
-from ensemble.deidentification.ages import surrogate_age
-from ensemble.deidentification.contacts import surrogate_email, surrogate_phone, surrogate_url, surrogate_username
+from ensemble.deidentification.codes.contacts import surrogate_email, surrogate_phone, surrogate_url, surrogate_username
+from ensemble.deidentification.codes.identifiers import surrogate_identifier
 from ensemble.deidentification.context import Context
-from ensemble.deidentification.date_shift import offset, shift_dates
-from ensemble.deidentification.identifiers import surrogate_identifier
+from ensemble.deidentification.dates.ages import surrogate_age
+from ensemble.deidentification.dates.shift import offset, shift_dates
 from ensemble.deidentification.letters import normalised
-from ensemble.deidentification.names import surrogate_name
-from ensemble.deidentification.organisations import (
+from ensemble.deidentification.names.surrogate import surrogate_name
+from ensemble.deidentification.places.addresses import surrogate_address, surrogate_place, surrogate_street
+from ensemble.deidentification.places.cities import (
+    surrogate_city,
+    surrogate_country,
+    surrogate_postcode,
+    surrogate_state,
+)
+from ensemble.deidentification.places.organisations import (
     surrogate_department,
     surrogate_hospital,
     surrogate_organisation,
     surrogate_room,
 )
-from ensemble.deidentification.places import surrogate_city, surrogate_country, surrogate_postcode, surrogate_state
 from ensemble.deidentification.professions import profession_group
 from ensemble.deidentification.words import LANGUAGES
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from ensemble.evaluation.comparison import SCHEMA, Comparison
 from ensemble.evaluation.intervals import Measure
+from ensemble.evaluation.latex import escaped, gap, latex_table, share
 from ensemble.evaluation.measures import MEASURES
 from ensemble.evaluation.table import table_of
-from ensemble.latex import escaped, gap, latex_table, share
 from features.shown import shown_id
 
 if TYPE_CHECKING:

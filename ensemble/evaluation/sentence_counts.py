@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from features.errors import EvaluationError
-from features.formats.files import read_text
+from features.files import read_text
 
 __all__ = ["read_sentence_counts"]
 

@@ -24,16 +24,16 @@ from ensemble.experiments.latex import ablation_latex
 from ensemble.experiments.measuring import Measured, counts_of, measured
 from ensemble.experiments.parts import STACK, Answers, alone_answers, described, stack_answers
 from ensemble.experiments.pictures import ablation_chart
-from ensemble.experiments.results import head, new_folder, write_json
-from ensemble.meta_features import FEATURE_SETS
-from ensemble.paths import refuse_existing
-from ensemble.processes import in_processes
-from ensemble.progress import progress, stage
-from ensemble.settings import EngineSettings
-from ensemble.stacker import KERNELS
-from ensemble.training import Proposed, propose
+from ensemble.experiments.results import head, write_json
+from ensemble.stacking.meta_features import FEATURE_SETS
+from ensemble.stacking.stacker import KERNELS
+from ensemble.tools.processes import in_processes
+from ensemble.tools.progress import progress, stage
+from ensemble.training.proposals import Proposed, propose
+from ensemble.training.settings import EngineSettings
+from features.columns.table import COLUMN_GROUPS
 from features.documents import Corpus
-from features.table import COLUMN_GROUPS
+from features.paths import new_folder, refuse_existing
 
 __all__ = ["SCHEMA", "Ablation", "Variant", "ablate", "variants_of", "write_ablation"]
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from ensemble.evaluation.latex import escaped, latex_table, share
 from ensemble.experiments.parts import STACK
 from ensemble.experiments.tables import spread
-from ensemble.latex import escaped, latex_table, share
 
 __all__ = ["ablation_latex", "curve_latex", "transfer_latex"]
 

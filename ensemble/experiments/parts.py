@@ -1,6 +1,5 @@
 """The steps that all experiments share: parts of a corpus, settings that fit it, and the answers of every system.
 
-    training, held_out = held_out_patients(corpus, seed=0)      four fifths of the patients, and the others
     answers = all_answers(proposed, settings)                   {"crf": [spans of note 1, ...], "stack": [...]}
 
 A system is one submodel alone or a stack over several.
@@ -8,18 +7,17 @@ A system is one submodel alone or a stack over several.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ensemble.candidates import chosen_spans, pooled
-from ensemble.fold_cache import corpus_digest
-from ensemble.folds import group_folds
-from ensemble.settings import EngineSettings
-from ensemble.stacker import Stacker, StackerSettings
-from ensemble.training import Proposed
+from ensemble.stacking.candidates import chosen_spans, pooled
+from ensemble.stacking.folds import patients_of
+from ensemble.stacking.stacker import Stacker, StackerSettings
+from ensemble.training.fold_cache import corpus_digest
+from ensemble.training.proposals import Proposed
+from ensemble.training.settings import EngineSettings
 from features.documents import Corpus, Span
-from features.errors import SettingsError
 
 __all__ = [
     "STACK",
@@ -28,9 +26,6 @@ __all__ = [
     "alone_answers",
     "described",
     "fitting",
-    "held_out_patients",
-    "of_patients",
-    "patients_of",
     "stack_answers",
 ]
 
@@ -39,31 +34,6 @@ Answers = Sequence[Sequence[Span]]
 
 STACK = "stack"
 """The name of the system that joins all submodels."""
-
-_FIFTHS = 5
-
-
-def patients_of(corpus: Corpus) -> list[str]:
-    """The patients, each once, in the order of their first notes."""
-    return list(dict.fromkeys(document.group for document in corpus.documents))
-
-
-def of_patients(corpus: Corpus, patients: Collection[str]) -> Corpus:
-    """The notes of some patients, in the order of the corpus."""
-    return replace(corpus, documents=tuple(d for d in corpus.documents if d.group in patients))
-
-
-def held_out_patients(corpus: Corpus, *, seed: int) -> tuple[Corpus, Corpus]:
-    """Split a corpus by patient: about four fifths of its PHI to train on, and the rest to test on.
-
-    :raises SettingsError: if there is only one patient.
-    """
-    patients = patients_of(corpus)
-    if len(patients) < 2:
-        raise SettingsError("a corpus of one patient cannot be split into notes to train on and notes to test on")
-    tested = group_folds(corpus.documents, n_folds=min(_FIFTHS, len(patients)), seed=seed)[0]
-    held_out = {corpus.documents[i].group for i in tested}
-    return of_patients(corpus, set(patients) - held_out), of_patients(corpus, held_out)
 
 
 def fitting(settings: EngineSettings, corpus: Corpus) -> EngineSettings:

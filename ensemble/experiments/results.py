@@ -1,39 +1,17 @@
-"""A folder of results, made in one step, and what every results file tells of how it came about.
-
-with new_folder(Path("out")) as folder:
-    (folder / "results.json").write_text(...)        out appears at the end, whole, or not at all
-"""
+"""A folder of results, made in one step, and what every results file tells of how it came about."""
 
 from __future__ import annotations
 
 import json
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-from ensemble.paths import refuse_existing
-from ensemble.settings import EngineSettings
+from ensemble.training.settings import EngineSettings
+from features.paths import new_folder, refuse_existing
 
-__all__ = ["head", "new_folder", "write_json", "write_results"]
-
-
-@contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
-    """A temporary folder beside the path, which takes its place at the end if nothing failed.
-
-    :raises SettingsError: if there is anything at the path.
-    """
-    refuse_existing(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as temporary:
-        folder = Path(temporary) / "results"
-        folder.mkdir()
-        yield folder
-        refuse_existing(path)
-        folder.rename(path)
+__all__ = ["head", "write_json", "write_results"]
 
 
 def head(schema: str, settings: EngineSettings, *, criterion: str, protocol: str) -> dict[str, Any]:

@@ -19,12 +19,13 @@ from ensemble.evaluation import Criterion, criterion_named
 from ensemble.evaluation.systems import RESAMPLES
 from ensemble.experiments.latex import transfer_latex
 from ensemble.experiments.measuring import counts_of, measured
-from ensemble.experiments.parts import all_answers, described, fitting, held_out_patients
+from ensemble.experiments.parts import all_answers, described, fitting
 from ensemble.experiments.pictures import matrix_picture
 from ensemble.experiments.results import head, write_results
-from ensemble.progress import stage
-from ensemble.settings import EngineSettings
-from ensemble.training import propose
+from ensemble.stacking.folds import held_out_patients
+from ensemble.tools.progress import stage
+from ensemble.training.proposals import propose
+from ensemble.training.settings import EngineSettings
 from features.documents import Corpus, Document
 from features.errors import SettingsError
 

@@ -26,8 +26,8 @@ import numpy as np
 
 from features.documents import Corpus, Document, Span, patient_of
 from features.errors import CorpusError
-from features.formats.files import encode_text, read_text
-from features.formats.layout import Format, Reading
+from features.files import encode_text, read_text
+from features.formats.format import Format, Reading
 from features.formats.spans import checked_id, checked_span, parse_offset
 from features.shown import shown_id
 from features.tags import OUTSIDE, decode, encode

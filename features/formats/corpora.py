@@ -13,8 +13,8 @@ from pathlib import Path
 
 from features.documents import Corpus
 from features.errors import CorpusError
+from features.files import write_file, write_folder
 from features.formats.columns import USUAL_NAMES, ColumnNames
-from features.formats.files import write_file, write_folder
 from features.formats.own_labels import label_set_of
 from features.formats.recognise import format_named, passed_over, recognise
 from features.formats.spans import is_label

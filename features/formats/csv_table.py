@@ -19,9 +19,9 @@ from typing import Any
 
 from features.documents import Corpus
 from features.errors import CorpusError
+from features.files import encode_all, encode_text, read_text
 from features.formats.columns import SPANS, USUAL_NAMES, ColumnNames, read_record, record_of, spans_in
-from features.formats.files import encode_all, encode_text, read_text
-from features.formats.layout import Format, Reading
+from features.formats.format import Format, Reading
 
 __all__ = ["CSV", "header_of"]
 

@@ -15,9 +15,9 @@ from typing import Any
 
 from features.documents import Corpus, Document
 from features.errors import CorpusError
+from features.files import read_text
 from features.formats.columns import USUAL_NAMES, ColumnNames, read_record, record_of
-from features.formats.files import read_text
-from features.formats.layout import Format, Reading
+from features.formats.format import Format, Reading
 from features.shown import shown_id
 
 __all__ = ["JSONL"]

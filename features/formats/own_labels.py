@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from features.columns.word_columns import LANGUAGES
 from features.documents import Document
 from features.errors import LabelError
-from features.formats.layout import Reading
+from features.formats.format import Reading
 from features.labels import LabelSet
 from features.languages import language_of
 from features.shown import shown_label
-from features.word_columns import LANGUAGES
 
 __all__ = ["OWN_LABELS", "label_set_of"]
 

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from features.documents import Corpus
 from features.errors import CorpusError, MissingResourceError
+from features.files import encode_all, encode_text, read_bytes
 from features.formats.columns import SPANS, USUAL_NAMES, ColumnNames, read_record, record_of, spans_in
-from features.formats.files import encode_all, encode_text, read_bytes
-from features.formats.layout import Format, Reading
+from features.formats.format import Format, Reading
 
 if TYPE_CHECKING:
     import pyarrow

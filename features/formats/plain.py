@@ -10,8 +10,8 @@ from pathlib import Path
 
 from features.documents import Corpus, Document, patient_of
 from features.errors import CorpusError
-from features.formats.files import encode_text, file_name, read_text
-from features.formats.layout import Format, Reading
+from features.files import encode_text, file_name, read_text
+from features.formats.format import Format, Reading
 from features.shown import shown_id
 
 __all__ = ["TEXT"]

@@ -15,13 +15,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from features.errors import CorpusError
+from features.files import STANDARD_INPUT, read_bytes, read_text
 from features.formats.brat import BRAT
 from features.formats.columns import USUAL_NAMES, ColumnNames
 from features.formats.conll import CONLL
 from features.formats.csv_table import CSV, header_of
-from features.formats.files import STANDARD_INPUT, read_bytes, read_text
+from features.formats.format import Format
 from features.formats.jsonl import JSONL
-from features.formats.layout import Format
 from features.formats.parquet_table import PARQUET
 from features.formats.plain import TEXT
 from features.formats.xml import I2B2, MEDDOCAN, NGRID, root_of

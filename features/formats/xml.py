@@ -24,8 +24,8 @@ from lxml import etree
 
 from features.documents import Corpus, Document, Span, patient_of
 from features.errors import CorpusError
-from features.formats.files import file_name, read_text
-from features.formats.layout import Format, Reading
+from features.files import file_name, read_text
+from features.formats.format import Format, Reading
 from features.formats.spans import checked_span, parse_offset
 from features.shown import shown_id, shown_label
 

@@ -1,0 +1,250 @@
+"""The audit log: what became of each note, in lines that are chained by hashes.
+
+    {"run": {...}, "chain": "5f1c..."}                                 versions and settings
+    {"n": 1, "id": "110-01", "input": "...", "output": "...", "counts": {"DOCTOR": 1}, ..., "chain": "..."}
+    {"end": 240, "quarantined": 1, "bytes": "...", "reports": {...}, "summary": "...", ..., "seal": "", "chain": "..."}
+                        the last line, so that cutting off is seen; the checksums of the output and of the other reports
+
+Each line's `chain` is the SHA-256 of the chain before and the line. Whoever changes, removes or moves a line must
+change all that follow, the seal too; the seal is an HMAC under the user's key, and is there if the run had one. There
+is no text in the log, and ids can be hidden as HMACs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Self, TypedDict
+
+from ensemble.batch.forms.rows import Form, texts_digest
+from features.saved_files import same_type
+from features.shown import shown_id
+
+__all__ = ["AuditLog", "AuditReport", "changes", "check_log", "output_digest", "summary_digest"]
+
+_SUMS = {"counts": "PHI by label", "strategies": "PHI by strategy", "second_pass": "found by the second pass"}
+"""What the lines on notes tell -> where the summary has its sum."""
+
+_NOT_IN_SUMMARY = ("end", "bytes", "reports", "summary", "seal")
+_NOT_IN_LOG = ("audit log ends with", "this start")
+"""What the summary tells and the log cannot: the hash of the log's own end, and the times of the last start."""
+
+_LONGEST_LINE = 2**20
+_OTHER_OUTPUT = "the output is not byte for byte the one that the run wrote"
+_OTHER_REPORT = "{} is not the one that the run wrote, or is missing"
+_START = hashlib.sha256(b"phistack audit 1").hexdigest()
+
+
+class _Line(TypedDict):
+    """What every line holds."""
+
+    chain: str
+
+
+class _Facts(_Line, total=False):
+    """What a line may hold, as far as it is looked at."""
+
+    run: dict[str, Any]
+    n: int
+    id: str
+    output: str
+    counts: dict[str, int]
+    strategies: dict[str, int]
+    second_pass: dict[str, int]
+    end: int
+    bytes: str
+    reports: dict[str, str]
+    summary: str
+
+
+class AuditLog:
+    """Writes a log.
+
+    :param file: opened for writing text.
+    :param run: versions and settings, for the first line.
+    :param key: seals the log; may be missing.
+    """
+
+    def __init__(self, file: IO[str], run: Mapping[str, Any], key: bytes | None) -> None:
+        self._file = file
+        self._key = key
+        self._chain = _START
+        self._notes = self._quarantined = 0
+        self._write({"run": dict(run)})
+
+    def add(self, facts: Mapping[str, Any]) -> None:
+        """One note; a fact `problem` says that it is in quarantine."""
+        self._notes += 1
+        self._quarantined += "problem" in facts
+        self._write({"n": self._notes, **facts})
+
+    def end(self, facts: Mapping[str, Any]) -> Self:
+        """The last line, with facts on the whole run; :returns: the log."""
+        line: dict[str, Any] = {"end": self._notes, "quarantined": self._quarantined, **facts}
+        if self._key is not None:
+            line["seal"] = _seal(self._key, self._chain, line)
+        self._write(line)
+        return self
+
+    @property
+    def head(self) -> str:
+        """The chain after the last line, which the summary of the run tells."""
+        return self._chain
+
+    def _write(self, line: dict[str, Any]) -> None:
+        self._chain = _link(self._chain, line)
+        self._file.write(_json({**line, "chain": self._chain}) + "\n")
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport:
+    """What checking a log and an output gave.
+
+    :param notes: lines on notes that are as they were written.
+    :param problems: what is wrong, first to last; at most one of the chain, as nothing after a break can be trusted.
+    :param sealed: whether the seal was checked with a key and is right.
+    """
+
+    notes: int
+    problems: tuple[str, ...]
+    sealed: bool
+
+
+def check_log(
+    path: Path, form: Form, digest: str, summary: Mapping[str, Any], *, key: bytes | None = None
+) -> AuditReport:
+    """Check the chain of a log, and that output and summary are those of which it tells.
+
+    :param form: opened on the output.
+    :param digest: of the output, as `output_digest` gives it.
+    :param key: checks the seal, if given.
+    """
+    outputs = (texts_digest(row.texts, None) for row in form.rows() if row.parts)
+    problems: list[str] = []
+    notes, chain, last = 0, _START, {}
+    told: dict[str, Any] = {name: Counter() for name in _SUMS.values()}
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for number, line in enumerate(file, 1):
+            facts, link = _parsed(line)
+            if link is None or link != _link(chain, facts):
+                broken = f"line {number} of {path} was changed, or one before it removed"
+                return AuditReport(notes, (*problems, broken), False)
+            before, chain, last = chain, link, facts
+            notes += "n" in facts
+            _tell(told, facts)
+            if "output" in facts and next(outputs, "") != facts["output"] and not problems:
+                problems.append(
+                    f"the output of {shown_id(facts.get('id', ''))} is not the one that the run wrote, or is missing"
+                )
+    if "end" not in last or last["end"] != notes:
+        return AuditReport(notes, (*problems, f"the last lines of {path} were removed"), False)
+    if not problems and (next(outputs, None) is not None or last.get("bytes") != digest):
+        problems.append(_OTHER_OUTPUT)
+    problems += _changed_reports(path.parent, last)
+    contradictions = _contradictions(path, summary, {**told, "audit log ends with": chain})
+    problems += contradictions or _changed_summary(path.parent, last, summary)
+    sealed = key is not None and _is_sealed(key, before, last)
+    if key is not None and not sealed:
+        wrong = "is of another key, or forged" if "seal" in last else "is missing: the run had no key, or it was cut"
+        problems.append(f"the seal of the log {wrong}")
+    return AuditReport(notes, tuple(problems), sealed)
+
+
+def changes(path: Path, target: Path, summary: Mapping[str, Any]) -> list[str]:
+    """What of a finished run is not as the last line of its log says, without following the chain to that line.
+
+    :param path: of the log.
+    :param target: the output.
+    """
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _LONGEST_LINE))
+        last, link = _parsed(file.read().rpartition(b"\n")[0].rpartition(b"\n")[2].decode("utf-8", "replace") + "\n")
+    if link is None or "bytes" not in last:
+        return [f"the last lines of {path} were removed"]
+    other = [_OTHER_OUTPUT] if output_digest(target) != last["bytes"] else []
+    return other + _changed_reports(path.parent, last) + _changed_summary(path.parent, last, summary)
+
+
+def _changed_reports(folder: Path, last: Mapping[str, Any]) -> list[str]:
+    """The reports that are not those of which the last line tells; logs of earlier versions tell of none."""
+    told: Mapping[str, str] = last.get("reports", {})
+    there = {name for name in told if (folder / name).is_file()}
+    changed = [name for name in told if name not in there or output_digest(folder / name) != told[name]]
+    return [_OTHER_REPORT.format(folder / name) for name in changed]
+
+
+def _changed_summary(folder: Path, last: Mapping[str, Any], summary: Mapping[str, Any]) -> list[str]:
+    is_same = last.get("summary", "") in ("", summary_digest(summary))
+    return [] if is_same else [_OTHER_REPORT.format(folder / "summary.json")]
+
+
+def summary_digest(summary: Mapping[str, Any]) -> str:
+    """SHA-256 of what a summary tells, but for the end of the log and the times of a start."""
+    told = {name: value for name, value in summary.items() if name not in _NOT_IN_LOG}
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+
+def output_digest(path: Path) -> str:
+    """SHA-256 over the bytes of a file, or over the names and bytes of all files of a folder."""
+    if path.is_file():
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    digest = hashlib.sha256()
+    for parent, folders, names in os.walk(path):
+        folders.sort()
+        for found in (Path(parent) / name for name in sorted(names)):
+            named = os.fsencode(found.relative_to(path))
+            digest.update(len(named).to_bytes(8, "big") + named + bytes.fromhex(output_digest(found)))
+    return digest.hexdigest()
+
+
+def _tell(told: dict[str, Any], facts: Mapping[str, Any]) -> None:
+    """Gather from a line what the summary of the run tells too."""
+    for name, sum_of in _SUMS.items():
+        told[sum_of].update(facts.get(name, {}))
+    if "run" in facts:
+        told["input"] = facts["run"].get("input")
+        told["settings"] = {name: value for name, value in facts["run"].items() if name != "input"}
+    if "end" in facts:
+        told |= {"notes": facts["end"], **{name: facts[name] for name in facts if name not in _NOT_IN_SUMMARY}}
+
+
+def _contradictions(path: Path, summary: Mapping[str, Any], told: Mapping[str, Any]) -> list[str]:
+    settings = {name: value for name, value in summary["settings"].items() if name != "key"}
+    said = {**summary, "settings": settings}
+    wrong = [name for name, value in told.items() if said.get(name) != value]
+    return [f"{path} is not the log of which the summary of the run tells: {wrong[0]} differs"] if wrong else []
+
+
+def _parsed(line: str) -> tuple[dict[str, Any], str | None]:
+    try:
+        facts = json.loads(line)
+        link = same_type(facts, _Facts)["chain"]
+        del facts["chain"]
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
+        return {}, None
+    # Spelled otherwise, it was changed, even where it says the same.
+    return (facts, str(link)) if _json({**facts, "chain": link}) + "\n" == line else ({}, None)
+
+
+def _link(chain: str, facts: Mapping[str, Any]) -> str:
+    return hashlib.sha256(f"{chain}\n{_json(facts)}".encode()).hexdigest()
+
+
+def _seal(key: bytes, chain: str, facts: Mapping[str, Any]) -> str:
+    return hmac.digest(key, f"phistack audit seal\n{chain}\n{_json(facts)}".encode(), "sha256").hex()
+
+
+def _is_sealed(key: bytes, chain: str, last: Mapping[str, Any]) -> bool:
+    facts = {name: value for name, value in last.items() if name != "seal"}
+    return hmac.compare_digest(str(last.get("seal", "")), _seal(key, chain, facts))
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=True, separators=(", ", ": "))

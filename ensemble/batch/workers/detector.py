@@ -1,0 +1,133 @@
+"""The detector of a run: a trained engine as the workers see it.
+
+    detector = load_detector(bundle)
+    detector.find([Document("110-01", text)])     [Found(spans=(Span(12, 17, "DOCTOR"),), lowest=0.93)]
+
+Whatever callable takes the path of a bundle and gives a `Detector` can stand in for `load_detector`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypedDict
+
+from ensemble.stacking.candidates import Decision
+from ensemble.stacking.repeats.words import WordCounts
+from features.documents import Document, Span
+from features.errors import BundleError
+from features.formats.spans import is_label
+from features.labels import LabelSet
+from features.saved_files import SavedFiles
+
+__all__ = ["LONGEST_PIECE", "Detector", "Found", "bundle_digest", "bundle_labels", "load_detector", "pieces"]
+
+LONGEST_PIECE = 100_000
+"""Longer notes are searched in pieces of at most so many characters, so that one note never takes all memory."""
+
+_LABELS = "label_set.json"
+_BREAKS = ("\n\n", "\n", " ")
+
+
+class _LabelSet(TypedDict):
+    """What is read of `label_set.json` before all of it is."""
+
+    categories: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found in one note.
+
+    :param spans: accepted by the stacker.
+    :param lowest: the least probability among them; 1 if there are none.
+    """
+
+    spans: tuple[Span, ...]
+    lowest: float = 1.0
+
+
+@dataclass(frozen=True)
+class Detector:
+    """An engine, its labels and its language.
+
+    :param label_set: of the spans.
+    :param language: ISO 639-1 code.
+    :param decide: as `Engine.decide`.
+    :param objection: why a text cannot be read; nothing if it can.
+    :param counts: which words are words of the language; nothing for an engine that did not learn it.
+    """
+
+    label_set: LabelSet
+    language: str
+    decide: Callable[[Iterable[Document]], Iterator[list[Decision]]]
+    objection: Callable[[str], str] = lambda text: ""
+    counts: WordCounts | None = None
+
+    def is_word(self, word: str) -> bool:
+        """Whether a folded word is one of the language, as far as is known."""
+        return (self.counts or WordCounts(self.language)).is_word(word)
+
+    def find(self, documents: Sequence[Document]) -> list[Found]:
+        """The PHI of each note, in order."""
+        parts = [(at, document) for document in documents for at in pieces(document.text)]
+        texts = (Document(document.id, document.text[at[0] : at[1]], (), document.group) for at, document in parts)
+        found = iter(list(zip(parts, self.decide(texts), strict=True)))
+        return [self._found(document, found) for document in documents]
+
+    def _found(
+        self, document: Document, decided: Iterator[tuple[tuple[tuple[int, int], Document], list[Decision]]]
+    ) -> Found:
+        spans: list[Span] = []
+        lowest, end = 1.0, -1
+        while end < len(document.text):
+            ((start, end), _), decisions = next(decided)
+            accepted = [decision for decision in decisions if decision.accepted]
+            spans += (Span(start + d.span.start, start + d.span.end, d.span.label) for d in accepted)
+            lowest = min([lowest, *(d.probability for d in accepted)])
+        return Found(tuple(spans), lowest)
+
+
+def load_detector(path: Path) -> Detector:
+    """Load a bundle; :raises BundleError: if anything about it is not as it was made."""
+    from ensemble.bundles.bundle import load_bundle
+
+    engine = load_bundle(path)
+    language = engine.space.settings.language
+    return Detector(engine.label_set, language, engine.decide, engine.language_gate.objection, engine.stacker.counts)
+
+
+def bundle_digest(path: Path) -> str:
+    """SHA-256 of a bundle's manifest, which lists the SHA-256 of all its other files.
+
+    :raises BundleError: if there is no manifest.
+    """
+    from ensemble.bundles.files import manifest_digest
+
+    return manifest_digest(path)
+
+
+def bundle_labels(path: Path) -> tuple[str, ...]:
+    """The labels of a bundle, without loading it; none where they cannot be read, which loading it will tell."""
+    from ensemble.bundles.files import read_one
+
+    try:
+        labels = SavedFiles({_LABELS: read_one(path, _LABELS)}).json(_LABELS, _LabelSet)["categories"]
+    except BundleError:
+        return ()
+    return tuple(filter(is_label, labels))
+
+
+def pieces(text: str, longest: int = LONGEST_PIECE) -> list[tuple[int, int]]:
+    """Begin and end of the pieces of a text, cut at an empty line, a line end or a blank where there is one."""
+    bounds = [0]
+    while len(text) - bounds[-1] > longest:
+        begin, end = bounds[-1], bounds[-1] + longest
+        cuts = (
+            text.rfind(mark, begin + longest // 2, end) + len(mark)
+            for mark in _BREAKS
+            if mark in text[begin + longest // 2 : end]
+        )
+        bounds.append(next(cuts, end))
+    return list(zip(bounds, [*bounds[1:], len(text)], strict=True))

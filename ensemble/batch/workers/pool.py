@@ -1,0 +1,219 @@
+"""Workers: this process, processes of this machine, or a Dask cluster.
+
+    with Workers(job, jobs=2) as workers:
+        for chunk, results in workers.process(chunks): ...        as they are done, not in order
+
+Only as many chunks are read as the workers can take. When a worker dies, all chunks that were under way are done again;
+a chunk that was under way at two deaths is done in a process of its own (`alone`), which finds the note at fault, if it
+was one.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
+from dataclasses import dataclass, field, replace
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+
+from ensemble.batch.workers.alone import Alone
+from ensemble.batch.workers.processes import end_pool, start_pool
+from ensemble.batch.workers.search import Search, search_chunk
+from ensemble.batch.workers.work import Job, Note, NoteResult, process_chunk
+from features.errors import MissingResourceError
+
+__all__ = ["Workers"]
+
+_T = TypeVar("_T")
+_A = TypeVar("_A")
+_R = TypeVar("_R")
+
+_CHUNKS_PER_WORKER = 2
+_SECONDS_TO_START = 120.0
+_SECONDS_TO_CONNECT = 20
+_ATTEMPTS = 2
+"""How often a chunk is tried among others, until it is done in a process of its own."""
+
+
+@dataclass(slots=True, eq=False)
+class _Task(Generic[_T, _A]):
+    """A piece of work, what it is of, and how often a worker died while it was under way."""
+
+    of: _T
+    arguments: Sequence[_A] = field(repr=False)
+    attempts: int = 0
+
+
+class _ThisProcess(Executor):
+    """Does at once what it is given."""
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **keywords: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result(function(*arguments, **keywords))
+        return future
+
+
+class Workers:
+    """Processes that de-identify.
+
+    :param job: what they do.
+    :param jobs: processes of this machine; 1 is this process.
+    :param cluster: address of a Dask scheduler, for example `tcp://10.0.0.1:8786`; then `jobs` does not count.
+    :raises MissingResourceError: if the cluster does not answer or dask.distributed is not installed.
+    """
+
+    def __init__(self, job: Job, *, jobs: int = 1, cluster: str = "") -> None:
+        self.job = job
+        self.jobs = jobs
+        self.cluster = cluster
+        self._client: Any = None
+        self._alone = Alone(job, self._patience)
+        self._lost: tuple[type[BaseException], ...] = (BrokenExecutor,)
+        if cluster:
+            self._connect()
+        self._executor = self._start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._alone.close()
+        self._stop()
+        if self._client is not None:
+            self._client.close()
+
+    @property
+    def is_this_process(self) -> bool:
+        """Whether the notes are in this process, which a deadly one takes with it."""
+        return self.jobs == 1 and not self.cluster
+
+    def process(
+        self, chunks: Iterable[tuple[_T, Sequence[Note]]], deaths: Callable[[_T], int] = lambda chunk: 0
+    ) -> Iterator[tuple[_T, list[NoteResult]]]:
+        """De-identify the notes of chunks.
+
+        :param chunks: anything, which comes back with the results, and its notes.
+        :param deaths: how often a process died while a chunk was under way, in earlier starts of the run.
+        :raises MissingResourceError: if workers die whatever they are given.
+        """
+        return self._map(process_chunk, chunks, self._alone.process, deaths)
+
+    def search(self, chunks: Iterable[tuple[_T, Sequence[Search]]]) -> Iterator[tuple[_T, Counter[tuple[str, str]]]]:
+        """Search outputs for the identifiers of their patients."""
+        return self._map(search_chunk, chunks, self._searched_here)
+
+    def _map(
+        self,
+        function: Callable[[Job, Sequence[_A]], _R],
+        chunks: Iterable[tuple[_T, Sequence[_A]]],
+        last_resort: Callable[[Sequence[_A]], _R],
+        deaths: Callable[[_T], int] = lambda of: 0,
+    ) -> Iterator[tuple[_T, _R]]:
+        todo = (_Task(of, arguments, deaths(of)) for of, arguments in chunks)
+        pending: dict[Future[_R], _Task[_T, _A]] = {}
+        again: list[_Task[_T, _A]] = []
+        while True:
+            while again or len(pending) < self._window():
+                task = again.pop() if again else next(todo, None)
+                if task is None:
+                    break
+                if task.attempts >= _ATTEMPTS:
+                    yield task.of, last_resort(task.arguments)
+                else:
+                    pending[self._submit(function, task)] = task
+            if not pending:
+                return
+            done = self._wait(pending)
+            for future in done:
+                task = pending.pop(future)
+                if isinstance(future.exception(), self._lost):
+                    task.attempts += 1
+                    again.append(task)
+                else:
+                    yield task.of, future.result()
+            if again or not done:
+                # Those that nothing moves any more have had their time.
+                left = [replace(task, attempts=task.attempts if done else _ATTEMPTS) for task in pending.values()]
+                pending.clear()
+                self._restart()
+                # Those for which there is only the last resort first, while no other process takes memory.
+                again = sorted([*again, *left], key=lambda task: task.attempts)
+
+    def _submit(self, function: Callable[[Job, Sequence[_A]], _R], task: _Task[_T, _A]) -> Future[_R]:
+        self._alone.close()
+        try:
+            return self._executor.submit(function, self.job, task.arguments)
+        except BrokenExecutor as error:
+            broken: Future[_R] = Future()
+            broken.set_exception(error)
+            return broken
+
+    def _wait(self, pending: dict[Future[_R], _Task[_T, _A]]) -> list[Future[_R]]:
+        """The tasks that are done, in the order in which they were given; none if nothing moves any more."""
+        patience = max((self._patience(task.arguments) for task in pending.values()), default=0.0)
+        try:
+            done = concurrent.futures.wait(pending, timeout=patience or None, return_when=FIRST_COMPLETED)[0]
+        except concurrent.futures.CancelledError:
+            raise self._cluster_lost() from None
+        if any(future.cancelled() for future in done):
+            raise self._cluster_lost()
+        return [future for future in pending if future in done]
+
+    def _cluster_lost(self) -> MissingResourceError:
+        return MissingResourceError("the cluster was lost; start again, and the run goes on where it stopped")
+
+    def _patience(self, notes: Sequence[Any]) -> float:
+        """Seconds after which a process that says nothing is given up, however many slow notes it has."""
+        units = max((note.units for note in notes if isinstance(note, Note)), default=1)
+        return _SECONDS_TO_START + 10 * units * self.job.timeout if self.job.timeout else 0.0
+
+    def _window(self) -> int:
+        if self.cluster:
+            return _CHUNKS_PER_WORKER * max(1, sum(int(n) for n in self._client.nthreads().values()))
+        return 1 if self.jobs == 1 else _CHUNKS_PER_WORKER * self.jobs
+
+    def _searched_here(self, searches: Sequence[Search]) -> Counter[tuple[str, str]]:
+        return search_chunk(self.job, searches)
+
+    def _start(self) -> Executor:
+        if self.cluster:
+            executor: Executor = self._client.get_executor(pure=False)
+            return executor
+        if self.jobs == 1:
+            return _ThisProcess()
+        return start_pool(self.jobs)
+
+    def _stop(self) -> None:
+        if self.cluster:
+            self._executor.shutdown(wait=False)
+        elif self.jobs > 1:
+            end_pool(self._executor)
+
+    def _restart(self) -> None:
+        self._stop()
+        self._executor = self._start()
+
+    def _connect(self) -> None:
+        try:
+            from distributed import Client, KilledWorker
+        except ImportError:
+            raise MissingResourceError(
+                "a cluster needs dask.distributed; install it with: pip install phistack[cluster]"
+            ) from None
+        try:
+            self._client = Client(  # type: ignore[no-untyped-call]
+                self.cluster, timeout=_SECONDS_TO_CONNECT, set_as_default=False
+            )
+        except (OSError, ValueError):
+            raise MissingResourceError(f"no Dask scheduler answers at {self.cluster}") from None
+        self._lost = (BrokenExecutor, KilledWorker)
+        begin = time.monotonic()
+        while not self._client.nthreads():
+            if time.monotonic() - begin > _SECONDS_TO_START:
+                raise MissingResourceError(f"the Dask scheduler at {self.cluster} has no workers")
+            time.sleep(0.2)

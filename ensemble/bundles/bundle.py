@@ -1,0 +1,198 @@
+"""A trained engine on disk: a folder, or a zip file if its name ends so.
+
+    manifest.json         protocol, kinds, versions, SHA-256 of every other file, figures, what it was trained on
+    MODEL_CARD.md         the same for people
+    label_set.json        labels, categories, HIPAA membership
+    self_test.json        invented sentences and what the engine said of them when it was made
+    features/             tokens, columns, vocabularies
+    submodels/NAME/       native CRF file, arrays, rules and patterns as text
+    stacker/              the SVM as arrays, and that of the repeats
+    word_counts.json      words of the training notes, to tell names from words of the language
+    subset_stackers/A+B/  the same for every subset of the submodels
+    language_gate/        the languages and scripts that it can read, and the limits learned
+
+Nothing in a bundle is code and nothing is unpickled. A bundle is refused if a file is missing, changed or not listed,
+if its protocol is not ours, or if the self-test does not come out as it did.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypedDict
+from urllib.parse import urlsplit
+
+from ensemble.bundles.files import MANIFEST, PROTOCOL, file_hash, read_bundle, read_manifest
+from ensemble.bundles.model_card import model_card
+from ensemble.bundles.self_test import SelfTest, check_self_test, self_test
+from ensemble.engine import Engine
+from ensemble.stacking.repeats.words import WordCounts
+from ensemble.stacking.stacker import Stacker
+from ensemble.stacking.subsets import Subset, in_order, no_stacker, subset_name, subsets_of
+from ensemble.tools.version import installed
+from features.columns.table import FeatureSpace
+from features.errors import BundleError
+from features.formats.spans import is_label
+from features.labels import LabelSet
+from features.language_gate import LanguageGate
+from features.paths import refuse_existing
+from features.saved_files import SavedFiles, damage_refused
+from submodels.base import submodel_class
+
+__all__ = ["OPTIONAL_PARTS", "PROTOCOL", "SERVERS", "load_bundle", "read_manifest", "save_bundle"]
+
+OPTIONAL_PARTS: Mapping[str, Callable[[SavedFiles], Any]] = {"language_gate": LanguageGate.load}
+"""Parts that an older bundle lacks: name of the engine's attribute, of its argument and of the folder -> what loads it.
+
+The attribute is `None` where the engine has no such part; otherwise it has a method `save(folder)`.
+"""
+
+SERVERS = "PHISTACK_SERVERS"
+"""The environment variable that names the hosts to which an engine may send text, joined by commas."""
+
+_OWN_HOSTS = ("localhost", "127.0.0.1", "::1")
+_PACKAGES = ("phistack", "numpy", "scikit-learn", "python-crfsuite", "keras", "tensorflow", "nltk")
+
+
+class _LabelSet(TypedDict):
+    """What `label_set.json` holds."""
+
+    name: str
+    categories: dict[str, str]
+    hipaa_labels: list[str]
+    language: str
+
+
+def save_bundle(engine: Engine, path: Path, *, trained_on: Mapping[str, Any], figures: Mapping[str, Any]) -> None:
+    """Write an engine, all or nothing.
+
+    :param path: a folder that is not there yet, or a `.zip` file.
+    :param trained_on: JSON-ready facts on the training corpus and settings, without text.
+    :param figures: JSON-ready scores, with their protocol.
+    :raises BundleError: if the path is taken.
+    """
+    refuse_existing(path, BundleError)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as temporary:
+        folder = Path(temporary) / "bundle"
+        _write_parts(engine, folder)
+        manifest = _manifest(engine, trained_on, figures)
+        (folder / "MODEL_CARD.md").write_text(model_card(manifest), encoding="utf-8")
+        manifest["files"] = _hashes(folder)
+        (folder / MANIFEST).write_text(_json(manifest), encoding="utf-8")
+        if path.suffix == ".zip":
+            folder = _zipped(folder, Path(temporary) / "bundle.zip")
+        folder.rename(path)
+
+
+def load_bundle(path: Path, *, only: Iterable[str] = ()) -> Engine:
+    """Read an engine; every file's hash and the self-test are checked first.
+
+    :param only: names of submodels; the others are not read, and the stacker is the one that was trained without them.
+    :raises BundleError: if anything about the bundle is not as it was made, or it has no stacker for that subset.
+    :raises SettingsError: if a submodel is not in the bundle.
+    """
+    manifest, files = read_bundle(path)
+    names = tuple(manifest["kinds"])
+    names = in_order(names, tuple(only) or names)
+    with damage_refused(f"the bundle {path}"):
+        engine = _read_engine(files, manifest["kinds"], names)
+        check_self_test(engine, files.json("self_test.json", SelfTest), path)
+    return engine
+
+
+def _write_parts(engine: Engine, folder: Path) -> None:
+    folder.mkdir()
+    labels = engine.label_set
+    state = {
+        "name": labels.name,
+        "categories": dict(labels.categories),
+        "hipaa_labels": sorted(labels.hipaa_labels),
+        "language": labels.language,
+    }
+    (folder / "label_set.json").write_text(_json(state), encoding="utf-8")
+    engine.space.save(folder / "features")
+    engine.stacker.save(folder / "stacker")
+    if engine.stacker.counts is not None:
+        engine.stacker.counts.save(folder)
+    for subset, stacker in engine.subset_stackers.items():
+        stacker.save(folder / "subset_stackers" / subset_name(subset))
+    for model in engine.submodels:
+        home = folder / "submodels" / model.name
+        home.mkdir(parents=True)
+        model.save(home)
+    for name in OPTIONAL_PARTS:
+        if (part := getattr(engine, name)) is not None:
+            (folder / name).mkdir()
+            part.save(folder / name)
+    (folder / "self_test.json").write_text(_json(self_test(engine)), encoding="utf-8")
+
+
+def _manifest(engine: Engine, trained_on: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "protocol": PROTOCOL,
+        "kinds": {model.name: model.kind for model in engine.submodels},
+        "tag_scheme": "BIO",
+        "label_set": engine.label_set.name,
+        "language": engine.space.settings.language,
+        "tokeniser": engine.space.settings.tokeniser,
+        "columns": list(engine.space.columns),
+        "versions": {"python": platform.python_version(), **{name: installed(name) for name in _PACKAGES}},
+        "trained_on": dict(trained_on),
+        "figures": dict(figures),
+    }
+
+
+def _read_engine(files: SavedFiles, kinds: Mapping[str, str], names: Subset) -> Engine:
+    state = files.json("label_set.json", _LabelSet)
+    if not all(map(is_label, state["categories"])):
+        raise BundleError("the engine has a label that is no name; train it again")
+    label_set = LabelSet(state["name"], state["categories"], frozenset(state["hipaa_labels"]), state["language"])
+    space = FeatureSpace.load(files.part("features"))
+    _refuse_strange_servers((space.settings.pos, space.settings.ner))
+    models = [submodel_class(kinds[name]).load(files.part("submodels").part(name), space) for name in names]
+    smaller = files.part("subset_stackers")
+    homes = {subset: smaller.part(subset_name(subset)) for subset in subsets_of(names)}
+    homes[tuple(kinds)] = files.part("stacker")
+    counts = WordCounts.load(files) if WordCounts.FILE in files else None
+    stackers = {
+        subset: Stacker.load(home, sources=subset, counts=counts) for subset, home in homes.items() if home.names
+    }
+    if names not in stackers:
+        raise no_stacker(names)
+    optional = {name: load(files.part(name)) for name, load in OPTIONAL_PARTS.items() if name in files}
+    return Engine(label_set, space, models, stackers.pop(names), stackers, **optional)
+
+
+def _refuse_strange_servers(urls: Iterable[str]) -> None:
+    """A stranger's engine must not send notes to a server of his."""
+    known = {*_OWN_HOSTS, *os.environ.get(SERVERS, "").split(",")}
+    for host in {urlsplit(url).hostname or "" for url in urls if "://" in url} - known:
+        raise BundleError(
+            f"the engine sends the text of notes to the server {host[:60]!a}; if that is right, name it in the "
+            f"environment: {SERVERS}={host[:60]!a}"
+        )
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    """SHA-256 of every file, by its path in the bundle."""
+    files = SavedFiles.of_folder(folder)
+    return {name: file_hash(files.read(name)) for name in files.names}
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+def _zipped(folder: Path, target: Path) -> Path:
+    """A zip of the folder with fixed times, so that equal bundles are equal files."""
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                archive.writestr(zipfile.ZipInfo(path.relative_to(folder).as_posix()), path.read_bytes())
+    return target

@@ -1,0 +1,102 @@
+"""The self-test of a bundle: invented sentences, and what the engine said of them when it was made.
+
+state = self_test(engine)                    JSON-ready, for the bundle
+check_self_test(engine, state, path)         raises if the engine does not say the same today
+"""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+from typing import NotRequired, TypedDict
+
+import numpy as np
+
+from ensemble.engine import Engine
+from ensemble.stacking.subsets import subset_name
+from ensemble.tools.deadline import OverdueError, deadline
+from features.documents import Document
+from features.errors import BundleError
+
+__all__ = ["SelfTest", "check_self_test", "self_test"]
+
+_TOLERANCE = 1e-3
+_MOST_TEXT = 5_000
+_SECONDS = 2.0
+"""Of work; engines take some hundredths of a second once the libraries that they need are there."""
+
+Answer = tuple[int, int, str, float, bool]
+"""Start, end, label, probability, and whether it was accepted."""
+
+
+class SelfTest(TypedDict):
+    """What `self_test.json` holds: the answers of the engine to each text, and those of each of its subsets."""
+
+    texts: list[str]
+    answers: list[list[Answer]]
+    subsets: NotRequired[dict[str, list[list[Answer]]]]
+
+
+def self_test(engine: Engine) -> SelfTest:
+    """Sentences, and the spans and probabilities that the engine and its subsets give them now."""
+    sentences = _sentences()
+    texts = sentences.get(engine.space.settings.language, sentences["en"])
+    subsets = {subset_name(subset): _answers(engine.only(subset), texts) for subset in engine.subset_stackers}
+    return {"texts": texts, "answers": _answers(engine, texts), "subsets": subsets}
+
+
+def check_self_test(engine: Engine, test: SelfTest, path: Path) -> None:
+    """See that an engine says of the sentences what it said; :raises BundleError: if not."""
+    expected = test.get("subsets", {}).get(subset_name(engine.names), test["answers"])
+    if sum(map(len, test["texts"])) > _MOST_TEXT or len(expected) != len(test["texts"]) or not test["texts"]:
+        raise BundleError(f"the bundle {path} has no self-test that can be made; train it again")
+    found = _answers_in_time(engine, test["texts"], path)
+    if not all(map(_alike, expected, found)):
+        raise BundleError(
+            f"the bundle {path} fails its self-test: it does not annotate its test sentences as it did when it was "
+            f"made; the installed packages may differ too much from those in its manifest"
+        )
+
+
+def _answers_in_time(engine: Engine, texts: list[str], path: Path) -> list[list[Answer]]:
+    """The answers; patterns and weights of a stranger may take long, or lead to what is no number.
+
+    Before the time begins, a text that is too short for any of this has all libraries loaded.
+    """
+    try:
+        with np.errstate(over="raise", invalid="raise", divide="raise"):
+            _answers(engine, ["1 a"])
+            with deadline(_SECONDS, busy=True):
+                return _answers(engine, texts)
+    except OverdueError:
+        raise BundleError(
+            f"the bundle {path} takes more than {_SECONDS:g} seconds for its self-test, which is far too long; do not "
+            f"use it"
+        ) from None
+
+
+def _sentences() -> dict[str, list[str]]:
+    import tomllib
+
+    return tomllib.loads((resources.files("ensemble.bundles") / "self_test.toml").read_text(encoding="utf-8"))
+
+
+def _answers(engine: Engine, texts: list[str]) -> list[list[Answer]]:
+    documents = [Document(f"self-test-{i}", text) for i, text in enumerate(texts)]
+    return [
+        [
+            (d.span.start, d.span.end, d.span.label, round(d.probability, 6), d.accepted)
+            for d in decisions
+            if d.accepted or d.probability > 0.01
+        ]
+        for decisions in engine.decide(documents)
+    ]
+
+
+def _alike(expected: list[Answer], found: list[Answer]) -> bool:
+    """Whether the same spans are accepted, with about the same probabilities."""
+    chances = {answer[:3]: answer[3] for answer in found}
+    accepted = [answer for answer in expected if answer[4]]
+    if [answer[:3] for answer in accepted] != [answer[:3] for answer in found if answer[4]]:
+        return False
+    return all(abs(chances.get(answer[:3], 0.0) - answer[3]) <= _TOLERANCE for answer in accepted)

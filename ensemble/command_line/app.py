@@ -1,0 +1,114 @@
+"""The command `phistack`.
+
+Every command ends with status 0 only if it did all that it was asked. What goes wrong is one sentence on standard
+error, never a traceback and never a patient's text. The commands themselves are in `ensemble.command_line`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any
+
+import typer
+
+from ensemble.command_line import batch, corpora, engines, experiments, scores
+from ensemble.command_line.examples import epilog
+from ensemble.command_line.output import fail, quiet_when_cut_off, say
+from ensemble.tools.version import version_lines
+from features.errors import PhistackError, place_of
+from features.regular_files import remedy
+from features.shown import explained
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="phistack",
+    help="Find and remove protected health information (PHI) in clinical notes with a stacked ensemble.",
+    epilog="`phistack COMMAND --help` tells what a command takes, with examples.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    # Tables drawn by rich clip long names at 80 columns.
+    rich_markup_mode=None,
+)
+
+_COMMANDS = (
+    engines.demo,
+    corpora.synthesize,
+    corpora.convert,
+    engines.train,
+    engines.annotate,
+    scores.evaluate,
+    scores.compare,
+    engines.explain,
+    engines.rules,
+    experiments.ablate,
+    experiments.curve,
+    experiments.transfer,
+    scores.frontier,
+    batch.deidentify,
+    batch.audit,
+)
+"""In the order in which `--help` lists them."""
+
+
+def _telling_what_is_kept(command: Callable[..., None]) -> Callable[..., None]:
+    """The same command, which says what is kept when somebody presses Ctrl-C; typer would end it without a word."""
+
+    @wraps(command)
+    def run(**told: Any) -> None:
+        try:
+            command(**told)
+        except KeyboardInterrupt as stop:
+            fail(f"stopped; {str(stop) or 'nothing was written'}", 130)
+
+    return run
+
+
+for _command in _COMMANDS:
+    # Without a short help of its own, the list of commands would show the first words of the long one.
+    told = quiet_when_cut_off(_telling_what_is_kept(_command))
+    app.command(short_help=_command.__doc__, epilog=epilog(_command.__name__))(told)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        say("\n".join(version_lines()))
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the versions and exit.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None: ...
+
+
+def main() -> None:
+    """Run the command line; the process ends with its status."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    logging.basicConfig(level=logging.WARNING, format="phistack: %(message)s", stream=sys.stderr)
+    try:
+        app(prog_name="phistack")
+    except PhistackError as error:
+        fail(str(error) + explained(str(error)), 1)
+    except OSError as error:
+        fail(f"{error.strerror or type(error).__name__}: {error.filename or 'no file is named'}{remedy(error)}", 1)
+    except MemoryError:
+        fail("there is not enough memory; give fewer notes at once, or fewer processes with --jobs", 1)
+    except KeyboardInterrupt:
+        fail("stopped; nothing was written", 130)
+    except Exception as error:
+        if os.environ.get("PHISTACK_DEBUG"):
+            raise
+        place = f"{type(error).__name__} in {place_of(error)}"
+        fail(f"internal error, {place}; PHISTACK_DEBUG=1 shows more, which may include text of notes", 70)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Surrogates of numbers: identifiers, phone numbers and e-mail addresses, with valid check digits."""

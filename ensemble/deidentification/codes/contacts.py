@@ -1,0 +1,182 @@
+"""Surrogates of e-mail addresses, user names, web addresses and telephone numbers.
+
+    surrogate_email("john.smith@hospital.org", context)    "david.porter@example.org", as John Smith is David Porter
+    surrogate_username("jsmith2", context)                 "dporter7"
+    surrogate_url("http://www.clinic.com/staff", context)  "http://www.example.com/bnqtr"
+    surrogate_phone("(617) 555-0123", context)             "(340) 928-7416"
+
+Mail and web addresses are in the domains that RFC 2606 keeps for examples, addresses of the Internet protocol in the
+blocks of RFC 5737 and RFC 3849, so that none of them can be anybody's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from ensemble.deidentification.codes.patterns import same_pattern
+from ensemble.deidentification.context import Context
+from ensemble.deidentification.letters import fold, in_case_of
+from ensemble.deidentification.names.surrogate import name_words, new_letter
+from ensemble.deidentification.names.tables import LOCALES
+
+__all__ = ["surrogate_email", "surrogate_phone", "surrogate_url", "surrogate_username"]
+
+_EMAIL = re.compile(r"(?P<before>(?:mailto:)?)(?P<local>[^\s@:;,<>()]+)@(?P<host>[^\s@;,<>()]+)", re.IGNORECASE)
+_URL = re.compile(r"(?P<scheme>(?:[a-z]{2,10}://)?(?:www\.)?)(?P<host>[^\s/:?#]+)(?P<rest>\S*)", re.IGNORECASE)
+_IPV4 = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
+_IPV6 = re.compile(r"[0-9a-f]*:[0-9a-f:]*:[0-9a-f:.]*", re.IGNORECASE)
+_HARDWARE = re.compile(r"(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}", re.IGNORECASE)
+_RUNS = re.compile(r"[^\W\d_]+")
+_DOMAINS = ("example.com", "example.org", "example.net")
+_BLOCKS = ("192.0.2", "198.51.100", "203.0.113")
+_PHONE = re.compile(r"p?[\d\s()+./\-–x#*,;:]*\d[\d\s()+./\-–x#*,;:]*", re.IGNORECASE)
+_PHONE_WORDS = re.compile(
+    r"\b(?:ext|extension|extn|tel|telefono|teléfono|telefon|tfno|tlf|phone|fax|cell|mobile|movil|móvil|mob|int|anexo|"
+    r"pager|beeper|durchwahl|toestel|and|or|y|en|och|und)\b\.?",
+    re.IGNORECASE,
+)
+_TRIES = 40
+_LETTERS_OF_INITIALS = 3
+_MOST_INITIALS = 2
+_WITH_LONG_DISTANCE = 11
+
+
+def surrogate_email(mention: str, context: Context) -> str | None:
+    """Another address, or several, whose local parts follow the surrogates of the names in them."""
+    if _EMAIL.sub("", mention).strip(" \t\r\n,;/<>()") or not _EMAIL.search(mention):
+        return None
+    pieces: list[str] = []
+    position = 0
+    for match in _EMAIL.finditer(mention):
+        local = surrogate_username(match["local"], context)
+        if local is None:
+            return None
+        domain = context.pick(_DOMAINS, "domain", fold(match["host"]))
+        pieces += (mention[position : match.start()], f"{match['before']}{local}@{domain}")
+        position = match.end()
+    return "".join([*pieces, mention[position:]])
+
+
+def surrogate_username(mention: str, context: Context) -> str | None:
+    """Another user name: names by their surrogates, up to three letters as initials, all else by its pattern."""
+    if not any(c.isalnum() for c in mention) or any(c.isspace() for c in mention.strip()):
+        return None
+    known = name_words(fold(mention), context)
+    coded = same_pattern(mention, context, "user name")
+    if coded is None or len(coded) != len(mention):
+        return coded
+    pieces: list[str] = []
+    position = 0
+    for run in _RUNS.finditer(mention):
+        new = _letters(fold(run[0]), known, context)
+        pieces += (coded[position : run.start()], in_case_of(new, run[0]) if new else coded[run.start() : run.end()])
+        position = run.end()
+    return "".join([*pieces, coded[position:]])
+
+
+def _letters(run: str, known: dict[str, str], context: Context) -> str | None:
+    """The surrogate of a folded run of letters, where it is made of names and initials."""
+    parts = _split(run, known, _MOST_INITIALS)
+    if parts:
+        return "".join(known.get(part) or new_letter(part, context) for part in parts)
+    if len(run) <= _LETTERS_OF_INITIALS and run.isascii() and context.attempt == 0:
+        return "".join(new_letter(letter, context) for letter in run)
+    return None
+
+
+def _split(run: str, known: Collection[str], initials: int) -> list[str]:
+    """The run as known names, the longest first, and up to so many initials; empty where it is not made of them."""
+    names = sorted((name for name in known if len(name) > 1 and run.startswith(name)), key=len, reverse=True)
+    for name in names:
+        rest = run[len(name) :]
+        parts = _split(rest, known, initials) if rest else []
+        if not rest or parts:
+            return [name, *parts]
+    if initials == 0 or len(run) < 2:
+        return [run] if initials and len(run) == 1 and run.isascii() else []
+    parts = _split(run[1:], known, initials - 1)
+    return [run[0], *parts] if any(part in known for part in parts) else []
+
+
+def surrogate_url(mention: str, context: Context) -> str | None:
+    """Another address of the web, of the Internet protocol or of a network card."""
+    text = mention.strip()
+    if _HARDWARE.fullmatch(text):
+        return mention.replace(text, _hexadecimal(text, context))
+    if _IPV4.fullmatch(text):
+        return mention.replace(text, f"{context.pick(_BLOCKS, 'ip', text)}.{1 + context.number(254, 'ip', text)}")
+    if _IPV6.fullmatch(text):
+        return mention.replace(text, f"2001:db8::{context.number(65535, 'ip6', text) + 1:x}")
+    match = _URL.fullmatch(text)
+    if match is None or not ("." in match["host"] or match["scheme"]):
+        return None
+    rest = same_pattern(match["rest"], context, "path") or match["rest"]
+    return mention.replace(text, match["scheme"] + context.pick(_DOMAINS, "domain", fold(match["host"])) + rest)
+
+
+def _hexadecimal(text: str, context: Context) -> str:
+    digits = [f"{context.number(16, 'mac', fold(text), place):x}" for place in range(len(text))]
+    return "".join(new if old.isalnum() else old for old, new in zip(text, digits, strict=True))
+
+
+def surrogate_phone(mention: str, context: Context) -> str | None:
+    """A number written in the same way, and possible where the original is; country codes and leading zeros stay.
+
+    :returns: nothing where there are words that do not belong to a telephone number, or fewer than three digits.
+    """
+    bare = _PHONE_WORDS.sub(lambda match: " " * len(match[0]), mention)
+    digits = [place for place, c in enumerate(bare) if c.isdigit()]
+    if not _PHONE.fullmatch(bare) or len(digits) < 3:
+        return None
+    kept = set(digits[: _prefix(bare, context.language)])
+    wanted = _is_valid(bare, context.language)
+    new, attempted = None, context
+    for _ in range(_TRIES):
+        coded = same_pattern("".join(bare[place] for place in digits), attempted, "phone")
+        if coded is None:
+            return None
+        changed = dict(zip(digits, coded, strict=True))
+        new = "".join(c if at in kept or at not in changed else changed[at] for at, c in enumerate(mention))
+        if not wanted or _is_valid(_PHONE_WORDS.sub(" ", new), context.language):
+            return new
+        attempted = attempted.next()
+    return new
+
+
+def _prefix(bare: str, language: str) -> int:
+    """How many leading digits say the country and the kind of number: +34 6, 06, 0."""
+    if language == "en" and len(_digits(bare)) == _WITH_LONG_DISTANCE and _digits(bare)[0] == "1":
+        return 1
+    international = re.match(r"\s*\(?(?:\+|00)\s*", bare)
+    country = str(_country_code(language))
+    digits = _digits(bare)
+    start = 0
+    if international:
+        start = 2 if "+" not in international[0] else 0
+        start += len(country) if digits[start:].startswith(country) else 2
+    zeros = len(digits[start:]) - len(digits[start:].lstrip("0"))
+    return min(start + zeros + (1 if len(digits) - start - zeros > 8 and language != "en" else 0), len(digits) - 2)
+
+
+def _digits(text: str) -> str:
+    return "".join(c for c in text if c.isdigit())
+
+
+def _country_code(language: str) -> int:
+    import phonenumbers
+
+    return phonenumbers.country_code_for_region(_region(language))
+
+
+def _is_valid(text: str, language: str) -> bool:
+    import phonenumbers
+
+    try:
+        return phonenumbers.is_valid_number(phonenumbers.parse(text, _region(language)))
+    except phonenumbers.NumberParseException:
+        return False
+
+
+def _region(language: str) -> str:
+    return LOCALES[language].partition("_")[2]

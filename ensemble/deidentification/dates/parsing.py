@@ -1,0 +1,156 @@
+"""Dates in a mention, whole or in part, with every part where it was written.
+
+    points = parse_dates("the 3rd of May, 2019", "en", day_first=False)
+    points[0].year, points[0].month, points[0].days     2019, 5, (3,)
+    parse_dates("some time later", "en", day_first=False)    nothing: words that are no date
+
+A numeric date whose order of day and month is open is read as the language, or the rest of the note, has it, and the
+other way where only that gives a day that exists.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+from dataclasses import dataclass, field
+
+from ensemble.deidentification.dates.patterns import DateNames, filler, names, patterns
+from ensemble.deidentification.letters import fold
+
+__all__ = ["EARLIEST_YEAR", "LATEST_YEAR", "DatePoint", "four_digit_year", "order_shown_by", "parse_dates", "year_of"]
+
+EARLIEST_YEAR, LATEST_YEAR = 1800, 2199
+"""Years outside are taken for other numbers."""
+
+_YEAR = re.compile(r"(?<!\w)(1[89]\d\d|2[01]\d\d)(?!\w)")
+_NUMERIC = re.compile(r"(?<!\d)(\d{1,2})\s*([-/.])\s*(\d{1,2})\s*\2\s*(?:\d{4}|\d{2})(?!\d)")
+_PARTS = ("y", "m", "d", "d2", "mon", "wd", "ord", "ord2")
+
+
+@dataclass(frozen=True, slots=True)
+class DatePoint:
+    """One date, or range of two days within one month.
+
+    :param year: with its century as far as that can be told; nothing where none is written.
+    :param month: 1 to 12, or nothing.
+    :param days: of the month; two for a range such as `3-5 May`.
+    :param weekday: 0 for Monday, or nothing.
+    :param places: (start, end, part) of each written part, in order; offsets in the mention.
+    """
+
+    start: int
+    end: int
+    year: int | None = field(default=None, repr=False)
+    month: int | None = field(default=None, repr=False)
+    days: tuple[int, ...] = field(default=(), repr=False)
+    weekday: int | None = field(default=None, repr=False)
+    places: tuple[tuple[int, int, str], ...] = ()
+
+
+def parse_dates(mention: str, language: str, day_first: bool, near: int | None = None) -> tuple[DatePoint, ...] | None:
+    """All dates of a mention in which there is nothing else but small words and times of day.
+
+    :param day_first: how to read 3/5, if both ways give a day.
+    :param near: the year whose century two-digit years get, the nearest; without it 69 is 1969 and 68 is 2068 (POSIX).
+    :returns: nothing if the mention holds anything else, or no date.
+    """
+    points: list[DatePoint] = []
+    position = 0
+    while position < len(mention):
+        point = _point_at(mention, position, language, day_first, near)
+        if point is not None:
+            points.append(point)
+            position = point.end
+            continue
+        between = filler(language).match(mention, position)
+        if between is None or between.end() == position:
+            return None
+        position = between.end()
+    return tuple(points) or None
+
+
+def four_digit_year(mention: str) -> int | None:
+    """The latest year from 1800 to 2199 written with four digits."""
+    return max(map(int, _YEAR.findall(mention)), default=None)
+
+
+def order_shown_by(mention: str) -> list[bool]:
+    """For each numeric date of which only one order is possible: whether the day comes first."""
+    pairs = [(int(match[1]), int(match[3])) for match in _NUMERIC.finditer(mention)]
+    return [first > 12 for first, second in pairs if (first > 12) != (second > 12)]
+
+
+def year_of(mention: str, language: str) -> str | None:
+    """The year, as it is written, or nothing if there is none or more than one.
+
+    :returns: four digits; two digits after an apostrophe where the century is not written.
+    """
+    written = set(_YEAR.findall(mention))
+    if len(written) == 1:
+        return str(written.pop())
+    points = parse_dates(mention, language, True) or ()
+    years = {mention[start:end] for point in points for start, end, part in point.places if part == "y"}
+    if len(written) > 1 or len(years) != 1:
+        return None
+    year = years.pop().strip("'’")
+    return year if len(year) == 4 else f"'{year}"
+
+
+def _point_at(mention: str, position: int, language: str, day_first: bool, near: int | None) -> DatePoint | None:
+    for pattern in patterns(language):
+        match = pattern.match(mention, position)
+        point = _point(match, language, day_first, near) if match else None
+        if point is not None:
+            return point
+    return None
+
+
+def _point(match: re.Match[str], language: str, day_first: bool, near: int | None) -> DatePoint | None:
+    groups = match.re.groupindex
+    spans = {name: match.span(name) for name in groups if match.span(name)[0] >= 0}
+    if "a" in spans:
+        return _by_order(match, spans, language, day_first, near)
+    return _checked(match, spans, names(language), near)
+
+
+def _by_order(
+    match: re.Match[str], spans: dict[str, tuple[int, int]], language: str, day_first: bool, near: int | None
+) -> DatePoint | None:
+    """The first reading that exists of two numbers of which one is the month, and perhaps a year."""
+    orders = [("d", "m"), ("m", "d")] if day_first else [("m", "d"), ("d", "m")]
+    fixed = {name: span for name, span in spans.items() if name == "y"}
+    readings = [{**fixed, first: spans["a"], second: spans["b"]} for first, second in orders]
+    if "y" not in spans:
+        readings.append({"m": spans["a"], "y": spans["b"]})
+    elif language == "sv" and len(match["y"]) == 2:
+        readings.insert(0, {"y": spans["a"], "m": spans["b"], "d": spans["y"]})
+    checked = (_checked(match, reading, names(language), near) for reading in readings)
+    return next((point for point in checked if point is not None), None)
+
+
+def _checked(
+    match: re.Match[str], spans: dict[str, tuple[int, int]], language: DateNames, near: int | None
+) -> DatePoint | None:
+    """The parts as a date, or nothing if there is no such day."""
+    text = {name: match.string[start:end] for name, (start, end) in spans.items()}
+    year = _year(text["y"], near) if "y" in text else None
+    month = language.months.get(fold(text["mon"]).rstrip(".")) if "mon" in text else int(text.get("m", 0)) or None
+    days = tuple(int(text[name]) for name in ("d", "d2") if name in text)
+    weekday = language.weekdays.get(fold(text["wd"]).rstrip(".")) if "wd" in text else None
+    if ("y" in text and year is None) or (("m" in text or "mon" in text) and not 1 <= (month or 0) <= 12):
+        return None
+    longest = calendar.monthrange(year or 2000, month)[1] if month else 31
+    if any(not 1 <= day <= longest for day in days) or list(days) != sorted(set(days)):
+        return None
+    places = tuple(sorted((start, end, name) for name, (start, end) in spans.items() if name in _PARTS))
+    return DatePoint(match.start(), match.end(), year, month, days, weekday, places)
+
+
+def _year(text: str, near: int | None) -> int | None:
+    digits = text.strip("'’")
+    year = int(digits)
+    if len(digits) == 4:
+        return year if EARLIEST_YEAR <= year <= LATEST_YEAR else None
+    if near is None:
+        return year + (1900 if year >= 69 else 2000)
+    return min((century + year for century in range(1800, 2200, 100)), key=lambda full: abs(full - near))

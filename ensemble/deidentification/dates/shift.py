@@ -1,0 +1,177 @@
+"""All dates of a patient shifted by one number of days that depends on the key.
+
+    days = offset(keyed, options)                                        -117
+    shift_dates("the 3rd of May, 2019", days, "en", day_first=False)     "the 6th of January, 2019"
+
+What is written stays as it is written: order, separators, names of months and their case, two-digit years, leading
+zeros, ordinals. A month without day is shifted from its middle, a year without month by one year at least, a weekday by
+the weekday of the offset; so partial dates keep their distances to about half their unit, and whole dates exactly.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date, timedelta
+
+from ensemble.deidentification.dates.parsing import EARLIEST_YEAR, LATEST_YEAR, DatePoint, parse_dates
+from ensemble.deidentification.dates.patterns import DateNames, names
+from ensemble.deidentification.keyed import Keyed
+from ensemble.deidentification.letters import fold, in_case_of
+from ensemble.deidentification.policy import PolicyOptions
+
+__all__ = ["offset", "shift_dates"]
+
+_LEAP_YEAR, _COMMON_YEAR = 2000, 2001
+
+
+def offset(keyed: Keyed, options: PolicyOptions) -> int:
+    """The number of days, never 0, by which the dates of the patient are shifted.
+
+    Whole weeks where the weekday is kept. The same for every note, run and process with the same key.
+    """
+    unit = 7 if options.keep_weekday else 1
+    most = options.shift_days // unit
+    steps = keyed.number(2 * most, "date offset", unit, most)
+    return unit * (steps + 1 if steps < most else most - steps - 1)
+
+
+def shift_dates(mention: str, days: int, language: str, day_first: bool, near: int | None = None) -> str | None:
+    """The mention with every date in it shifted.
+
+    :param near: a year of the note, for two-digit years and for days without a year.
+    :returns: nothing if the mention cannot be read as dates, or a shifted date leaves the years 1800 to 2199.
+    """
+    points = parse_dates(mention, language, day_first, near)
+    if points is None:
+        return None
+    pieces: list[str] = []
+    position = 0
+    for point in points:
+        new = _shifted(mention, point, days, names(language), near)
+        if new is None:
+            return None
+        pieces += (mention[position : point.start], new)
+        position = point.end
+    return "".join([*pieces, mention[position:]])
+
+
+def _shifted(mention: str, point: DatePoint, days: int, language: DateNames, near: int | None) -> str | None:
+    values: dict[str, int] = {}
+    if point.days:
+        moved = [_move(point.year, point.month or 1, day, days, near) for day in point.days]
+        if None in moved:
+            return None
+        dates = [day for day in moved if day is not None]
+        if len({(day.year if point.year else 0, day.month) for day in dates}) > 1:
+            return _range(mention, point, dates, language)
+        values = {"y": dates[0].year, "m": dates[0].month, "d": dates[0].day, "d2": dates[-1].day}
+    elif point.month:
+        middle = _middle(point.year, point.month, days, near)
+        values = {"y": middle.year, "m": middle.month}
+    elif point.year:
+        values = {"y": point.year + (round(days / 365.25) or (1 if days > 0 else -1))}
+    if point.weekday is not None:
+        values["wd"] = (point.weekday + days) % 7
+    if point.year and not EARLIEST_YEAR <= values["y"] <= LATEST_YEAR:
+        return None
+    return _written(mention, point, values, language)
+
+
+def _move(year: int | None, month: int, day: int, days: int, near: int | None) -> date | None:
+    """A day shifted; a day without a year is of the year `near`, or the leap year before it if it must be."""
+    if year is None:
+        year = near or _COMMON_YEAR
+        if (month, day) == (2, 29):
+            year = next((y for y in range(year, year - 9, -1) if _is_leap(y)), _LEAP_YEAR)
+    try:
+        return date(year, month, day) + timedelta(days=days)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _is_leap(year: int) -> bool:
+    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+
+
+def _middle(year: int | None, month: int, days: int, near: int | None) -> date:
+    """The middle of the month shifted, at least into the next or the last month."""
+    middle = date(year or near or _COMMON_YEAR, month, 15)
+    moved = middle + timedelta(days=days)
+    if (moved.year, moved.month) == (middle.year, middle.month) or (year is None and moved.month == month):
+        moved = moved + timedelta(days=31 if days > 0 else -31)
+    return moved
+
+
+def _range(mention: str, point: DatePoint, dates: list[date], language: DateNames) -> str | None:
+    """A range of days that now ends in another month: both days with their own months."""
+    places = {part: (start, end) for start, end, part in point.places}
+    if "mon" not in places:
+        return None
+    written = mention[slice(*places["mon"])]
+    days = [f"{day.day} {_month_name(written, day.month, language)}" for day in dates]
+    if "y" in places:
+        year = mention[slice(*places["y"])]
+        days = [f"{text} {_year(year, day.year)}" for text, day in zip(days, dates, strict=True)]
+    return " - ".join(days)
+
+
+def _written(mention: str, point: DatePoint, values: dict[str, int], language: DateNames) -> str:
+    """The new values in the places and the manner of the old ones."""
+    numbers = [mention[start:end] for start, end, part in point.places if part in ("m", "d", "d2")]
+    padded = any(n.startswith("0") for n in numbers) or (
+        all(len(n) == 2 for n in numbers) and any(part == "m" for _, _, part in point.places)
+    )
+    pieces: list[str] = []
+    position = point.start
+    for start, end, part in point.places:
+        pieces += (mention[position:start], _part(part, mention[start:end], values, padded, language))
+        position = end
+    return "".join([*pieces, mention[position : point.end]])
+
+
+def _part(part: str, old: str, values: dict[str, int], padded: bool, language: DateNames) -> str:
+    match part:
+        case "y":
+            return _year(old, values["y"])
+        case "mon":
+            return _month_name(old, values["m"], language)
+        case "wd":
+            return _weekday_name(old, values["wd"], language)
+        case "ord":
+            return _ordinal(old, values["d"])
+        case "ord2":
+            return _ordinal(old, values["d2"])
+        case _:
+            return f"{values[part]:0{2 if padded else 1}d}"
+
+
+def _year(old: str, year: int) -> str:
+    digits = old.lstrip("'’")
+    return old[: len(old) - len(digits)] + (str(year) if len(digits) == 4 else f"{year % 100:02d}")
+
+
+def _month_name(old: str, month: int, language: DateNames) -> str:
+    full = fold(old) in map(fold, language.full_months)
+    name = (language.full_months if full else language.short_months)[month - 1]
+    return _named(old, name, name == language.full_months[month - 1])
+
+
+def _weekday_name(old: str, weekday: int, language: DateNames) -> str:
+    full = fold(old) in map(fold, language.full_weekdays)
+    return _named(old, (language.full_weekdays if full else language.short_weekdays)[weekday], full)
+
+
+def _named(old: str, name: str, is_full: bool) -> str:
+    dot = "." if old.endswith(".") and not is_full else ""
+    return in_case_of(name.lower() if old[:1].islower() else name, old.rstrip(".")) + dot
+
+
+def _ordinal(old: str, day: int) -> str:
+    if fold(old) in ("st", "nd", "rd", "th"):
+        ending = "th" if day in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
+        return ending.upper() if old.isupper() else ending
+    if re.fullmatch(":?[ae]", old):
+        return old[:-1] + ("a" if day in (1, 2, 21, 22, 31) else "e")
+    if "º" in old or "°" in old or old in ("er", "ro"):
+        return old if day == 1 else ""
+    return old

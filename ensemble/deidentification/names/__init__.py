@@ -1,0 +1,1 @@
+"""Surrogates of names: forms, tables by language, the index of a patient's names."""

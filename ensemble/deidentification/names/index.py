@@ -1,0 +1,72 @@
+"""The names of one patient by their words: misspellings, companions, fuller forms.
+
+    index = NameIndex(Counter({("ann", "zelkowitz"): 3, ("zelkowits",): 1}))
+    index.canonical("zelkowits")       "zelkowitz"
+    index.fullest(("zelkowits",))      {"ann", "zelkowitz"}
+
+It is made from all mentions at once and then asked only.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Set
+
+from ensemble.deidentification.letters import edits
+from ensemble.deidentification.names.tables import is_known_name, nearest_name
+
+__all__ = ["NameIndex"]
+
+_LONG_ENOUGH_FOR = ((8, 2), (5, 1))
+_MOST_ALIKE = 200
+
+
+class NameIndex:
+    """Looks up names of which the mentions are known.
+
+    :param people: the folded words of each mention, in order, and how often it occurs.
+    """
+
+    def __init__(self, people: Mapping[tuple[str, ...], int]) -> None:
+        self._counts: Counter[str] = Counter()
+        self._by_letter: dict[str, list[str]] = defaultdict(list)
+        for words, count in people.items():
+            for word in set(words):
+                self._counts[word] += count
+        for word in self._counts:
+            self._by_letter[word[:1]].append(word)
+        self._canonical: dict[str, str] = {}
+        self._people: dict[str, set[frozenset[str]]] = defaultdict(set)
+        self.companions: dict[str, set[str]] = defaultdict(set)
+        for words in people:
+            meant = frozenset(map(self.canonical, words))
+            for word in meant:
+                self._people[word].add(meant)
+                self.companions[word].update(words)
+
+    def canonical(self, word: str) -> str:
+        """The name of which a word is a misspelling; the word itself if of none."""
+        if word not in self._canonical:
+            self._canonical[word] = self._meant(word)
+        return self._canonical[word]
+
+    def fullest(self, words: Iterable[str]) -> Set[str]:
+        """The words of the only longest mention that has all of these; these themselves if there is none or several."""
+        wanted = frozenset(map(self.canonical, words))
+        having = [self._people.get(word, set()) for word in wanted]
+        longer = {person for person in set.intersection(*having) if wanted < person} if having else set()
+        longest = [person for person in longer if not any(person < other for other in longer)]
+        return longest[0] if len(longest) == 1 else wanted
+
+    def _meant(self, word: str) -> str:
+        allowed = next((n for letters, n in _LONG_ENOUGH_FOR if len(word) >= letters), 0)
+        if not allowed or is_known_name(word):
+            return word
+        alike = self._by_letter.get(word[:1], [])
+        better = [n for n in alike if self._rank(n) > self._rank(word)] if len(alike) <= _MOST_ALIKE else []
+        within = [name for name in better if edits(word, name, allowed) <= allowed]
+        return max(within, key=self._rank) if within else nearest_name(word) or word
+
+    def _rank(self, name: str) -> tuple[bool, int, str]:
+        """Frequent names before others, then those seen in more mentions; the alphabet settles the rest."""
+        return is_known_name(name), self._counts[name], name

@@ -1,0 +1,171 @@
+"""Surrogates of persons' names.
+
+    surrogate_name("SMITH, John M.", context)    "PORTER, David K."
+    surrogate_name("Smith's", context)           "Porter's"
+
+Word by word: a last name for a last name, a first name of the same gender for a first name, an initial for an initial,
+each in the case of the original; commas, titles and genitive endings stay and particles (van der, de la) go.
+
+Within a patient a frequent name has one surrogate in every note, whatever else a note holds: the tables tell whether
+it is a first or a last name, and not the place where it stands. The first letter of a name decides that of its
+surrogate, so that initials and monograms fit; names that sound alike (Jonson, Johnson) have the same surrogate. Where
+the surrogate is itself a name of the note, its initial stands for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+from ensemble.deidentification.context import Context
+from ensemble.deidentification.letters import fold, in_case_of
+from ensemble.deidentification.names.forms import NameForm, Piece, parse_name
+from ensemble.deidentification.names.tables import LOCALES, name_tables
+from ensemble.deidentification.words import known_words, words
+
+__all__ = ["name_words", "new_letter", "sounds_like", "surrogate_name"]
+
+_TRIES = 24
+_SHORTEST_PART = 3
+_SOUNDS = (
+    *(("ph", "f"), ("th", "t"), ("ck", "k"), ("dt", "t"), ("sch", "s"), ("sh", "s"), ("y", "i"), ("j", "i")),
+    *(("z", "s"), ("w", "v"), ("x", "ks"), ("c", "k"), ("q", "k"), ("ei", "ai"), ("ae", "e"), ("oe", "o"), ("ue", "u")),
+)
+
+
+def surrogate_name(mention: str, context: Context) -> str | None:
+    """The name of another person, in the form of the original.
+
+    :returns: nothing for what cannot be read as a name, and where no name is left that the note does not hold.
+    """
+    form = parse_name(mention, context.language)
+    if form is None or not form.roles:
+        return None
+    titled = _gender_of_titles(form, context.language)
+    pieces: list[str] = []
+    dropped = False
+    for piece in form.pieces:
+        new = "" if dropped else _piece(piece, form, titled, context)
+        if new is None:
+            return None
+        dropped = piece.role == "particle"
+        pieces.append(new)
+    return "".join(pieces)
+
+
+def _piece(piece: Piece, form: NameForm, titled: str | None, context: Context) -> str | None:
+    match piece.role:
+        case "first" | "last":
+            alone = len(form.words) == 1
+            role = (context.memory.role(piece.folded) if alone else None) or piece.role
+            word = _surrogate_word(piece.folded, role, titled, context)
+            return None if word is None else in_case_of(word, piece.text) + _ending(piece.ending, word)
+        case "initial" | "initials":
+            return _letters(piece.text, context) + piece.ending
+        case "particle":
+            return ""
+        case _:
+            return piece.text
+
+
+def _surrogate_word(word: str, role: str, titled: str | None, context: Context) -> str | None:
+    """Another name for one folded word of a name; its initial where that name is one of the note.
+
+    :param role: `first` or `last`, for what is in no table.
+    :param titled: the gender that a title shows, likewise.
+    :returns: a name that does not hold the word, nor another with which the word stands in a mention; nothing if there
+        is none.
+    """
+    name = context.memory.canonical(word)
+    gender = _gender(name, role, titled, context)
+    letter = new_letter(name[0], context)
+    for options in (_pool(gender, context.language, letter), _pool(gender, context.language)):
+        for attempt in range(_TRIES if options else 0):
+            new = context.pick(options, "name", gender, sounds_like(name), attempt)
+            if len(name) < _SHORTEST_PART or name not in fold(new):
+                return new if _is_free(fold(new), {word} | context.memory.companions(name), context) else f"{new[0]}."
+    return None
+
+
+def name_words(text: str, context: Context) -> dict[str, str]:
+    """Every known word of a name that is somewhere in a folded text -> its folded surrogate."""
+    found: dict[str, str] = {}
+    for word in sorted(name for name in context.memory.names if name in text):
+        new = _surrogate_word(word, context.memory.role(word) or "last", None, context)
+        if new is not None:
+            found[word] = fold(new).removesuffix(".")
+    return found
+
+
+def new_letter(letter: str, context: Context) -> str:
+    """The lower-case letter that, for this patient, replaces the first letter of names."""
+    others = [other for other in name_tables(context.language).letters if other != letter]
+    return context.choices.pick(others, "letter", letter)
+
+
+def sounds_like(word: str) -> str:
+    """A folded word by its sound, roughly.
+
+    Double letters, a silent h and letters often taken for each other fall together. Vowels stay, so that Maria and
+    Mario are two names.
+    """
+    first, rest = word[:1], word[1:]
+    sound = first + rest
+    for written, spoken in _SOUNDS:
+        sound = sound.replace(written, spoken)
+    sound = sound[:1] + sound[1:].replace("h", "")
+    return re.sub(r"(.)\1+", r"\1", sound)
+
+
+def _letters(text: str, context: Context) -> str:
+    letters = "".join(new_letter(letter, context) for letter in fold(text))
+    return letters.upper() if text.isupper() else letters
+
+
+def _is_free(name: str, parts: Iterable[str], context: Context) -> bool:
+    memory = context.memory
+    held = any(len(part) >= _SHORTEST_PART and part in name for part in parts)
+    return not held and name not in memory.names and name not in memory.identifiers
+
+
+@cache
+def _pool(gender: str, language: str, letter: str = "") -> Sequence[str]:
+    """The names of a gender, or the last names, that begin with a letter."""
+    tables = name_tables(language)
+    pools = {
+        "female": tuple(name for name in tables.female if tables.gender(fold(name)) == "female"),
+        "male": tuple(name for name in tables.male if tables.gender(fold(name)) == "male"),
+        "neutral": tuple(words(language)["names"]["neutral"]) + tables.neutral,
+        "last": tables.last,
+    }
+    return tuple(name for name in pools[gender] if fold(name).startswith(letter))
+
+
+def _gender(name: str, role: str, titled: str | None, context: Context) -> str:
+    """Of which names the surrogate is one: `female`, `male`, `neutral` or `last`."""
+    tables = name_tables(context.language)
+    own = tables.gender(name)
+    if not own and (role == "last" or tables.is_last(name)):
+        return "last"
+    known = own or _table_gender(name) or titled
+    if known:
+        return known
+    endings = {"a": "female", "o": "male"}
+    return endings.get(name[-1]) or context.choices.pick(("female", "male"), "gender", sounds_like(name))
+
+
+def _table_gender(name: str) -> str | None:
+    return next((gender for language in LOCALES if (gender := name_tables(language).gender(name))), None)
+
+
+def _gender_of_titles(form: NameForm, language: str) -> str | None:
+    titles = {piece.folded for piece in form.pieces if piece.role == "title"}
+    female = titles & known_words(language, "names", "female_titles")
+    male = titles & known_words(language, "names", "male_titles")
+    return None if bool(female) == bool(male) else "female" if female else "male"
+
+
+def _ending(ending: str, word: str) -> str:
+    """A plain -s is not written after a name that ends in a hiss."""
+    return "" if ending in ("s", "S") and fold(word)[-1] in "sxz" else ending

@@ -1,0 +1,154 @@
+"""Cities, states, countries and postcodes, exchanged for others of the same region.
+
+    surrogate_city("Worcester", context)     "Rutland"        another city of the same region
+    surrogate_state("MA", context)           "NH"
+    surrogate_country("Perú", context)       "Ecuador"        another of the same continent
+    surrogate_postcode("02114", context)     "07350"
+
+The tables are in `places/LANGUAGE.toml`: region -> state -> its abbreviation and larger cities. A city that no
+table has gets any city of the language's own country.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib import resources
+from typing import Any
+
+from ensemble.deidentification.codes.patterns import same_pattern
+from ensemble.deidentification.context import Context
+from ensemble.deidentification.letters import fold, in_case_of, parts
+from ensemble.deidentification.words import LANGUAGES
+
+__all__ = ["surrogate_city", "surrogate_country", "surrogate_postcode", "surrogate_state"]
+
+_CITY = re.compile(r"[^\W\d_][^\d_]*")
+_LONGEST_CITY = 5
+_LONGEST_ABBREVIATION = 4
+_ADJECTIVES = {"republica argentina": "argentina", "republica dominicana": "republica dominicana"}
+_FOREIGN_POSTCODE = re.compile(r"(?=.*\d)[A-Za-z0-9]{2,8}(?:[ -][A-Za-z0-9]{2,5}){0,2}")
+_REPUBLIC = re.compile(r"(?:republica|republic|republik|republiek)(?: de la| del| de| of| van)? ")
+
+
+@dataclass(frozen=True)
+class _State:
+    name: str
+    abbreviation: str
+    cities: tuple[str, ...]
+    region: str
+
+
+def surrogate_city(mention: str, context: Context) -> str | None:
+    """Another city of the same region; nothing for what is no city's name: digits, more than five words."""
+    if not _CITY.fullmatch(mention) or len(mention.split()) > _LONGEST_CITY:
+        return None
+    states = _states(context.language)
+    region = _regions_of_cities(context.language).get(fold(mention))
+    cities = [city for state in states if region in (None, state.region) for city in state.cities]
+    return _another(mention, cities, "city", context)
+
+
+def surrogate_state(mention: str, context: Context) -> str | None:
+    """Another state of the same region, by name or abbreviation as the original; nothing for an unknown one."""
+    wanted = fold(mention).replace(".", "")
+    states = _states(context.language)
+    for form in ("name", "abbreviation"):
+        known = next((state for state in states if wanted and fold(getattr(state, form)) == wanted), None)
+        if known is not None:
+            near = [state for state in states if state.region == known.region]
+            return _another(mention, [getattr(state, form) for state in near], "state", context)
+    regions = sorted({state.region for state in states})
+    return _another(mention, regions, "region", context) if wanted in map(fold, regions) else None
+
+
+def surrogate_country(mention: str, context: Context) -> str | None:
+    """Another country of the same continent, named in the language of the original; nothing for an unknown one."""
+    languages = dict.fromkeys((context.language, *LANGUAGES))
+    for language in languages:
+        code = _countries(language).get(_country_key(mention))
+        continent = next((codes for codes in _continents() if code in codes), None)
+        if continent is not None:
+            names = [_country_name(other, language) for other in continent if other != code]
+            return _another(mention, names, "country", context, purpose=str(code))
+    return None
+
+
+def surrogate_postcode(mention: str, context: Context) -> str | None:
+    """Another postcode of the same form; the digits that tell the region stay (two in Spain, one elsewhere).
+
+    In a form that the language's country does not have, nothing stays but the separators.
+    """
+    table = _table(context.language)["postcodes"]
+    new = same_pattern(mention, context, "postcode")
+    if not re.fullmatch(table["pattern"], mention):
+        return new if _FOREIGN_POSTCODE.fullmatch(mention) else None
+    places = [place for place, c in enumerate(mention) if c.isdigit()][: table["kept"]]
+    prefix = next((place for place, c in enumerate(mention) if c.isdigit()), 0)
+    kept = {*places, *range(prefix)}
+    if new is None or len(new) != len(mention):
+        return None
+    return "".join(mention[place] if place in kept else c for place, c in enumerate(new))
+
+
+def _another(mention: str, names: Sequence[str], kind: str, context: Context, purpose: str = "") -> str | None:
+    """One of the names that shares no word of three letters with the original."""
+    words = parts(mention)
+    others = [name for name in names if fold(name) != fold(mention) and not words & _parts_of_name(name)]
+    if not others:
+        return None
+    new = context.pick(others, kind, purpose or fold(mention))
+    return new if kind == "country" and len(mention) <= _LONGEST_ABBREVIATION else in_case_of(new, mention)
+
+
+_parts_of_name = lru_cache(maxsize=5000)(parts)
+"""Of the names in the tables, which are asked for again and again."""
+
+
+@cache
+def _regions_of_cities(language: str) -> dict[str, str]:
+    return {fold(city): state.region for state in reversed(_states(language)) for city in state.cities}
+
+
+@cache
+def _table(language: str) -> Mapping[str, Any]:
+    text = (resources.files("ensemble.deidentification") / "places" / f"{language}.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+@cache
+def _states(language: str) -> tuple[_State, ...]:
+    return tuple(
+        _State(name, entry[0], tuple(entry[1:]), region)
+        for region, states in _table(language)["regions"].items()
+        for name, entry in states.items()
+    )
+
+
+@cache
+def _continents() -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(codes.split()) for codes in _table("countries")["continents"].values())
+
+
+@cache
+def _countries(language: str) -> dict[str, str]:
+    """Folded name -> code."""
+    codes = [code for continent in _continents() for code in continent]
+    others = {name: code for code, names in _table("countries")["others"].items() for name in names}
+    return {**others, **{_country_key(_country_name(code, language)): code for code in codes}}
+
+
+def _country_key(name: str) -> str:
+    """A country by its short name, without hyphens."""
+    spaced = " ".join(fold(name).replace("-", " ").split())
+    short = _REPUBLIC.sub("", spaced)
+    return _ADJECTIVES.get(spaced, short or spaced)
+
+
+def _country_name(code: str, language: str) -> str:
+    from babel import Locale
+
+    return str(Locale.parse(language).territories[code])

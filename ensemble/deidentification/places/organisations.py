@@ -1,0 +1,91 @@
+"""Surrogates of hospitals, departments, rooms and organisations, from lists.
+
+    surrogate_hospital("Mercy General Hospital", context)    "Glenhaven Clinic"
+    surrogate_hospital("MGH", context)                       "QTK"
+    surrogate_room("room 12B", context)                      "room 47F"
+
+The names are in `words/LANGUAGE.toml`; none is that of a real place as far as we know. An abbreviation gets other
+letters, which are not those of the surrogate of the full name.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ensemble.deidentification.codes.patterns import same_pattern
+from ensemble.deidentification.context import Context
+from ensemble.deidentification.letters import fold, in_case_of, parts
+from ensemble.deidentification.words import known_words, words
+
+__all__ = ["surrogate_department", "surrogate_hospital", "surrogate_organisation", "surrogate_room"]
+
+_LONGEST_ABBREVIATION = 5
+_LONGEST_NAME = 150
+_WORD = re.compile(r"[^\W\d_]+|\d+")
+
+
+def surrogate_hospital(mention: str, context: Context) -> str | None:
+    """Another hospital; a founder alone for one word, letters for an abbreviation."""
+    return _institution(mention, words(context.language)["hospitals"]["patterns"], "hospital", context)
+
+
+def surrogate_organisation(mention: str, context: Context) -> str | None:
+    """Another organisation, likewise."""
+    return _institution(mention, words(context.language)["organisations"]["patterns"], "organisation", context)
+
+
+def surrogate_department(mention: str, context: Context) -> str | None:
+    """A department that any hospital may have; letters and digits of an abbreviation by their pattern."""
+    if _is_abbreviation(mention):
+        return same_pattern(mention, context, "department")
+    names = [name for name in words(context.language)["departments"]["names"] if not parts(name) & parts(mention)]
+    if not names or not _is_name(mention):
+        return None
+    return in_case_of(context.pick(names, "department", fold(mention)), mention)
+
+
+def surrogate_room(mention: str, context: Context) -> str | None:
+    """Another number of a room; nothing where there are words other than room, bed, floor and the like."""
+    generic = known_words(context.language, "rooms", "generic")
+    longer = [word for word in _WORD.findall(mention) if word.isalpha() and len(word) > 1]
+    if not any(c.isdigit() for c in mention) or any(fold(word) not in generic and len(word) > 3 for word in longer):
+        return None
+    pieces: list[str] = []
+    position = 0
+    for word in _WORD.finditer(mention):
+        new = word[0] if fold(word[0]) in generic else same_pattern(word[0], context, "room", fold(mention))
+        pieces += (mention[position : word.start()], new or "")
+        position = word.end()
+    return "".join([*pieces, mention[position:]])
+
+
+def _institution(mention: str, patterns: list[str], purpose: str, context: Context) -> str | None:
+    if _is_abbreviation(mention):
+        return same_pattern(mention, context, purpose)
+    if not _is_name(mention):
+        return None
+    taken = parts(mention)
+    founders = [name for name in words(context.language)["hospitals"]["founders"] if not parts(name) & taken]
+    if not founders:
+        return None
+    founder = context.pick(founders, purpose, fold(mention))
+    alone = len(_WORD.findall(mention)) == 1
+    kinds = _of_same_kind(patterns, taken)
+    pattern = "{founder}" if alone else context.pick(kinds, purpose, "pattern", fold(mention))
+    return in_case_of(pattern.format(founder=founder), mention)
+
+
+def _of_same_kind(patterns: list[str], taken: frozenset[str]) -> list[str]:
+    """The patterns that share the most words with the original: a clinic for a clinic."""
+    shared = [len(parts(pattern) & taken) for pattern in patterns]
+    return [pattern for pattern, n in zip(patterns, shared, strict=True) if n == max(shared)]
+
+
+def _is_abbreviation(mention: str) -> bool:
+    letters = re.sub(r"[.\s&-]", "", mention)
+    short = len(letters) <= _LONGEST_ABBREVIATION
+    return short and letters.isalnum() and (letters.isupper() or letters.isdigit())
+
+
+def _is_name(mention: str) -> bool:
+    return any(c.isalpha() for c in mention) and len(mention) <= _LONGEST_NAME

@@ -1,0 +1,91 @@
+"""The best submodels that are fast enough.
+
+choice = best_within(300.0, training, documents)
+choice.subset                   ("regex", "tbed")
+training.only(choice.subset)    what to write as a bundle
+
+Best is the subset whose stacker has the highest strict F1 on the training notes, out of fold. The subsets are measured
+on this machine from the best downwards until one keeps to the budget.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from ensemble.bundles.bundle import save_bundle
+from ensemble.engine import Engine
+from ensemble.experiments.speed import measure_speed
+from ensemble.stacking.subsets import Subset, subset_name
+from ensemble.tools.progress import progress
+from ensemble.training.trainer import Training
+from features.documents import Document
+from features.errors import SettingsError
+
+__all__ = ["Choice", "best_within", "by_score", "check_budget"]
+
+_NOTES = 250
+_REPETITIONS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A subset that keeps to the budget.
+
+    :param subset: names of the submodels.
+    :param notes_per_second: as measured on one core.
+    :param budget: what was asked for.
+    """
+
+    subset: Subset
+    notes_per_second: float
+    budget: float
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What the manifest and the model card tell of it."""
+        return {
+            "notes per second asked for": self.budget,
+            "notes per second of one core, where it was trained": round(self.notes_per_second, 1),
+        }
+
+
+def check_budget(budget: float) -> None:
+    """To be asked before training begins; :raises SettingsError: if it is not above 0."""
+    if not budget > 0:
+        raise SettingsError(f"the budget must be above 0 notes a second, not {budget:g}")
+
+
+def best_within(budget: float, training: Training, documents: Sequence[Document]) -> Choice:
+    """Measure subsets on some of the training notes, from the best downwards, until one is fast enough.
+
+    :param budget: notes per second of processor time, on one core.
+    :raises SettingsError: if no subset keeps to it.
+    """
+    notes = documents[:: max(1, len(documents) // _NOTES)][:_NOTES]
+    order = by_score(training.engine)
+    fastest = Choice((), 0.0, budget)
+    with tempfile.TemporaryDirectory(prefix="phistack-") as folder, progress("speed", total=len(order)) as advance:
+        model = Path(folder) / "engine"
+        save_bundle(training.engine, model, trained_on={}, figures={})
+        for subset, f1 in order:
+            speed = median(measure_speed(model, subset, notes).notes_per_second for _ in range(_REPETITIONS))
+            advance(f"{subset_name(subset)} has F1 {100 * f1:.2f} and does {speed:.0f} notes a second")
+            fastest = max(fastest, Choice(subset, speed, budget), key=lambda choice: choice.notes_per_second)
+            if speed >= budget:
+                return Choice(subset, speed, budget)
+    raise SettingsError(
+        f"no set of submodels annotates {budget:g} notes a second on one core of this machine, so nothing was written; "
+        f"the fastest, {subset_name(fastest.subset)}, does {fastest.notes_per_second:.0f}"
+    )
+
+
+def by_score(engine: Engine) -> list[tuple[Subset, float]]:
+    """Every subset with its out-of-fold strict F1, the best first; of equal ones that with fewer submodels."""
+    stackers = {**engine.subset_stackers, engine.names: engine.stacker}
+    scores = [(subset, max(stacker.figures_.values())) for subset, stacker in stackers.items()]
+    return sorted(scores, key=lambda row: (-row[1], len(row[0]), row[0]))

@@ -1,0 +1,129 @@
+"""How fast a bundle annotates on one core, with some of its submodels.
+
+    run = measure_speed(Path("engine"), ("regex", "tbed"), documents)
+    run.notes_per_second        of processor time, features included, load excluded
+    run.load_seconds            of processor time: imports, files, hashes, self-test
+    run.peak_mb                 of the whole process
+
+Each measurement is a process of its own, that numeric libraries are told to use one thread in and that is held to one
+core: nothing that an earlier measurement left in memory makes it faster, and its load and memory are those of a process
+that annotates. Processor time is told rather than the clock's, as another program on the machine changes it little.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TypeVar
+
+from ensemble.tools.one_thread import ONE_THREAD
+from features.documents import Document, Span
+from features.errors import EvaluationError
+
+__all__ = ["Run", "keep_to_one_core", "measure_speed", "peak_memory_mb"]
+
+_T = TypeVar("_T")
+
+_SHORTEST = 0.001
+"""Seconds; the clock of the processor may see nothing of what takes less than its step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One measurement.
+
+    :param subset: the submodels that took part.
+    :param notes: how many notes were annotated.
+    :param seconds: of processor time, for all notes.
+    :param load_seconds: of processor time, until the engine was ready.
+    :param peak_mb: the most memory that the process held, in MB.
+    :param spans: what was found in each note.
+    """
+
+    subset: tuple[str, ...]
+    notes: int
+    seconds: float
+    load_seconds: float
+    peak_mb: float
+    spans: Sequence[tuple[Span, ...]] = field(repr=False)
+
+    @property
+    def notes_per_second(self) -> float:
+        """Of processor time."""
+        return self.notes / max(self.seconds, _SHORTEST)
+
+
+def measure_speed(model: Path, subset: tuple[str, ...], documents: Sequence[Document]) -> Run:
+    """Load a bundle in a fresh process on one core and annotate the notes once.
+
+    :param subset: names of submodels; the others are not loaded.
+    :param documents: their spans are not looked at.
+    :raises BundleError: if the bundle cannot be loaded, or not without the other submodels.
+    :raises EvaluationError: if the process dies.
+    """
+    plain = [document.with_spans(()) for document in documents]
+    return _in_fresh_process(_annotate, model, subset, plain)
+
+
+def keep_to_one_core() -> None:
+    """Hold this process to one of the cores that it may use, where the system can do that."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+
+def peak_memory_mb() -> float:
+    """The most memory that this process held so far, in MB.
+
+    Linux keeps it for the program that runs; `getrusage` would tell that of the parent, if that was larger.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
+        return int(line.split()[1]) / 1024
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def _annotate(model: Path, subset: tuple[str, ...], documents: Sequence[Document]) -> Run:
+    keep_to_one_core()
+    begin = time.process_time()
+    from ensemble.bundles.bundle import load_bundle
+
+    engine = load_bundle(model, only=subset)
+    loaded = time.process_time()
+    spans = [document.spans for document in engine.annotate(documents)]
+    seconds = time.process_time() - loaded
+    return Run(subset, len(documents), seconds, loaded - begin, peak_memory_mb(), spans)
+
+
+def _in_fresh_process(function: Callable[..., _T], *arguments: object) -> _T:
+    with _environment(ONE_THREAD), ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        try:
+            return pool.submit(function, *arguments).result()
+        except BrokenProcessPool:
+            raise EvaluationError(
+                "a process that measured the speed of the engine died; is there enough memory for one more engine?"
+            ) from None
+
+
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    """Environment variables that processes started in the block inherit."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -1,0 +1,228 @@
+"""The candidates of many notes as arrays, and what they have to do with each other.
+
+    pool = CandidateArrays.of(tables, pools, ("regex", "crf"))
+    pool.score["crf"]                               (n_candidates,), the candidates of all notes end to end
+    pool.best_rival(pool.score["crf"], "overlap")   the best score of those of the same type that overlap
+
+A rival of a candidate shares a character with it; a repeat has the same text elsewhere in the note. The notes are laid
+end to end with a line break between two, so that candidates of different notes never overlap. Rivals are listed as
+pairs, which are few, as few candidates lie over one character; repeats, which may be many, are only grouped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ensemble.stacking.candidates import PooledCandidate
+from features.arrays import Floats, Integers
+from features.columns.table import FeatureTable
+
+__all__ = ["RIVALS", "CandidateArrays"]
+
+
+RIVALS: Mapping[str, tuple[bool, bool]] = {
+    "other type": (True, False),
+    "overlap": (False, True),
+    "overlap, other type": (False, False),
+}
+"""Kind of rival -> whether it has the same span and whether it has the same type."""
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateArrays:
+    """All arrays are of shape `(n_candidates,)`, but those of tokens.
+
+    :param text: of all notes.
+    :param token_starts: where the tokens of all notes begin in it.
+    :param token_ends: where they end.
+    :param note: the place of the candidate's note.
+    :param start: where the candidate begins in `text`.
+    :param end: where it ends.
+    :param labels: the labels that occur, by their numbers.
+    :param label: the number of its label.
+    :param chosen: source -> 1 where the submodel chose the candidate, otherwise 0.
+    :param score: source -> the submodel's score; 0 where it did not propose the candidate.
+    :param times: how many submodels chose it.
+    :param total_score: the sum of the scores of all submodels.
+    """
+
+    text: str = field(repr=False)
+    token_starts: Integers = field(repr=False)
+    token_ends: Integers = field(repr=False)
+    note: Integers = field(repr=False)
+    start: Integers = field(repr=False)
+    end: Integers = field(repr=False)
+    labels: Mapping[str, int]
+    label: Integers = field(repr=False)
+    chosen: Mapping[str, Floats] = field(repr=False)
+    score: Mapping[str, Floats] = field(repr=False)
+    times: Floats = field(repr=False)
+    total_score: Floats = field(repr=False)
+
+    @classmethod
+    def of(
+        cls, tables: Sequence[FeatureTable], pools: Sequence[Sequence[PooledCandidate]], sources: Sequence[str]
+    ) -> CandidateArrays:
+        """Read the candidates of some notes, those of each sorted by span."""
+        texts = [table.document.text for table in tables]
+        begins = np.cumsum([0, *(len(text) + 1 for text in texts)])[:-1]
+        note = np.repeat(np.arange(len(tables)), _numbers(len(pool) for pool in pools))
+        candidates = [candidate for pool in pools for candidate in pool]
+        labels: dict[str, int] = {}
+        label = [labels.setdefault(candidate.span.label, len(labels)) for candidate in candidates]
+        votes = {source: [candidate.vote_of(source) for candidate in candidates] for source in sources}
+        return cls(
+            "\n".join(texts),
+            _end_to_end([table.offsets[0] for table in tables], begins),
+            _end_to_end([table.offsets[1] for table in tables], begins),
+            note,
+            begins[note] + _numbers(candidate.span.start for candidate in candidates),
+            begins[note] + _numbers(candidate.span.end for candidate in candidates),
+            labels,
+            _numbers(label),
+            {source: np.array([vote is not None and vote.chosen for vote in votes[source]], float) for source in votes},
+            {source: np.array([vote.score if vote else 0.0 for vote in votes[source]], float) for source in votes},
+            np.array([sum(vote.chosen for vote in candidate.votes) for candidate in candidates], float),
+            np.array([sum(vote.score for vote in candidate.votes) for candidate in candidates], float),
+        )
+
+    def __len__(self) -> int:
+        return len(self.note)
+
+    @cached_property
+    def any_chosen(self) -> Floats:
+        """1 where a submodel chose the candidate, otherwise 0."""
+        return (self.times > 0).astype(np.float64)
+
+    @cached_property
+    def overlapping(self) -> tuple[Integers, Integers]:
+        """All ordered pairs of different candidates that share a character.
+
+        Those that begin no earlier than a candidate and overlap it come right after it in the order of starts.
+        """
+        number_after = self.start.searchsorted(self.end) - np.arange(len(self)) - 1
+        first = np.repeat(np.arange(len(self)), number_after)
+        ordinal = np.arange(len(first)) - np.repeat(np.cumsum(number_after) - number_after, number_after)
+        second = first + 1 + ordinal
+        return np.concatenate([first, second]), np.concatenate([second, first])
+
+    @cached_property
+    def rivals(self) -> dict[str, tuple[Integers, Integers]]:
+        """The pairs of `overlapping` by the kinds of `RIVALS`."""
+        a, b = self.overlapping
+        same_span = (self.start[a] == self.start[b]) & (self.end[a] == self.end[b])
+        same_label = self.label[a] == self.label[b]
+        agreeing = {kind: (same_span == span) & (same_label == label) for kind, (span, label) in RIVALS.items()}
+        return {kind: (a[pairs], b[pairs]) for kind, pairs in agreeing.items()}
+
+    def best_rival(self, values: Floats, kind: str) -> Floats:
+        """The largest value among the rivals of a kind; 0 where there is none."""
+        candidates, others = self.rivals[kind]
+        best = np.zeros(len(self))
+        np.maximum.at(best, candidates, values[others])
+        return best
+
+    @cached_property
+    def span_groups(self) -> Integers:
+        """Equal for candidates of the same span."""
+        return _groups(zip(self.start.tolist(), self.end.tolist(), strict=True))
+
+    @cached_property
+    def label_groups(self) -> Integers:
+        """Equal for candidates of one note and type."""
+        return self.note * len(self.labels) + self.label
+
+    @cached_property
+    def mention_groups(self) -> Integers:
+        """Equal for candidates of one note whose text is the same but for case."""
+        places = zip(self.note.tolist(), self.start.tolist(), self.end.tolist(), strict=True)
+        return _groups((note, self.text[start:end].lower()) for note, start, end in places)
+
+    @cached_property
+    def mention_and_label_groups(self) -> Integers:
+        """Equal for candidates of one note whose text and type are the same."""
+        return _groups(zip(self.mention_groups.tolist(), self.label.tolist(), strict=True))
+
+    def best_repeat(self, values: Floats) -> Floats:
+        """The largest value among the repeats of the same type; 0 where there is none."""
+        return _best_of_others(self.mention_and_label_groups, values)
+
+    def best_repeat_of_other_type(self, values: Floats) -> Floats:
+        """The largest value among the repeats of other types; 0 where there is none."""
+        groups = self.mention_and_label_groups
+        best, mentions = np.zeros(len(self)), np.zeros(len(self), dtype=np.int64)
+        np.maximum.at(best, groups, values)
+        mentions[groups] = self.mention_groups
+        n_groups = int(groups.max(initial=-1)) + 1
+        return _best_of_others(mentions[:n_groups], best[:n_groups])[groups]
+
+    def sum_over(self, groups: Integers, values: Floats) -> Floats:
+        """The sum of the values of each candidate's group."""
+        sums = np.zeros(int(groups.max(initial=-1)) + 1)
+        np.add.at(sums, groups, values)
+        return sums[groups]
+
+    def has_label(self, label: str) -> Floats:
+        """1 for candidates of a type, otherwise 0."""
+        found: Floats = (self.label == self.labels.get(label, -1)).astype(np.float64)
+        return found
+
+    @cached_property
+    def tokens(self) -> tuple[Integers, Integers]:
+        """The first token that a candidate touches, and the token after the last."""
+        first = self.token_ends.searchsorted(self.start, side="right")
+        return first, np.maximum(self.token_starts.searchsorted(self.end), first)
+
+    @property
+    def n_tokens(self) -> Integers:
+        """How many tokens the candidate touches."""
+        first, last = self.tokens
+        return last - first
+
+    def tokens_among(self, words: Collection[str]) -> Integers:
+        """How many of the tokens that a candidate touches are among some words, without regard to case."""
+        first, last = self.tokens
+        depth = np.zeros(len(self.token_starts) + 1, dtype=np.int64)
+        np.add.at(depth, first, 1)
+        np.add.at(depth, last, -1)
+        covered = np.flatnonzero(np.cumsum(depth))
+        places = zip(self.token_starts[covered].tolist(), self.token_ends[covered].tolist(), strict=True)
+        found = np.zeros(len(depth), dtype=np.int64)
+        found[covered + 1] = [self.text[start:end].lower() in words for start, end in places]
+        number_before = np.cumsum(found)
+        return number_before[last] - number_before[first]
+
+
+def _best_of_others(groups: Integers, values: Floats) -> Floats:
+    """For each item the largest value, at least 0, among the others of its group; 0 where there is none."""
+    order = np.lexsort((values, groups))
+    ordered = groups[order]
+    is_best = np.append(ordered[1:] != ordered[:-1], True)[: len(order)]
+    has_second = is_best & np.append(False, ordered[1:] == ordered[:-1])[: len(order)]
+    best = np.zeros(len(order))
+    best[ordered[is_best]] = values[order[is_best]]
+    found = best[groups]
+    found[order[is_best]] = 0.0
+    found[order[has_second]] = values[order[np.flatnonzero(has_second) - 1]]
+    return found
+
+
+def _groups(keys: Iterable[Hashable]) -> Integers:
+    """The number of each key, equal keys having equal ones."""
+    numbers: dict[Hashable, int] = {}
+    return _numbers(numbers.setdefault(key, len(numbers)) for key in keys)
+
+
+def _numbers(values: Iterable[int]) -> Integers:
+    return np.fromiter(values, dtype=np.int64)
+
+
+def _end_to_end(offsets: Sequence[NDArray[np.int32]], begins: Integers) -> Integers:
+    """Offsets in each note as offsets in all of them end to end."""
+    parts = [begin + some for begin, some in zip(begins, offsets, strict=True)]
+    return np.concatenate([np.zeros(0, dtype=np.int64), *parts])

@@ -1,0 +1,168 @@
+"""The named features from which the stacker judges a candidate.
+
+    features = MetaFeatures(sources=("regex", "crf"), labels=("DOCTOR", "PATIENT"), names="liu2017")
+    features.matrices(tables, pools)    for each note an array of shape (n_candidates, n_features)
+    features.columns                    ("vote:regex", "vote:crf", "same span", ...)
+
+Three sets: `liu2017` has the ten features of Liu 2017; `zhao2020` has who proposed the candidate, its overlap with
+others and its type (Zhao 2020, after Kim and Riloff 2015); `all` has both, and the submodels' scores for it and its
+rivals. A feature is a function from the candidates of some notes, as arrays, to its column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ensemble.stacking.candidate_arrays import RIVALS, CandidateArrays
+from ensemble.stacking.candidates import PooledCandidate
+from features.arrays import Floats
+from features.columns.table import FeatureTable
+from features.errors import SettingsError
+from features.names import no_such
+
+__all__ = ["FEATURE_SETS", "MetaFeatures"]
+
+_FUNCTION_WORDS: Mapping[str, frozenset[str]] = {
+    "en": frozenset("and or but of in on at to for with from by as per".split()),
+    "es": frozenset("y e o u pero de del en a al para por con sin sobre entre desde".split()),
+    "nl": frozenset("en of maar van in op aan te voor met uit bij door".split()),
+    "de": frozenset("und oder aber von vom in im an am auf zu zum zur für mit aus bei durch".split()),
+    "sv": frozenset("och eller men av i på till för med från vid genom".split()),
+    "fr": frozenset("et ou mais de du des en à au aux pour par avec sans sur chez".split()),
+    "it": frozenset("e o ma di del della in a al per con da su tra".split()),
+    "pt": frozenset("e ou mas de do da em no na a ao para por com sem".split()),
+}
+"""Conjunctions and prepositions by language."""
+
+_Column = Callable[[CandidateArrays], Floats]
+
+
+def _votes(sources: Sequence[str]) -> dict[str, _Column]:
+    """Which submodels proposed exactly this."""
+
+    def column(source: str) -> _Column:
+        return lambda pool: pool.chosen[source]
+
+    return {f"vote:{source}": column(source) for source in sources}
+
+
+def _overlaps(sources: Sequence[str]) -> dict[str, _Column]:
+    """For each submodel, whether it chose something else there, by agreement of span and of type."""
+
+    def column(source: str, kind: str) -> _Column:
+        return lambda pool: pool.best_rival(pool.chosen[source], kind)
+
+    return {f"{kind}:{source}": column(source, kind) for source in sources for kind in RIVALS}
+
+
+def _labels(labels: Sequence[str]) -> dict[str, _Column]:
+    """The candidate's type, one of n."""
+
+    def column(label: str) -> _Column:
+        return lambda pool: pool.has_label(label)
+
+    return {f"label:{label}": column(label) for label in labels}
+
+
+def _liu(sources: Sequence[str], language: str) -> dict[str, _Column]:
+    """The ten features of Liu 2017, section 2.5."""
+    function_words = _FUNCTION_WORDS.get(language, frozenset())
+    return {
+        "same span": lambda pool: np.maximum(pool.times > 1, pool.best_rival(pool.any_chosen, "other type")),
+        "same span and type": lambda pool: (pool.times > 1).astype(np.float64),
+        "overlapping": lambda pool: np.maximum.reduce([pool.best_rival(pool.any_chosen, kind) for kind in RIVALS]),
+        "overlapping, same type": lambda pool: pool.best_rival(pool.any_chosen, "overlap"),
+        "function word": lambda pool: (pool.tokens_among(function_words) > 0).astype(np.float64),
+        **_votes(sources),
+        "times predicted": lambda pool: pool.times,
+        "times span predicted": lambda pool: pool.sum_over(pool.span_groups, pool.times),
+        "tokens": lambda pool: np.log1p(pool.n_tokens),
+        "times in record": lambda pool: np.log1p(
+            pool.sum_over(pool.mention_and_label_groups, pool.any_chosen) - pool.any_chosen
+        ),
+    }
+
+
+def _scores(sources: Sequence[str]) -> dict[str, _Column]:
+    """How sure each submodel is of the candidate, and of the surest rival of each kind."""
+
+    def own(source: str) -> _Column:
+        return lambda pool: pool.score[source]
+
+    def rival(source: str, kind: str) -> _Column:
+        return lambda pool: pool.best_rival(pool.score[source], kind)
+
+    def repeat(source: str) -> _Column:
+        return lambda pool: pool.best_repeat(pool.score[source])
+
+    def repeat_of_other_type(source: str) -> _Column:
+        return lambda pool: pool.best_repeat_of_other_type(pool.score[source])
+
+    columns: dict[str, _Column] = {}
+    for source in sources:
+        columns[f"score:{source}"] = own(source)
+        columns |= {f"score of {kind}:{source}": rival(source, kind) for kind in RIVALS}
+        columns[f"score of repeat:{source}"] = repeat(source)
+        columns[f"score of repeat, other type:{source}"] = repeat_of_other_type(source)
+    columns["mean score"] = lambda pool: pool.total_score / len(sources)
+    columns["same type in record"] = lambda pool: np.log1p(pool.sum_over(pool.label_groups, pool.any_chosen))
+    columns["characters"] = lambda pool: np.log1p(pool.end - pool.start)
+    return columns
+
+
+def _columns(name: str, sources: Sequence[str], labels: Sequence[str], language: str) -> dict[str, _Column]:
+    sets: dict[str, Callable[[], dict[str, _Column]]] = {
+        "liu2017": lambda: _liu(sources, language),
+        "zhao2020": lambda: _votes(sources) | _overlaps(sources) | _labels(labels),
+        "all": lambda: _liu(sources, language) | _overlaps(sources) | _labels(labels) | _scores(sources),
+    }
+    return sets[name]()
+
+
+FEATURE_SETS = ("liu2017", "zhao2020", "all")
+
+
+@dataclass(frozen=True)
+class MetaFeatures:
+    """One set of stacker features for given submodels and labels.
+
+    :param sources: names of the submodels.
+    :param labels: the labels seen in training; others have all label features 0.
+    :param names: one of `FEATURE_SETS`.
+    :param language: ISO 639-1 code, for conjunctions and prepositions.
+    :raises SettingsError: for an unknown set.
+    """
+
+    sources: tuple[str, ...]
+    labels: tuple[str, ...]
+    names: str = "all"
+    language: str = "en"
+    _functions: Mapping[str, _Column] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.names not in FEATURE_SETS:
+            raise SettingsError(no_such("set of stacker features", self.names, FEATURE_SETS))
+        object.__setattr__(self, "_functions", _columns(self.names, self.sources, self.labels, self.language))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The features' names."""
+        return tuple(self._functions)
+
+    def matrices(
+        self, tables: Sequence[FeatureTable], pools: Sequence[Sequence[PooledCandidate]]
+    ) -> list[NDArray[np.float64]]:
+        """The features of the candidates of many notes.
+
+        :param pools: for each note its candidates, sorted by span.
+        :returns: for each note an array of shape `(n_candidates, n_features)`.
+        """
+        together = CandidateArrays.of(tables, pools, self.sources)
+        matrix = np.empty((len(together), len(self._functions)))
+        for place, function in enumerate(self._functions.values()):
+            matrix[:, place] = function(together)
+        return np.split(matrix, np.cumsum([len(pool) for pool in pools])[:-1]) if pools else []

@@ -1,0 +1,16 @@
+"""What was found once is sought again: in the same note, and in the notes of the patient beside it.
+
+repeats = search(texts, mentions, "en")                where accepted names and numbers stand again, unmarked
+weigher.extended(tables, decisions)                  the stacker's decisions, with the repeats that are accepted
+
+search      names and numbers found again, and which mentions they repeat
+words       which words are words of the language, so that `Grace period` is not taken for Grace
+evidence    a repeat described by named numbers
+release     what must not be released although no stacker accepted it
+weigher     learned from repeats in notes that nothing was trained on: which repeats are PHI
+"""
+
+from ensemble.stacking.repeats.search import Manner, Mention, Repeat, manner_of, search
+from ensemble.stacking.repeats.words import WordCounts
+
+__all__ = ["Manner", "Mention", "Repeat", "WordCounts", "manner_of", "search"]

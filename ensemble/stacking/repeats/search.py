@@ -1,0 +1,263 @@
+"""Accepted names and numbers, found again where nothing marks them.
+
+    mentions = [[Mention(Span(8, 18, "PATIENT"), 0.98)], []]          of two notes of one patient
+    repeats = search(["Patient Dana Smith.", "Smith, Dana: fell."], mentions, "en")
+    repeats[1][0].span                                                Span(0, 11, "PATIENT")
+    repeats[1][0].seeds[0].places                                     {0: 8}: it repeats what is there in the first note
+
+Case and accents do not count, and only whole words are found. Of a name any part is sought, in any order and with a
+comma between, but a part of less than three letters, unless asked for, only beside another; of a number, an address or
+a user name the whole. What a mention already covers is no repeat; what holds a mention and goes on is one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Literal
+
+from ensemble.deidentification.kinds import kind_anywhere
+from ensemble.deidentification.letters import fold
+from ensemble.deidentification.words import known_words
+from features.documents import Span
+from features.ranges import covering
+
+__all__ = ["Manner", "Mention", "Repeat", "Seed", "folded", "manner_of", "search", "words_of"]
+
+Manner = Literal["parts", "whole"]
+"""How a mention is sought again."""
+
+_MANNERS: dict[str, Manner] = {
+    "PERSON": "parts",
+    "INITIALS": "whole",
+    "USERNAME": "whole",
+    "PHONE": "whole",
+    "EMAIL": "whole",
+    "ID": "whole",
+}
+"""Kind of PHI -> how it is sought; these are the direct identifiers of patients, relatives and staff."""
+
+_WORD = re.compile("[^\\W_]+(?:[\u0300-\u036f]+[^\\W_]*)*")
+_GAP = re.compile(r"[ \t]{0,3},?[ \t]{0,3}(?:\r?\n)?[ \t]{0,3}|[-‐‑'’]")
+_AFTER_INITIAL = re.compile(r"\.?[ \t]?,?[ \t]?")
+_SHORTEST_PART, _SHORTEST_CODE = 3, 4
+_NUMERALS = frozenset({"ii", "iii", "iv"})
+_LONGEST = 9
+_WIDEST_GAP = 3
+_MOST_SEEDS = 20
+"""By one word; of more names with a word in common, those that occur most are sought."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """PHI that was found, and how sure the finder is."""
+
+    span: Span
+    probability: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """What is sought: all mentions that have one label and the same words, but for case and accents.
+
+    :param label: of the mentions.
+    :param words: folded, in order.
+    :param parts: those of the words that are found by themselves; of what is sought whole, none.
+    :param written: the words as they stand in the mentions.
+    :param places: place of a note among those that are searched -> where its first mention begins.
+    :param times: how many mentions there are.
+    :param probability: of the surest mention.
+    """
+
+    label: str
+    words: tuple[str, ...] = field(repr=False)
+    parts: frozenset[str] = field(repr=False)
+    written: frozenset[str] = field(repr=False)
+    places: Mapping[int, int]
+    times: int
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A place where a seed stands again.
+
+    :param span: where, with the label of the seeds.
+    :param words: as written, in order.
+    :param seeds: what it repeats; never empty.
+    """
+
+    span: Span
+    words: tuple[str, ...] = field(repr=False)
+    seeds: tuple[Seed, ...] = field(repr=False)
+
+    @property
+    def is_name(self) -> bool:
+        """Whether it can be a part of what it repeats."""
+        return any(seed.parts for seed in self.seeds)
+
+    @property
+    def parts(self) -> frozenset[str]:
+        """The folded words that count: those parts of a name that are found by themselves, or else all."""
+        every = frozenset(map(folded, self.words))
+        return frozenset().union(*(every & seed.parts for seed in self.seeds)) or every
+
+
+def manner_of(label: str) -> Manner | None:
+    """How mentions of a label are sought again; nothing for those that are not."""
+    return _MANNERS.get(kind_anywhere(label))
+
+
+@lru_cache(maxsize=65536)
+def folded(word: str) -> str:
+    """A word without case and accents."""
+    return fold(word)
+
+
+def words_of(text: str) -> list[tuple[int, int]]:
+    """Begin and end of the runs of letters and digits of a text."""
+    return [match.span() for match in _WORD.finditer(text)]
+
+
+def search(
+    texts: Sequence[str],
+    mentions: Sequence[Sequence[Mention]],
+    language: str,
+    manner_of: Callable[[str], Manner | None] = manner_of,
+    shortest: int = _SHORTEST_PART,
+) -> list[list[Repeat]]:
+    """Where the mentions stand again in notes of one patient.
+
+    :param texts: the notes.
+    :param mentions: for each note what was found there; only labels that have a manner are sought.
+    :param language: ISO 639-1 code; decides what is a title or a particle and no name.
+    :param manner_of: how mentions of a label are sought.
+    :param shortest: how many letters a part of a name has that is found by itself.
+    :returns: for each note its repeats, sorted by span; each span and label once.
+    """
+    by_word = _by_word(_seeds(texts, mentions, language, manner_of, shortest))
+    if not by_word:
+        return [[] for _ in texts]
+    pairs = zip(texts, mentions, strict=True)
+    return [list(_repeats(_Words(text), by_word, [m.span for m in found])) for text, found in pairs]
+
+
+def _seeds(
+    texts: Sequence[str],
+    mentions: Sequence[Sequence[Mention]],
+    language: str,
+    manner_of: Callable[[str], Manner | None],
+    shortest: int,
+) -> Iterator[Seed]:
+    """What is sought, the most frequent first."""
+    idle = _NUMERALS | known_words(language, "names", "titles", "particles", "connectors", "credentials")
+    alike: defaultdict[tuple[str, tuple[str, ...]], list[tuple[int, Mention, list[str]]]] = defaultdict(list)
+    for note, (text, found) in enumerate(zip(texts, mentions, strict=True)):
+        for mention in found:
+            if manner_of(mention.span.label) is not None:
+                cut = text[mention.span.start : mention.span.end]
+                written = [cut[start:end] for start, end in words_of(cut)]
+                alike[mention.span.label, tuple(map(folded, written))].append((note, mention, written))
+    for (label, words), group in sorted(alike.items(), key=lambda item: (-len(item[1]), item[0])):
+        parts = frozenset(w for w in words if len(w) >= shortest and w.isalpha() and w not in idle)
+        is_whole = manner_of(label) == "whole"
+        if sum(map(len, words)) >= _SHORTEST_CODE if is_whole else parts and len(words) <= _LONGEST:
+            yield Seed(
+                label,
+                words,
+                frozenset() if is_whole else parts,
+                frozenset(word for _, _, written in group for word in written),
+                {note: mention.span.start for note, mention, _ in reversed(group)},
+                len(group),
+                max(mention.probability for _, mention, _ in group),
+            )
+
+
+def _by_word(seeds: Iterable[Seed]) -> dict[str, list[Seed]]:
+    """Seeds by the words that find them, no more than so many by one word."""
+    found: defaultdict[str, list[Seed]] = defaultdict(list)
+    for seed in seeds:
+        for word in sorted(seed.parts) or seed.words[:1]:
+            if len(found[word]) < _MOST_SEEDS:
+                found[word].append(seed)
+    return dict(found)
+
+
+class _Words:
+    """The words of a text: where they stand, and folded."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.places = words_of(text)
+        self.folded = _WORD.findall(text.lower()) if text.isascii() else [folded(text[a:b]) for a, b in self.places]
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def gap(self, at: int) -> str:
+        """What stands between a word and the next."""
+        return self.text[self.places[at][1] : self.places[at + 1][0]]
+
+    def written(self, first: int, last: int) -> tuple[str, ...]:
+        """Some words as they are written."""
+        return tuple(self.text[start:end] for start, end in self.places[first : last + 1])
+
+
+def _repeats(words: _Words, by_word: Mapping[str, Sequence[Seed]], marked: Iterable[Span]) -> Iterator[Repeat]:
+    runs: defaultdict[Span, dict[int, Seed]] = defaultdict(dict)
+    within: dict[Span, tuple[int, int]] = {}
+    is_marked = covering((span.start, span.end) for span in marked)
+    for first, last, seed in _runs(words, by_word):
+        start, end = words.places[first][0], words.places[last][1]
+        if not is_marked(start, end):
+            span = Span(start, end, seed.label)
+            within[span] = first, last
+            runs[span][id(seed)] = seed
+    furthest: dict[str, int] = {}
+    for span in sorted(runs, key=lambda span: (span.start, -span.end, span.label)):
+        if span.end > furthest.get(span.label, 0):
+            furthest[span.label] = span.end
+            yield Repeat(span, words.written(*within[span]), tuple(runs[span].values()))
+
+
+def _runs(words: _Words, by_word: Mapping[str, Sequence[Seed]]) -> Iterator[tuple[int, int, Seed]]:
+    """First and last word of each stretch that is made of the words of one seed."""
+    for i in [i for i, word in enumerate(words.folded) if word in by_word]:
+        for seed in by_word[words.folded[i]]:
+            if seed.parts:
+                yield *_stretch(words, i, seed), seed
+            elif _stands_whole(words, i, seed):
+                yield i, i + len(seed.words) - 1, seed
+
+
+def _stands_whole(words: _Words, at: int, seed: Seed) -> bool:
+    last = at + len(seed.words) - 1
+    return tuple(words.folded[at : last + 1]) == seed.words and all(_near(words.gap(i)) for i in range(at, last))
+
+
+def _stretch(words: _Words, at: int, seed: Seed) -> tuple[int, int]:
+    """The longest stretch around a word that holds words of the seed only, none of them twice."""
+    first = last = at
+    left = set(seed.words) - {words.folded[at]}
+    while last + 1 < len(words) and words.folded[last + 1] in left and _joined(words, last):
+        last += 1
+        left.remove(words.folded[last])
+    while first > 0 and words.folded[first - 1] in left and _joined(words, first - 1):
+        first -= 1
+        left.remove(words.folded[first])
+    return first, last
+
+
+def _joined(words: _Words, at: int) -> bool:
+    """Whether a word and the next can be of one name: nothing stands between but what does in names."""
+    gap = words.gap(at)
+    is_short = len(words.folded[at]) < _SHORTEST_PART
+    return _GAP.fullmatch(gap) is not None or (is_short and _AFTER_INITIAL.fullmatch(gap) is not None)
+
+
+def _near(gap: str) -> bool:
+    """Whether two words with this between them can be of one number or address."""
+    return len(gap) <= _WIDEST_GAP and "\n" not in gap

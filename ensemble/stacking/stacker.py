@@ -1,0 +1,304 @@
+"""The stacking SVM: which of the submodels' candidates are PHI.
+
+    stacker = Stacker(StackerSettings())
+    stacker.fit(tables, pools)              pools: candidates that every submodel proposed out of fold
+    stacker.decide(table, pool)             a Decision for each candidate; the accepted ones never overlap
+    stacker.decide_all(tables, pools)       the same for many notes, which is faster
+
+A binary RBF SVM judges each candidate from named features (Zhao 2020; Liu 2017; Kim and Riloff 2015). Its distance
+is turned into a probability by a logistic curve fitted on distances that were predicted out of fold (Platt 1999), and
+the accepted set is the one without overlap that has the largest sum of probabilities above the threshold. Kernel
+settings and threshold are chosen by the strict F1 of grouped cross-validation over the candidates.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NotRequired, TypedDict
+
+import numpy as np
+
+from ensemble.stacking.candidates import Decision, PooledCandidate, non_overlapping
+from ensemble.stacking.cross_fitting import distances_out_of_fold, logistic_curve, probability
+from ensemble.stacking.folds import group_folds
+from ensemble.stacking.forms import Forms, FormsState
+from ensemble.stacking.kernel_machine import KernelMachine, KernelSettings
+from ensemble.stacking.meta_features import FEATURE_SETS, MetaFeatures
+from ensemble.stacking.repeats.weigher import RepeatWeigher
+from ensemble.stacking.repeats.words import WordCounts
+from features.arrays import Floats
+from features.columns.table import FeatureTable
+from features.documents import Span
+from features.errors import BundleError, SettingsError, TrainingError
+from features.names import no_such
+from features.saved_files import SavedFiles, damage_refused
+
+__all__ = ["KERNELS", "Stacker", "StackerSettings"]
+
+_LOG = logging.getLogger("phistack")
+
+ZHAO2020 = KernelSettings(gamma=0.009, c_right=5.2, c_wrong=12.48)
+KERNELS: dict[str, tuple[KernelSettings, ...]] = {
+    "zhao2020": (ZHAO2020,),
+    "search": (
+        KernelSettings(0.003, 1.0, 1.0),
+        KernelSettings(0.003, 5.0, 5.0),
+        ZHAO2020,
+        KernelSettings(0.009, 1.0, 1.0),
+    ),
+}
+"""Names of kernel settings: the paper's, and a small grid from which cross-validation chooses."""
+
+_THRESHOLDS = tuple(np.round(np.arange(0.10, 0.71, 0.02), 2).tolist())
+_ABOUT = 0.001
+"""A difference in F1 no larger than what another choice of folds makes."""
+
+
+@dataclass(frozen=True, slots=True)
+class StackerSettings:
+    """How the stacker is trained.
+
+    :param features: one of `ensemble.stacking.meta_features.FEATURE_SETS`.
+    :param kernel: a name in `KERNELS`.
+    :param folds: parts of its own cross-validation.
+    :param weigh_forms: whether a candidate whose form its label never had is less probable; see
+        `ensemble.stacking.forms`.
+    :param seek_again: whether what was accepted is sought again, in the note and in the patient's other notes.
+    """
+
+    features: str = "all"
+    kernel: str = "search"
+    folds: int = 5
+    weigh_forms: bool = True
+    seek_again: bool = True
+
+    def __post_init__(self) -> None:
+        if self.features not in FEATURE_SETS:
+            raise SettingsError(no_such("set of stacker features", self.features, FEATURE_SETS))
+        if self.kernel not in KERNELS:
+            raise SettingsError(no_such("kernel setting", self.kernel, KERNELS))
+
+
+class _State(TypedDict):
+    """What `stacker.json` holds."""
+
+    settings: StackerSettings
+    sources: list[str]
+    labels: list[str]
+    language: str
+    kernel: KernelSettings
+    curve: tuple[float, float]
+    threshold: float
+    figures: dict[str, float]
+    forms: NotRequired[FormsState]
+
+
+class Stacker:
+    """Weighs candidates and chooses among them.
+
+    Learned by `fit`: `features_`, `machine_`, `kernel_` (the chosen settings), `curve_` (slope and offset of the
+    probability), `threshold_`, `figures_` (strict F1 in its own cross-validation, for each setting tried), `forms_` and
+    `repeats_` (nothing where they are not weighed or sought) and `out_of_fold_` (for each training note as it was
+    written, the spans accepted there, with repeats; not saved).
+
+    :param settings: how it is trained.
+    """
+
+    def __init__(self, settings: StackerSettings | None = None) -> None:
+        self.settings = settings or StackerSettings()
+        self.repeats_: RepeatWeigher | None = None
+        self.forms_: Forms | None = None
+
+    @property
+    def counts(self) -> WordCounts | None:
+        """The words of the training notes; nothing where repeats are not sought."""
+        return None if self.repeats_ is None else self.repeats_.counts
+
+    def fit(
+        self,
+        tables: Sequence[FeatureTable],
+        pools: Sequence[Sequence[PooledCandidate]],
+        *,
+        sources: tuple[str, ...],
+        seed: int = 0,
+        kernels: Sequence[KernelSettings] = (),
+        counts: WordCounts | None = None,
+    ) -> Stacker:
+        """Learn from candidates that were proposed out of fold.
+
+        :param tables: the annotated notes.
+        :param pools: for each note, the pooled candidates of submodels that never saw its patient.
+        :param sources: the names of all submodels.
+        :param kernels: to choose from, where it is known which are worth trying; otherwise those of the settings.
+        :param counts: of the notes' words, where they are there already.
+        :raises TrainingError: if no submodel proposed anything.
+        """
+        if not any(pools):
+            raise TrainingError("no submodel proposed any PHI out of fold, so the stacker has nothing to learn from")
+        labels = tuple(sorted({span.label for table in tables for span in table.document.spans}))
+        self.features_ = MetaFeatures(sources, labels, self.settings.features, tables[0].space.settings.language)
+        rows = self.features_.matrices(tables, pools)
+        gold = [set(table.document.spans) for table in tables]
+        right = [np.array([c.span in g for c in pool], dtype=bool) for g, pool in zip(gold, pools, strict=True)]
+        folds = self._folds(tables, seed)
+        if self.settings.weigh_forms:
+            wrong = [[c.span for c in pool if c.span not in g] for g, pool in zip(gold, pools, strict=True)]
+            self.forms_ = Forms.of(tables, wrong)
+        self.figures_: dict[str, float] = {}
+        best = -1.0
+        for kernel in kernels or KERNELS[self.settings.kernel]:
+            distances = distances_out_of_fold(rows, right, folds, kernel)
+            curve = logistic_curve(np.concatenate(distances), np.concatenate(right))
+            chances = [probability(d, curve) for d in distances]
+            threshold, f1 = _best_threshold(pools, chances, gold)
+            self.figures_[f"gamma {kernel.gamma}, C {kernel.c_right}/{kernel.c_wrong}"] = f1
+            _LOG.info(
+                "stacker: gamma %s, C %s/%s: out-of-fold F1 %.4f", kernel.gamma, kernel.c_right, kernel.c_wrong, f1
+            )
+            if f1 > best:
+                best, self.kernel_, self.curve_, self.threshold_ = f1, kernel, curve, threshold
+                best_chances = chances
+        self.machine_ = KernelMachine.fit(np.concatenate(rows), np.concatenate(right), self.kernel_)
+        weighed = self._weighed(tables, pools, best_chances, in_training=True)
+        decided = [self._decided(pool, chance.tolist()) for pool, chance in zip(pools, weighed, strict=True)]
+        if self.settings.seek_again:
+            counts = counts or WordCounts.of((table.document for table in tables), self.features_.language)
+            self.repeats_ = RepeatWeigher(counts).fit(tables, decided, folds)
+            decided = self.repeats_.out_of_fold_
+        self.out_of_fold_ = [
+            table.view.all_in_note(decision.span for decision in note if decision.accepted)
+            for table, note in zip(tables, decided, strict=True)
+        ]
+        return self
+
+    def decide(self, table: FeatureTable, pool: Sequence[PooledCandidate]) -> list[Decision]:
+        """Weigh one note's candidates, in order of their spans."""
+        return next(self.decide_all([table], [pool]))
+
+    def decide_all(
+        self, tables: Sequence[FeatureTable], pools: Sequence[Sequence[PooledCandidate]]
+    ) -> Iterator[list[Decision]]:
+        """Weigh the candidates of many notes at once, those of each in order of their spans.
+
+        What is accepted in one note is sought again in those of the same patient right before and after it.
+        """
+        rows = self.features_.matrices(tables, pools)
+        if not rows:
+            return
+        chances = probability(self.machine_.decision(np.concatenate(rows)), self.curve_)
+        by_note = np.split(chances, np.cumsum([len(pool) for pool in pools])[:-1])
+        weighed = self._weighed(tables, pools, by_note)
+        decided = [self._decided(pool, chance.tolist()) for pool, chance in zip(pools, weighed, strict=True)]
+        yield from decided if self.repeats_ is None else self.repeats_.extended(tables, decided)
+
+    def _weighed(
+        self,
+        tables: Sequence[FeatureTable],
+        pools: Sequence[Sequence[PooledCandidate]],
+        chances: Sequence[Floats],
+        *,
+        in_training: bool = False,
+    ) -> list[Floats]:
+        """The probabilities of the candidates of each note, less for forms that their labels never had."""
+        if self.forms_ is None:
+            return list(chances)
+        forms = self.forms_
+        return [
+            np.array(
+                [
+                    forms.weighed(
+                        table.document.text[c.span.start : c.span.end], c.span.label, chance,
+                        table.document.group if in_training else "",
+                    )
+                    for c, chance in zip(pool, of_note.tolist(), strict=True)
+                ]
+            )
+            for table, pool, of_note in zip(tables, pools, chances, strict=True)
+        ]  # fmt: skip
+
+    def _decided(self, pool: Sequence[PooledCandidate], chances: Sequence[float]) -> list[Decision]:
+        accepted = set(non_overlapping(pool, [chance - self.threshold_ for chance in chances]))
+        return [
+            Decision(candidate.span, chance, i in accepted, candidate.votes)
+            for i, (candidate, chance) in enumerate(zip(pool, chances, strict=True))
+        ]
+
+    def save(self, folder: Path) -> None:
+        """Write `stacker.json`, `stacker.npz` and what the repeats need but the word counts, without pickle."""
+        state: dict[str, Any] = {
+            "settings": asdict(self.settings),
+            "sources": self.features_.sources,
+            "labels": self.features_.labels,
+            "language": self.features_.language,
+            "kernel": asdict(self.kernel_),
+            "curve": self.curve_,
+            "threshold": self.threshold_,
+            "figures": self.figures_,
+        }
+        if self.forms_ is not None:
+            state["forms"] = self.forms_.to_dict()
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "stacker.json").write_text(json.dumps(state, indent=2, ensure_ascii=False), encoding="utf-8")
+        np.savez_compressed(folder / "stacker.npz", allow_pickle=False, **self.machine_.arrays())
+        if self.repeats_ is not None:
+            self.repeats_.save(folder)
+
+    @classmethod
+    def load(cls, files: SavedFiles, *, sources: tuple[str, ...] = (), counts: WordCounts | None = None) -> Stacker:
+        """Read what `save` wrote; :raises BundleError: if it is not that.
+
+        :param sources: the submodels whose candidates it must know; any if not given.
+        :param counts: of the words of the training notes; without them repeats are not sought.
+        """
+        state = files.json("stacker.json", _State)
+        with damage_refused("the stacker of the engine"):
+            stacker = cls(state["settings"])
+            stacker.features_ = MetaFeatures(
+                tuple(state["sources"]), tuple(state["labels"]), stacker.settings.features, state["language"]
+            )
+            if sources not in ((), stacker.features_.sources):
+                raise BundleError("a stacker of the engine was trained for other submodels than those in it")
+            stacker.kernel_ = state["kernel"]
+            stacker.curve_ = state["curve"]
+            stacker.threshold_ = state["threshold"]
+            stacker.figures_ = state["figures"]
+            if "forms" in state:
+                stacker.forms_ = Forms.from_dict(state["forms"])
+            stacker.machine_ = KernelMachine.from_arrays(files.arrays("stacker.npz"), len(stacker.features_.columns))
+        if counts is not None and stacker.settings.seek_again:
+            stacker.repeats_ = RepeatWeigher.load(files, counts)
+        return stacker
+
+    def _folds(self, tables: Sequence[FeatureTable], seed: int) -> list[list[int]]:
+        documents = [table.document for table in tables]
+        n_groups = len({document.group for document in documents})
+        return group_folds(documents, n_folds=min(self.settings.folds, n_groups), seed=seed + 1)
+
+
+def _accepted(pool: Sequence[PooledCandidate], chances: Floats, threshold: float) -> list[Span]:
+    return [pool[i].span for i in non_overlapping(pool, (chances - threshold).tolist())]
+
+
+def _best_threshold(
+    pools: Sequence[Sequence[PooledCandidate]], chances: Sequence[Floats], gold: Sequence[set[Span]]
+) -> tuple[float, float]:
+    """The lowest threshold whose strict F1 is about the best, and the best F1.
+
+    Over a wide range of thresholds F1 hardly changes, while precision is traded for recall; a missed identifier does
+    more harm than a false one.
+    """
+    n_gold = sum(map(len, gold))
+    scores: list[float] = []
+    for threshold in _THRESHOLDS:
+        n_right = n_chosen = 0
+        for pool, chance, spans in zip(pools, chances, gold, strict=True):
+            accepted = _accepted(pool, chance, threshold)
+            n_chosen += len(accepted)
+            n_right += len(spans.intersection(accepted))
+        scores.append(2 * n_right / (n_chosen + n_gold) if n_chosen + n_gold else 0.0)
+    best = max(scores)
+    return next(t for t, score in zip(_THRESHOLDS, scores, strict=True) if score >= best - _ABOUT), best

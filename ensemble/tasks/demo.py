@@ -1,0 +1,103 @@
+"""The main job on synthetic notes, end to end: train, score, explain, redact, and a page that shows it all.
+
+demo_output/
+    corpus/          the training notes, i2b2 XML
+    unseen/          notes that the engine never saw, i2b2 XML with gold
+    engine/          the bundle
+    annotated/       the unseen notes as the engine annotates them, i2b2 XML
+    redacted/        the same as text with labels in place of PHI
+    scores.json      all criteria on the held-out notes, each submodel and the stack
+    demo.html        the page
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ensemble.deidentification.redaction import redact
+from ensemble.engine import Engine
+from ensemble.evaluation import Report
+from ensemble.evaluation.figures import STRICT, as_json, table_of
+from ensemble.stacking.folds import held_out_patients
+from ensemble.synthesis import synthesize
+from ensemble.tasks.engines import note_view, score_on, train_bundle
+from ensemble.training.settings import SUBMODELS, EngineSettings
+from ensemble.views.page import NoteView, ScoreRow, write_page
+from features.documents import Corpus, Document
+from features.formats import write_corpus
+from features.paths import refuse_existing
+
+__all__ = ["run_demo"]
+
+_FOLDS = 3
+_SHOWN = 6
+# One network instead of two, as a demonstration must not take long.
+_SUBMODELS = {name: {"networks": 1} if name == "blstm" else {} for name in SUBMODELS}
+
+
+def run_demo(out: Path, *, n_documents: int, seed: int = 0, jobs: int = 2) -> None:
+    """Run the whole of it into a folder that is not there yet.
+
+    A quarter of the patients is held out for scoring; a few notes of theirs are shown on the page.
+
+    :raises SettingsError: if the folder is already there.
+    """
+    from rich.console import Console
+
+    refuse_existing(out)
+    console = Console(width=120)
+    begin = time.perf_counter()
+    training, held_out = held_out_patients(synthesize(n_documents, seed=seed), parts=4, seed=seed)
+    console.print(f"{len(training)} synthetic notes to train on, {len(held_out)} of other patients to score.")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as temporary:
+        folder = Path(temporary) / "demo"
+        folder.mkdir()
+        write_corpus(training, folder / "corpus", format="i2b2")
+        settings = EngineSettings(folds=_FOLDS, seed=seed, submodels=_SUBMODELS)
+        trained, _ = train_bundle(training, folder / "engine", settings, jobs=jobs)
+        reports = score_on(trained.engine, held_out)
+        console.print(table_of("strict, on held-out patients", as_json(reports)))
+        views = _annotate(trained.engine, held_out, folder)
+        scores = {name: report.to_dict() for name, report in reports.items()}
+        (folder / "scores.json").write_text(json.dumps(scores, indent=2) + "\n", encoding="utf-8")
+        seconds = time.perf_counter() - begin
+        facts = {
+            "training notes": str(len(training)),
+            "held-out notes": str(len(held_out)),
+            "folds": str(_FOLDS),
+            "seconds": f"{seconds:.0f}",
+        }
+        write_page(folder / "demo.html", title="phistack demo", scores=score_rows(reports), notes=views, facts=facts)
+        folder.rename(out)
+    console.print(f"Done in {seconds:.0f} s. Open {out / 'demo.html'} in a browser.", highlight=False)
+
+
+def score_rows(reports: dict[str, Report]) -> list[ScoreRow]:
+    """Strict scores as rows of a page."""
+    rows = []
+    for name, report in reports.items():
+        score = report.score(STRICT)
+        low, high = score.f1_interval
+        rows.append(ScoreRow(name, score.precision, score.recall, score.f1, low, high, ""))
+    return rows
+
+
+def _annotate(engine: Engine, held_out: Corpus, folder: Path) -> Sequence[NoteView]:
+    """Annotate and redact a few unseen notes, and write them."""
+    unseen = replace(held_out, documents=held_out.documents[:_SHOWN])
+    decisions = list(engine.decide(unseen.documents))
+    annotated = [
+        document.with_spans(d.span for d in note if d.accepted)
+        for document, note in zip(unseen.documents, decisions, strict=True)
+    ]
+    write_corpus(unseen, folder / "unseen", format="i2b2")
+    write_corpus(replace(unseen, documents=tuple(annotated)), folder / "annotated", format="i2b2")
+    redacted = tuple(Document(document.id, redact(document)) for document in annotated)
+    write_corpus(replace(unseen, documents=redacted), folder / "redacted", format="text")
+    return [note_view(d, note, has_gold=True) for d, note in zip(unseen.documents, decisions, strict=True)]

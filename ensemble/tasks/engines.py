@@ -1,0 +1,188 @@
+"""What the commands train, annotate and explain do, between files on disk and the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from ensemble.bundles.bundle import load_bundle, save_bundle
+from ensemble.deidentification.redaction import redact
+from ensemble.engine import Engine
+from ensemble.evaluation import Report
+from ensemble.evaluation.figures import as_json, score_systems
+from ensemble.experiments.budget import best_within, check_budget
+from ensemble.stacking.candidates import Decision, chosen_spans
+from ensemble.tools.progress import progress
+from ensemble.training.fold_cache import corpus_digest
+from ensemble.training.settings import EngineSettings
+from ensemble.training.trainer import Training, out_of_fold_corpora, train
+from ensemble.views.explanation import print_explanation
+from ensemble.views.page import NoteView, write_page
+from features.documents import Corpus, Document
+from features.errors import BundleError, CorpusError
+from features.formats import USUAL_READER, Reader
+from features.formats.recognise import format_told_by
+from features.formats.standard_streams import STANDARD, input_path, write_notes
+from features.paths import refuse_existing
+from features.shown import shown_id
+
+__all__ = ["HeldBack", "annotate_corpus", "explain_corpus", "note_view", "score_on", "train_bundle"]
+
+
+HeldBack = Mapping[str, str]
+"""Id -> reason of the notes that the engine cannot read."""
+
+
+def train_bundle(
+    corpus: Corpus,
+    path: Path,
+    settings: EngineSettings,
+    *,
+    jobs: int = 1,
+    cache: Path | None = None,
+    budget: float | None = None,
+) -> tuple[Training, dict[str, Any]]:
+    """Train an engine and write its bundle.
+
+    :param budget: notes per second; only those submodels are kept that together annotate so many on one core of this
+        machine and have the best out-of-fold score.
+    :returns: the training, and the strict out-of-fold score of each submodel and the stack.
+    :raises BundleError: if the path is taken; that is seen before training begins.
+    :raises SettingsError: if the budget is not above 0, which is seen before training begins, or if no set of submodels
+        keeps to it; nothing is written then.
+    """
+    refuse_existing(path, BundleError)
+    if budget is not None:
+        check_budget(budget)
+    training = train(corpus, settings, jobs=jobs, cache=cache)
+    facts: dict[str, Any] = {}
+    if budget is not None:
+        choice = best_within(budget, training, corpus.documents)
+        training = training.only(choice.subset)
+        facts = dict(choice.facts)
+    figures = as_json(score_systems(corpus, out_of_fold_corpora(training, corpus)))
+    protocol = (
+        f"Strict micro F1 on the training notes, out of fold by patient, {settings.folds} folds, seed {settings.seed}. "
+        f"The stack's kernel and threshold were chosen on the same notes, so its score is slightly too good."
+    )
+    if budget is not None:
+        protocol += " Its submodels were chosen from all that were trained by the same score, among those fast enough."
+    save_bundle(
+        training.engine,
+        path,
+        trained_on={
+            "documents": len(corpus),
+            "patients": len({document.group for document in corpus.documents}),
+            "spans": sum(len(document.spans) for document in corpus.documents),
+            "corpus SHA-256": corpus_digest(corpus.documents),
+            "settings hash": settings.digest,
+            **facts,
+            **{what: count for what, count in sorted(training.warnings.items())},
+        },
+        figures={"protocol": protocol, "strict": figures},
+    )
+    return training, figures
+
+
+def score_on(engine: Engine, gold: Corpus) -> dict[str, Report]:
+    """All criteria on annotated notes, for each submodel alone and for the stack."""
+    tables = engine.space.tables(gold.documents)
+    proposals = engine.propose(tables)
+    views = [table.view for table in tables]
+    systems = {name: list(map(chosen_spans, notes, views)) for name, notes in proposals.items()}
+    decisions = engine.weigh(tables, proposals)
+    systems["stack"] = [[d.span for d in note if d.accepted] for note in decisions]
+    corpora = {
+        name: replace(gold, documents=tuple(d.with_spans(s) for d, s in zip(gold.documents, spans, strict=True)))
+        for name, spans in systems.items()
+    }
+    return score_systems(gold, corpora)
+
+
+def annotate_corpus(
+    source: Path,
+    out: Path,
+    engine: Engine,
+    *,
+    reader: Reader = USUAL_READER,
+    format: str | None = None,
+    any_language: bool = False,
+) -> tuple[Corpus, HeldBack]:
+    """Annotate every note of `source` that the engine can read and write them all to `out`, or nothing.
+
+    :param source: a file or folder, or `-` for standard input.
+    :param out: what to write, or `-` for standard output.
+    :param reader: how `source` is read.
+    :param format: of `out`; otherwise what its ending tells, or that of `source`, or brat where that is plain text.
+    :param any_language: whether to read the notes that the engine cannot read by its language gate.
+    :raises CorpusError: if it can read none of the notes.
+    """
+    source = input_path(source)
+    found = reader.format_of(source)
+    corpus, held_back = _readable(_read(source, engine, reader), engine, any_language)
+    with progress("annotating", total=len(corpus)) as advance:
+        annotated = []
+        for document in engine.annotate(corpus.documents):
+            annotated.append(document)
+            advance("")
+    result = replace(corpus, documents=tuple(annotated), label_set=engine.label_set)
+    of_text = "jsonl" if out == STANDARD else "brat"
+    write_notes(result, out, format=format or format_told_by(out) or (of_text if found == "text" else found))
+    return result, held_back
+
+
+def explain_corpus(
+    source: Path,
+    model: Path,
+    console: Console,
+    *,
+    reader: Reader = USUAL_READER,
+    html: Path | None = None,
+    show_text: bool = False,
+    only: Sequence[str] = (),
+    any_language: bool = False,
+) -> tuple[int, HeldBack]:
+    """Print the decisions on every note that the engine can read, and write a page if asked for.
+
+    :param source: a file or folder, or `-` for standard input.
+    :param reader: how it is read.
+    :param only: names of submodels, if not all are to be used.
+    :param any_language: whether to read the notes that the engine cannot read by its language gate.
+    :raises CorpusError: if it can read none of the notes.
+    """
+    engine = load_bundle(model, only=only)
+    corpus, held_back = _readable(_read(input_path(source), engine, reader), engine, any_language)
+    views = []
+    for document, decisions in zip(corpus.documents, engine.decide(corpus.documents), strict=True):
+        print_explanation(document, decisions, console, show_text=show_text)
+        views.append(note_view(document, decisions))
+    if html is not None:
+        write_page(html, title="Why phistack marked what it marked", scores=(), notes=views, facts={})
+    return len(corpus), held_back
+
+
+def note_view(document: Document, decisions: Sequence[Decision], *, has_gold: bool = False) -> NoteView:
+    """A note with its decisions and its redacted text, as pages show it."""
+    found = document.with_spans(decision.span for decision in decisions if decision.accepted)
+    return NoteView(document=document, decisions=decisions, has_gold=has_gold, redacted=redact(found))
+
+
+def _readable(corpus: Corpus, engine: Engine, any_language: bool) -> tuple[Corpus, HeldBack]:
+    objection = engine.language_gate.objection
+    told = {} if any_language else {document.id: objection(document.text) for document in corpus.documents}
+    held_back = {id: reason for id, reason in told.items() if reason}
+    if len(held_back) == len(corpus):
+        id, reason = next(iter(held_back.items()))
+        raise CorpusError(f"the engine can read none of the {len(corpus)} notes; document {shown_id(id)}: {reason}")
+    readable = tuple(document for document in corpus.documents if document.id not in held_back)
+    return replace(corpus, documents=readable), held_back
+
+
+def _read(source: Path, engine: Engine, reader: Reader) -> Corpus:
+    """The notes, without any spans that they had."""
+    corpus = reader.read(source, label_set=engine.label_set, accept_unknown_labels=True)
+    return replace(corpus, documents=tuple(document.with_spans(()) for document in corpus.documents))

@@ -1,0 +1,98 @@
+"""The learned TBED rules of a bundle, for a reviewer: read them, score them on new notes, edit them, put them back.
+
+print_rules(bundle, console, score_on=corpus)     what each rule says, did in training, and does there
+write_rules(bundle, Path("rules.txt"))            the rules as text, to be edited
+replace_rules(bundle, Path("rules.txt"), new)     a new bundle with them, hashed and self-tested anew
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ensemble.bundles.bundle import load_bundle, read_manifest, save_bundle
+from ensemble.engine import Engine
+from features.errors import BundleError, SettingsError
+from features.formats import USUAL_READER, Reader
+from features.paths import refuse_existing, write_new
+from features.regular_files import read_regular
+from submodels.tbed import TbedSubmodel
+from tbed.report import RuleScore, describe, score_rules
+from tbed.rules import format_rules
+
+__all__ = ["print_rules", "replace_rules", "write_rules"]
+
+
+def print_rules(bundle: Path, console: Console, *, score_on: Path | None = None, reader: Reader = USUAL_READER) -> None:
+    """List the rules in words, with what each did in training.
+
+    :param score_on: annotated notes; what each rule corrects and breaks there, after the rules before it, is told too.
+    :param reader: how these notes are read.
+    :raises BundleError: if the bundle has no TBED submodel.
+    """
+    engine = load_bundle(bundle)
+    rules = _tbed_of(engine, bundle).rules_.rules
+    scores = _scores(engine, bundle, score_on, reader) if score_on else []
+    table = Table(title=f"{len(rules)} rules, applied in this order", title_justify="left")
+    columns = ["", "rule", "gain", "broken", "example"]
+    for name in [*columns, "corrects", "breaks"] if scores else columns:
+        table.add_column(name, justify="left" if name in ("rule", "example") else "right", overflow="fold")
+    for row in describe(rules):
+        sentence = Text(row.sentence + (" (switched off)" if row.off else ""))
+        example = Text(f"{row.example[0]}:{row.example[1]}" if row.example else "")
+        gain = "" if row.gain is None else str(row.gain)
+        new = [str(value) for value in _counts(scores[row.number - 1])] if scores else []
+        table.add_row(str(row.number), sentence, gain, str(row.broken), example, *new)
+    console.print(table)
+    if scores:
+        harmful = [str(score.number) for score in scores if score.gain < 0]
+        console.print(f"{len(harmful)} rules break more than they correct there: {', '.join(harmful) or 'none'}")
+
+
+def write_rules(bundle: Path, target: Path) -> None:
+    """Write the rules as text; :raises SettingsError: if the file is already there."""
+    refuse_existing(target)
+    text = format_rules(_tbed_of(load_bundle(bundle), bundle).rules_)
+    write_new(target, text)
+
+
+def replace_rules(bundle: Path, rules: Path, out: Path) -> None:
+    """Make a new bundle with edited rules; the stacker stays as it was trained.
+
+    :raises SettingsError: with line and column, for a mistake in the rules.
+    """
+    engine = load_bundle(bundle)
+    try:
+        text = read_regular(rules).decode("utf-8").replace("\r\n", "\n")
+    except (OSError, UnicodeDecodeError):
+        raise SettingsError(f"the rule file {rules} cannot be read as UTF-8 text") from None
+    edited = _tbed_of(engine, bundle).edited(text, name=str(rules), space=engine.space)
+    submodels = [edited if submodel.name == edited.name else submodel for submodel in engine.submodels]
+    manifest = read_manifest(bundle)
+    save_bundle(
+        Engine(engine.label_set, engine.space, submodels, engine.stacker, engine.subset_stackers, engine.language_gate),
+        out,
+        trained_on={**manifest["trained_on"], "rules edited after training": True},
+        figures=manifest["figures"],
+    )
+
+
+def _tbed_of(engine: Engine, bundle: Path) -> TbedSubmodel:
+    for submodel in engine.submodels:
+        if isinstance(submodel, TbedSubmodel):
+            return submodel
+    raise BundleError(f"the bundle {bundle} was trained without TBED, so it has no rules to list")
+
+
+def _scores(engine: Engine, bundle: Path, path: Path, reader: Reader) -> list[RuleScore]:
+    corpus = reader.read(path, label_set=engine.label_set)
+    tbed = _tbed_of(engine, bundle)
+    notes = tbed.notes(engine.space.tables(corpus.documents))
+    return score_rules(tbed.rules_.rules, notes, within=tbed.within)
+
+
+def _counts(score: RuleScore) -> tuple[int, int]:
+    return score.corrected, score.broken

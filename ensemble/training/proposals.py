@@ -1,0 +1,245 @@
+"""What every submodel proposes for notes of patients that it never saw.
+
+    proposed = propose(corpus, settings, unseen=others.documents)
+    proposed.out_of_fold["crf"]     for each training note, candidates of a CRF that was not trained on its patient
+    proposed.on_unseen["crf"]       for each other note, candidates of a CRF that was trained on the whole corpus
+
+Every fit, of one submodel on some of the notes, is independent of the others; they run in parallel processes.
+"""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ensemble.stacking.folds import check_phi, labels_in_one_fold, training_folds
+from ensemble.tools.processes import in_processes, keeping
+from ensemble.tools.progress import stage
+from ensemble.tools.stopwatch import Spent, Stopwatch
+from ensemble.training.fit_progress import COSTS, Fit, FitWatch, reporting
+from ensemble.training.fold_cache import FoldCache
+from ensemble.training.settings import EngineSettings
+from features.columns.table import FeatureSpace, FeatureTable
+from features.documents import Corpus, Document
+from features.errors import TrainingError
+from features.shown import explained, shown_label
+from features.tags import OUTSIDE
+from submodels.base import Candidate, new_submodel
+
+__all__ = ["FEATURES", "FITS", "Proposals", "Proposed", "prepared", "propose", "run_tasks", "tasks_of"]
+
+_LOG = logging.getLogger("phistack")
+Proposals = list[list[Candidate]]
+"""For each note, the candidates of one submodel."""
+
+FEATURES, FITS = 1, 90
+"""What the parts of a training take of its time, in percent."""
+
+
+@dataclass(frozen=True)
+class Proposed:
+    """What every submodel proposes for notes of patients that it never saw.
+
+    :param tables: the training notes.
+    :param out_of_fold: for each submodel, its candidates for each training note, proposed out of fold; empty if those
+        were not asked for.
+    :param unseen: the other notes.
+    :param on_unseen: for each submodel, its candidates for each other note, after training on all training notes.
+    :param seconds: (submodel, part) -> what it took; the part is `fold K of N` or `unseen`.
+    :param warnings: what the tags cannot express, how often.
+    """
+
+    tables: Sequence[FeatureTable] = field(repr=False)
+    out_of_fold: Mapping[str, Proposals] = field(repr=False)
+    unseen: Sequence[FeatureTable] = field(repr=False)
+    on_unseen: Mapping[str, Proposals] = field(repr=False)
+    seconds: Mapping[tuple[str, str], Spent]
+    warnings: Counter[str]
+
+
+@dataclass(frozen=True)
+class FitTask:
+    """One fit: of a submodel on some notes, to propose for others or, where there are none, to save the model."""
+
+    name: str
+    settings: Mapping[str, Any]
+    part: str
+    training: Sequence[FeatureTable] = field(repr=False)
+    held_out: Sequence[FeatureTable] = field(repr=False)
+    indices: Sequence[int] = field(repr=False)
+    seed: int
+    folder: Path | None = None
+
+    @property
+    def size(self) -> int:
+        """Of the notes to learn from, in tokens."""
+        return 1 + sum(map(len, self.training))
+
+    def key(self) -> str:
+        space = self.training[0].space
+        return FoldCache.key(
+            [table.document for table in self.training],
+            [table.document for table in self.held_out],
+            self.name,
+            dict(self.settings),
+            self.seed,
+            space.settings.columns,
+            repr(space.settings),
+        )
+
+    def run(self) -> Proposals:
+        """Fit, then propose for the held-out notes, or save the model where there are none."""
+        model = new_submodel(self.name, self.settings).fit(self.training, seed=self.seed)
+        if self.folder is None:
+            return model.propose(self.held_out)
+        self.folder.mkdir(parents=True)
+        model.save(self.folder)
+        return []
+
+
+def propose(
+    corpus: Corpus,
+    settings: EngineSettings,
+    *,
+    unseen: Sequence[Document] = (),
+    out_of_fold: bool = True,
+    jobs: int = 1,
+    cache: Path | None = None,
+) -> Proposed:
+    """Let all submodels propose for notes that they never saw, and keep no model.
+
+    :param corpus: annotated notes to train on.
+    :param unseen: other notes, for which the submodels propose after training on the whole corpus.
+    :param out_of_fold: whether they also propose for the corpus, fold by fold.
+    :param jobs: processes; the result does not depend on it.
+    :param cache: a folder in which candidates are kept for the next run.
+    :raises TrainingError: if the corpus has no PHI, or too few patients.
+    """
+    settings = settings.for_label_set(corpus.label_set.name)
+    with stage("training", total=FEATURES + FITS):
+        space, tables, folds, warnings = prepared(corpus, settings, folds=out_of_fold)
+        others = space.tables(unseen)
+        tasks = list(tasks_of(settings, tables, folds, unseen=others))
+        proposals, seconds = run_tasks(tasks, len(tables) + len(others), jobs, FoldCache(cache))
+    n = len(tables)
+    return Proposed(
+        tables=tables,
+        out_of_fold={name: notes[:n] for name, notes in proposals.items()} if out_of_fold else {},
+        unseen=others,
+        on_unseen={name: notes[n:] for name, notes in proposals.items()} if others else {},
+        seconds=seconds,
+        warnings=warnings,
+    )
+
+
+def prepared(
+    corpus: Corpus, settings: EngineSettings, *, folds: bool = True
+) -> tuple[FeatureSpace, list[FeatureTable], list[list[int]], Counter[str]]:
+    """The features of a corpus, its folds (none where they are not wanted), and what its tags cannot express."""
+    for name, arguments in settings.submodels.items():
+        new_submodel(name, arguments)
+    documents = corpus.documents
+    if not any(document.spans for document in documents):
+        raise TrainingError("the corpus has no annotated PHI, so nothing can be learned; check its format and labels")
+    parts = training_folds(documents, n_folds=settings.folds, seed=settings.seed) if folds else []
+    for label in labels_in_one_fold(documents, parts):
+        told = (
+            f"the label {shown_label(label)} occurs in one fold only, so the stacker never sees it predicted; add notes"
+        )
+        _LOG.warning("%s%s", told, explained(told))
+    space = FeatureSpace(settings.features)
+    with stage("features", weight=FEATURES):
+        tables = space.fit(documents)
+    warnings: Counter[str] = Counter()
+    tags = [table.tags(counts=warnings) for table in tables]
+    check_phi([any(tag != OUTSIDE for tag in of_note) for of_note in tags], parts)
+    return space, tables, parts, warnings
+
+
+def tasks_of(
+    settings: EngineSettings,
+    tables: Sequence[FeatureTable],
+    folds: Sequence[Sequence[int]],
+    *,
+    folder: Path | None = None,
+    unseen: Sequence[FeatureTable] = (),
+) -> Iterator[FitTask]:
+    """All fits, the dear ones first so that no process is left with one at the end.
+
+    :param folder: where models of all notes are saved; without it there are none.
+    :param unseen: further notes to propose for; their indices follow those of `tables`.
+    """
+    seed = settings.seed
+    for name in sorted(settings.submodels, key=COSTS.__getitem__, reverse=True):
+        arguments = settings.submodels[name]
+        if folder is not None:
+            yield FitTask(name, arguments, "all", tables, (), (), seed, folder / name)
+        if unseen:
+            indices = range(len(tables), len(tables) + len(unseen))
+            yield FitTask(name, arguments, "unseen", tables, unseen, indices, seed)
+        for number, fold in enumerate(folds, start=1):
+            held = set(fold)
+            rest = [table for i, table in enumerate(tables) if i not in held]
+            part = f"fold {number} of {len(folds)}"
+            yield FitTask(name, arguments, part, rest, [tables[i] for i in fold], fold, seed)
+
+
+def run_tasks(
+    tasks: Sequence[FitTask], n_documents: int, jobs: int, cache: FoldCache
+) -> tuple[dict[str, Proposals], dict[tuple[str, str], Spent]]:
+    names = sorted({task.name for task in tasks}, key=COSTS.__getitem__)
+    out_of_fold: dict[str, Proposals] = {name: [[] for _ in range(n_documents)] for name in names}
+    seconds: dict[tuple[str, str], Spent] = {}
+    with tempfile.TemporaryDirectory(prefix="phistack-") as folder:
+        path = Path(folder) / "reports"
+        watch = FitWatch([Fit(task.name, task.part, task.size) for task in tasks], path)
+        calls = [partial(_timed, number, task, cache, path) for number, task in enumerate(tasks)]
+        with stage("", total=1.0, weight=FITS, look=watch.look), keeping(lambda: _kept(tasks, watch, cache)):
+            for i, proposals, spent in in_processes(calls, jobs=jobs):
+                task = tasks[i]
+                seconds[task.name, task.part] = spent
+                for index, candidates in zip(task.indices, proposals, strict=True):
+                    out_of_fold[task.name][index] = candidates
+                watch.ended(i, 0.0 if spent.cached else spent.wall)
+    return out_of_fold, seconds
+
+
+def _kept(tasks: Sequence[FitTask], watch: FitWatch, cache: FoldCache) -> str:
+    """What is left of a training that is stopped."""
+    again = "and the same command goes on there"
+    if cache.folder is None:
+        return f"nothing was written; with --cache FOLDER, the fits of folds that are done are kept, {again}"
+    kept = sum(fit.seconds is not None and task.folder is None for task, fit in zip(tasks, watch.fits, strict=True))
+    return f"{kept} of {len(tasks)} fits are kept in {cache.folder}, {again}"
+
+
+def _timed(number: int, task: FitTask, cache: FoldCache, reports: Path) -> tuple[int, Proposals, Spent]:
+    """Do a task, or take what it gave from the cache, and report how far it is to a file."""
+    watch = Stopwatch()
+    key = task.key() if task.folder is None else ""
+    kept = cache.get(key) if key else None
+    if kept is not None:
+        return number, kept, watch.spent(cached=True)
+    with reporting(reports, number), _temporary_files_in(reports.parent):
+        proposals = task.run()
+    if key:
+        cache.put(key, proposals)
+    return number, proposals, watch.spent()
+
+
+@contextmanager
+def _temporary_files_in(folder: Path) -> Iterator[None]:
+    """A process that is killed leaves its temporary files; in this folder, another one removes them."""
+    before = tempfile.tempdir
+    tempfile.tempdir = str(folder)
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before

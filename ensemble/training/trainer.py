@@ -1,0 +1,117 @@
+"""From annotated notes to a trained engine.
+
+    corpus ──> feature tables ──> each submodel on each fold ──> out-of-fold candidates ──> stacker
+                             └──> each submodel on everything ──────────────────────────────> bundle
+
+The stacker only ever sees candidates that submodels proposed for patients that they were not trained on; there is no
+switch to do otherwise. Folds and final fits are independent and run in parallel processes.
+"""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ensemble.engine import Engine
+from ensemble.stacking.candidates import PooledCandidate, chosen_spans, pooled
+from ensemble.stacking.stacker import Stacker
+from ensemble.stacking.subsets import fit_subset_stackers
+from ensemble.tools.progress import stage
+from ensemble.tools.stopwatch import Spent, Stopwatch
+from ensemble.training.fold_cache import FoldCache
+from ensemble.training.proposals import FEATURES, FITS, Proposals, prepared, run_tasks, tasks_of
+from ensemble.training.settings import EngineSettings
+from features.documents import Corpus, Document, Span
+from features.language_gate import LanguageGate
+from features.plain_view import plain_view
+from features.saved_files import SavedFiles
+from submodels.base import submodel_class
+
+__all__ = ["Training", "out_of_fold_corpora", "train"]
+
+_LOG = logging.getLogger("phistack")
+
+_STACKER, _SUBSETS = 6, 3
+"""What the parts of a training take of its time, in percent."""
+
+
+@dataclass(frozen=True)
+class Training:
+    """A trained engine and how it came about.
+
+    :param engine: ready to annotate.
+    :param out_of_fold: for each submodel, its candidates for each training note, proposed out of fold.
+    :param seconds: (submodel, part) -> what it took; the part is `fold K of N` or `all`. Beside the submodels there are
+        `features`, `load` (of the trained submodels) and `stacker`.
+    :param warnings: what the tags cannot express, how often.
+    """
+
+    engine: Engine
+    out_of_fold: Mapping[str, Proposals] = field(repr=False)
+    seconds: Mapping[tuple[str, str], Spent]
+    warnings: Counter[str]
+
+    def only(self, names: Iterable[str]) -> Training:
+        """The same with some of the submodels and the stacker that was trained for them."""
+        engine = self.engine.only(names)
+        return replace(self, engine=engine, out_of_fold={name: self.out_of_fold[name] for name in engine.names})
+
+
+def train(
+    corpus: Corpus, settings: EngineSettings | None = None, *, jobs: int = 1, cache: Path | None = None
+) -> Training:
+    """Train all submodels and the stacker.
+
+    :param corpus: annotated notes of at least two patients; with fewer than `settings.folds` there are fewer folds.
+    :param jobs: processes; the result does not depend on it.
+    :param cache: a folder in which fold predictions are kept for the next run.
+    :raises TrainingError: if the corpus has no PHI, or that of one patient only.
+    """
+    settings = (settings or EngineSettings()).for_label_set(corpus.label_set.name)
+    with (
+        stage("training", total=FEATURES + FITS + _STACKER + _SUBSETS),
+        tempfile.TemporaryDirectory(prefix="phistack-") as temporary,
+    ):
+        watch = Stopwatch()
+        space, tables, folds, warnings = prepared(corpus, settings)
+        preparing = watch.spent()
+        folder = Path(temporary)
+        tasks = list(tasks_of(settings, tables, folds, folder=folder))
+        out_of_fold, seconds = run_tasks(tasks, len(tables), jobs, FoldCache(cache))
+        watch = Stopwatch()
+        models = [submodel_class(name).load(SavedFiles.of_folder(folder / name), space) for name in settings.submodels]
+        seconds |= {("features", "all"): preparing, ("load", "all"): watch.spent()}
+        pools = _pools(out_of_fold)
+        watch = Stopwatch()
+        with stage("stacker", weight=_STACKER):
+            stacker = Stacker(settings.stacker).fit(tables, pools, sources=tuple(out_of_fold), seed=settings.seed)
+        seconds["stacker", "all"] = watch.spent()
+        watch = Stopwatch()
+        smaller = fit_subset_stackers(stacker, tables, out_of_fold, seed=settings.seed, weight=_SUBSETS)
+        seconds["stacker", "subsets"] = watch.spent()
+    gate = LanguageGate.fit((document.text for document in corpus.documents), settings.features.language)
+    engine = Engine(corpus.label_set, space, models, stacker, smaller, gate)
+    return Training(engine, out_of_fold, seconds, warnings)
+
+
+def out_of_fold_corpora(training: Training, corpus: Corpus) -> dict[str, Corpus]:
+    """What each submodel alone, and the stack, say of the training notes out of fold, as corpora to be scored.
+
+    The stack's kernel and threshold were chosen on these very notes, so its score is slightly too good.
+    """
+    views = list(map(plain_view, corpus.documents))
+    spans = {name: list(map(chosen_spans, notes, views)) for name, notes in training.out_of_fold.items()}
+    spans["stack"] = training.engine.stacker.out_of_fold_
+    return {name: replace(corpus, documents=_annotated(corpus.documents, notes)) for name, notes in spans.items()}
+
+
+def _annotated(documents: Sequence[Document], notes: Sequence[Sequence[Span]]) -> tuple[Document, ...]:
+    return tuple(document.with_spans(spans) for document, spans in zip(documents, notes, strict=True))
+
+
+def _pools(out_of_fold: Mapping[str, Proposals]) -> list[list[PooledCandidate]]:
+    return [pooled(proposals) for proposals in zip(*out_of_fold.values(), strict=True)]

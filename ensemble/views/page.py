@@ -1,0 +1,263 @@
+"""One HTML file that shows scores, notes with their PHI in colour, and who proposed each span.
+
+    row = ScoreRow("crf", precision=0.96, recall=0.95, f1=0.955, low=0.94, high=0.97, note="alone")
+    note = NoteView(document, decisions, has_gold=True)
+    write_page(Path("page.html"), title="Demo", scores=[row], notes=[note], facts={"seed": "0"})
+
+The page fetches nothing: style and script are inside, and its content security policy forbids everything else. A note
+is cut into pieces: text that was found, missed, offered but refused, or plain. Each coloured piece opens a card, which
+holds the votes, the stacker's probability, and the rivals that overlap. Whatever comes from a note is escaped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ensemble.deidentification.redaction import redact
+from ensemble.stacking.candidates import Decision
+from features.documents import Document, Span
+from features.errors import SettingsError
+from features.labels import LabelSet
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+__all__ = ["NoteView", "ScoreRow", "write_page"]
+
+_OTHER = "OTHER"
+_COLOURED = ("NAME", "PROFESSION", "LOCATION", "AGE", "DATE", "CONTACT", "ID", _OTHER)
+_VERDICTS = {
+    "right": "found, as in the gold",
+    "partial": "found, but the gold has another extent or label",
+    "spurious": "found, but not in the gold",
+    "found": "found",
+    "missed": "in the gold, but not found",
+    "refused": "offered, but refused by the stacker",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRow:
+    """One row of a table of scores; all figures are in [0, 1].
+
+    :param name: of the submodel, the stack, or the PHI type.
+    :param low: lower end of the interval of F1, or None where there is none.
+    :param high: upper end of the interval of F1, or None.
+    :param note: a few words beside the name.
+    """
+
+    name: str
+    precision: float
+    recall: float
+    f1: float
+    low: float | None = None
+    high: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NoteView:
+    """One note to show.
+
+    :param document: with its gold spans, if it has any; what was found is in the decisions.
+    :param decisions: every pooled candidate of the note, accepted or not.
+    :param has_gold: whether the document's spans are gold, so that found spans can be marked right or not.
+    :param redacted: the redacted text to show, for example with surrogates; without it, `[LABEL]` stands for what was
+        found, in colour.
+    """
+
+    document: Document = field(repr=False)
+    decisions: Sequence[Decision] = field(repr=False)
+    has_gold: bool = False
+    redacted: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """What a coloured piece stands for: a decision, or a missed gold span, and all that its card tells."""
+
+    key: str
+    kind: str
+    span: Span
+    category: str
+    quote: str
+    verdict: str
+    decision: Decision | None
+    rivals: tuple[Decision, ...]
+    gold: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A stretch of a note's text, and the mark that it belongs to."""
+
+    text: str
+    mark: _Mark | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Note:
+    """A note, ready for the template."""
+
+    key: str
+    id: str
+    group: str
+    has_gold: bool
+    redacted: str | None
+    pieces: tuple[_Piece, ...]
+    marks: tuple[_Mark, ...]
+    counts: Mapping[str, int]
+
+
+def write_page(
+    path: Path,
+    *,
+    title: str,
+    scores: Sequence[ScoreRow],
+    notes: Sequence[NoteView],
+    facts: Mapping[str, str],
+    types: Sequence[ScoreRow] = (),
+    label_set: LabelSet | None = None,
+) -> None:
+    """Write the page, over an older one if there is one.
+
+    :param scores: one row for each submodel and for the stack.
+    :param facts: short lines about the run, for example seed and versions.
+    :param types: a table by PHI type, or nothing.
+    :param label_set: gives each label its category, and so its colour; without it, all label sets that phistack ships
+        do. A label without a category is shown as OTHER.
+    :raises SettingsError: if the file cannot be written.
+    """
+    categories = _categories(label_set)
+    views = [_note(note, number, categories) for number, note in enumerate(notes, start=1)]
+    content = _template().render(
+        title=title,
+        scores=scores,
+        best=max((row.f1 for row in scores), default=0.0),
+        types=types,
+        facts=facts,
+        notes=views,
+        categories=[c for c in _COLOURED if any(mark.category == c for note in views for mark in note.marks)],
+        refused=any(note.counts["refused"] for note in views),
+        sources=_sources(scores, notes),
+    )
+    part = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(content, encoding="utf-8", errors="replace")
+        part.replace(path)
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be written: {error.strerror}") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@cache
+def _template() -> Template:
+    """The page's template, in which everything is escaped."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["digest"] = _digest
+    source = resources.files("ensemble.views").joinpath("page_template.html").read_text(encoding="utf-8")
+    return environment.from_string(source)
+
+
+def _digest(script: str) -> str:
+    """How a content security policy names the one script that may run."""
+    return "sha256-" + b64encode(hashlib.sha256(str(script).encode()).digest()).decode()
+
+
+def _sources(scores: Sequence[ScoreRow], notes: Sequence[NoteView]) -> list[str]:
+    """The submodels that voted anywhere, in the order of the scores; those without a score come last."""
+    order = [row.name for row in scores]
+    voted = dict.fromkeys(v.source for note in notes for decision in note.decisions for v in decision.votes)
+    return sorted(voted, key=lambda source: order.index(source) if source in order else len(order))
+
+
+def _note(note: NoteView, number: int, categories: Mapping[str, str]) -> _Note:
+    """Cut a note into pieces, and tell for each what it is."""
+    found = note.document.with_spans(decision.span for decision in note.decisions if decision.accepted)
+    marks = tuple(_marks(note, number, categories))
+    return _Note(
+        f"n{number}",
+        note.document.id,
+        note.document.group,
+        note.has_gold,
+        None if note.redacted == redact(found) else note.redacted,
+        tuple(_pieces(note.document.text, marks)),
+        marks,
+        {kind: sum(mark.kind == kind for mark in marks) for kind in _VERDICTS},
+    )
+
+
+def _marks(note: NoteView, number: int, categories: Mapping[str, str]) -> Iterator[_Mark]:
+    """Every decision and every missed gold span, in the order in which one hides another where they overlap."""
+    gold = sorted(set(note.document.spans)) if note.has_gold else []
+    for index, (kind, span, decision) in enumerate(_ordered(note, gold)):
+        yield _Mark(
+            f"n{number}-{index}",
+            kind,
+            span,
+            categories.get(span.label, _OTHER),
+            note.document.text[span.start : span.end],
+            _VERDICTS[kind],
+            decision,
+            tuple(other for other in note.decisions if other is not decision and other.span.overlaps(span)),
+            tuple(other for other in gold if other != span and other.overlaps(span)),
+        )
+
+
+def _ordered(note: NoteView, gold: Sequence[Span]) -> Iterator[tuple[str, Span, Decision | None]]:
+    """Accepted decisions, then missed gold spans, then what else was refused, each as kind, span and decision."""
+    accepted = {decision.span: decision for decision in note.decisions if decision.accepted}
+    refused = {decision.span: decision for decision in note.decisions if not decision.accepted}
+    for span, decision in accepted.items():
+        yield _kind(span, gold, note.has_gold), span, decision
+    for span in gold:
+        if span not in accepted:
+            yield "missed", span, refused.get(span)
+    for span, decision in refused.items():
+        if span not in gold:
+            yield "refused", span, decision
+
+
+def _kind(span: Span, gold: Sequence[Span], has_gold: bool) -> str:
+    """How an accepted span compares with the gold."""
+    if not has_gold:
+        return "found"
+    if span in gold:
+        return "right"
+    return "partial" if any(span.overlaps(other) for other in gold) else "spurious"
+
+
+def _categories(label_set: LabelSet | None) -> dict[str, str]:
+    """Label -> category, where the category has a colour."""
+    sets = [label_set] if label_set else [LabelSet.named(name) for name in LabelSet.names()]
+    labels = (item for labels in sets for item in labels.categories.items())
+    return {label: category for label, category in labels if category in _COLOURED}
+
+
+def _pieces(text: str, marks: Sequence[_Mark]) -> Iterator[_Piece]:
+    """The text, cut wherever the foremost mark changes; the pieces' texts join to the whole text."""
+    cuts = sorted({0, len(text)} | {offset for mark in marks for offset in (mark.span.start, mark.span.end)})
+    start, current = 0, _foremost(marks, 0)
+    for cut, _ in pairwise(cuts):
+        mark = _foremost(marks, cut)
+        if mark is not current:
+            yield _Piece(text[start:cut], current)
+            start, current = cut, mark
+    yield _Piece(text[start:], current)
+
+
+def _foremost(marks: Sequence[_Mark], offset: int) -> _Mark | None:
+    """The first of the marks that covers a character."""
+    return next((mark for mark in marks if mark.span.start <= offset < mark.span.end), None)

@@ -1,0 +1,1 @@
+"""The unified feature set: named columns over tokens, computed once and handed to every submodel as integers."""

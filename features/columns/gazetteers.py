@@ -1,0 +1,230 @@
+"""Lists of names, places and dates, and where a note's tokens match them.
+
+    gazetteers = Gazetteers.of_language("es")
+    gazetteers.column("city", Layout.of(["vive en San Sebastián"]))     codes of "", "", "B", "I"
+
+Names, cities, regions and occupations are those of Faker's providers, countries, months and weekdays those of the
+Unicode CLDR as Babel holds it; only the words for relatives are a table of ours. A trained engine keeps the lists it
+was trained with, so that a newer Faker changes nothing. Upper case and accents do not count: `Jose` matches `José`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib import import_module, resources
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from features.columns.distinct import Coded
+from features.columns.layout import Layout
+from features.columns.word_columns import NONE
+from features.errors import BundleError
+from features.tokens import Tokeniser
+
+__all__ = ["GAZETTEER_COLUMNS", "Gazetteers"]
+
+LOCALES: Mapping[str, tuple[str, ...]] = {
+    "da": ("da_DK",),
+    "de": ("de_DE", "de_AT", "de_CH"),
+    "en": ("en_US", "en_GB", "en_CA", "en_AU", "en_IE"),
+    "es": ("es_ES", "es_MX", "es_AR", "es_CL", "es_CO"),
+    "fi": ("fi_FI",),
+    "fr": ("fr_FR", "fr_BE", "fr_CA", "fr_CH"),
+    "it": ("it_IT",),
+    "nl": ("nl_NL", "nl_BE"),
+    "no": ("no_NO",),
+    "pt": ("pt_BR", "pt_PT"),
+    "sv": ("sv_SE",),
+}
+"""Language -> the locales of Faker whose lists are joined."""
+
+FAKER_TABLES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "first_name": ("person", ("first_names", "first_names_female", "first_names_male")),
+    "last_name": ("person", ("last_names", "last_names_female", "last_names_male")),
+    "city": ("address", ("cities", "city_names", "municipalities", "communes", "concelhos")),
+    "region": (
+        "address",
+        ("states", "regions", "provinces", "counties", "departments", "cantons", "estados", "distritos"),
+    ),
+    "occupation": ("job", ("jobs", "jobs_female", "jobs_male")),
+}
+"""Column -> Faker's provider, and its attributes; a locale has some of them."""
+
+GAZETTEER_COLUMNS = (*FAKER_TABLES, "country", "month", "weekday", "relative")
+"""The columns, in order."""
+
+_SHORTEST = 3
+_NOT_COUNTRIES = frozenset(("EU", "EZ", "UN", "QO", "XA", "XB", "ZZ"))
+_FUNCTION_WORDS = """
+and but for from has her him his not she that the they this was who with you con como del desde las los mas para por
+que sin sobre sus una uno aber auf aus bei das dem den der des die ein eine mit nach und von vor war zum het een met
+niet voor zijn att det ett for har inte med och som till var avec dans est les mais par pas pour sur une che della gli
+nel non per sono uma com dos nas nos sem
+"""
+"""Words too common to be an entry by themselves, without accents."""
+
+_BEGIN, _INSIDE = 1, 2
+_ALONE, _FIRST, _SECOND = 1, 2, 4
+# What a word can be in an entry: all of it, or the first or second of several words.
+
+
+Entry = tuple[str, ...]
+
+
+@lru_cache(maxsize=65536)
+def _folded(word: str) -> str:
+    """Lower case without accents."""
+    if word.isascii():
+        return word.lower()
+    return "".join(c for c in unicodedata.normalize("NFKD", word.lower()) if not unicodedata.combining(c))
+
+
+@dataclass(frozen=True, slots=True)
+class Gazetteers:
+    """Word lists that mark tokens.
+
+    :param entries: column -> its entries, each a sequence of lower-case tokens without accents.
+    """
+
+    entries: Mapping[str, frozenset[Entry]] = field(default_factory=dict, repr=False)
+    _index: Mapping[str, Mapping[str, tuple[Entry, ...]]] = field(init=False, repr=False, compare=False)
+    _roles: Mapping[str, Mapping[str, int]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        complete = {column: frozenset(self.entries.get(column, ())) for column in GAZETTEER_COLUMNS}
+        object.__setattr__(self, "entries", complete)
+        object.__setattr__(self, "_index", {column: _by_first_token(found) for column, found in complete.items()})
+        object.__setattr__(self, "_roles", {column: _roles(found) for column, found in complete.items()})
+
+    @classmethod
+    def of_language(cls, language: str) -> Gazetteers:
+        """The lists of a language, as an ISO 639-1 code; empty lists for a language without any."""
+        locales = LOCALES.get(language, ())
+        names = {column: _from_faker(column, locales) for column in FAKER_TABLES}
+        found = names | _from_babel(language) | {"relative": _relatives(language)}
+        return cls({column: _entries(entries) for column, entries in found.items()})
+
+    def column(self, name: str, layout: Layout) -> Coded:
+        """`B` where an entry begins, `I` where it goes on, empty elsewhere.
+
+        The longest entry that begins at a token is taken, from left to right, within each note.
+
+        :param name: one of `GAZETTEER_COLUMNS`.
+        """
+        index, roles = self._index[name], self._roles[name]
+        role = layout.of_words(f"gazetteer {name}", lambda word: roles.get(_folded(word.lower()), 0))
+        codes = np.where(role & _ALONE, _BEGIN, 0)
+        free = 0
+        for i in np.flatnonzero((role[:-1] & _FIRST > 0) & (role[1:] & _SECOND > 0)).tolist():
+            end = int(layout.bounds[layout.note[i] + 1])
+            entry = _longest(index, layout.words, i, end) if i >= free else None
+            if entry is not None:
+                free = i + len(entry)
+                codes[i:free] = _INSIDE
+                codes[i] = _BEGIN
+        return codes, [NONE, "B", "I"]
+
+    def to_dict(self) -> dict[str, list[str]]:
+        """The lists, JSON-ready: column -> sorted entries, their tokens joined by blanks."""
+        return {column: sorted(map(" ".join, found)) for column, found in self.entries.items()}
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> Gazetteers:
+        """What `to_dict` gave; :raises BundleError: if it is not that."""
+        if not isinstance(state, Mapping):
+            raise BundleError("the gazetteers of the trained engine are not a table of lists")
+        for column, found in state.items():
+            strings = isinstance(found, list) and all(isinstance(entry, str) and entry.split() for entry in found)
+            if column not in GAZETTEER_COLUMNS or not strings:
+                raise BundleError(f"the gazetteer {column} of the trained engine is not a known list of entries")
+        return cls({column: frozenset(tuple(entry.split(" ")) for entry in found) for column, found in state.items()})
+
+
+def _by_first_token(entries: Iterable[Entry]) -> dict[str, tuple[Entry, ...]]:
+    """First token -> the entries that begin with it, the longest first."""
+    index: dict[str, list[Entry]] = {}
+    for entry in entries:
+        index.setdefault(entry[0], []).append(entry)
+    return {first: tuple(sorted(found, key=lambda e: (-len(e), e))) for first, found in index.items()}
+
+
+def _roles(entries: Iterable[Entry]) -> dict[str, int]:
+    roles: dict[str, int] = {}
+    for entry in entries:
+        for word, role in zip(entry, (_FIRST, _SECOND) if len(entry) > 1 else (_ALONE,), strict=False):
+            roles[word] = roles.get(word, 0) | role
+    return roles
+
+
+def _longest(index: Mapping[str, tuple[Entry, ...]], words: Sequence[str], start: int, end: int) -> Entry | None:
+    """The longest entry that is spelled by the words from `start` on; `end` is that of the note."""
+    entries = index[_folded(words[start].lower())]
+    ahead = tuple(_folded(word.lower()) for word in words[start : min(end, start + len(entries[0]))])
+    return next((entry for entry in entries if ahead[: len(entry)] == entry), None)
+
+
+def _entries(names: Iterable[str]) -> frozenset[Entry]:
+    """Names as token sequences, without those too short or too common to say anything."""
+    tokenise = Tokeniser()
+    too_common = frozenset(_FUNCTION_WORDS.split())
+    found: set[Entry] = set()
+    for name in names:
+        folded = _folded(name.partition("(")[0].strip(" ."))
+        entry = tuple(folded[a:b] for a, b in zip(*(ends.tolist() for ends in tokenise(folded)), strict=True))
+        if len(folded) >= _SHORTEST and any(map(str.isalpha, folded)) and folded not in too_common:
+            found.add(entry)
+    return frozenset(found)
+
+
+def _relatives(language: str) -> list[str]:
+    table = tomllib.loads((resources.files("features.columns") / "relatives.toml").read_text(encoding="utf-8"))
+    return str(table.get(language, "")).split()
+
+
+def _from_faker(column: str, locales: Iterable[str]) -> Iterator[str]:
+    kind, attributes = FAKER_TABLES[column]
+    for locale in locales:
+        try:
+            provider = import_module(f"faker.providers.{kind}.{locale}").Provider
+        except ModuleNotFoundError:
+            continue
+        for attribute in attributes:
+            table = getattr(provider, attribute, ())
+            yield from () if isinstance(table, property) else _strings(table)
+    if column == "city" and locales:
+        yield from (place[2] for place in import_module("faker.providers.geo").Provider.land_coords)
+
+
+def _strings(table: Any) -> Iterator[str]:
+    """The names in a table of Faker, which may be a list, code -> name, name -> weight, or rows of codes and names."""
+    if isinstance(table, Mapping):
+        named = all(isinstance(value, str) for value in table.values())
+        table = table.values() if named else table.keys()
+    for row in table:
+        yield from (row,) if isinstance(row, str) else row[1:2]
+
+
+def _from_babel(language: str) -> dict[str, list[str]]:
+    if language not in LOCALES:
+        return {}
+    from babel import Locale
+
+    locale = Locale.parse(language)
+    countries = [name for code, name in locale.territories.items() if len(code) == 2 and code not in _NOT_COUNTRIES]
+    return {
+        "country": [name for name in countries if not name.isdigit()],
+        "month": _calendar_names(locale.months),
+        "weekday": _calendar_names(locale.days),
+    }
+
+
+def _calendar_names(table: Mapping[str, Mapping[str, Mapping[Any, str]]]) -> list[str]:
+    """Names and abbreviations, within a date and alone."""
+    uses_and_widths = product(("format", "stand-alone"), ("wide", "abbreviated"))
+    return [name for use, width in uses_and_widths for name in table[use][width].values()]

@@ -1,0 +1,271 @@
+"""Notes laid end to end: their tokens, lines, keys before a colon, headers and sentences, as arrays.
+
+    layout = Layout.of(["Apellidos: Medina Prado.", "Edad: 70"])
+    layout.words          ["Apellidos", ":", "Medina", "Prado", ".", "Edad", ":", "70"]
+    layout.bounds         [0, 5, 8]: the first token of each note, then the number of tokens
+    layout.keys           codes [0, 0, 1, 1, 1, 0, 0, 2] of ["", "apellidos", "edad"]
+
+Nothing is found out before it is asked for, and nothing looks from one note into another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.columns.distinct import Coded, Distinct, Integers
+from features.columns.word_columns import NONE
+from features.sentences import sentence_starts
+from features.tokens import Tokeniser, TokenOffsets, offsets_of
+
+__all__ = ["Known", "Layout"]
+
+LINE_END = 3
+"""The white space before the first token of a line."""
+
+_LONGEST_KEY = 5
+_LONGEST_HEADER = 6
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is remembered from one batch of notes to the next, so that a word that comes again costs nothing.
+
+    :param words: distinct tokens.
+    :param pieces: distinct stretches between white space.
+    """
+
+    words: Distinct = field(default_factory=Distinct, repr=False)
+    pieces: Distinct = field(default_factory=Distinct, repr=False)
+
+    @property
+    def full(self) -> bool:
+        """Whether it is time to forget."""
+        return self.words.full or self.pieces.full
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The tokens of some notes. Arrays have a value a token, `(n_tokens,)`, unless it is said otherwise.
+
+    :param texts: the notes.
+    :param cuts: the words and gaps of each note, as `Tokeniser.cut` gives them.
+    :param starts: for each note its sentences, as `sentence_starts` gives them.
+    :param known: takes up the words and pieces of the notes.
+    """
+
+    texts: Sequence[str] = field(repr=False)
+    cuts: Sequence[tuple[list[str], list[str]]] = field(repr=False)
+    starts: Sequence[Integers] = field(repr=False)
+    known: Known = field(repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        texts: Sequence[str],
+        tokeniser: Tokeniser | None = None,
+        *,
+        split_lines: bool = True,
+        abbreviations: frozenset[str] = frozenset(),
+        known: Known | None = None,
+    ) -> Layout:
+        """Cut notes into tokens and sentences; see `features.tokens` and `features.sentences`."""
+        cuts = list(map((tokeniser or Tokeniser()).cut, texts))
+        starts = [
+            sentence_starts(words, gaps, split_lines=split_lines, abbreviations=abbreviations) for words, gaps in cuts
+        ]
+        return cls(texts, cuts, starts, known or Known())
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For another process only what cannot be found out again."""
+        return {own.name: getattr(self, own.name) for own in fields(self)}
+
+    def offsets(self, note: int) -> TokenOffsets:
+        """Where the tokens of a note begin and end in its text."""
+        return offsets_of(*self.cuts[note])
+
+    # Tokens
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The tokens' text."""
+        return list(chain.from_iterable(words for words, _ in self.cuts))
+
+    @cached_property
+    def numbers(self) -> Integers:
+        """The tokens' numbers in `known.words`."""
+        return self.known.words.numbers(self.words)
+
+    def of_words(self, question: str, function: Callable[[str], int]) -> Integers:
+        """What a function says of the token's text; see `Distinct.of_each`."""
+        numbers = self.numbers
+        return self.known.words.of_each(question, function)[numbers]
+
+    def mapped_words(self, question: str, function: Callable[[str], str]) -> Coded:
+        """The string that a function makes of the token's text; see `Distinct.mapped`."""
+        numbers = self.numbers
+        codes, strings = self.known.words.mapped(question, function)
+        return codes[numbers], strings
+
+    def is_word(self, word: str) -> NDArray[np.bool_]:
+        """Whether the token is this word."""
+        numbers = self.numbers
+        found: NDArray[np.bool_] = numbers == self.known.words.find(word)
+        return found
+
+    @cached_property
+    def bounds(self) -> Integers:
+        """The first token of each note, then the number of tokens: shape `(n_notes + 1,)`."""
+        return np.cumsum([0, *(len(words) for words, _ in self.cuts)], dtype=np.int32)
+
+    @cached_property
+    def note(self) -> Integers:
+        """The number of the token's note."""
+        return self.spread(np.arange(len(self.cuts)), self.bounds)
+
+    @cached_property
+    def opens_note(self) -> NDArray[np.bool_]:
+        """Whether the token is the first of its note."""
+        opens: NDArray[np.bool_] = self.since(self.bounds) == 0
+        return opens
+
+    @cached_property
+    def space(self) -> Integers:
+        """The white space before the token: 0 none, 1 one blank, 2 wider, 3 a line end."""
+        gaps = Distinct()
+        numbers = gaps.numbers(chain.from_iterable(gaps for _, gaps in self.cuts))
+        return gaps.of_each("space", _space)[numbers]
+
+    # Lines
+
+    @cached_property
+    def opens_line(self) -> NDArray[np.bool_]:
+        """Whether the token is the first of its line."""
+        opens: NDArray[np.bool_] = self.opens_note | (self.space == LINE_END)
+        return opens
+
+    @cached_property
+    def lines(self) -> Integers:
+        """The first token of each line that has tokens, then the number of tokens: shape `(n_lines + 1,)`."""
+        return np.append(np.flatnonzero(self.opens_line), len(self)).astype(np.int32)
+
+    @cached_property
+    def line(self) -> Integers:
+        """The number of the token's line."""
+        return np.cumsum(self.opens_line, dtype=np.int32) - 1
+
+    @cached_property
+    def keys(self) -> Coded:
+        """The key before the last colon that the token's line has before the token."""
+        keys = Distinct()
+        codes = np.append(keys.numbers([NONE, *(key for _, key in self._colons)])[1:], 0)
+        return codes[self._last_colon], keys.strings
+
+    @cached_property
+    def key_distance(self) -> Integers:
+        """How many tokens ago the colon of the key was; 0 where there is no key."""
+        at = np.append(np.array([colon for colon, _ in self._colons], dtype=np.int32), 0)
+        return np.where(self._last_colon >= 0, np.arange(len(self)) - at[self._last_colon], 0).astype(np.int32)
+
+    @cached_property
+    def _colons(self) -> list[tuple[int, str]]:
+        """The colons that have a key."""
+        colons = np.flatnonzero(self.is_word(":"))
+        firsts = self.lines[self.line[colons]]
+        keys = ((i, self._key_before(first, i)) for i, first in zip(colons.tolist(), firsts.tolist(), strict=True))
+        return [(colon, key) for colon, key in keys if key]
+
+    @cached_property
+    def _last_colon(self) -> Integers:
+        """For each token, which of `_colons` is the last one before it in its line; -1 if there is none."""
+        colons = np.array([colon for colon, _ in self._colons], dtype=np.int32)
+        before = np.searchsorted(colons, np.arange(len(self)), side="left")
+        before_line = np.searchsorted(colons, self.lines[:-1], side="left")[self.line]
+        return np.where(before > before_line, before - 1, -1)
+
+    def _key_before(self, first: int, colon: int) -> str:
+        words = self.words
+        begin = colon
+        while begin > max(first, colon - _LONGEST_KEY) and words[begin - 1].isalpha():
+            begin -= 1
+        if begin == colon:
+            return NONE
+        capitals = [i for i in range(begin, colon) if words[i][0].isupper()]
+        return " ".join(words[capitals[-1] if capitals else colon - 1 : colon]).lower()
+
+    @cached_property
+    def headers(self) -> Coded:
+        """The last header line, or the last key that opened a line, up to the token's own line."""
+        headers = Distinct()
+        found: list[str] = []
+        opens_note = self.opens_note[self.lines[:-1]].tolist()
+        for (first, last), opens in zip(pairwise(self.lines.tolist()), opens_note, strict=True):
+            found.append(self._header(first, last) or (found[-1] if found and not opens else NONE))
+        return self.spread(headers.numbers(found), self.lines), headers.strings
+
+    def _header(self, first: int, last: int) -> str:
+        words = self.words[first:last]
+        colon = next((i for i, word in enumerate(words[: _LONGEST_HEADER + 1]) if word == ":"), 0)
+        if colon:
+            return " ".join(words[:colon]).lower()
+        if len(words) > _LONGEST_HEADER + 1:
+            return NONE
+        short = words[: len(words) - (words[-1] in ".:")]
+        letters = "".join(words)
+        if 0 < len(short) <= _LONGEST_HEADER and letters.isupper() and not any(c.isdigit() for c in letters):
+            return " ".join(short).lower()
+        return NONE
+
+    # Sentences, pieces
+
+    @cached_property
+    def sentences(self) -> Integers:
+        """The first token of each sentence, then the number of tokens: shape `(n_sentences + 1,)`."""
+        starts = [start[:-1] + first for start, first in zip(self.starts, self.bounds.tolist(), strict=False)]
+        return np.concatenate([*starts, self.bounds[-1:]], dtype=np.int32)
+
+    @cached_property
+    def opens_piece(self) -> NDArray[np.bool_]:
+        """Whether the token is the first of a stretch without white space."""
+        opens: NDArray[np.bool_] = self.opens_note | (self.space > 0)
+        return opens
+
+    @cached_property
+    def pieces(self) -> Integers:
+        """The first token of each stretch without white space, then the number of tokens: `(n_pieces + 1,)`."""
+        return np.append(np.flatnonzero(self.opens_piece), len(self)).astype(np.int32)
+
+    def mapped_pieces(self, question: str, function: Callable[[str], str]) -> Coded:
+        """The string that a function makes of the stretch without white space around the token."""
+        numbers = self.known.pieces.numbers(chain.from_iterable(text.split() for text in self.texts))
+        codes, strings = self.known.pieces.mapped(question, function)
+        return self.spread(codes[numbers], self.pieces), strings
+
+    # Arrays
+
+    def since(self, bounds: Integers) -> Integers:
+        """How many tokens ago the token's stretch began; `bounds` as in `spread`."""
+        return np.arange(len(self), dtype=np.int32) - self.spread(bounds[:-1], bounds)
+
+    def spread(self, values: NDArray[np.integer], bounds: Integers) -> Integers:
+        """One value a stretch as one value a token.
+
+        :param values: of shape `(n_stretches,)`.
+        :param bounds: the first token of each stretch, then the number of tokens: shape `(n_stretches + 1,)`.
+        """
+        return np.repeat(values, np.diff(bounds)).astype(np.int32, copy=False)
+
+
+def _space(gap: str) -> int:
+    if not gap:
+        return 0
+    return LINE_END if "\n" in gap or "\r" in gap else 1 if len(gap) == 1 else 2

@@ -1,0 +1,163 @@
+"""What can be read off a token's place in its note: lines, headers, keys before a colon, sentences, repetition.
+
+    Apellidos: Medina Prado.
+               ^ key = "apellidos", key_distance = "1", line_start = "Aa"
+
+These columns carry much of what identifies PHI in structured clinical notes: who stands after `Doctor:` is a doctor,
+and a word that stood after `Apellidos:` once is probably the patient's name elsewhere. Each is a function from a
+`Layout` to codes, one a token, and the strings that the codes stand for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.columns.distinct import Coded
+from features.columns.layout import Layout
+from features.columns.word_columns import NONE, shape, short_shape
+
+__all__ = ["LAYOUT_COLUMNS"]
+
+_END_MARKS = ".?!:;,"
+_BRACKETS = ({"(": 1, ")": -1}, {"[": 1, "]": -1})
+
+
+def _steps(values: NDArray[np.integer], *bounds: int) -> Coded:
+    """The number of bounds that each value reaches; no value is negative."""
+    reached = np.searchsorted(bounds, np.arange(bounds[-1] + 1), side="right").astype(np.int32)
+    return reached[np.minimum(values, bounds[-1])], [str(step) for step in range(len(bounds) + 1)]
+
+
+def _where(condition: NDArray[np.bool_], coded: Coded) -> Coded:
+    """The values where a condition holds, `NONE` elsewhere."""
+    codes, strings = coded
+    return np.where(condition, codes + 1, 0), [NONE, *strings]
+
+
+def _flag(condition: NDArray[np.bool_]) -> Coded:
+    return condition.astype(np.int32), [NONE, "1"]
+
+
+def _key_distance(layout: Layout) -> Coded:
+    return _where(layout.key_distance > 0, _steps(layout.key_distance, 1, 2, 3, 4, 6, 10, 20))
+
+
+def _line_start(layout: Layout) -> Coded:
+    return _where(layout.opens_line, layout.mapped_words("short shape", short_shape))
+
+
+def _line_end(layout: Layout) -> Coded:
+    return _flag(np.append(layout.opens_line[1:], True)[: len(layout)])
+
+
+def _line_from_start(layout: Layout) -> Coded:
+    first_line = layout.line[layout.bounds[:-1][layout.note]]
+    return _steps(layout.line - first_line, 1, 2, 3, 5, 8, 13, 20)
+
+
+def _line_from_end(layout: Layout) -> Coded:
+    last_line = layout.line[layout.bounds[1:][layout.note] - 1]
+    return _steps(last_line - layout.line, 1, 2, 3, 5, 8)
+
+
+def _line_length(layout: Layout) -> Coded:
+    return _steps(layout.spread(np.diff(layout.lines), layout.lines), 2, 4, 8, 16, 32, 64)
+
+
+def _document_position(layout: Layout) -> Coded:
+    length = layout.spread(np.diff(layout.bounds), layout.bounds)
+    return 10 * layout.since(layout.bounds) // length, list("0123456789")
+
+
+def _sentence_length(layout: Layout) -> Coded:
+    lengths = np.diff(layout.sentences)
+    return _steps(layout.spread(lengths, layout.sentences), 2, 4, 8, 12, 16, 24, 32, 48)
+
+
+def _end_mark(layout: Layout) -> Coded:
+    marks = layout.of_words("end mark", lambda word: _END_MARKS.find(word) + 1)
+    return layout.spread(marks[layout.sentences[1:] - 1], layout.sentences), [NONE, *_END_MARKS]
+
+
+def _unmatched_bracket(layout: Layout) -> Coded:
+    unmatched = np.zeros(len(layout.sentences) - 1, dtype=np.int32)
+    for brackets in _BRACKETS:
+        steps = np.zeros(len(layout) + 1, dtype=np.int32)
+        for bracket, step in brackets.items():
+            steps[1:][layout.is_word(bracket)] = step
+        unmatched |= np.diff(np.cumsum(steps)[layout.sentences]) != 0
+    return layout.spread(unmatched, layout.sentences), [NONE, "1"]
+
+
+def _piece_shape(layout: Layout) -> Coded:
+    """The shape of the stretch without white space around the token, less the punctuation at its ends.
+
+    `22-10-04,` gives `00-00-00` to each of its tokens; a stretch of more than 16 characters gives its short shape.
+    """
+    return layout.mapped_pieces("shape", _shape_of_piece)
+
+
+def _shape_of_piece(piece: str) -> str:
+    piece = piece.strip(".,;:()[]\"'«»")
+    return shape(piece) if len(piece) <= 16 else short_shape(piece)[:16]
+
+
+def _place_in_piece(layout: Layout) -> Coded:
+    """How many tokens without white space between them came before the token, up to 6."""
+    return _steps(layout.since(layout.pieces), *range(1, 7))
+
+
+def _word_in_note(layout: Layout) -> NDArray[np.int64]:
+    """A number for each word in lower case in each note."""
+    codes, strings = layout.mapped_words("lower", str.lower)
+    return layout.note.astype(np.int64) * len(strings) + codes
+
+
+def _times_in_document(layout: Layout) -> Coded:
+    _, which, counts = np.unique(_word_in_note(layout), return_inverse=True, return_counts=True)
+    return _steps(counts[which], 1, 2, 3, 5, 9)
+
+
+def _key_in_document(layout: Layout) -> Coded:
+    """The first key near which the word occurs in the note, for capitalised words and long numbers."""
+    keys, names = layout.keys
+    may_identify = layout.of_words("may identify", _may_identify) > 0
+    near = np.flatnonzero(may_identify & (layout.key_distance > 0) & (layout.key_distance <= 8))
+    words = _word_in_note(layout)
+    keyed, first = np.unique(words[near], return_index=True)
+    asked = np.flatnonzero(may_identify) if len(keyed) else near
+    found = np.minimum(np.searchsorted(keyed, words[asked]), len(keyed) - 1)
+    is_keyed = keyed[found] == words[asked]
+    codes = np.zeros(len(layout), dtype=np.int32)
+    codes[asked[is_keyed]] = keys[near[first[found[is_keyed]]]]
+    return codes, names
+
+
+def _may_identify(word: str) -> bool:
+    return (len(word) > 2 and word[0].isupper()) or (len(word) > 3 and word.isdecimal())
+
+
+LAYOUT_COLUMNS: Mapping[str, Callable[[Layout], Coded]] = {
+    "key": lambda layout: layout.keys,
+    "key_distance": _key_distance,
+    "key_in_document": _key_in_document,
+    "section": lambda layout: layout.headers,
+    "line_start": _line_start,
+    "line_end": _line_end,
+    "line_position": lambda layout: _steps(layout.since(layout.lines), 1, 2, 3, 5, 8, 13),
+    "line_from_start": _line_from_start,
+    "line_from_end": _line_from_end,
+    "line_length": _line_length,
+    "space_before": lambda layout: (layout.space, [NONE, "blank", "wide", "line"]),
+    "piece_shape": _piece_shape,
+    "place_in_piece": _place_in_piece,
+    "document_position": _document_position,
+    "sentence_length": _sentence_length,
+    "end_mark": _end_mark,
+    "unmatched_bracket": _unmatched_bracket,
+    "times_in_document": _times_in_document,
+}
+"""Column -> its codes and what they stand for; the strings of a column may hold some that no token has."""

@@ -1,0 +1,348 @@
+"""The unified feature set: named columns over the tokens of a note, as integer ids.
+
+    space = FeatureSpace(FeatureSettings(language="es"))
+    tables = space.fit(documents)            one FeatureTable a document; the ids of all values are now fixed
+    tables[0].column("key")                  (n_tokens,) integers
+    space.values("key")[3]                   what the id 3 of the column "key" stands for
+    space.tables(unseen_documents)           a value that was not there in training has the id 0
+
+Every submodel reads the same tables, so nothing is computed twice and no submodel sees more than another. A column is
+computed when it is first read, for a batch of notes at once; one that no submodel reads costs nothing.
+
+A table shows a note in its plain view (`features.plain_view`): text, spans, tokens, and so the candidates of submodels,
+are those of the view, and `FeatureTable.view` turns what was found into spans of the note as it was written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.byte_pairs import BytePairs
+from features.columns.annotators import Annotator, annotators_of
+from features.columns.distinct import Distinct
+from features.columns.gazetteers import GAZETTEER_COLUMNS, Gazetteers
+from features.columns.layout import Known, Layout
+from features.columns.layout_columns import LAYOUT_COLUMNS
+from features.columns.vocabulary import Vocabulary
+from features.columns.word_columns import LANGUAGES, STEM, WORD_COLUMNS, word_column
+from features.documents import Document, Span
+from features.errors import SettingsError
+from features.names import no_such
+from features.plain_view import PlainView, plain_view
+from features.saved_files import SavedFiles, damage_refused
+from features.sentences import learned_abbreviations
+from features.tags import decode, encode
+from features.tokens import TOKENISERS, Tokeniser, TokenOffsets, camel_case_pieces
+
+__all__ = ["COLUMN_GROUPS", "FeatureSettings", "FeatureSpace", "FeatureTable"]
+
+_NOTES_AT_ONCE = 64
+
+COLUMN_GROUPS: dict[str, tuple[str, ...]] = {
+    "words": ("word", "lower", "pattern", "stem"),
+    "affixes": tuple(name for name in WORD_COLUMNS if name.startswith(("prefix", "suffix"))),
+    "orthography": (
+        "shape", "short_shape", "length", "number", "digits_only", "starts_upper", "all_upper", "has_upper",
+        "has_digit", "punctuation", "piece_shape", "place_in_piece",
+    ),
+    "layout": (
+        "key", "key_distance", "section", "line_start", "line_end", "line_position", "line_from_start", "line_from_end",
+        "line_length", "space_before",
+    ),
+    "document": ("document_position", "times_in_document", "key_in_document"),
+    "sentence": ("sentence_length", "end_mark", "unmatched_bracket"),
+    "gazetteers": GAZETTEER_COLUMNS,
+    "tagging": ("pos", "ner"),
+}  # fmt: skip
+"""Group -> its columns; what an ablation leaves out together."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureSettings:
+    """How notes are cut into tokens and which columns are read off them.
+
+    :param language: ISO 639-1 code; decides on the stemmer and the gazetteers.
+    :param tokeniser: `liu` or `zhao`.
+    :param byte_pairs: number of merges of byte pair encoding, with `zhao`; 0 for none.
+    :param split_lines: whether a line end ends a sentence; `None` lets the training spans decide.
+    :param without: column groups to leave out.
+    :param pos: part-of-speech column: empty for none, `nltk`, or the URL of a CoreNLP server.
+    :param ner: general named-entity column: empty for none, or the URL of a CoreNLP server.
+    """
+
+    language: str = "en"
+    tokeniser: str = "liu"
+    byte_pairs: int = 0
+    split_lines: bool | None = None
+    without: tuple[str, ...] = ()
+    pos: str = ""
+    ner: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "without", tuple(self.without))
+        if self.language not in LANGUAGES:
+            raise SettingsError(f"the language {self.language} is not supported; choose from {', '.join(LANGUAGES)}")
+        if self.tokeniser not in TOKENISERS:
+            raise SettingsError(no_such("tokeniser", self.tokeniser, TOKENISERS))
+        unknown = sorted(set(self.without) - set(COLUMN_GROUPS))
+        if unknown:
+            raise SettingsError(no_such("column group", unknown[0], COLUMN_GROUPS))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, in order."""
+        optional = {"pos": self.pos, "ner": self.ner}
+        return tuple(
+            name
+            for group, names in COLUMN_GROUPS.items()
+            if group not in self.without
+            for name in names
+            if optional.get(name, "yes")
+        )
+
+
+class _State(TypedDict):
+    """What `features.json` holds."""
+
+    settings: FeatureSettings
+    split_lines: bool
+    abbreviations: list[str]
+    byte_pairs: list[tuple[str, str]] | None
+    gazetteers: dict[str, list[str]]
+    vocabularies: dict[str, list[str]]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some notes whose columns are read together, each when it is first asked for.
+
+    :param space: says what columns and ids stand for.
+    :param layout: the notes' tokens.
+    """
+
+    space: FeatureSpace = field(repr=False)
+    layout: Layout = field(repr=False)
+    _columns: dict[str, NDArray[np.int32]] = field(default_factory=dict, init=False, repr=False)
+
+    def column(self, name: str) -> NDArray[np.int32]:
+        """The ids of one column for the tokens of all notes; :raises SettingsError: if the settings leave it out."""
+        ids = self._columns.get(name)
+        if ids is None:
+            ids = self._columns[name] = self.space.read(name, self.layout)
+        return ids
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureTable:
+    """One note's tokens and their columns.
+
+    :param view: the note as it is read.
+    :param offsets: starts and ends of the tokens, each of shape `(n_tokens,)`.
+    :param sentences: index of the first token of each sentence, then the number of tokens: `(n_sentences + 1,)`.
+    :param batch: the notes with which this one is read.
+    :param number: its place among them.
+    """
+
+    view: PlainView
+    offsets: TokenOffsets = field(repr=False)
+    sentences: NDArray[np.int32] = field(repr=False)
+    batch: Batch = field(repr=False)
+    number: int = field(repr=False)
+    _kept: dict[str, tuple[Hashable, Any]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __len__(self) -> int:
+        return len(self.offsets[0])
+
+    @property
+    def document(self) -> Document:
+        """The note as it is read: text and spans of the view."""
+        return self.view.document
+
+    @property
+    def space(self) -> FeatureSpace:
+        """Says what columns and ids stand for."""
+        return self.batch.space
+
+    @property
+    def words(self) -> list[str]:
+        """The tokens' text."""
+        return self.batch.layout.cuts[self.number][0]
+
+    def column(self, name: str) -> NDArray[np.int32]:
+        """The ids of one column, of shape `(n_tokens,)`; :raises SettingsError: if the settings leave it out."""
+        bounds = self.batch.layout.bounds
+        return self.batch.column(name)[bounds[self.number] : bounds[self.number + 1]]
+
+    @property
+    def ids(self) -> NDArray[np.int32]:
+        """All columns, of shape `(n_tokens, n_columns)`; who needs some of them reads those by `column`."""
+        return np.stack([self.column(name) for name in self.space.columns], axis=1)
+
+    def keep(self, name: str, key: Hashable, value: Any) -> None:
+        """Keep what was found out about the note, for another submodel that needs the same.
+
+        :param name: what it is; one value is kept for each name.
+        :param key: all on which the value depends, beside the note.
+        """
+        self._kept[name] = (key, value)
+
+    def recall(self, name: str, key: Hashable) -> Any:
+        """What `keep` kept under the same name and key; `None` if there is nothing."""
+        kept_key, value = self._kept.get(name, (None, None))
+        return value if kept_key == key else None
+
+    def tags(self, *, scheme: str = "BIO", counts: Counter[str] | None = None) -> list[str]:
+        """The gold PHI as one tag a token; see `features.tags.encode`."""
+        return encode(self.document.spans, self.offsets, scheme=scheme, counts=counts)
+
+    def spans(self, tags: Sequence[str], *, scheme: str = "BIO") -> list[Span]:
+        """What tags say, as spans of the text."""
+        starts, ends = self.offsets
+        return [
+            Span(int(starts[first]), int(ends[last - 1]), label) for first, last, label in decode(tags, scheme=scheme)
+        ]
+
+
+class FeatureSpace:
+    """Reads feature tables off documents, and knows what every id stands for.
+
+    Learned by `fit`: `tokeniser_`, `split_lines_`, `abbreviations_`, `vocabularies_` (column ->
+    Vocabulary), `gazetteers_`.
+
+    :param settings: tokens and columns.
+    """
+
+    def __init__(self, settings: FeatureSettings | None = None) -> None:
+        self.settings = settings or FeatureSettings()
+        self.columns = self.settings.columns
+        self._annotators: tuple[Annotator, ...] = annotators_of(self.settings.pos, self.settings.ner)
+        self._known = Known()
+
+    def position(self, column: str) -> int:
+        """The place of a column in `FeatureTable.ids`; :raises SettingsError: if the settings leave it out."""
+        if column not in self.columns:
+            raise SettingsError(f"the column {column} is not among the features of this engine")
+        return self.columns.index(column)
+
+    def values(self, column: str) -> Sequence[str]:
+        """What the ids of a column stand for; the id 0 is a value unseen in training."""
+        return self.vocabularies_[column].values
+
+    def id(self, column: str, value: str) -> int:
+        """The id of a value in a column; 0 if training had none like it."""
+        return self.vocabularies_[column].find(value)
+
+    def fit(self, documents: Iterable[Document]) -> list[FeatureTable]:
+        """Learn byte pairs, line handling and the values of all columns; the documents' tables come back."""
+        views = list(map(plain_view, documents))
+        notes = [view.document for view in views]
+        marked = [note.text[span.start : span.end] for note in notes for span in note.spans]
+        self.split_lines_ = self._decide_split_lines(marked)
+        self.abbreviations_ = learned_abbreviations(marked)
+        self.tokeniser_ = Tokeniser(self.settings.tokeniser, self._train_byte_pairs(notes))
+        self.gazetteers_ = Gazetteers.of_language(self.settings.language)
+        self.vocabularies_ = {name: Vocabulary() for name in self.columns}
+        self._known = Known()
+        tables = self._tables(views)
+        for name in self.columns:
+            for table in tables:
+                table.column(name)
+        for vocabulary in self.vocabularies_.values():
+            vocabulary.freeze()
+        return tables
+
+    def table(self, document: Document) -> FeatureTable:
+        """The columns of one note."""
+        return self.tables([document])[0]
+
+    def tables(self, documents: Iterable[Document]) -> list[FeatureTable]:
+        """The columns of many notes."""
+        return self._tables(map(plain_view, documents))
+
+    def _tables(self, views: Iterable[PlainView]) -> list[FeatureTable]:
+        views = iter(views)
+        tables: list[FeatureTable] = []
+        while notes := list(islice(views, _NOTES_AT_ONCE)):
+            tables += self._batch(notes)
+        return tables
+
+    def _batch(self, views: Sequence[PlainView]) -> Iterator[FeatureTable]:
+        if self._known.full:
+            self._known = Known()
+        layout = Layout.of(
+            [view.document.text for view in views], self.tokeniser_,
+            split_lines=self.split_lines_, abbreviations=self.abbreviations_, known=self._known,
+        )  # fmt: skip
+        batch = Batch(self, layout)
+        for number, view in enumerate(views):
+            yield FeatureTable(view, layout.offsets(number), layout.starts[number], batch, number)
+
+    def read(self, name: str, layout: Layout) -> NDArray[np.int32]:
+        """The ids of one column, one a token; :raises SettingsError: if the settings leave the column out."""
+        self.position(name)
+        vocabulary = self.vocabularies_[name]
+        if name in WORD_COLUMNS or name == STEM:
+            value_of = word_column(name, self.settings.language)
+            return layout.of_words(name, lambda word: vocabulary.id(value_of(word)))
+        if name in LAYOUT_COLUMNS:
+            return vocabulary.ids(*LAYOUT_COLUMNS[name](layout))
+        if name in GAZETTEER_COLUMNS:
+            return vocabulary.ids(*self.gazetteers_.column(name, layout))
+        annotator = next(annotator for annotator in self._annotators if annotator.column == name)
+        tags = Distinct()
+        codes = tags.numbers(annotator.columns(layout.words, layout.sentences)[name])
+        return vocabulary.ids(codes, tags.strings)
+
+    def save(self, folder: Path) -> None:
+        """Write what was learned as JSON."""
+        byte_pairs = self.tokeniser_.byte_pairs
+        state = {
+            "settings": asdict(self.settings),
+            "split_lines": self.split_lines_,
+            "abbreviations": sorted(self.abbreviations_),
+            "byte_pairs": list(byte_pairs.merges) if byte_pairs else None,
+            "gazetteers": self.gazetteers_.to_dict(),
+            "vocabularies": {name: list(vocabulary.values) for name, vocabulary in self.vocabularies_.items()},
+        }
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "features.json").write_text(json.dumps(state, ensure_ascii=False), encoding="utf-8")
+
+    @classmethod
+    def load(cls, files: SavedFiles) -> FeatureSpace:
+        """Read what `save` wrote; :raises BundleError: if it is not that."""
+        state = files.json("features.json", _State)
+        with damage_refused("the feature settings of the engine"):
+            space = cls(state["settings"])
+            pairs = state["byte_pairs"]
+            space.split_lines_ = state["split_lines"]
+            space.abbreviations_ = frozenset(state["abbreviations"])
+            space.tokeniser_ = Tokeniser(space.settings.tokeniser, BytePairs(pairs) if pairs is not None else None)
+            space.gazetteers_ = Gazetteers.from_dict(state["gazetteers"])
+            space.vocabularies_ = {name: Vocabulary(state["vocabularies"][name]).freeze() for name in space.columns}
+        return space
+
+    def _decide_split_lines(self, marked: Sequence[str]) -> bool:
+        """Lines are joined where at least one training span in 200 runs over a line end."""
+        if self.settings.split_lines is not None:
+            return self.settings.split_lines
+        return 200 * sum("\n" in text or "\r" in text for text in marked) < max(len(marked), 1)
+
+    def _train_byte_pairs(self, documents: Sequence[Document]) -> BytePairs | None:
+        if not self.settings.byte_pairs:
+            return None
+        tokenise = Tokeniser("liu")
+        counts: Counter[str] = Counter()
+        for document in documents:
+            for start, end in zip(*(offsets.tolist() for offsets in tokenise(document.text)), strict=True):
+                word = document.text[start:end]
+                counts.update(camel_case_pieces(word) if word[0].isalpha() else ())
+        return BytePairs.train(counts, n_merges=self.settings.byte_pairs)

@@ -1,0 +1,1 @@
+"""The BLSTM-CNN-CRF submodel: trained by TensorFlow, applied by NumPy."""

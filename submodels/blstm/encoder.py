@@ -1,0 +1,247 @@
+"""Feature tables as the integer arrays that the BLSTM-CNN-CRF network reads.
+
+    encoder = Encoder.of(tables, ("key", "section"))             learns which words, characters and values there are
+    spellings = {}                                               every word so far, numbered
+    notes = [encoder.encode(table, spellings) for table in tables]
+    rows = rows_of(notes, window=64)                             lines packed into rows of about 64 tokens
+    for rows in batches_of(rows, tokens=2048): batch_of(rows, notes)
+
+A word is looked up in lower case with its digits as 0; its characters are read as they are, so that a word unseen in
+training still says how it is spelt. The id 0 stands for padding and 1 for the unknown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.columns.lines import line_bounds
+from features.columns.table import FeatureTable
+
+__all__ = ["LONGEST_WORD", "UNKNOWN", "Encoder", "Note", "Row", "batch_of", "batches_of", "rows_of", "with_characters"]
+
+Batch = dict[str, NDArray[np.int32]]
+
+Integers = NDArray[np.int32]
+
+PADDING, UNKNOWN = 0, 1
+LONGEST_WORD = 20
+"""Characters of a word that are read, with one of padding before and after."""
+
+
+_TOGETHER = (
+    ("key", "key_distance", "key_in_document", "section", "document_position"),
+    ("line_start", "line_end", "line_position", "line_from_start", "line_from_end", "line_length", "times_in_document"),
+)
+"""Columns that depend on where a token stands, in blocks that have few combinations of values in a note."""
+
+
+@lru_cache(maxsize=65_536)
+def normal_form(word: str) -> str:
+    """Under what a word is looked up: lower case, digits as 0."""
+    return re.sub(r"\d", "0", word.lower())
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """The tokens of one note, as integers.
+
+    :param words: word ids, of shape `(n_tokens,)`.
+    :param spellings: the number of each token's word, of shape `(n_tokens,)`.
+    :param features: value ids over all columns together, of shape `(n_tokens, n_columns)`.
+    :param sentences: index of the first token of each sentence, then the number of tokens.
+    :param lines: the same for the sentences of each line together; what one tag sequence covers.
+    :param tags: tag ids, of shape `(n_tokens,)`; empty where they are not known.
+    :param blocks: the places of the columns that go together, those of the word first; see `Encoder.blocks`.
+    """
+
+    words: Integers = field(repr=False)
+    spellings: Integers = field(repr=False)
+    features: Integers = field(repr=False)
+    sentences: Integers = field(repr=False)
+    lines: Integers = field(repr=False)
+    tags: Integers = field(repr=False)
+    blocks: tuple[tuple[int, ...], ...] = field(repr=False)
+
+    def pieces(self, longest: int) -> Iterator[tuple[int, int]]:
+        """Lines as (first token, token after the last); a line of more than `longest` tokens by its sentences."""
+        for start, end in pairwise(self.lines.tolist()):
+            if end - start <= longest:
+                yield start, end
+            else:
+                inner = self.sentences[(self.sentences >= start) & (self.sentences <= end)]
+                yield from pairwise(inner.tolist())
+
+
+Row = tuple[int, int, int]
+"""Some lines or sentences of a note: its place in a list of notes, first token, token after the last."""
+
+
+class Encoder:
+    """Numbers for words, characters and feature values.
+
+    :param words: normal forms in the order of their ids, from 2.
+    :param characters: in the order of their ids, from 2.
+    :param columns: the feature columns that are read.
+    :param values: for each column the ids (of the feature space) that have a number of their own.
+    """
+
+    def __init__(
+        self, words: Iterable[str], characters: Iterable[str], columns: Sequence[str], values: Sequence[Sequence[int]]
+    ) -> None:
+        self.words = list(words)
+        self.characters = list(characters)
+        self.columns = tuple(columns)
+        self.values = [list(ids) for ids in values]
+        self._word_ids = {word: number for number, word in enumerate(self.words, 2)}
+        self._character_ids = {character: number for number, character in enumerate(self.characters, 2)}
+        # Each column has an unknown value of its own, at its offset.
+        self.offsets = np.cumsum([0, *(len(ids) + 1 for ids in self.values)], dtype=np.int32)
+        lookups = [self._lookup(ids, int(offset)) for ids, offset in zip(self.values, self.offsets, strict=False)]
+        self._lookups = np.concatenate([np.zeros(0, dtype=np.int32), *lookups])
+        self._last_ids = np.array([len(lookup) - 1 for lookup in lookups], dtype=np.int32)
+        self._begins = np.cumsum([0, *(len(lookup) for lookup in lookups)], dtype=np.int32)[:-1]
+
+    @cached_property
+    def blocks(self) -> tuple[tuple[int, ...], ...]:
+        """The places of the columns that go together: first those that nearly follow from the word, then the others.
+
+        Within a block few combinations of values occur, so that inference looks at each of them once.
+        """
+        place = {name: i for i, name in enumerate(self.columns)}
+        others = [tuple(place[name] for name in names if name in place) for names in _TOGETHER]
+        elsewhere = {i for block in others for i in block}
+        return tuple(i for i in place.values() if i not in elsewhere), *others
+
+    @classmethod
+    def of(cls, tables: Sequence[FeatureTable], columns: Sequence[str], *, least_count: int = 2) -> Encoder:
+        """Learn what occurs in tables; words and values seen less than `least_count` times are unknown."""
+        distinct = Counter(word for table in tables for word in table.words)
+        words: Counter[str] = Counter()
+        characters: Counter[str] = Counter()
+        for word, count in distinct.items():
+            words[normal_form(word)] += count
+            characters.update(word[:LONGEST_WORD])
+        ids = [np.bincount(np.concatenate([table.column(name) for table in tables])) for name in columns]
+        return cls(
+            [word for word, count in words.items() if count >= least_count],
+            [character for character, count in characters.items() if count >= least_count],
+            columns,
+            [[int(i) for i in np.flatnonzero(counts >= least_count) if i] for counts in ids],
+        )
+
+    def encode(
+        self, table: FeatureTable, spellings: dict[str, int], tags: Sequence[str] = (), *, scheme: str = "BIO"
+    ) -> Note:
+        """One note as integers.
+
+        :param spellings: words and their numbers so far; words of the note are added.
+        :param tags: where given, the gold tags are read too, as places in it.
+        :param scheme: of the gold tags.
+        """
+        words = table.words
+        places = {tag: place for place, tag in enumerate(tags)}
+        return Note(
+            np.array([self._word_ids.get(normal_form(word), UNKNOWN) for word in words], dtype=np.int32),
+            np.array([spellings.setdefault(word, len(spellings)) for word in words], dtype=np.int32),
+            self._features(table),
+            table.sentences,
+            line_bounds(table),
+            np.array([places[tag] for tag in table.tags(scheme=scheme)] if tags else [], dtype=np.int32),
+            self.blocks,
+        )
+
+    def spell(self, words: Iterable[str]) -> Integers:
+        """Character ids of words, of shape `(n_words, LONGEST_WORD + 2)`."""
+        words = list(words)
+        characters = np.zeros((len(words), LONGEST_WORD + 2), dtype=np.int32)
+        for row, word in zip(characters, words, strict=True):
+            ids = [self._character_ids.get(character, UNKNOWN) for character in word[:LONGEST_WORD]]
+            row[1 : 1 + len(ids)] = ids
+        return characters
+
+    def _features(self, table: FeatureTable) -> Integers:
+        ids = np.empty((len(table), len(self.columns)), dtype=np.int32)
+        for place, name in enumerate(self.columns):
+            ids[:, place] = table.column(name)
+        return self._lookups[np.minimum(ids, self._last_ids) + self._begins]
+
+    @staticmethod
+    def _lookup(ids: Sequence[int], offset: int) -> Integers:
+        """Id of the feature space -> id of the network; one further id than known, for all that are higher."""
+        lookup = np.full(max(ids, default=0) + 2, offset, dtype=np.int32)
+        lookup[list(ids)] = offset + 1 + np.arange(len(ids), dtype=np.int32)
+        return lookup
+
+
+def rows_of(notes: Sequence[Note], *, window: int) -> list[Row]:
+    """Consecutive lines joined into rows of at most `window` tokens, so that the network sees what is around a line.
+
+    A longer line has a row of its own; one of more than twice the window is taken by its sentences.
+    """
+    rows: list[Row] = []
+    for number, note in enumerate(notes):
+        first = last = 0
+        for start, end in note.pieces(2 * window):
+            if end - first > window and last > first:
+                rows.append((number, first, last))
+                first = start
+            last = end
+        if last > first:
+            rows.append((number, first, last))
+    return rows
+
+
+def batches_of(rows: Sequence[Row], *, tokens: int) -> list[list[Row]]:
+    """Rows of about the same length put together, so that a batch has about `tokens` tokens with its padding.
+
+    :returns: batches, the shortest rows first; rows of equal length stay in order.
+    """
+    batches: list[list[Row]] = []
+    for row in sorted(rows, key=lambda row: row[2] - row[1]):
+        length = row[2] - row[1]
+        if not batches or (len(batches[-1]) + 1) * length > tokens:
+            batches.append([])
+        batches[-1].append(row)
+    return batches
+
+
+def batch_of(rows: Sequence[Row], notes: Sequence[Note]) -> Batch:
+    """The arrays of some rows, padded with 0 to the longest.
+
+    :returns: `words`, `spellings`, `begins` (1 where a tag sequence begins), `tags` of shape `(n_rows, n_tokens)`,
+        `features` of shape `(n_rows, n_tokens, n_columns)`, `lengths` of shape `(n_rows,)`.
+    """
+    lengths = np.array([last - first for _, first, last in rows], dtype=np.int32)
+    shape = (len(rows), int(lengths.max()))
+    words, spellings, tags, begins = (np.zeros(shape, dtype=np.int32) for _ in range(4))
+    features = np.zeros((*shape, notes[rows[0][0]].features.shape[1]), dtype=np.int32)
+    for i, (number, first, last) in enumerate(rows):
+        note, n = notes[number], last - first
+        words[i, :n] = note.words[first:last]
+        spellings[i, :n] = note.spellings[first:last]
+        features[i, :n] = note.features[first:last]
+        if len(note.tags):
+            tags[i, :n] = note.tags[first:last]
+        begins[i, 0] = 1
+        begins[i, note.lines[(note.lines > first) & (note.lines < last)] - first] = 1
+    return {
+        "words": words, "spellings": spellings, "features": features, "lengths": lengths, "begins": begins, "tags": tags
+    }  # fmt: skip
+
+
+def with_characters(batch: Batch, characters: Integers) -> Batch:
+    """The batch with the spelling of its distinct words as `characters`, and `spellings` as places in that.
+
+    :param characters: of all words, as `Encoder.spell` gives it.
+    """
+    distinct, places = np.unique(batch["spellings"], return_inverse=True)
+    spellings = places.reshape(batch["spellings"].shape).astype(np.int32)
+    return batch | {"spellings": spellings, "characters": characters[distinct]}

@@ -1,0 +1,276 @@
+"""The network of the BLSTM-CNN-CRF submodel in NumPy, so that finding PHI needs no TensorFlow.
+
+    emissions_of(networks, notes, characters, window=64)    one array of shape (n_tokens, n_tags) for each note
+    reading = Reading.of(notes, window=64)                  what several networks over the same notes can share
+    token_emissions(weights, reading, characters)           (n_tokens, n_tags), all notes end to end
+
+It computes what `submodels.blstm.network.TaggingNetwork.emissions` does; a test holds the two together. Three things
+make it fast. What enters the gates of the LSTM is a sum over blocks of the input (the word with what its columns say of
+it, the nearest key, the place in the line), so each distinct value of a block is multiplied with the weights only once.
+The rows of a batch are sorted by length, so that rows at their end drop out and nothing is padded. And a batch is so
+small that its gates and state stay in the cache of one core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from submodels.blstm.encoder import Note, Row, rows_of
+
+__all__ = ["Reading", "emissions_of", "lstm", "spelling_vectors", "token_emissions"]
+
+Floats = NDArray[np.float32]
+Integers = NDArray[np.int64]
+Weights = Mapping[str, Floats]
+Inputs = Sequence[tuple[Floats, Integers]]
+"""For each block, what its distinct values add to the gates, and which of them each token has."""
+
+_TOKENS_AT_ONCE = 40_000
+_ROWS_AT_ONCE = 128
+_WORDS_AT_ONCE = 2048
+
+
+@dataclass(frozen=True)
+class Block:
+    """The distinct values of some parts of the input.
+
+    :param columns: places of the feature columns in it.
+    :param tokens: a token that has the value, for each distinct value: `(n_values,)`.
+    :param places: the place among the distinct values, for each token: `(n_tokens,)`.
+    """
+
+    columns: tuple[int, ...]
+    tokens: Integers = field(repr=False)
+    places: Integers = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows that are read at once, their tokens in the order of the steps: first tokens, then second tokens, and so on.
+
+    :param sizes: how many rows have a token at each step; never rising.
+    :param ahead: the token numbers from the first of each row to the last, `(n_tokens,)`.
+    :param back: the same from the last of each row to the first.
+    """
+
+    sizes: list[int]
+    ahead: Integers = field(repr=False)
+    back: Integers = field(repr=False)
+
+    @classmethod
+    def of(cls, first: Integers, last: Integers) -> Batch:
+        """From the first token of each row and the token after its last, the longest row first."""
+        steps = np.arange(int((last - first).max()))
+        sizes = [int(n) for n in (last - first > steps[:, None]).sum(axis=1)]
+        ahead = np.concatenate([first[:n] + step for step, n in enumerate(sizes)])
+        back = np.concatenate([last[:n] - 1 - step for step, n in enumerate(sizes)])
+        return cls(sizes, ahead, back)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What depends on notes alone: the distinct values of their tokens, and the rows in which they are read.
+
+    :param words: word ids of all notes end to end, `(n_tokens,)`.
+    :param spellings: likewise the numbers of the words.
+    :param features: likewise the feature values, `(n_tokens, n_columns)`.
+    :param blocks: the blocks of the input; the first one has the word in it.
+    :param batches: together they hold every token once.
+    """
+
+    words: NDArray[np.int32] = field(repr=False)
+    spellings: NDArray[np.int32] = field(repr=False)
+    features: NDArray[np.int32] = field(repr=False)
+    blocks: tuple[Block, ...]
+    batches: tuple[Batch, ...]
+
+    @classmethod
+    def of(cls, notes: Sequence[Note], window: int) -> Reading:
+        """Read notes of one encoder, at least one of them with a token; for `window` see `rows_of`."""
+        words, spellings = (np.concatenate([getattr(note, name) for note in notes]) for name in ("words", "spellings"))
+        features = np.concatenate([note.features for note in notes])
+        of_word, *others = notes[0].blocks
+        blocks = (
+            _block(of_word, [spellings, *features.T[list(of_word)]]),
+            *(_block(columns, list(features.T[list(columns)])) for columns in others if columns),
+        )
+        return cls(words, spellings, features, blocks, tuple(_batches(rows_of(notes, window=window), notes)))
+
+
+def _batches(rows: Sequence[Row], notes: Sequence[Note]) -> Iterator[Batch]:
+    begins = np.cumsum([0, *(len(note.words) for note in notes)])
+    edges = np.array(sorted(((first, last, number) for number, first, last in rows), key=lambda row: row[0] - row[1]))
+    first, last = (edges[:, i] + begins[edges[:, 2]] for i in range(2))
+    for i in range(0, len(first), _ROWS_AT_ONCE):
+        yield Batch.of(first[i : i + _ROWS_AT_ONCE], last[i : i + _ROWS_AT_ONCE])
+
+
+def _block(columns: Sequence[int], values: Sequence[NDArray[np.int32]]) -> Block:
+    """Tokens with equal values put together.
+
+    The values of a token are read as the digits of one number; where it grows too long, the numbers so far are first
+    replaced by their places in order.
+    """
+    numbers, most = np.zeros(len(values[0]), dtype=np.int64), 1
+    for column in values:
+        least = int(column.min())
+        base = int(column.max()) - least + 1
+        if most * base >= 2**62:
+            numbers = np.unique(numbers, return_inverse=True)[1]
+            most = len(numbers)
+        numbers, most = numbers * base + (column - least), most * base
+    distinct, places = np.unique(numbers, return_inverse=True)
+    tokens = np.zeros(len(distinct), dtype=np.int64)
+    tokens[places] = np.arange(len(places))
+    return Block(tuple(columns), tokens, places)
+
+
+def emissions_of(
+    networks: Sequence[Weights], notes: Sequence[Note], characters: NDArray[np.int32], window: int
+) -> list[Floats]:
+    """How well each tag fits each token, as the mean over some networks that read the same.
+
+    :param networks: the weights of each, by the names of `network.first_weights`.
+    :param notes: as the encoder gives them.
+    :param characters: the spelling of all words of the notes, as `Encoder.spell` gives it.
+    :param window: as in training; see `rows_of`.
+    :returns: for each note an array of shape `(n_tokens, n_tags)`.
+    """
+    found: list[Floats] = []
+    for some in _parts(notes):
+        edges = np.cumsum([0, *(len(note.words) for note in some)]).tolist()
+        if edges[-1]:
+            reading = Reading.of(some, window)
+            of_networks = [token_emissions(weights, reading, characters) for weights in networks]
+            emissions = np.stack(of_networks).mean(axis=0)
+        else:
+            emissions = np.zeros((0, networks[0]["dense"].shape[1]), dtype=np.float32)
+        found += [emissions[first:last] for first, last in pairwise(edges)]
+    return found
+
+
+def token_emissions(weights: Weights, reading: Reading, characters: NDArray[np.int32]) -> Floats:
+    """How well each tag fits each token of a reading, of shape `(n_tokens, n_tags)`."""
+    units = weights["dense"].shape[0] // 2
+    parts = _inputs(weights, reading, spelling_vectors(weights, characters))
+    emissions = np.tile(weights["dense_bias"], (len(reading.words), 1))
+    for direction, dense in zip(("forward", "backward"), np.split(weights["dense"], 2), strict=True):
+        kernel, bias = _halved(weights[direction]), _halved(weights[f"{direction}_bias"])
+        tables = [values @ kernel[rows] for values, rows in parts]
+        tables[0] += bias
+        for batch in reading.batches:
+            order = batch.ahead if direction == "forward" else batch.back
+            inputs = [(table, block.places[order]) for table, block in zip(tables, reading.blocks, strict=True)]
+            emissions[order] += lstm(inputs, batch.sizes, kernel[-units:]) @ dense
+    return emissions
+
+
+def _inputs(weights: Weights, reading: Reading, spellings: Floats) -> list[tuple[Floats, Integers]]:
+    """For each block its distinct inputs, and the rows of the LSTM's kernel that they are multiplied with."""
+    size = weights["feature"].shape[1]
+    of_word = weights["word"].shape[1] + spellings.shape[1]
+    found = []
+    for number, block in enumerate(reading.blocks):
+        features = weights["feature"][reading.features[block.tokens[:, None], block.columns]]
+        values = [features.reshape(len(features), -1)]
+        rows = [of_word + np.arange(column * size, (column + 1) * size) for column in block.columns]
+        if number == 0:
+            values = [weights["word"][reading.words[block.tokens]], spellings[reading.spellings[block.tokens]], *values]
+            rows = [np.arange(of_word), *rows]
+        found.append((np.concatenate(values, axis=1), np.concatenate(rows)))
+    return found
+
+
+def spelling_vectors(weights: Weights, characters: NDArray[np.int32]) -> Floats:
+    """The answer of the character CNN for each word, of shape `(n_words, n_channels)`.
+
+    The kernels of all widths are taken as one, as wide as the widest. The windows over a word are gone through from
+    its first character, and a word is left at the first window that sees nothing of it.
+
+    :param characters: as `Encoder.spell` gives it.
+    """
+    lengths = characters.shape[1] - np.argmax(characters[:, ::-1] > 0, axis=1)
+    order = np.argsort(-lengths, kind="stable")
+    answers = [
+        _strongest(weights, characters[words], lengths[words])
+        for words in np.split(order, range(_WORDS_AT_ONCE, len(order), _WORDS_AT_ONCE))
+    ]
+    vectors = np.empty((len(characters), answers[0].shape[1]), dtype=np.float32)
+    vectors[order] = np.maximum(np.concatenate(answers), 0)
+    return vectors
+
+
+def _strongest(weights: Weights, characters: NDArray[np.int32], lengths: Integers) -> Floats:
+    """The strongest answer of each convolution over words that are sorted by length, the longest first.
+
+    :param lengths: of the words, with the padding before them.
+    """
+    kernels = sorted((w for name, w in weights.items() if name.startswith("kernel") and w.ndim == 3), key=len)
+    widths = np.repeat([len(kernel) for kernel in kernels], [kernel.shape[2] for kernel in kernels])
+    widest = max(widths)
+    joint = np.concatenate([np.pad(kernel, ((0, widest - len(kernel)), (0, 0), (0, 0))) for kernel in kernels], axis=2)
+    size = weights["character"].shape[1]
+    embedded = weights["character"][characters].reshape(len(characters), -1)
+    strongest = np.full((len(characters), len(widths)), -np.inf, dtype=np.float32)
+    for place in range(characters.shape[1]):
+        channels = slice(np.count_nonzero(place + widths <= characters.shape[1]))
+        words = slice(np.count_nonzero(lengths >= place))
+        window = embedded[words, place * size : (place + widest) * size]
+        answers = window @ joint.reshape(-1, len(widths))[: window.shape[1], channels]
+        np.maximum(strongest[words, channels], answers, out=strongest[words, channels])
+    biases = [weights[f"kernel{len(kernel)}_bias"] for kernel in kernels]
+    found: Floats = strongest + np.concatenate(biases)
+    return found
+
+
+def lstm(inputs: Inputs, sizes: Sequence[int], recurrent: Floats) -> Floats:
+    """An LSTM over rows of a batch, its gates in the order input, new, forget, output.
+
+    A sigmoid is taken as a hyperbolic tangent of half the value, which never overflows; all weights have to be halved
+    for it beforehand.
+
+    :param inputs: what enters the gates is the sum over these of `table[places]`; `places` in the order of the steps.
+    :param sizes: how many rows there are at each step; the first rows of a step are those of the next.
+    :param recurrent: from the state to the gates, of shape `(units, 4 * units)`.
+    :returns: the state at each token, `(n_tokens, units)`, in the order of the steps.
+    """
+    units = len(recurrent)
+    hidden = np.empty((sum(sizes), units), dtype=np.float32)
+    all_gates, all_more = (np.empty((sizes[0], 4 * units), dtype=np.float32) for _ in range(2))
+    before = np.zeros((sizes[0], units), dtype=np.float32)
+    cells = before.copy()
+    now = 0
+    for n in sizes:
+        gates, more, cell = all_gates[:n], all_more[:n], cells[:n]
+        np.matmul(before[:n], recurrent, out=gates)
+        for table, places in inputs:
+            gates += np.take(table, places[now : now + n], axis=0, out=more, mode="clip")
+        np.tanh(gates, out=gates)
+        let_in, new, forget, let_out = (gates[:, k * units : (k + 1) * units] for k in range(4))
+        cell *= 0.5 + 0.5 * forget
+        cell += (0.5 + 0.5 * let_in) * new
+        before = hidden[now : now + n]
+        np.multiply(0.5 + 0.5 * let_out, np.tanh(cell), out=before)
+        now += n
+    return hidden
+
+
+def _halved(kernel: Floats) -> Floats:
+    """The weights of the gates, those of the sigmoids halved."""
+    halved: Floats = kernel * np.repeat(np.array([0.5, 1.0, 0.5, 0.5], dtype=np.float32), kernel.shape[-1] // 4)
+    return halved
+
+
+def _parts(notes: Sequence[Note]) -> Iterator[Sequence[Note]]:
+    """Consecutive notes of about as many tokens as are read at once."""
+    first = n_tokens = 0
+    for after, note in enumerate(notes, 1):
+        n_tokens += len(note.words)
+        if n_tokens >= _TOKENS_AT_ONCE or after == len(notes):
+            yield notes[first:after]
+            first, n_tokens = after, 0

@@ -1,0 +1,116 @@
+"""Training notes in which mentions of PHI are replaced by others of their kind.
+
+    mentions = Mentions.of(notes, spans, column=0)      spans: (first token, token after the last, label) of each note
+    mentions.replaced(0.3, generator)                   the same notes with about 0.3 of their mentions replaced
+
+A network that reads the same notes in every round learns names by heart; one that reads them each time with other
+hospitals and streets has to learn how a hospital is named and what stands around it (Dai and Adel 2020). A mention is
+replaced by one of the same label after the same key, so that a date after `Fecha de nacimiento:` is not written as one
+within a sentence.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.arrays import Integers
+from submodels.blstm.encoder import Note
+
+__all__ = ["Mentions"]
+
+Kind = tuple[str, int]
+"""A label, and the value of a column where the mention begins."""
+
+_OF_TOKENS = ("words", "spellings", "features", "tags")
+"""What a note has for each of its tokens."""
+
+
+@dataclass(frozen=True)
+class Mentions:
+    """The mentions of some notes.
+
+    :param notes: with tags, of one encoder.
+    :param begins: the first token of each note, all notes laid end to end, and their number: `(n_notes + 1,)`.
+    :param of_notes: for each note its mentions in order, as tokens of all notes: first, after the last, kind.
+    :param by_kind: where the mentions of each kind are.
+    """
+
+    notes: Sequence[Note] = field(repr=False)
+    begins: Integers = field(repr=False)
+    of_notes: Sequence[Sequence[tuple[int, int, Kind]]] = field(repr=False)
+    by_kind: dict[Kind, list[tuple[int, int]]] = field(repr=False)
+
+    @classmethod
+    def of(
+        cls, notes: Sequence[Note], spans: Iterable[Iterable[tuple[int, int, str]]], *, column: int | None
+    ) -> Mentions:
+        """Find the mentions.
+
+        :param notes: with tags.
+        :param spans: for each note the first token, the token after the last and the label of its PHI, in order.
+        :param column: the place of the feature column that is part of the kind, if there is one.
+        """
+        begins = np.cumsum([0, *(len(note.words) for note in notes)])
+        of_notes = [
+            list(_mentions(note, int(begin), found, column))
+            for note, begin, found in zip(notes, begins[:-1], spans, strict=True)
+        ]
+        by_kind: defaultdict[Kind, list[tuple[int, int]]] = defaultdict(list)
+        for first, last, kind in (mention for mentions in of_notes for mention in mentions):
+            by_kind[kind].append((first, last))
+        return cls(notes, begins, of_notes, dict(by_kind))
+
+    def replaced(self, share: float, generator: np.random.Generator) -> list[Note]:
+        """The notes with other mentions of their kind in the place of some.
+
+        The columns that depend on where a token stands are those of the note, the others those of the mention.
+
+        :param share: how likely each mention is to be replaced.
+        """
+        notes = []
+        for number, note in enumerate(self.notes):
+            read, places = self._tokens(number, share, generator)
+            of_tokens = {name: values[read] for name, values in self._joined.items()}
+            by_place = [column for block in note.blocks[1:] for column in block]
+            of_tokens["features"][:, by_place] = note.features[:, by_place][places]
+            bounds = {
+                name: np.searchsorted(places, getattr(note, name)).astype(np.int32) for name in ("sentences", "lines")
+            }
+            notes.append(Note(**of_tokens, **bounds, blocks=note.blocks))
+        return notes
+
+    @cached_property
+    def _joined(self) -> dict[str, NDArray[np.int32]]:
+        """The tokens of all notes, laid end to end."""
+        return {name: np.concatenate([getattr(note, name) for note in self.notes]) for name in _OF_TOKENS}
+
+    def _tokens(self, number: int, share: float, generator: np.random.Generator) -> tuple[Integers, Integers]:
+        """Which tokens of all notes the changed note has, and in the place of which of its own each one stands."""
+        begin, end = self.begins[number : number + 2]
+        read, places, now = [], [], begin
+        for first, last, kind in self.of_notes[number]:
+            if generator.random() < share:
+                others = self.by_kind[kind]
+                other_first, other_last = others[generator.integers(len(others))]
+                read += [np.arange(now, first), np.arange(other_first, other_last)]
+                places += [read[-2], np.minimum(first + np.arange(other_last - other_first), last - 1)]
+                now = last
+        read.append(np.arange(now, end))
+        places.append(read[-1])
+        return np.concatenate(read), np.concatenate(places) - begin
+
+
+def _mentions(
+    note: Note, begin: int, spans: Iterable[tuple[int, int, str]], column: int | None
+) -> Iterator[tuple[int, int, Kind]]:
+    """The mentions of a note that begins at a token; those that the end of a sentence divides are left out."""
+    for first, last, label in spans:
+        if not np.any((note.sentences > first) & (note.sentences < last)):
+            value = 0 if column is None else int(note.features[first, column])
+            yield begin + first, begin + last, (label, value)

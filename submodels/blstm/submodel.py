@@ -1,0 +1,354 @@
+"""The BLSTM-CNN-CRF submodel: a neural network that reads words, their characters and their feature columns.
+
+    blstm = BlstmSubmodel(epochs=8).fit(tables, seed=1)
+    blstm.propose(tables)[0]      [Candidate(Span(12, 17, "DOCTOR"), "blstm", 0.97), ...]
+
+Ma and Hovy 2016, with feature embeddings as in Zhao 2020: a bidirectional LSTM over word embedding, character CNN and
+feature embeddings gives each tag a score at each token, and a linear chain over the tags joins them. Several networks
+that begin with other random weights are averaged: their scores and transitions, which is the log-linear pool of their
+distributions (Genest and Zidek 1986). As annotated notes are few, each pass reads them with other mentions in the place
+of some (Dai and Adel 2020), and the network also learns to foresee words (Rei 2017). Training runs in Keras on
+TensorFlow; proposing needs NumPy alone.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.arrays import check_shapes
+from features.columns.lines import line_bounds
+from features.columns.table import FeatureSpace, FeatureTable
+from features.errors import BundleError, SettingsError, TrainingError
+from features.names import no_such
+from features.reporting import report
+from features.saved_files import SavedFiles, damage_refused
+from features.tags import OUTSIDE, SCHEMES, decode
+from submodels.base import Candidate, saved_submodel
+from submodels.blstm.encoder import Encoder, Note
+from submodels.blstm.inference import emissions_of
+from submodels.blstm.mention_replacement import Mentions
+from submodels.blstm.training import TrainingPlan, load_keras, train
+from submodels.blstm.weights import NetworkSizes, save_weights
+from submodels.chain.candidates import batches, propose
+from submodels.chain.crf import Chain
+
+if TYPE_CHECKING:
+    from submodels.blstm.network import TaggingNetwork
+
+__all__ = ["DEFAULT_COLUMNS", "BlstmSubmodel"]
+
+_LOG = logging.getLogger("phistack")
+_SETTINGS_FILE = "settings.json"
+_VOCABULARY_FILE = "vocabularies.json"
+_WEIGHTS_FILE = "weights-{}.npz"
+
+DEFAULT_COLUMNS = (
+    "key", "key_distance", "key_in_document", "section", "shape", "line_start", "line_position", "line_from_start",
+    "line_length", "space_before", "number", "starts_upper", "all_upper", "times_in_document", "document_position",
+    "first_name", "last_name", "city", "region", "country", "month", "weekday", "occupation", "relative",
+    "piece_shape", "place_in_piece",
+)  # fmt: skip
+"""The feature columns that are read where nothing else is said."""
+
+_LIMITS = {
+    "window": (1, 10_000), "word_size": (1, 4096), "character_size": (1, 1024), "channels": (1, 1024),
+    "feature_size": (1, 1024), "lstm_size": (1, 4096), "dropout": (0, 0.95), "word_dropout": (0, 0.95),
+    "value_dropout": (0, 0.95), "replacement": (0, 1), "language_model": (0, 1000),
+    "foreseen_words": (1, 10**6), "epochs": (1, 10_000), "batch_tokens": (1, 10**6), "least_steps": (0, 10**6),
+    "learning_rate": (1e-8, 1), "clip": (1e-6, 1e6), "average": (0, 0.99999),
+    "threshold": (1e-6, 1), "networks": (1, 100), "threads": (1, 1024),
+}  # fmt: skip
+"""Setting -> the least and the greatest value that it may have."""
+
+_KIND = "key"
+"""The column in which mentions that replace each other agree."""
+
+_BATCHES_OF_A_PASS = 100
+"""Where notes are few, batches are so small that there are about so many."""
+
+_SMALLEST_BATCH = 128
+"""In tokens."""
+
+# So far apart that the folds or settings of one run, whose seeds are neighbours, do not share networks.
+_BETWEEN_SEEDS = 1_000_003
+
+
+class _Vocabularies(TypedDict):
+    """What `vocabularies.json` holds."""
+
+    words: list[str]
+    characters: list[str]
+    columns: list[str]
+    values: list[list[int]]
+    tags: list[str]
+
+
+class BlstmSubmodel:
+    """Bidirectional LSTM with character CNN, feature embeddings and a CRF on top.
+
+    Learned by `fit`: `encoder_` (words, characters and feature values), `tags_`, `weights_` (of each network).
+
+    :param columns: feature columns that are read; those that the feature space leaves out are dropped.
+    :param scheme: `BIO` or `BIOES`.
+    :param networks: how many are trained and averaged; time and size grow with them.
+    :param window: lines are joined to about so many tokens, so that the network sees what is around them.
+    :param word_size: length of a word's vector.
+    :param character_size: length of a character's vector.
+    :param kernels: widths of the convolutions over characters, at most 22.
+    :param channels: outputs of each convolution.
+    :param feature_size: length of the vector of a feature value.
+    :param lstm_size: length of the LSTM's state in each direction.
+    :param dropout: rate for the input of the LSTM and for its output.
+    :param word_dropout: share of words read as unknown in training.
+    :param value_dropout: share of feature values read as unknown in training.
+    :param replacement: share of mentions of PHI that each pass replaces by others of their label.
+    :param language_model: weight of a second task in training, to foresee the words beside each word; 0 for none.
+    :param foreseen_words: so many of the most frequent words are told apart in it.
+    :param epochs: rounds of training: passes over the notes, or several passes where the notes are few.
+    :param batch_tokens: tokens of a batch; less where the notes are few.
+    :param least_steps: steps of training that few notes get at least.
+    :param learning_rate: the highest of a schedule that rises and then falls to nothing; Zhao 2020 has 0.0002.
+    :param clip: the largest norm of a gradient.
+    :param average: how much of the running average of the weights is kept at each step.
+    :param threshold: least probability of a candidate that is not on the best path.
+    :param threads: threads of TensorFlow within one operation; without effect once TensorFlow has begun to work.
+    """
+
+    kind: ClassVar[str] = "blstm.v1"
+    name: ClassVar[str] = "blstm"
+
+    def __init__(
+        self,
+        *,
+        columns: Sequence[str] = DEFAULT_COLUMNS,
+        scheme: str = "BIOES",
+        networks: int = 2,
+        window: int = 64,
+        word_size: int = 128,
+        character_size: int = 16,
+        kernels: Sequence[int] = (2, 3, 4, 5),
+        channels: int = 16,
+        feature_size: int = 4,
+        lstm_size: int = 128,
+        dropout: float = 0.3,
+        word_dropout: float = 0.05,
+        value_dropout: float = 0.02,
+        replacement: float = 0.3,
+        language_model: float = 0.1,
+        foreseen_words: int = 400,
+        epochs: int = 12,
+        batch_tokens: int = 2048,
+        least_steps: int = 240,
+        learning_rate: float = 0.011,
+        clip: float = 10.0,
+        average: float = 0.99,
+        threshold: float = 0.05,
+        threads: int = 1,
+    ) -> None:
+        self.columns = tuple(columns)
+        self.scheme = scheme
+        self.networks = networks
+        self.window = window
+        self.word_size = word_size
+        self.character_size = character_size
+        self.kernels = tuple(kernels)
+        self.channels = channels
+        self.feature_size = feature_size
+        self.lstm_size = lstm_size
+        self.dropout = dropout
+        self.word_dropout = word_dropout
+        self.value_dropout = value_dropout
+        self.replacement = replacement
+        self.language_model = language_model
+        self.foreseen_words = foreseen_words
+        self.epochs = epochs
+        self.batch_tokens = batch_tokens
+        self.least_steps = least_steps
+        self.learning_rate = learning_rate
+        self.clip = clip
+        self.average = average
+        self.threshold = threshold
+        self.threads = threads
+
+    def settings(self) -> Mapping[str, Any]:
+        """The constructor's arguments, JSON-ready."""
+        return {
+            "columns": list(self.columns),
+            "scheme": self.scheme,
+            "kernels": list(self.kernels),
+            **{name: getattr(self, name) for name in _LIMITS},
+        }
+
+    def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
+        """Learn from annotated notes.
+
+        :param seed: decides on the first weights of each network, on the order of the notes and on dropout.
+        :raises TrainingError: if no note has PHI.
+        :raises SettingsError: if a setting is out of its range.
+        """
+        self._check_settings()
+        tags = [table.tags(scheme=self.scheme) for table in tables]
+        self.tags_ = tuple(sorted({OUTSIDE}.union(*tags)))
+        if self.tags_ == (OUTSIDE,):
+            raise TrainingError(f"the BLSTM-CNN-CRF needs PHI to learn from, and none of {len(tables)} notes has any")
+        self.encoder_ = Encoder.of(tables, self._columns_of(tables[0].space))
+        spellings: dict[str, int] = {}
+        notes = [self.encoder_.encode(table, spellings, self.tags_, scheme=self.scheme) for table in tables]
+        characters = self.encoder_.spell(spellings)
+        key = self.encoder_.columns.index(_KIND) if _KIND in self.encoder_.columns else None
+        mentions = Mentions.of(notes, [decode(note, scheme=self.scheme) for note in tags], column=key)
+        load_keras(self.threads)
+        self.weights_ = []
+        for number in range(self.networks):
+            _LOG.info("blstm: network %d of %d", number + 1, self.networks)
+            its_seed = seed + _BETWEEN_SEEDS * number
+            self.weights_.append(
+                train(
+                    self._network(notes, its_seed),
+                    mentions,
+                    characters,
+                    self._plan(notes),
+                    unknown_values=self.encoder_.offsets[:-1],
+                    seed=its_seed,
+                    tell=partial(self._tell, number),
+                )
+            )
+        return self
+
+    def _tell(self, number: int, share: float, words: str) -> None:
+        """Report how far the training of one of the networks is."""
+        network = f"network {number + 1} of {self.networks}, " if self.networks > 1 else ""
+        report((number + share) / self.networks, network + words)
+
+    def propose(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
+        """The spans of each note's best path, and the others that are probable enough."""
+        chain, emissions = self.chain(), self.emissions(tables)
+        return [
+            candidates
+            for part in batches(tables)
+            for candidates in propose(
+                chain,
+                np.concatenate(emissions[part]),
+                tables[part],
+                [line_bounds(table) for table in tables[part]],
+                self.name,
+                self.threshold,
+            )
+        ]
+
+    def emissions(self, tables: Sequence[FeatureTable]) -> list[NDArray[np.float32]]:
+        """The score of each tag at each token of each note, of shape `(n_tokens, n_tags)`."""
+        spellings: dict[str, int] = {}
+        notes = [self.encoder_.encode(table, spellings) for table in tables]
+        return emissions_of(self.weights_, notes, self.encoder_.spell(spellings), self.window)
+
+    def chain(self) -> Chain:
+        """The averaged transitions between tags, those that the scheme forbids left out."""
+        transitions, start, end = (
+            np.stack([weights[name] for weights in self.weights_]).astype(np.float64).mean(axis=0)
+            for name in ("transitions", "start", "end")
+        )
+        return Chain(self.tags_, transitions, start, end).constrained(self.scheme)
+
+    def save(self, folder: Path) -> None:
+        """Write `settings.json`, `vocabularies.json` and the weights of each network."""
+        vocabularies = {
+            "words": self.encoder_.words,
+            "characters": self.encoder_.characters,
+            "columns": list(self.encoder_.columns),
+            "values": self.encoder_.values,
+            "tags": list(self.tags_),
+        }
+        (folder / _SETTINGS_FILE).write_text(json.dumps(self.settings(), indent=1), encoding="utf-8")
+        (folder / _VOCABULARY_FILE).write_text(json.dumps(vocabularies, ensure_ascii=False), encoding="utf-8")
+        for number, weights in enumerate(self.weights_, start=1):
+            save_weights(folder / _WEIGHTS_FILE.format(number), weights)
+
+    @classmethod
+    def load(cls, files: SavedFiles, space: FeatureSpace) -> Self:
+        """Read what `save` wrote; :raises BundleError: if it is not that, or belongs to another feature space."""
+        settings = files.json(_SETTINGS_FILE, dict[str, Any])
+        found = files.json(_VOCABULARY_FILE, _Vocabularies)
+        if not set(found["columns"]) <= set(space.columns):
+            raise BundleError("the BLSTM-CNN-CRF reads feature columns that this engine does not have")
+        with damage_refused("the BLSTM-CNN-CRF of the engine"):
+            model = saved_submodel(cls, settings)
+            model._check_settings()
+            model.tags_ = tuple(found["tags"])
+            for name, ids in zip(found["columns"], found["values"], strict=True):
+                if not all(0 < number < len(space.values(name)) for number in ids):
+                    raise BundleError("the BLSTM-CNN-CRF knows feature values that this engine does not have")
+            model.encoder_ = Encoder(found["words"], found["characters"], found["columns"], found["values"])
+            numbers = range(1, model.networks + 1)
+            model.weights_ = [files.arrays(_WEIGHTS_FILE.format(number)) for number in numbers]
+            for weights in model.weights_:
+                check_shapes(weights, model._sizes().shapes(), np.float32)
+            model.chain()
+        return model
+
+    def _check_settings(self) -> None:
+        for name, (least, most) in _LIMITS.items():
+            if not least <= getattr(self, name) <= most:
+                raise SettingsError(f"the BLSTM-CNN-CRF's setting {name} must lie between {least} and {most}")
+        if not self.kernels or not all(1 <= width <= 22 for width in self.kernels):
+            raise SettingsError("the BLSTM-CNN-CRF's setting kernels must hold widths between 1 and 22")
+        if self.scheme not in SCHEMES:
+            raise SettingsError(no_such("tag scheme", self.scheme, SCHEMES))
+
+    def _columns_of(self, space: FeatureSpace) -> list[str]:
+        missing = [name for name in self.columns if name not in space.columns]
+        if missing:
+            _LOG.info("blstm: %d columns are not read, as the features lack %s", len(missing), ", ".join(missing))
+        return [name for name in self.columns if name in space.columns]
+
+    def _network(self, notes: Sequence[Note], seed: int) -> TaggingNetwork:
+        from submodels.blstm.language_model import LanguageModel
+        from submodels.blstm.network import TaggingNetwork
+
+        language_model = None
+        if self.language_model:
+            language_model = LanguageModel.of(
+                notes, words=self.foreseen_words, units=self.lstm_size, weight=self.language_model, seed=seed
+            )
+        return TaggingNetwork(self._sizes(), dropout=self.dropout, language_model=language_model, seed=seed)
+
+    def _sizes(self) -> NetworkSizes:
+        return NetworkSizes(
+            words=len(self.encoder_.words) + 2,
+            characters=len(self.encoder_.characters) + 2,
+            values=int(self.encoder_.offsets[-1]),
+            columns=len(self.encoder_.columns),
+            tags=len(self.tags_),
+            word=self.word_size,
+            character=self.character_size,
+            kernels=self.kernels,
+            channels=self.channels,
+            feature=self.feature_size,
+            lstm=self.lstm_size,
+        )
+
+    def _plan(self, notes: Sequence[Note]) -> TrainingPlan:
+        """With few notes, batches are smaller and an epoch may have several passes, so that there are steps enough."""
+        n_tokens = sum(len(note.words) for note in notes)
+        batch_tokens = min(self.batch_tokens, max(_SMALLEST_BATCH, n_tokens // _BATCHES_OF_A_PASS))
+        steps = max(n_tokens // batch_tokens, 1) * self.epochs
+        return TrainingPlan(
+            rounds=self.epochs,
+            passes=max(1, round(self.least_steps / steps)),
+            batch_tokens=batch_tokens,
+            window=self.window,
+            learning_rate=self.learning_rate,
+            clip=self.clip,
+            word_dropout=self.word_dropout,
+            value_dropout=self.value_dropout,
+            replacement=self.replacement,
+            average=self.average,
+        )

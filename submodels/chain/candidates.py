@@ -1,0 +1,100 @@
+"""Candidates from the scores of a linear chain.
+
+for part in batches(tables):
+    propose(chain, emissions[part], tables[part], [line_bounds(t) for t in tables[part]], "crf")   a list a note
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from features.arrays import Integers
+from features.columns.table import FeatureTable
+from features.documents import Span
+from features.tags import OUTSIDE, decode
+from submodels.base import Candidate
+from submodels.chain.crf import Chain
+from submodels.chain.lattice import Lattice
+from submodels.chain.spans import TokenSpan, spans_of
+
+__all__ = ["batches", "propose"]
+
+_BATCH_TOKENS = 20_000
+
+
+def batches(tables: Sequence[FeatureTable], n_tokens: int = _BATCH_TOKENS) -> Iterator[slice]:
+    """Consecutive notes of about so many tokens together, or one note that is longer, as slices."""
+    lengths = [len(table) for table in tables]
+    first = tokens = 0
+    for number, length in enumerate(lengths):
+        if number > first and tokens + length > n_tokens:
+            yield slice(first, number)
+            first, tokens = number, 0
+        tokens += length
+    if tables:
+        yield slice(first, len(tables))
+
+
+def propose(
+    chain: Chain,
+    emissions: ArrayLike,
+    tables: Sequence[FeatureTable],
+    bounds: Sequence[NDArray[np.integer[Any]]],
+    source: str,
+    threshold: float = 0.05,
+) -> list[list[Candidate]]:
+    """The candidates of notes: the spans of the best paths, and the other spans that are probable enough.
+
+    :param emissions: score of each tag at each token of the notes, laid end to end, of shape `(n_tokens, L)`.
+    :param bounds: for each note where its tag sequences begin, then its number of tokens.
+    :param source: the name of the submodel.
+    :param threshold: the least probability of a span off the best path.
+    :returns: for each note sorted by place and label; the score is the span's probability, `chosen` are those on the
+        best path.
+    """
+    begins = np.cumsum([0, *map(len, tables)])
+    inner = [begin + of_note[:-1] for begin, of_note in zip(begins.tolist(), bounds, strict=False)]
+    edges = np.concatenate([*inner, begins[-1:]])
+    emissions = np.asarray(emissions)
+    found: list[list[Candidate]] = [[] for _ in tables]
+    offsets = [(table.offsets[0].tolist(), table.offsets[1].tolist()) for table in tables]
+    for first, last, label, probability, chosen in _spans(chain, emissions, edges, threshold):
+        number = int(begins.searchsorted(first, side="right")) - 1
+        (starts, ends), begin = offsets[number], int(begins[number])
+        span = Span(starts[first - begin], ends[last - begin - 1], label)
+        found[number].append(Candidate(span, source, probability, chosen))
+    return found
+
+
+def _spans(
+    chain: Chain, emissions: NDArray[Any], edges: Integers, threshold: float
+) -> Iterator[tuple[int, int, str, float, bool]]:
+    """First token, token after the last, label, probability, and whether it is on the best path, in order.
+
+    Sequences are looked at as many at a time as a batch has tokens, so that one long note takes no more memory, and no
+    more time a token, than many short ones.
+    """
+    first = 0
+    while first < len(edges) - 1:
+        last = max(first + 1, int(edges.searchsorted(edges[first] + _BATCH_TOKENS, side="right")) - 1)
+        begin, own = int(edges[first]), edges[first : last + 1] - edges[first]
+        scores = emissions[begin : int(edges[last])]
+        lattice = Lattice.over(chain, scores, own)
+        chosen = set(_decoded(chain.tags, lattice.best_path(), own))
+        for start, stop, label, probability in spans_of(lattice, threshold, chosen):
+            yield begin + start, begin + stop, label, probability, (start, stop, label) in chosen
+        first = last
+
+
+def _decoded(tags: tuple[str, ...], path: Integers, edges: Integers) -> Iterator[TokenSpan]:
+    """The spans of the best paths; none runs from one sequence into the next."""
+    outside = tags.index(OUTSIDE) if OUTSIDE in tags else -1
+    with_phi = np.flatnonzero(path != outside)
+    for number in np.unique(edges.searchsorted(with_phi, side="right") - 1).tolist():
+        begin, stop = edges[number : number + 2].tolist()
+        for first, last, label in decode([tags[i] for i in path[begin:stop].tolist()], scheme="BIOES"):
+            yield begin + first, begin + last, label

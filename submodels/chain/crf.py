@@ -1,0 +1,75 @@
+"""A linear-chain conditional random field: its tags and the scores between them, and nothing that is computed.
+
+    chain = Chain(("O", "B-AGE", "I-AGE"), transitions, start, end).constrained("BIO")
+    Lattice.over(chain, emissions)      tags and probabilities: see submodels.chain.lattice
+
+A tag sequence y of a sentence has the score `start[y_1] + sum of transitions[y_i, y_i+1] + sum of emissions[i, y_i] +
+end[y_n]`, and its probability is proportional to exp(score) (Lafferty, McCallum and Pereira 2001). The CRF and the
+BLSTM-CNN-CRF share this.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from features.arrays import Floats
+from features.errors import SettingsError
+from features.tags import SCHEMES
+
+__all__ = ["IMPOSSIBLE", "Chain"]
+
+IMPOSSIBLE = -10_000.0
+"""The score of a transition that a tagging scheme forbids."""
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """The tags of a linear-chain CRF and the scores between them.
+
+    :param tags: the L tags, such as `O`, `B-AGE`, `I-AGE`.
+    :param transitions: of shape `(L, L)`: score of going from tag i to tag j.
+    :param start: of shape `(L,)`: score of beginning a sentence with a tag.
+    :param end: of shape `(L,)`: score of ending a sentence with a tag.
+    :raises SettingsError: if the shapes do not fit the tags.
+    """
+
+    tags: tuple[str, ...]
+    transitions: Floats = field(repr=False)
+    start: Floats = field(repr=False)
+    end: Floats = field(repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tags", tuple(self.tags))
+        n_tags = len(self.tags)
+        for name, shape in (("transitions", (n_tags, n_tags)), ("start", (n_tags,)), ("end", (n_tags,))):
+            values = np.array(getattr(self, name), dtype=np.float64)
+            if values.shape != shape:
+                raise SettingsError(f"{n_tags} tags need {name} of shape {shape}, not {values.shape}")
+            object.__setattr__(self, name, values)
+
+    def constrained(self, scheme: str = "BIO") -> Chain:
+        """The chain in which no sentence can hold what the scheme forbids.
+
+        In BIO an inside tag only follows a tag of the same label; in BIOES also every begun span must be ended.
+
+        :param scheme: `BIO` or `BIOES`.
+        """
+        table = SCHEMES[scheme]
+        parts = [tag.partition("-") for tag in self.tags]
+        goes_on = np.array([prefix in (table.inside, table.end) for prefix, _, _ in parts])
+        is_open = np.array([prefix in (table.begin, table.inside) for prefix, _, _ in parts])
+        labels = np.array([label for _, _, label in parts])
+        same_label = labels[:, None] == labels
+        allowed = ~goes_on | (is_open[:, None] & same_label)
+        may_end = np.ones(len(self.tags), dtype=bool)
+        if table.end != table.inside:
+            allowed &= ~is_open[:, None] | goes_on
+            may_end = ~is_open
+        return replace(
+            self,
+            transitions=np.where(allowed, self.transitions, IMPOSSIBLE),
+            start=np.where(goes_on, IMPOSSIBLE, self.start),
+            end=np.where(may_end, self.end, IMPOSSIBLE),
+        )

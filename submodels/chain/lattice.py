@@ -1,0 +1,239 @@
+"""Forward-backward and Viterbi over many tag sequences at once.
+
+    lattice = Lattice.over(chain, emissions, [0, 3, 3, 7])      sequences of 3, 0 and 4 tokens, laid end to end
+    lattice.marginals()                                         (n, L) probability of each tag at each token
+    lattice.best_path()                                         (n,) indices of tags
+
+The first tokens of all sequences are taken together, then the second tokens of all that have one, and so on, the
+longest sequence first: a step is a product of the matrix of the tokens before with that of the transitions. Sums are
+over probabilities, not over their logarithms, and those of each token are made to sum to one (Rabiner 1989).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from features.arrays import Floats, Integers
+from features.errors import SettingsError
+from submodels.chain.crf import Chain
+
+__all__ = ["Lattice", "Lines", "transition_weights", "viterbi", "weights_of"]
+
+_LEAST = -300.0
+"""What is further below the best counts as this far below, so that no sum of products is ever zero."""
+
+_A_FEW = 4
+"""Tags of a token that Viterbi's algorithm looks at before it looks at all."""
+
+_ROUNDING = 1e-9
+"""More than probabilities are wrong by rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Tag sequences laid end to end, and their tokens in steps: all first tokens, all second tokens, and so on.
+
+    :param first: index of the first token of each sequence that has one, the longest sequence first.
+    :param last: index of the last token of each.
+    :param line: the sequence of each token, as a place in `first`; of shape `(n,)`.
+    :param order: the tokens in the order of the steps; of shape `(n,)`.
+    :param place: where each token is in that order; of shape `(n,)`.
+    :param steps: where each step begins in that order, then the number of tokens.
+    """
+
+    first: Integers
+    last: Integers
+    line: Integers = field(repr=False)
+    order: Integers = field(repr=False)
+    place: Integers = field(repr=False)
+    steps: Integers = field(repr=False)
+
+    @classmethod
+    def of(cls, bounds: ArrayLike | None, n_tokens: int) -> Lines:
+        """Cut tokens into sequences.
+
+        :param bounds: where sequences begin, of shape `(n_sequences + 1,)`; one sequence if not given.
+        :raises SettingsError: if the bounds do not cut so many tokens.
+        """
+        edges = np.array([0, n_tokens] if bounds is None else bounds, dtype=np.int64)
+        if len(edges) == 0 or edges[0] != 0 or edges[-1] != n_tokens or (np.diff(edges) < 0).any():
+            raise SettingsError(f"the sentence bounds do not cut {n_tokens} tokens into sentences")
+        edges = np.unique(edges)
+        lengths = np.diff(edges)
+        longest = np.argsort(-lengths, kind="stable")
+        line = np.repeat(np.argsort(longest), lengths)
+        n_longer = len(lengths) - np.cumsum(np.bincount(lengths))
+        steps = np.concatenate([[0], np.cumsum(n_longer[:-1])])
+        place = steps[np.arange(n_tokens) - np.repeat(edges[:-1], lengths)] + line
+        return cls(edges[:-1][longest], edges[1:][longest] - 1, line, np.argsort(place), place, steps)
+
+    def later(self) -> list[tuple[slice, slice]]:
+        """For each step but the first: the tokens before those of the step, and these, as slices of `order`."""
+        edges = self.steps.tolist()
+        triples = zip(edges, edges[1:], edges[2:], strict=False)
+        return [(slice(before, before + stop - now), slice(now, stop)) for before, now, stop in triples]
+
+    def of_tokens(self, values: Floats) -> Floats:
+        """The sums over each sequence of one value a token, in the order of the text."""
+        return np.bincount(self.line, values, minlength=len(self.first)).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Lattice:
+    """What forward-backward leaves; arrays of shape `(n, L)`, with the tokens in the order of `lines.order`.
+
+    :param emissions: the scores as they were given, in the order of the text.
+    :param weights: exp of the emissions, divided by the greatest of each token.
+    :param forward: the probability of each tag at a token, given the tokens up to it.
+    :param backward: how much more probable each tag at a token is, given all tokens, than it is by `forward`.
+    :param probabilities: of each tag at a token, given all tokens.
+    :param log_z: logarithm of the sum of exp(score) over all paths of each sequence, as in `lines.first`.
+    """
+
+    chain: Chain
+    lines: Lines
+    emissions: Floats
+    weights: Floats
+    forward: Floats
+    backward: Floats
+    probabilities: Floats
+    log_z: Floats
+
+    @classmethod
+    def over(cls, chain: Chain, emissions: ArrayLike, bounds: ArrayLike | None = None) -> Lattice:
+        """Run forward-backward.
+
+        :param emissions: score of each tag at each token, of shape `(n, L)`.
+        :param bounds: where sequences begin, then `n`, as in `FeatureTable.sentences`; one sequence if not given.
+        :raises SettingsError: if the bounds do not cut the tokens into sequences.
+        """
+        scores = np.asarray(emissions)
+        lines = Lines.of(bounds, len(scores))
+        weights, greatest = weights_of(scores[lines.order])
+        forward, sums = _forward(chain, weights, lines)
+        backward, last_sums = _backward(chain, weights, sums, forward[lines.place[lines.last]], lines)
+        log_z = lines.of_tokens((np.log(sums) + greatest[:, 0])[lines.place]) + np.log(last_sums)
+        log_z += chain.start.max() + chain.end.max() + (lines.last - lines.first) * chain.transitions.max()
+        return cls(chain, lines, scores, weights, forward, backward, forward * backward, log_z)
+
+    def marginals(self) -> Floats:
+        """The probability of each tag at each token; tokens in the order of the text."""
+        return self.probabilities[self.lines.place]
+
+    def log_partition(self) -> float:
+        """The logarithm of the sum of exp(score) over all tag sequences, of all sentences together."""
+        return float(self.log_z.sum())
+
+    def best_path(self) -> Integers:
+        """The best tags, in the order of the text.
+
+        A path is at most as probable as each of its tags. So the best path among those of the most probable tags is the
+        best of all, if it is more probable than the other tags of each token together. Mostly one tag a token is
+        enough, and else a few are; only where they are not has Viterbi's algorithm to look at all.
+        """
+        n_tags = self.probabilities.shape[1]
+        path: Integers = self.probabilities.argmax(axis=1)[self.lines.place]
+        covered = self.probabilities.max(axis=1, initial=0.0)[self.lines.place]
+        for n_kept in (min(_A_FEW, n_tags), n_tags):
+            unsure = self._unsure(path, covered)
+            if not unsure.any():
+                break
+            rest = unsure[self.lines.line]
+            probabilities = self.probabilities[self.lines.place[rest]]
+            kept = np.argpartition(probabilities, n_tags - n_kept, axis=1)[:, n_tags - n_kept :]
+            covered[rest] = np.take_along_axis(probabilities, kept, axis=1).sum(axis=1)
+            edges = np.flatnonzero(np.diff(self.lines.line[rest], prepend=-1, append=-1))
+            path[rest] = viterbi(self.chain, self.emissions[rest], Lines.of(edges, int(edges[-1])), kept)
+        return path
+
+    def _unsure(self, path: Integers, covered: Floats) -> NDArray[np.bool_]:
+        """The sequences that may have a better path than the given one, as in `lines.first`.
+
+        :param covered: the probability of the tags of each token that were looked at.
+        """
+        others = np.zeros(len(self.lines.first))
+        np.maximum.at(others, self.lines.line, 1 - covered)
+        unsure: NDArray[np.bool_] = np.exp(self._path_scores(path) - self.log_z) <= others + _ROUNDING
+        return unsure
+
+    def _path_scores(self, path: Integers) -> Floats:
+        """The score of a path of each sequence."""
+        values = self.emissions[np.arange(len(path)), path].astype(np.float64)
+        values[1:] += np.where(np.diff(self.lines.line) == 0, self.chain.transitions[path[:-1], path[1:]], 0.0)
+        ends = self.chain.start[path[self.lines.first]] + self.chain.end[path[self.lines.last]]
+        return self.lines.of_tokens(values) + ends
+
+
+def viterbi(chain: Chain, emissions: Floats, lines: Lines, kept: Integers) -> Integers:
+    """The path with the highest score (Viterbi 1967) among some tags, of shape `(n,)`, in the order of the text.
+
+    :param kept: the tags that are looked at for each token, of shape `(n, n_kept)`.
+    """
+    tags = kept[lines.order]
+    scores = np.take_along_axis(emissions[lines.order], tags, axis=1).astype(np.float64)
+    from_place = np.zeros(scores.shape, dtype=np.int64)
+    scores[: len(lines.first)] += chain.start[tags[: len(lines.first)]]
+    later = lines.later()
+    for before, now in later:
+        arriving = scores[before][:, None, :] + chain.transitions[tags[before][:, None, :], tags[now][:, :, None]]
+        from_place[now] = arriving.argmax(axis=2)
+        scores[now] += arriving.max(axis=2)
+    path = np.zeros((len(scores), 1), dtype=np.int64)
+    last = lines.place[lines.last]
+    path[last, 0] = (scores[last] + chain.end[tags[last]]).argmax(axis=1)
+    for before, now in reversed(later):
+        path[before] = np.take_along_axis(from_place[now], path[now], axis=1)
+    found: Integers = np.take_along_axis(tags, path, axis=1)[lines.place, 0]
+    return found
+
+
+def weights_of(scores: ArrayLike) -> tuple[Floats, Floats]:
+    """exp of scores divided by the greatest of each row, never zero; and the greatest, of shape `(..., 1)`."""
+    scores = np.asarray(scores, dtype=np.float64)
+    greatest = scores.max(axis=-1, keepdims=True, initial=-np.inf)
+    values = scores - greatest
+    np.maximum(values, _LEAST, out=values)
+    return np.exp(values, out=values), greatest
+
+
+def transition_weights(chain: Chain) -> Floats:
+    """exp of the transitions divided by the greatest, of shape `(L, L)`, never zero."""
+    return weights_of(chain.transitions.reshape(-1))[0].reshape(chain.transitions.shape)
+
+
+def _forward(chain: Chain, weights: Floats, lines: Lines) -> tuple[Floats, Floats]:
+    """`forward` of the lattice, and what the probabilities of each token were divided by, of shape `(n,)`."""
+    between, (start, _) = transition_weights(chain), weights_of(chain.start)
+    forward, sums = weights.copy(), np.ones(len(weights))
+    n_lines = len(lines.first)
+    forward[:n_lines] *= start
+    _normalise(forward[:n_lines], sums[:n_lines])
+    for before, now in lines.later():
+        forward[now] *= forward[before] @ between
+        _normalise(forward[now], sums[now])
+    return forward, sums
+
+
+def _normalise(rows: Floats, sums: Floats) -> None:
+    """Divide rows by their sums, which are written down."""
+    rows.sum(axis=1, out=sums)
+    rows /= sums[:, None]
+
+
+def _backward(chain: Chain, weights: Floats, sums: Floats, forward: Floats, lines: Lines) -> tuple[Floats, Floats]:
+    """`backward` of the lattice, divided so that its product with `forward` sums to one at each token.
+
+    :param forward: of the last token of each sequence.
+    :returns: also the sums over how each sequence can end, as in `lines.last`.
+    """
+    into, (end, _) = np.ascontiguousarray(transition_weights(chain).T), weights_of(chain.end)
+    backward, last_sums = np.empty_like(weights), forward @ end
+    backward[lines.place[lines.last]] = end / last_sums[:, None]
+    for before, now in reversed(lines.later()):
+        leaving = weights[now] * backward[now]
+        leaving /= sums[now, None]
+        np.matmul(leaving, into, out=backward[before])
+    return backward, last_sums

@@ -1,0 +1,134 @@
+"""How probable spans are under a linear chain.
+
+    spans_of(lattice, 0.05)       [(3, 5, "AGE", 0.91), ...]: tokens 3 and 4, and no other, are one age
+
+A span is as probable as that it begins and goes on up to its last token, less that it goes on beyond. What a tag
+sequence says is what `features.tags.decode` reads from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.arrays import Floats, Integers
+from features.tags import OUTSIDE, decode
+from submodels.chain.lattice import Lattice, transition_weights
+
+__all__ = ["TokenSpan", "spans_of"]
+
+TokenSpan = tuple[int, int, str]
+"""First token, token after the last, label."""
+
+
+def spans_of(
+    lattice: Lattice, threshold: float, always: Collection[TokenSpan] = ()
+) -> list[tuple[int, int, str, float]]:
+    """Spans and the exact probability that the tags say this span: it begins here, ends there, and is one.
+
+    :param threshold: above 0; the least probability of interest.
+    :param always: spans that are wanted whatever their probability; they have to lie within one sequence.
+    :returns: first token, token after the last, label, probability; sorted.
+    """
+    return sorted(_spans(lattice, threshold, _Wanted(always, lattice)))
+
+
+class _Wanted:
+    """The spans that are wanted whatever their probability.
+
+    :param until: the token after the last of those that begin at a token, of shape `(n,)`.
+    """
+
+    def __init__(self, spans: Collection[TokenSpan], lattice: Lattice) -> None:
+        numbers = {label: number for number, label in enumerate(_labels(lattice.chain.tags)[0])}
+        self.until = np.zeros(len(lattice.lines.line), dtype=np.int64)
+        self._of_length: dict[int, list[tuple[int, int]]] = {}
+        for first, last, label in spans:
+            self.until[first] = max(self.until[first], last)
+            self._of_length.setdefault(last - first, []).append((first, numbers[label]))
+
+    def among(self, first: Integers, length: int, n_labels: int) -> NDArray[np.bool_]:
+        """Which spans that begin at the tokens `first`, which are sorted, are wanted: `(len(first), n_labels)`."""
+        found = np.zeros((len(first), n_labels), dtype=np.bool_)
+        places = np.array(self._of_length.get(length, []), dtype=np.int64).reshape(-1, 2)
+        found[first.searchsorted(places[:, 0]), places[:, 1]] = True
+        return found
+
+
+def _spans(lattice: Lattice, threshold: float, wanted: _Wanted) -> Iterator[tuple[int, int, str, float]]:
+    """`alive[i, t]` is the probability that the span begun at `first[i]` is still going on, in the tag t."""
+    labels, of_label = _labels(lattice.chain.tags)
+    first = _beginnings(lattice, threshold, wanted)
+    alive = _begun(lattice, first)
+    masses, length = alive @ of_label, 1
+    while True:
+        kept = (masses.max(axis=1, initial=0.0) >= threshold) | (wanted.until[first] >= first + length)
+        first, alive, masses = first[kept], alive[kept], masses[kept]
+        if not len(first):
+            return
+        alive = _extended(lattice, alive, first + length)
+        longer = alive @ of_label
+        found = masses - longer
+        rows, columns = np.nonzero((found >= threshold) | wanted.among(first, length, len(labels)))
+        probabilities = np.clip(found[rows, columns], 0.0, 1.0).tolist()
+        for begin, column, probability in zip(first[rows].tolist(), columns.tolist(), probabilities, strict=True):
+            yield begin, begin + length, labels[column], probability
+        masses, length = longer, length + 1
+
+
+def _beginnings(lattice: Lattice, threshold: float, wanted: _Wanted) -> Integers:
+    """The tokens at which a span of interest can begin, sorted."""
+    tags = lattice.chain.tags
+    if OUTSIDE not in tags:
+        return np.arange(len(lattice.lines.line), dtype=np.int64)
+    outside = lattice.probabilities[lattice.lines.place, tags.index(OUTSIDE)]
+    return np.flatnonzero((1 - outside >= threshold) | (wanted.until > 0))
+
+
+def _begun(lattice: Lattice, tokens: Integers) -> Floats:
+    """The probability that a span begins at a token in each tag, of shape `(len(tokens), L)`."""
+    tags = lattice.chain.tags
+    between = transition_weights(lattice.chain)
+    places = lattice.lines.place[tokens]
+    later = places >= len(lattice.lines.first)
+    before = lattice.forward[lattice.lines.place[tokens[later] - 1]]
+    begun = lattice.probabilities[places]
+    begun[later] *= (before @ (between * ~_continues(tags))) / (before @ between)
+    return begun
+
+
+def _extended(lattice: Lattice, alive: Floats, tokens: Integers) -> Floats:
+    """The probabilities of the same spans going on in `tokens`, those after their last.
+
+    A span that is in a tag goes on as probably as any path goes on from that tag within the span.
+    """
+    lines = lattice.lines
+    between = transition_weights(lattice.chain)
+    inside = tokens <= lines.last[lines.line[tokens - 1]]
+    places = lines.place[tokens[inside]]
+    ahead = lattice.weights[places] * lattice.backward[places]
+    longer = np.zeros_like(alive)
+    longer[inside] = (alive[inside] / (ahead @ between.T)) @ (between * _continues(lattice.chain.tags)) * ahead
+    return longer
+
+
+@lru_cache(maxsize=8)
+def _continues(tags: tuple[str, ...]) -> NDArray[np.bool_]:
+    """Whether the second tag goes on with the span of the first, as `decode` reads them; of shape `(L, L)`."""
+    found = np.zeros((len(tags), len(tags)), dtype=np.bool_)
+    for i, first in enumerate(tags):
+        for j, second in enumerate(tags):
+            # BIOES reads the tags of both schemes.
+            found[i, j] = OUTSIDE not in (first, second) and len(decode([first, second], scheme="BIOES")) == 1
+    return found
+
+
+@lru_cache(maxsize=8)
+def _labels(tags: tuple[str, ...]) -> tuple[list[str], Floats]:
+    """The labels, sorted, and which tag has which, of shape `(L, n_labels)`."""
+    names = [tag.partition("-")[2] for tag in tags]
+    labels = sorted(set(names) - {""})
+    return labels, np.array([[float(name == label) for label in labels] for name in names]).reshape(len(tags), -1)

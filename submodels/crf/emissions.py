@@ -1,0 +1,190 @@
+"""The scores that a CRF's attributes give to the tags of tokens, by table lookups and one sparse product.
+
+    weights = AttributeWeights(crosses, templates, values, state)
+    weights.emissions(tables)             (n_tokens, L), the notes laid end to end
+
+What a template reads at a token is one number (see `submodels.crf.templates`), but only few such numbers have a weight.
+Those are found through small tables: one turns the ids of the first column into numbers 1, 2, 3, ..., or 0 for an id
+that is in no attribute; a second does so for the next column, a third for pairs of both, and so on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.arrays import Floats, Integers
+from features.columns.table import FeatureTable
+from submodels.crf.templates import Crosses, Template
+
+__all__ = ["AttributeWeights"]
+
+Columns = Mapping[str, Integers]
+"""The ids of each column, the notes laid end to end; see `Crosses.laid_out`."""
+
+_LARGEST_TABLE = 2**18
+_LARGEST_GROUP = 2**11
+_TOKENS_AT_ONCE = 4096
+
+
+class AttributeWeights:
+    """The weights of A attributes, ready to be summed at tokens.
+
+    :param crosses: the templates, and how they are read.
+    :param templates: the template of each attribute, of shape `(A,)`.
+    :param values: what the template reads at a token that has the attribute, of shape `(A,)`.
+    :param state: what each attribute adds to the score of each tag, of shape `(A, L)`.
+
+    `n_attributes` is A.
+    """
+
+    def __init__(self, crosses: Crosses, templates: Integers, values: Integers, state: Floats) -> None:
+        self.n_attributes = len(state)
+        self._crosses = crosses
+        finders = []
+        for number in np.unique(templates).tolist():
+            of_template = np.flatnonzero(templates == number)
+            digits = crosses.digits(number, values[of_template])
+            finders.append(_Finder.of(crosses.templates[number], crosses.bases(number), digits, state[of_template]))
+        self._groups = [_Group(finders) for finders in _grouped(finders)]
+        self._begins = np.cumsum([0, *(group.size for group in self._groups)], dtype=np.int32)[:-1]
+        self._weights = np.concatenate([np.zeros((0, state.shape[1])), *(group.weights() for group in self._groups)])
+
+    def emissions(self, tables: Sequence[FeatureTable]) -> Floats:
+        """The score of each tag at each token of the notes, laid end to end, of shape `(n_tokens, L)`."""
+        from scipy.sparse import csr_array
+
+        columns, places = self._crosses.laid_out(tables)
+        blocks = np.split(places, range(_TOKENS_AT_ONCE, len(places), _TOKENS_AT_ONCE))
+        parts = [self._rows(columns, block) for block in blocks if len(block)]
+        rows = np.concatenate([np.zeros(0, dtype=np.int32), *(rows for rows, _ in parts)])
+        edges = np.cumsum(np.concatenate([[0], *(counts for _, counts in parts)]), dtype=np.int32)
+        present = csr_array((np.ones(len(rows)), rows, edges), (len(places), len(self._weights)))
+        scores: Floats = present @ self._weights
+        return scores
+
+    def _rows(self, columns: Columns, places: Integers) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The rows of the weights that some tokens have, one token after the other, and how many each has."""
+        first, last = int(places[0]), int(places[-1]) + 1
+        found = np.empty((len(self._groups), last - first), dtype=np.int32)
+        for of_group, group in zip(found, self._groups, strict=True):
+            of_group[:] = group.numbers(columns, first, last)
+        of_tokens = found.T.take(places - first, axis=0)
+        present = of_tokens > 0
+        of_tokens += self._begins
+        return np.compress(present.ravel(), of_tokens.ravel()), present.sum(axis=1, dtype=np.int32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Numbers:
+    """Turns known integers into numbers, and all others into 0.
+
+    :param known: the known integers, sorted; their numbers are 1, 2, 3, ...
+    :param table: the number of each integer that can come; empty where these are too many for a table.
+    """
+
+    known: Integers
+    table: Integers
+
+    @classmethod
+    def of(cls, known: Integers, size: int) -> _Numbers:
+        """The numbers of known integers, where all that can come are below `size`."""
+        table = np.zeros(size if size <= _LARGEST_TABLE else 0, dtype=np.int64)
+        if len(table):
+            table[known] = np.arange(1, len(known) + 1)
+        return cls(known, table)
+
+    def __call__(self, integers: Integers) -> Integers:
+        if len(self.table):
+            return self.table.take(integers)
+        found = np.minimum(self.known.searchsorted(integers), len(self.known) - 1)
+        return np.where(self.known[found] == integers, found + 1, 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Finder:
+    """Numbers what one template reads: 1, 2, 3, ... for its attributes with a weight, 0 for all else.
+
+    :param template: columns and offsets.
+    :param of_columns: id -> number, for each column.
+    :param of_pairs: for each column but the first, what numbers the pairs of what was read before and this column.
+    :param weights: of each number, of shape `(n, L)`; those of 0 are zero.
+    """
+
+    template: Template
+    of_columns: list[_Numbers] = field(repr=False)
+    of_pairs: list[_Numbers] = field(repr=False)
+    weights: Floats = field(repr=False)
+
+    @classmethod
+    def of(cls, template: Template, bases: Sequence[int], digits: Sequence[Integers], state: Floats) -> _Finder:
+        """The finder of known attributes.
+
+        :param bases: above all ids of each column.
+        :param digits: the ids of each column in the attributes.
+        :param state: the weights of the attributes.
+        """
+        of_columns = [_Numbers.of(np.unique(ids), base) for ids, base in zip(digits, bases, strict=True)]
+        of_pairs: list[_Numbers] = []
+        before, n_before = of_columns[0](digits[0]), len(of_columns[0].known)
+        for numbers, ids in zip(of_columns[1:], digits[1:], strict=True):
+            width = len(numbers.known) + 1
+            pairs = before * width + numbers(ids)
+            of_pairs.append(_Numbers.of(np.unique(pairs), (n_before + 1) * width))
+            before, n_before = of_pairs[-1](pairs), len(of_pairs[-1].known)
+        weights = np.zeros((n_before + 1, state.shape[1]))
+        weights[before] = state
+        return cls(template, of_columns, of_pairs, weights)
+
+    def numbers(self, columns: Columns, first: int, last: int) -> Integers:
+        """The number at each place from `first` to before `last`."""
+        (name, offset), *others = self.template
+        found = self.of_columns[0](columns[name][first + offset : last + offset])
+        for (name, offset), numbers, of_pairs in zip(others, self.of_columns[1:], self.of_pairs, strict=True):
+            found *= len(numbers.known) + 1
+            found += numbers(columns[name][first + offset : last + offset])
+            found = of_pairs(found)
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Group:
+    """Templates with so few attributes that each combination of these can have weights of its own, the sums."""
+
+    finders: Sequence[_Finder]
+
+    @property
+    def size(self) -> int:
+        """How many combinations there are."""
+        return prod(len(finder.weights) for finder in self.finders)
+
+    def weights(self) -> Floats:
+        """Of each combination, of shape `(size, L)`."""
+        first, *others = (finder.weights for finder in self.finders)
+        for weights in others:
+            first = (first[:, None] + weights).reshape(-1, weights.shape[1])
+        return first
+
+    def numbers(self, columns: Columns, first: int, last: int) -> Integers:
+        """The combination at each place, 0 where there is no attribute."""
+        found = self.finders[0].numbers(columns, first, last)
+        for finder in self.finders[1:]:
+            found *= len(finder.weights)
+            found += finder.numbers(columns, first, last)
+        return found
+
+
+def _grouped(finders: Sequence[_Finder]) -> Iterator[list[_Finder]]:
+    """Finders put together, those with the fewest attributes first."""
+    group: list[_Finder] = []
+    for finder in sorted(finders, key=lambda finder: len(finder.weights)):
+        if group and _Group([*group, finder]).size > _LARGEST_GROUP:
+            yield group
+            group = []
+        group.append(finder)
+    if group:
+        yield group

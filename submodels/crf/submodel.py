@@ -1,0 +1,258 @@
+"""A linear-chain conditional random field over hand-made features, trained by CRFsuite.
+
+    crf = CrfSubmodel().fit(tables)
+    crf.propose(tables)[0]       [Candidate(Span(12, 17, "DOCTOR"), "crf", 0.93), ...]
+
+Lafferty, McCallum and Pereira 2001; as a submodel in Liu 2017 and Zhao 2020. CRFsuite (Okazaki 2007) learns the
+weights of attributes and transitions; here they are kept as arrays, so that tagging is a sum of rows followed by the
+inference of `submodels.chain.crf`, which also gives the probability of each span.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.arrays import Floats
+from features.columns.lines import line_bounds
+from features.columns.table import FeatureSpace, FeatureTable
+from features.errors import BundleError, SettingsError, TrainingError
+from features.reporting import report
+from features.saved_files import SavedFiles, damage_refused
+from features.tags import OUTSIDE, SCHEMES
+from submodels.base import Candidate, saved_submodel
+from submodels.chain.candidates import batches, propose
+from submodels.chain.crf import Chain
+from submodels.crf.crfsuite_file import read_weights
+from submodels.crf.emissions import AttributeWeights
+from submodels.crf.templates import TEMPLATES, Crosses, Template, usable
+
+__all__ = ["CrfSubmodel"]
+
+_LOG = logging.getLogger("phistack")
+_MODEL_FILE = "model.crfsuite"
+_SETTINGS_FILE = "settings.json"
+_LIMITS = {
+    "c1": (0, 1e6),
+    "c2": (0, 1e6),
+    "max_iterations": (1, 10**6),
+    "min_count": (1, 10**9),
+    "threshold": (1e-6, 1),
+}
+_FURTHEST = 50
+"""Tokens from the one that a template is read at."""
+
+_ITERATION = re.compile(r"Iteration #(\d+)|Loss: ([\d.]+)")
+
+
+class CrfSubmodel:
+    """The CRF.
+
+    Learned by `fit`: `crosses_` (the templates in use), `chain_` (tags and transitions), `weights_` (of attributes),
+    `model_` (CRFsuite's file).
+
+    :param templates: the feature crosses; those that name a column left out of the feature space are dropped.
+    :param scheme: `BIO` or `BIOES`.
+    :param join_sentences: whether sentences of one line are one sequence; see `features.columns.lines.line_bounds`.
+    :param c1: coefficient of the L1 penalty, which leaves most attributes without a weight.
+    :param c2: coefficient of the L2 penalty.
+    :param max_iterations: L-BFGS stops after so many passes over the corpus, or earlier where nothing is gained.
+    :param min_count: an attribute that occurs at fewer tokens of the corpus is left out.
+    :param threshold: least probability of a candidate that is not on the best path.
+    """
+
+    kind: ClassVar[str] = "crf.v1"
+    name: ClassVar[str] = "crf"
+
+    def __init__(
+        self,
+        *,
+        templates: Sequence[Template] = TEMPLATES,
+        scheme: str = "BIOES",
+        join_sentences: bool = True,
+        c1: float = 0.05,
+        c2: float = 0.05,
+        max_iterations: int = 40,
+        min_count: int = 2,
+        threshold: float = 0.05,
+    ) -> None:
+        self.templates = tuple(tuple((str(name), int(offset)) for name, offset in template) for template in templates)
+        self.scheme = scheme
+        self.join_sentences = join_sentences
+        self.c1 = c1
+        self.c2 = c2
+        self.max_iterations = max_iterations
+        self.min_count = min_count
+        self.threshold = threshold
+
+    def settings(self) -> Mapping[str, Any]:
+        """The constructor's arguments, JSON-ready."""
+        names = ("scheme", "join_sentences", "c1", "c2", "max_iterations", "min_count", "threshold")
+        return {"templates": [list(map(list, template)) for template in self.templates]} | {
+            name: getattr(self, name) for name in names
+        }
+
+    def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
+        """Learn from annotated notes.
+
+        :param seed: not used, as L-BFGS begins at zero and draws nothing. (CRFsuite's other algorithms do draw, from
+            a generator that nobody can seed, so that they would not give the same model twice.)
+        :raises TrainingError: if no note has PHI.
+        :raises SettingsError: if a setting is out of its range.
+        """
+        self._check_settings()
+        tags = [table.tags(scheme=self.scheme) for table in tables]
+        if all(tag == OUTSIDE for note in tags for tag in note):
+            raise TrainingError(f"the CRF needs PHI to learn from, and none of the {len(tables)} notes has any")
+        started = perf_counter()
+        self.crosses_ = self._crosses(tables[0].space)
+        self._say_what_is_left_out(tables[0].space)
+        self.model_ = self._train(tables, tags)
+        self._use(self.model_)
+        _LOG.info(
+            "crf: %d attributes with a weight, %d tags, in %.0f s",
+            self.weights_.n_attributes, len(self.chain_.tags), perf_counter() - started,
+        )  # fmt: skip
+        return self
+
+    def emissions(self, tables: Sequence[FeatureTable]) -> Floats:
+        """The score of each tag at each token of the notes, laid end to end, of shape `(n_tokens, L)`."""
+        return self.weights_.emissions(tables)
+
+    def propose(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
+        """The spans of each note's best path, and the others that are probable enough."""
+        return [
+            candidates
+            for part in batches(tables)
+            for candidates in propose(
+                self.chain_,
+                self.emissions(tables[part]),
+                tables[part],
+                [self._sequences(table) for table in tables[part]],
+                self.name,
+                self.threshold,
+            )
+        ]
+
+    def save(self, folder: Path) -> None:
+        """Write `settings.json` and CRFsuite's own `model.crfsuite`."""
+        (folder / _SETTINGS_FILE).write_text(json.dumps(self.settings(), indent=1), encoding="utf-8")
+        (folder / _MODEL_FILE).write_bytes(self.model_)
+
+    @classmethod
+    def load(cls, files: SavedFiles, space: FeatureSpace) -> Self:
+        """Read what `save` wrote; :raises BundleError: if it is not that, or belongs to another feature space."""
+        settings = files.json(_SETTINGS_FILE, dict[str, Any])
+        with damage_refused("the CRF of the engine"):
+            model = saved_submodel(cls, settings)
+            model._check_settings()
+            model.model_ = files.read(_MODEL_FILE)
+            model.crosses_ = model._crosses(space)
+            model._use(model.model_)
+        return model
+
+    def _check_settings(self) -> None:
+        if self.scheme not in SCHEMES:
+            raise SettingsError(f"the CRF's setting scheme must be one of {', '.join(SCHEMES)}")
+        for name, (least, most) in _LIMITS.items():
+            if not least <= getattr(self, name) <= most:
+                raise SettingsError(f"the CRF's setting {name} must lie between {least} and {most}")
+        if any(not template or abs(offset) > _FURTHEST for template in self.templates for _, offset in template):
+            raise SettingsError(f"the CRF's templates must look at most {_FURTHEST} tokens before or after")
+
+    def _sequences(self, table: FeatureTable) -> NDArray[np.int32]:
+        return line_bounds(table) if self.join_sentences else table.sentences
+
+    def _crosses(self, space: FeatureSpace) -> Crosses:
+        return Crosses(usable(self.templates, space.columns), space)
+
+    def _say_what_is_left_out(self, space: FeatureSpace) -> None:
+        missing = sorted({name for template in self.templates for name, _ in template} - set(space.columns))
+        if missing:
+            _LOG.info(
+                "crf: %d of %d templates are left out, as the features lack %s",
+                len(self.templates) - len(self.crosses_.templates), len(self.templates), ", ".join(missing),
+            )  # fmt: skip
+
+    def _train(self, tables: Sequence[FeatureTable], tags: Sequence[list[str]]) -> bytes:
+        """CRFsuite's model file."""
+        from pycrfsuite import Trainer
+
+        trainer = Trainer("lbfgs", verbose=False)
+        trainer.message = _progress(self.max_iterations)
+        parameters = {
+            "c1": self.c1,
+            "c2": self.c2,
+            "max_iterations": self.max_iterations,
+            "feature.possible_states": False,
+            "feature.possible_transitions": False,
+        }
+        trainer.set_params(parameters)
+        names, attributes = self._attributes(tables)
+        begin = 0
+        for table, note_tags in zip(tables, tags, strict=True):
+            of_tokens = [names[row[row >= 0]].tolist() for row in attributes[begin : begin + len(table)]]
+            for first, stop in pairwise(self._sequences(table).tolist()):
+                trainer.append(of_tokens[first:stop], note_tags[first:stop])
+            begin += len(table)
+        with TemporaryDirectory() as folder:
+            trainer.train(str(Path(folder) / _MODEL_FILE))
+            return (Path(folder) / _MODEL_FILE).read_bytes()
+
+    def _attributes(self, tables: Sequence[FeatureTable]) -> tuple[NDArray[np.object_], NDArray[np.int32]]:
+        """Every attribute that is frequent enough, by name, and which of them each token has.
+
+        :returns: names of shape `(n_attributes,)`, and indices of shape `(n_tokens, n_templates)`, -1 for none.
+        """
+        names: list[str] = []
+        found = np.empty((sum(map(len, tables)), len(self.crosses_.templates)), dtype=np.int32)
+        for number, values in enumerate(self.crosses_.read(tables)):
+            distinct, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+            kept = (distinct >= 0) & (counts >= self.min_count)
+            found[:, number] = np.where(kept, len(names) + np.cumsum(kept) - 1, -1)[places]
+            names.extend([f"{number}:{value}" for value in distinct[kept].tolist()])
+        return np.array(names, dtype=object), found
+
+    def _use(self, model: bytes) -> None:
+        """Take tags and weights from CRFsuite's file; :raises BundleError: if it is damaged or does not fit."""
+        weights = read_weights(model)
+        try:
+            pairs = [name.split(":") for name in weights.attributes]
+            attributes = np.array([(int(number), int(value)) for number, value in pairs], dtype=np.int64).reshape(-1, 2)
+        except (ValueError, OverflowError):
+            raise BundleError("the CRF's model file holds attributes that no template gives; train again") from None
+        if len(attributes) and attributes[:, 0].max() >= len(self.crosses_.templates):
+            raise BundleError("the CRF was trained with more feature columns than this engine has; train again")
+        most = np.array([math.prod(self.crosses_.bases(i)) for i in range(len(self.crosses_.templates))], np.int64)
+        if (attributes < 0).any() or (attributes[:, 1] >= most[attributes[:, 0]]).any():
+            raise BundleError("the CRF's model file holds attributes that no template gives; train again")
+        nothing = np.zeros(len(weights.labels))
+        self.chain_ = Chain(weights.labels, weights.transitions, nothing, nothing).constrained(self.scheme)
+        self.weights_ = AttributeWeights(self.crosses_, attributes[:, 0], attributes[:, 1], weights.state)
+
+
+def _progress(most: int) -> Callable[[str], None]:
+    """Turns the messages of CRFsuite into reports, and a log line for every tenth of at most so many iterations."""
+    iteration = 0
+
+    def on_message(message: str) -> None:
+        nonlocal iteration
+        match = _ITERATION.search(message)
+        if match and match[1]:
+            iteration = int(match[1])
+            report(iteration / most, f"iteration {iteration} of {most}")
+        elif match and iteration % 10 == 0:
+            _LOG.info("crf: iteration %d, loss %s", iteration, match[2])
+
+    return on_message

@@ -1,0 +1,1 @@
+"""Patterns with gates and validators, scanned in one pass: the regex submodel."""

@@ -1,0 +1,289 @@
+"""Whether a regular expression can take time without end: found from its parse tree, before it sees a text.
+
+    refuse_blow_up(re.compile(r"(?:\\w+ )+\\d"), "my-pattern")       raises nothing
+    refuse_blow_up(re.compile(r"(?:\\w+ ?)+\\d"), "my-pattern")      SettingsError: `aaaa` is read in 2^n ways
+
+Python tries all ways in which a repetition can read a text. Where a stretch that leads from a place in the repetition
+back to this place can be read in two ways, n such stretches are read in 2^n. This is just what is looked for, in the
+automaton of the expression's characters (Glushkov 1961), by going through it along two ways at once (exponential degree
+of ambiguity: Weber and Seidl 1991; Weideman 2016). A long count of something that itself has no fixed length is taken
+for a repetition without end. What an atomic group or a possessive repetition has read is never read otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import combinations, product
+from typing import Any
+
+from features.errors import SettingsError
+from submodels.regex.trees import ONE_CHARACTER, UNBOUNDED, matcher, parsed
+
+__all__ = ["LONGEST", "refuse_blow_up"]
+
+LONGEST = 20_000
+"""In characters, with its parts filled in."""
+
+_ENOUGH = 2
+"""More ways are not told apart."""
+
+_MANY = 8
+_COPIES = 32
+_MOST_PLACES = 20_000
+_MOST_PAIRS = 200_000
+_DEEPEST = 12
+_REPEATS = ("MAX_REPEAT", "MIN_REPEAT")
+_SAMPLE = tuple(map(chr, range(256))) + tuple("İŁłőŞșαΩжЯאعक中あア한٣३１ａＡẞ–—‘’“”•€\u200b\u2009\u2028\u3000🙂")
+"""The characters by which sets of characters are compared."""
+
+
+@lru_cache(maxsize=4096)
+def refuse_blow_up(pattern: re.Pattern[str], name: str) -> None:
+    """See that a pattern needs no more than a power of the text's length.
+
+    :param name: of the pattern, for the message.
+    :raises SettingsError: if it is too long, too deep, or has a repetition that can read one text in many ways.
+    """
+    if len(pattern.pattern) > LONGEST:
+        raise SettingsError(f"the pattern {name} has more than {LONGEST} characters; make two of it")
+    sample = _SAMPLE + tuple(sorted(set(pattern.pattern) - set(_SAMPLE)))
+    try:
+        if any(map(_is_ambiguous, _automata(parsed(pattern), pattern.flags, sample))):
+            raise SettingsError(
+                f"the pattern {name} repeats something that can read the same text in several ways, such as (a+)+ or "
+                f"(a|a)*, so that it may never end; make its parts begin with different characters, or use (?>...)"
+            )
+    except _TooLargeError:
+        raise SettingsError(f"the pattern {name} is nested too deep or too large; make two of it") from None
+
+
+class _TooLargeError(Exception):
+    """Such a pattern is not looked through."""
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A stretch of the expression.
+
+    :param empty: in how many ways it can match nothing; 0 if it cannot.
+    :param first: the places at which it can begin, and in how many ways.
+    :param last: the places at which it can end, and in how many ways.
+    """
+
+    empty: int = 1
+    first: Counter[int] = field(default_factory=Counter)
+    last: Counter[int] = field(default_factory=Counter)
+
+
+class _Automaton:
+    """The places of an expression at which a character is read.
+
+    `sets` are the characters of each place, as bits; `follow` says which places can come next, and in how many ways.
+    """
+
+    def __init__(self, sample: tuple[str, ...]) -> None:
+        self.sample = sample
+        self.sets: list[int] = []
+        self.follow: list[Counter[int]] = []
+        self.inner: list[tuple[Any, int]] = []
+        self.ambiguous = False
+
+    def place(self, characters: int) -> _Part:
+        """One more place."""
+        if len(self.sets) >= _MOST_PLACES:
+            raise _TooLargeError
+        self.sets.append(characters)
+        self.follow.append(Counter())
+        here = len(self.sets) - 1
+        return _Part(0, Counter([here]), Counter([here]))
+
+    def joined(self, one: _Part, other: _Part) -> _Part:
+        """One part, and then the other."""
+        for end, begin in product(one.last, other.first):
+            self.follow[end][begin] += min(one.last[end] * other.first[begin], _ENOUGH)
+        return _Part(
+            min(one.empty * other.empty, _ENOUGH),
+            one.first + _times(other.first, one.empty),
+            other.last + _times(one.last, other.empty),
+        )
+
+    def sequence(self, nodes: Iterable[Any], flags: int, depth: int = 0) -> _Part:
+        """The part of some nodes."""
+        part = _Part()
+        for node in nodes:
+            part = self.joined(part, self._node(node, flags, depth))
+        return part
+
+    def _node(self, node: Any, flags: int, depth: int) -> _Part:
+        name, argument = str(node[0]), node[1]
+        if depth > _DEEPEST:
+            raise _TooLargeError
+        if name in ONE_CHARACTER:
+            return self.place(_characters(repr(node), _Node(node), flags, self.sample))
+        if name == "SUBPATTERN":
+            return self.sequence(argument[3], (flags | argument[1]) & ~argument[2], depth)
+        if name == "BRANCH":
+            return _either(self.sequence(branch, flags, depth) for branch in argument[1])
+        if name in _REPEATS:
+            least, most, repeated = argument
+            return self._repeated(least, most, repeated, flags, depth + 1)
+        if name in ("ASSERT", "ASSERT_NOT"):
+            self.inner.append((argument[1], flags))
+            return _Part()
+        if name in ("ATOMIC_GROUP", "POSSESSIVE_REPEAT"):
+            return self._atomic(argument if name == "ATOMIC_GROUP" else argument[2], flags, depth)
+        if name == "GROUPREF_EXISTS":
+            return _either(self.sequence(branch or (), flags, depth) for branch in argument[1:])
+        return self._any_text() if name.startswith("GROUPREF") else _Part()
+
+    def _repeated(self, least: int, most: int, nodes: Any, flags: int, depth: int) -> _Part:
+        endless = _is_endless(least, most, nodes)
+        copies = max(min(least, _COPIES), 1) if endless else most
+        part = _Part()
+        for number in range(copies, 0, -1):
+            copy = self.sequence(nodes, flags, depth)
+            # Which rounds of a counted repetition read nothing can be chosen.
+            self.ambiguous |= endless and copy.empty > 0 and most < UNBOUNDED
+            if endless and number == copies:
+                self.joined(copy, copy)
+            part = self.joined(copy, part)
+            part = _Part(part.empty + (number > least), part.first, part.last)
+        return part
+
+    def _atomic(self, nodes: Any, flags: int, depth: int) -> _Part:
+        """One place for all, as it is read in one way only."""
+        self.inner.append((nodes, flags))
+        alone = _Automaton(self.sample)
+        part = alone.sequence(nodes, flags, depth + 1)
+        characters = 0
+        for first in part.first:
+            characters |= alone.sets[first]
+        here = self.place(characters)
+        return _Part(part.empty, here.first, here.last)
+
+    def _any_text(self) -> _Part:
+        here = self.place((1 << len(self.sample)) - 1)
+        self.joined(here, here)
+        return _Part(1, here.first, here.last)
+
+
+@dataclass(frozen=True, eq=False)
+class _Node:
+    """A node of the tree; all are equal, as the key beside it tells them apart."""
+
+    node: Any = field(repr=False)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Node)
+
+    def __hash__(self) -> int:
+        return 0
+
+
+@lru_cache(maxsize=65536)
+def _characters(key: str, node: _Node, flags: int, sample: tuple[str, ...]) -> int:
+    """The characters of a sample that a node matches."""
+    match = matcher(node.node, flags).fullmatch
+    return sum(1 << i for i, character in enumerate(sample) if match(character))
+
+
+def _either(parts: Iterable[_Part]) -> _Part:
+    empty, first, last = 0, Counter[int](), Counter[int]()
+    for part in parts:
+        empty += part.empty
+        first += part.first
+        last += part.last
+    return _Part(empty, first, last)
+
+
+def _times(places: Counter[int], ways: int) -> Counter[int]:
+    return Counter({place: min(count * ways, _ENOUGH) for place, count in places.items() if ways})
+
+
+def _varies(nodes: Any) -> bool:
+    """Whether some text can be read by more or by fewer rounds."""
+    least, most = nodes.getwidth()
+    return bool(least != most)
+
+
+def _automata(tree: Any, flags: int, sample: tuple[str, ...]) -> Iterator[_Automaton]:
+    """Those of the endless repetitions of an expression, and of what is in their assertions and atomic groups."""
+    waiting = list(_endless(tree, flags))
+    while waiting:
+        automaton = _Automaton(sample)
+        automaton.sequence(*waiting.pop())
+        waiting += [found for nodes, its_flags in automaton.inner for found in _endless(nodes, its_flags)]
+        yield automaton
+
+
+def _endless(nodes: Iterable[Any], flags: int, depth: int = 0) -> Iterator[tuple[list[Any], int]]:
+    """The outermost repetitions without end in which there is something to choose."""
+    if depth > _DEEPEST:
+        raise _TooLargeError
+    for node in nodes:
+        name, argument = str(node[0]), node[1]
+        if name in _REPEATS and _is_endless(*argument):
+            if any(str(inner[0]) not in ONE_CHARACTER for inner in argument[2]):
+                yield [node], flags
+        elif name in (*_REPEATS, "POSSESSIVE_REPEAT"):
+            yield from _endless(argument[2], flags, depth + 1)
+        elif name == "SUBPATTERN":
+            yield from _endless(argument[3], (flags | argument[1]) & ~argument[2], depth)
+        elif name in ("BRANCH", "ASSERT", "ASSERT_NOT", "ATOMIC_GROUP", "GROUPREF_EXISTS"):
+            for inner in argument[1] if name == "BRANCH" else (argument,) if name == "ATOMIC_GROUP" else argument[1:]:
+                yield from _endless(inner or (), flags, depth)
+
+
+def _is_endless(least: int, most: int, nodes: Any) -> bool:
+    """Whether a repetition has no end, or one that is as good as none."""
+    return most > (_MANY if _varies(nodes) else _COPIES)
+
+
+def _is_ambiguous(automaton: _Automaton) -> bool:
+    """Whether a text that leads from a place back to it can be read in two ways."""
+    return automaton.ambiguous or any(_splits(automaton, set(circle)) for circle in _circles(automaton.follow))
+
+
+def _splits(automaton: _Automaton, circle: set[int]) -> bool:
+    """Whether two ways part within a circle and meet again, reading the same characters."""
+    sets = automaton.sets
+    follow = {place: [n for n in automaton.follow[place] if n in circle] for place in circle}
+    if any(automaton.follow[place][n] > 1 and sets[n] for place in circle for n in follow[place]):
+        return True
+    waiting = [(a, b) for place in circle for a, b in combinations(sorted(follow[place]), 2) if sets[a] & sets[b]]
+    seen = set(waiting)
+    while waiting:
+        one, other = waiting.pop()
+        for a, b in product(follow[one], follow[other]):
+            if not sets[a] & sets[b]:
+                continue
+            if a == b:
+                return True
+            pair = (a, b) if a < b else (b, a)
+            if pair not in seen:
+                seen.add(pair)
+                waiting.append(pair)
+        if len(seen) > _MOST_PAIRS:
+            raise _TooLargeError
+    return False
+
+
+def _circles(follow: list[Counter[int]]) -> Iterator[list[int]]:
+    """The strongly connected places."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    if not follow:
+        return
+    edges = [(place, n) for place, following in enumerate(follow) for n in following]
+    rows, columns = zip(*edges, strict=True) if edges else ((), ())
+    graph = csr_array(([1] * len(edges), (rows, columns)), shape=(len(follow), len(follow)))
+    _, numbers = connected_components(graph, connection="strong")
+    members: dict[int, list[int]] = {}
+    for place, number in enumerate(numbers.tolist()):
+        members.setdefault(number, []).append(place)
+    yield from (circle for circle in members.values() if len(circle) > 1 or follow[circle[0]][circle[0]])

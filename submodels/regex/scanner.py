@@ -1,0 +1,102 @@
+"""Many patterns searched in many texts at once.
+
+    scanner = Scanner(patterns)
+    list(scanner.find(["seen on 3 May"], "en"))     [(0, 12, 8, 13)]: in text 0 the pattern 12 matches 8 to 13
+
+Gives what each pattern's `finditer` gives, and tries a pattern only where one of its openings stands (see
+`submodels.regex.openings`). All openings are looked for in one pass over the texts: each has a bit, each character at
+each place of an opening the bits that allow it, and where the conjunction over the places is not zero, something may
+begin (bit-parallel matching, Baeza-Yates and Gonnet 1992).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from submodels.regex.openings import ANYTHING, CHARACTERS, DEPTH, openings
+from submodels.regex.pattern_files import Pattern
+
+__all__ = ["Scanner"]
+
+_BEFORE, _BEYOND = CHARACTERS, CHARACTERS + 1
+_BITS = 64
+_DENSE = 8
+
+Places = NDArray[np.int64]
+Match = tuple[int, int, int, int]
+"""The numbers of a text and of a pattern, and the start and end of the PHI."""
+
+
+class Scanner:
+    """Patterns ready to be searched together.
+
+    :param patterns: their order gives them their numbers.
+    """
+
+    def __init__(self, patterns: Sequence[Pattern]) -> None:
+        self.patterns = tuple(patterns)
+        rows = sorted(
+            (opening[1], opening, number)
+            for number, pattern in enumerate(self.patterns)
+            for opening in openings(pattern.compiled)
+        )
+        # Openings with like first characters share a word, so that most places of a text are soon done with.
+        n_words = -(-len(rows) // _BITS)
+        self._allowed = np.zeros((n_words, 1 + DEPTH, CHARACTERS + 2), dtype=np.uint64)
+        self._bits: defaultdict[int, dict[int, int]] = defaultdict(dict)
+        for row, (_, opening, number) in enumerate(rows):
+            word, bit = row // _BITS, 1 << row % _BITS
+            for place in range(1 + DEPTH):
+                allowed = opening[place] if place < len(opening) else ANYTHING
+                codes = [code for code in range(CHARACTERS) if allowed >> code & 1]
+                codes += [_BEFORE] * (place == 0) + [_BEYOND] * (place >= len(opening))
+                self._allowed[word, place, codes] |= np.uint64(bit)
+            self._bits[number][word] = self._bits[number].get(word, 0) | bit
+
+    def find(self, texts: Sequence[str], language: str) -> Iterator[Match]:
+        """What the patterns find, by pattern and then in the order of the texts; see `Pattern.find`."""
+        bounds = np.cumsum([0, *(len(text) + 1 + DEPTH for text in texts)])
+        found = self._openings_in(texts, bounds)
+        for number, pattern in enumerate(self.patterns):
+            places = self._places(number, found)
+            if places is None or len(places) * _DENSE > bounds[-1]:
+                for i, text in enumerate(texts):
+                    yield from ((i, number, start, end) for start, end in pattern.find(text, language))
+                continue
+            owners = np.searchsorted(bounds, places, side="right") - 1
+            starts = zip(owners.tolist(), (places - bounds[owners]).tolist(), strict=True)
+            for i, own in groupby(starts, key=itemgetter(0)):
+                for start, end in pattern.find(texts[i], language, (start for _, start in own)):
+                    yield i, number, start, end
+
+    def _openings_in(self, texts: Sequence[str], bounds: Places) -> list[tuple[Places, NDArray[np.uint64]]]:
+        """For each word of bits the places where some opening stands, and the bits of all that stand there."""
+        characters = b"".join(bytes(1) + text.encode("latin-1", "replace") + bytes(DEPTH) for text in texts)
+        codes = np.frombuffer(characters, dtype=np.uint8).astype(np.int64)
+        codes[bounds[:-1]] = _BEFORE
+        codes[(bounds[1:, None] - np.arange(1, 1 + DEPTH)).ravel()] = _BEYOND
+        last = max(len(codes) - DEPTH, 1)
+        found = []
+        for allowed in self._allowed:
+            bits = allowed[0][codes[: last - 1]] & allowed[1][codes[1:last]]
+            at = np.flatnonzero(bits)
+            bits = bits[at]
+            for place in range(2, 1 + DEPTH):
+                bits &= allowed[place][codes[at + place]]
+                going_on = bits != 0
+                at, bits = at[going_on], bits[going_on]
+            found.append((at, bits))
+        return found
+
+    def _places(self, number: int, found: Sequence[tuple[Places, NDArray[np.uint64]]]) -> Places | None:
+        """Before which places a pattern may begin, in order; `None` if it may anywhere."""
+        if number not in self._bits:
+            return None
+        parts = [found[word][0][found[word][1] & np.uint64(bits) != 0] for word, bits in self._bits[number].items()]
+        return np.unique(np.concatenate(parts)) if len(parts) > 1 else parts[0]

@@ -1,0 +1,257 @@
+"""Regular expressions that propose PHI, each as sure as it was right in training.
+
+    submodel = RegexSubmodel(label_set="i2b2-2014", language="en").fit(tables)
+    submodel.propose(tables)[0]     [Candidate(Span(12, 17, "DOCTOR"), "regex", 0.97, True, "doctor-title")]
+
+A pattern is written for a type of PHI, and which label a corpus has for it is learned: the one that the corpus' gold
+gives most often to exactly what the pattern matches. So the same patterns serve corpora with other labels. The score
+of a candidate is the precision of its pattern in training.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self, TypedDict
+
+from features.columns.table import FeatureSpace, FeatureTable
+from features.documents import Document, Span
+from features.errors import BundleError, LabelError, SettingsError, TrainingError
+from features.labels import LabelSet
+from features.saved_files import SavedFiles, damage_refused
+from submodels.base import Candidate, saved_submodel
+from submodels.regex.pattern_files import (
+    ANY_SET,
+    Pattern,
+    format_patterns,
+    parse_patterns,
+    shipped_patterns,
+    user_patterns,
+)
+from submodels.regex.scanner import Scanner
+
+__all__ = ["RegexSubmodel"]
+
+_LOG = logging.getLogger("phistack")
+_ENOUGH_MATCHES = 10
+
+
+class _Match(NamedTuple):
+    """Where a pattern matches in training, and the labels that the gold has for exactly this."""
+
+    document: int
+    start: int
+    end: int
+    labels: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """What is known of a pattern so far; `free` are its matches where no surer pattern matches."""
+
+    pattern: Pattern
+    label: str
+    precision: float
+    overall: float
+    n_matches: int
+    free: list[_Match]
+
+
+class _State(TypedDict):
+    """What `settings.json` holds."""
+
+    settings: dict[str, Any]
+    language: str
+
+
+class RegexSubmodel:
+    """Patterns whose labels and precision are learned.
+
+    Learned by `fit`: `patterns_`, the patterns kept, each with one label; `language_`, that of the notes.
+
+    :param label_set: name of the label set, for patterns that match nothing in training; empty if there is none.
+    :param language: ISO 639-1 code that chooses the patterns; empty for the language of the feature tables.
+    :param patterns_file: path of a user's own patterns, added to the shipped ones; one of the same name replaces it.
+    :param min_precision: a pattern that matches at least ten times and is less often right is left out, in [0, 1].
+    :param choose_precision: a pattern that is less often right proposes to the stacker only, in [0, 1].
+    :raises SettingsError: if a setting cannot work.
+    """
+
+    kind: ClassVar[str] = "regex.v1"
+    name: ClassVar[str] = "regex"
+
+    def __init__(
+        self,
+        *,
+        label_set: str = "",
+        language: str = "",
+        patterns_file: str = "",
+        min_precision: float = 0.3,
+        choose_precision: float = 0.5,
+    ) -> None:
+        for value, setting in ((min_precision, "min_precision"), (choose_precision, "choose_precision")):
+            if not 0 <= value <= 1:
+                raise SettingsError(f"the regex setting {setting} must be from 0 to 1, not {value}")
+        self.label_set = label_set
+        self.language = language
+        self.patterns_file = patterns_file
+        self.min_precision = min_precision
+        self.choose_precision = choose_precision
+
+    def settings(self) -> Mapping[str, Any]:
+        """The constructor's arguments, JSON-ready."""
+        return {
+            "label_set": self.label_set,
+            "language": self.language,
+            "patterns_file": self.patterns_file,
+            "min_precision": self.min_precision,
+            "choose_precision": self.choose_precision,
+        }
+
+    def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
+        """Learn label and precision of every pattern; `seed` changes nothing.
+
+        :raises TrainingError: if there are no notes, or no PHI from which labels could be learned and no label set.
+        :raises SettingsError: if the label set or the pattern file cannot be used.
+        """
+        documents = [table.document for table in tables]
+        labels = self._known_labels(documents)
+        self.language_ = self.language or tables[0].space.settings.language
+        available = {pattern.name: pattern for pattern in shipped_patterns(self.language_)}
+        if self.patterns_file:
+            available |= {pattern.name: pattern for pattern in user_patterns(Path(self.patterns_file))}
+        found = list(map(_labelled, available.values(), self._matches(list(available.values()), documents)))
+        named = [replace(fit, label=fit.label or self._declared(fit.pattern, labels)) for fit in found]
+        self._set_patterns(self._decision_list([fit for fit in named if fit.label], documents))
+        _LOG.info("regex: %d of %d patterns kept", len(self.patterns_), len(available))
+        return self
+
+    def _known_labels(self, documents: Sequence[Document]) -> Collection[str]:
+        if not documents:
+            raise TrainingError("the regex submodel was given no notes to learn from")
+        try:
+            named = LabelSet.named(self.label_set).labels if self.label_set else ()
+        except LabelError as error:
+            raise SettingsError(str(error)) from None
+        labels = {span.label for document in documents for span in document.spans}.union(named)
+        if not labels:
+            raise TrainingError("the notes carry no PHI, so the regex submodel cannot learn labels; name a label set")
+        return labels
+
+    def _matches(self, patterns: Sequence[Pattern], documents: Sequence[Document]) -> list[list[_Match]]:
+        """What each pattern matches, and whether the gold has it."""
+        gold: defaultdict[tuple[int, int, int], set[str]] = defaultdict(set)
+        for note, document in enumerate(documents):
+            for span in document.spans:
+                gold[note, span.start, span.end].add(span.label)
+        matches: list[list[_Match]] = [[] for _ in patterns]
+        for note, number, start, end in Scanner(patterns).find([d.text for d in documents], self.language_):
+            matches[number].append(_Match(note, start, end, frozenset(gold.get((note, start, end), ()))))
+        return matches
+
+    def _decision_list(self, fits: list[_Fit], documents: Sequence[Document]) -> Iterator[Pattern]:
+        """The patterns that are right often enough, the surest first.
+
+        A decision list (Rivest 1987, Machine Learning 2): the precision of a pattern is that of its matches where no
+        surer one matched, so that `June 2011` is not held to be wrong for being a part of `3 June 2011`.
+        """
+        taken = [bytearray(len(document.text)) for document in documents]
+        while fits:
+            best = min(fits, key=lambda fit: (-fit.precision, -fit.n_matches, fit.pattern.name))
+            fits = [fit for fit in fits if fit is not best]
+            if best.n_matches < _ENOUGH_MATCHES or best.precision >= self.min_precision:
+                yield replace(
+                    best.pattern, labels={ANY_SET: best.label}, precision=best.precision, matches=best.n_matches
+                )
+            if best.free and best.precision >= self.choose_precision:
+                for match in best.free:
+                    taken[match.document][match.start : match.end] = bytes([1]) * (match.end - match.start)
+                fits = [_without(fit, taken) for fit in fits]
+
+    def _declared(self, pattern: Pattern, labels: Collection[str]) -> str:
+        """The label of a pattern that is never right in training, if the corpus or the label set knows it."""
+        if self.label_set:
+            return pattern.label_in(self.label_set)
+        return next((label for label in pattern.labels.values() if label in labels), "")
+
+    def propose(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
+        """Candidates for each note; those of the surest and then the longest patterns are chosen.
+
+        They are kept with the tables, so that TBED's initial tagger does not search again with the same patterns.
+        """
+        new = [table for table in tables if table.recall(self.name, self._key) is None]
+        texts = [table.document.text for table in new]
+        best: list[dict[Span, Pattern]] = [{} for _ in new]
+        for note, number, start, end in self._scanner.find(texts, self.language_):
+            pattern = self.patterns_[number]
+            span = Span(start, end, pattern.labels[ANY_SET])
+            if span not in best[note] or best[note][span].precision < pattern.precision:
+                best[note][span] = pattern
+        for table, found in zip(new, best, strict=True):
+            table.keep(self.name, self._key, self._candidates(table.document.text, found))
+        return [list(table.recall(self.name, self._key)) for table in tables]
+
+    def _set_patterns(self, patterns: Iterable[Pattern]) -> None:
+        self.patterns_ = tuple(patterns)
+        self._scanner = Scanner(self.patterns_)
+        told = tuple((p.name, p.regex, p.flags, p.validator, p.labels[ANY_SET], p.precision) for p in self.patterns_)
+        self._key = (told, self.language_, self.choose_precision)
+
+    def _candidates(self, text: str, best: Mapping[Span, Pattern]) -> list[Candidate]:
+        taken = bytearray(len(text))
+        candidates: list[Candidate] = []
+        for span, pattern in sorted(best.items(), key=_surest_first):
+            chosen = pattern.precision >= self.choose_precision and not any(taken[span.start : span.end])
+            if chosen:
+                taken[span.start : span.end] = bytes([1]) * (span.end - span.start)
+            candidates.append(Candidate(span, self.name, pattern.precision, chosen, pattern.name))
+        return sorted(candidates, key=lambda candidate: candidate.span)
+
+    def save(self, folder: Path) -> None:
+        """Write `settings.json` and `patterns.toml`, which a person can read and edit."""
+        state = {"settings": dict(self.settings()), "language": self.language_}
+        (folder / "settings.json").write_text(json.dumps(state, indent=2), encoding="utf-8")
+        (folder / "patterns.toml").write_text(format_patterns(self.patterns_), encoding="utf-8")
+
+    @classmethod
+    def load(cls, files: SavedFiles, space: FeatureSpace) -> Self:
+        """Read what `save` wrote; :raises BundleError: if it is not that."""
+        state = files.json("settings.json", _State)
+        text = files.text("patterns.toml")
+        with damage_refused("the regex submodel of the engine"):
+            submodel = saved_submodel(cls, state["settings"])
+            submodel.language_ = state["language"]
+            try:
+                patterns = parse_patterns(text)
+            except SettingsError as error:
+                raise BundleError(f"the patterns of the engine cannot be used: {error}") from None
+            if not all(ANY_SET in pattern.labels for pattern in patterns):
+                raise BundleError("a pattern of the engine has no learned label")
+            submodel._set_patterns(patterns)
+        return submodel
+
+
+def _labelled(pattern: Pattern, matches: list[_Match]) -> _Fit:
+    """The label that the gold gives most often to the pattern's matches, and how often."""
+    hits = Counter(label for match in matches for label in match.labels)
+    label = min(hits, key=lambda name: (-hits[name], name), default="")
+    precision = (hits[label] + 1) / (len(matches) + 2)
+    return _Fit(pattern, label, precision, precision, len(matches), matches)
+
+
+def _without(fit: _Fit, taken: Sequence[bytearray]) -> _Fit:
+    """The fit with its precision on what is not yet taken, drawn towards that on all matches where little is left."""
+    free = [match for match in fit.free if not any(taken[match.document][match.start : match.end])]
+    if len(free) == len(fit.free):
+        return fit
+    hits = sum(fit.label in match.labels for match in free)
+    return replace(fit, free=free, precision=(hits + 2 * fit.overall) / (len(free) + 2))
+
+
+def _surest_first(found: tuple[Span, Pattern]) -> tuple[float, int, Span]:
+    span, pattern = found
+    return -pattern.precision, span.start - span.end, span
