@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from ensemble.command_line.options import TrainingOptions
 from ensemble.evaluation.figures import score_systems
+from ensemble.training.proposals import tasks_of
 from ensemble.training.settings import EngineSettings
-from ensemble.training.trainer import _tasks, out_of_fold_corpora, train
+from ensemble.training.trainer import out_of_fold_corpora, train
 from features.columns.table import FeatureSettings, FeatureSpace
 from features.documents import Corpus, Document, Span
 from features.errors import TrainingError
@@ -134,7 +135,7 @@ def test_what_is_sent_to_other_processes_can_be_sent():
 
     for features in (FeatureSettings(), *(EngineSettings.preset(name[: -len(".toml")]).features for name in PRESETS)):
         tables = FeatureSpace(features).fit(PLAIN)
-        for task in _tasks(quick(), tables, [[0, 1, 2, 3], [4, 5, 6, 7]], unseen=tables[:2]):
+        for task in tasks_of(quick(), tables, [[0, 1, 2, 3], [4, 5, 6, 7]], unseen=tables[:2]):
             again = pickle.loads(dumps(task))
             assert again.key() == task.key()
             assert [table.ids.tolist() for table in again.training] == [table.ids.tolist() for table in task.training]
