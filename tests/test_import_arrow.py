@@ -1,12 +1,16 @@
-"""The arrow of the packages, and what no source file may do.
+"""The arrow of the packages and of the rooms inside them, and what no source file may do.
 
 features  <-  tbed, submodels  <-  ensemble
+
+A room is a package, and in `ensemble` a folder or a loose file at its top. `FLOORS` is the whole house.
 """
 
 import ast
 import sys
 from collections.abc import Iterator
 from configparser import ConfigParser
+from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -19,12 +23,36 @@ MAY_IMPORT = {
     "ensemble": {"features", "tbed", "submodels", "ensemble"},
 }
 ADAPTER = "submodels/tbed.py"
+FLOORS = (
+    "features ensemble.tools",
+    "tbed ensemble.evaluation ensemble.synthesis ensemble.deidentification",
+    "submodels",
+    "ensemble.stacking",
+    "ensemble.engine",
+    "ensemble.views ensemble.training ensemble.bundles",
+    "ensemble.experiments ensemble.batch",
+    "ensemble.tasks",
+    "ensemble",
+    "ensemble.command_line benchmarks",
+)
+"""The rooms from the ground up: each imports rooms of the floors below it only. `ensemble` itself is the face."""
+FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms.split()}
 PICKLING = {"pickle", "cPickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle"}
 RUNNING = {"eval", "exec", "__import__"}
 DISTRIBUTIONS = {"pycrfsuite": "python-crfsuite", "sklearn": "scikit-learn", "tomli_w": "tomli-w"}
 BY_NAME_ONLY = {"python-stdnum"}
 """Libraries whose modules a table names and `import_module` imports."""
-SOURCES = sorted(path.relative_to(ROOT).as_posix() for package in MAY_IMPORT for path in (ROOT / package).rglob("*.py"))
+
+
+def sources(*packages: str) -> list[str]:
+    return sorted(path.relative_to(ROOT).as_posix() for package in packages for path in (ROOT / package).rglob("*.py"))
+
+
+SOURCES = sources(*MAY_IMPORT)
+MODULES = {
+    source.removesuffix(".py").removesuffix("/__init__").replace("/", "."): source
+    for source in sources(*MAY_IMPORT, "benchmarks")
+}
 
 
 @pytest.fixture(scope="module")
@@ -35,17 +63,29 @@ def setup() -> ConfigParser:
     return parser
 
 
+@cache
 def parsed(source: str) -> ast.Module:
     return ast.parse((ROOT / source).read_text(encoding="utf-8"), filename=source)
 
 
 def imported(tree: ast.Module) -> Iterator[str]:
-    """Every module that a source imports, also inside functions; a relative import gives a leading dot."""
+    """Every name that a source imports, also inside functions; a relative import gives a leading dot."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            yield "." * node.level + (node.module or "")
+            yield from ("." * node.level + f"{node.module or ''}.{alias.name}" for alias in node.names)
+
+
+def own_modules(module: str) -> set[str]:
+    """The modules of this house that one of them imports, themselves or a name of theirs."""
+    names = set(imported(parsed(MODULES[module])))
+    return (names | {name.rpartition(".")[0] for name in names - set(MODULES)}) & set(MODULES)
+
+
+def room(module: str) -> str:
+    package, _, inside = module.partition(".")
+    return f"ensemble.{inside.partition('.')[0]}" if package == "ensemble" and inside else package
 
 
 def called(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
@@ -87,6 +127,22 @@ def test_imports_follow_the_arrow(source: str) -> None:
     allowed = MAY_IMPORT[source.partition("/")[0]] | ({"tbed"} if source == ADAPTER else set())
     ours = {module.partition(".")[0] for module in imported(parsed(source))} & set(MAY_IMPORT)
     assert ours <= allowed
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_go_down_the_floors(module: str) -> None:
+    rooms = {room(name) for name in own_modules(module)} - {room(module)}
+    assert not [name for name in rooms if FLOOR[name] >= FLOOR[room(module)]]
+
+
+def test_no_circle_of_imports() -> None:
+    """Neither at the top of modules nor inside functions or under TYPE_CHECKING; the error names the circle."""
+    TopologicalSorter({module: own_modules(module) for module in MODULES}).prepare()
+
+
+def test_the_house_stays_small() -> None:
+    assert {room(module) for module in MODULES} == set(FLOOR)
+    assert len(FLOOR) <= 18 and len(FLOORS) <= 10
 
 
 @pytest.mark.parametrize("source", SOURCES)
