@@ -221,7 +221,7 @@ def test_proposing_needs_no_tensorflow(fitted, tables, tmp_path):
     program = (
         "import sys; from pathlib import Path; from features.documents import Document; "
         "from features.saved_files import SavedFiles; from features.columns.table import FeatureSpace; "
-        "from submodels.blstm import BlstmSubmodel; "
+        "from submodels.blstm.submodel import BlstmSubmodel; "
         "files = SavedFiles.of_folder(Path(sys.argv[1])); space = FeatureSpace.load(files.part('space')); "
         "found = BlstmSubmodel.load(files, space).propose(space.tables([Document('a', 'Patient: Gorse')])); "
         "print(len(found[0]) > 0, 'tensorflow' in sys.modules, 'keras' in sys.modules)"

@@ -193,7 +193,7 @@ def test_wrong_shapes_are_refused() -> None:
     with pytest.raises(SettingsError, match="transitions"):
         Chain(("O", "B-AGE"), np.zeros((3, 3)), np.zeros(2), np.zeros(2))
     with pytest.raises(SettingsError, match="bounds"):
-        Case.drawn(0, 3, "BIO", constrained=False).chain.best_path(np.zeros((3, len(BIO))), [0, 2])
+        Lattice.over(Case.drawn(0, 3, "BIO", constrained=False).chain, np.zeros((3, len(BIO))), [0, 2])
 
 
 def table_of(text: str) -> FeatureTable:
