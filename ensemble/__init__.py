@@ -1,1 +1,41 @@
-"""The stacked ensemble: pooled candidates, the stacking SVM, bundles, evaluation, redaction, the command line."""
+"""Find and remove PHI in clinical notes: everything that a program of your own needs, in one place.
+
+    from ensemble import Document, load_bundle, redact
+
+    engine = load_bundle(Path("engine"))
+    for found in engine.annotate([Document("n1", "Seen by Dr. Birchwood.")]):
+        print(redact(found))
+
+notes       `Document` with its `Span`s, `Corpus`, `LabelSet`, `read_corpus`, `write_corpus`, `synthesize`
+engines     `EngineSettings`; `train`, which returns a `Training`; `Engine`, with a `Decision` on each `Candidate`;
+            `save_bundle`, `load_bundle`
+scores      `evaluate`, which returns a `Report`; `compare`, which returns a `Comparison`; `out_of_fold_corpora`
+PHI out     `redact`; `Deidentifier` with its `Policy`, which returns a `Deidentified`; `PatientMemory`, `read_key`,
+            `verify`; for files of many notes `deidentify` with `RunSettings`, and `audit_run`
+errors      `PhistackError` and its kinds: `BundleError`, `CorpusError`, `EvaluationError`, `LabelError`,
+            `MissingResourceError`, `SettingsError`, `TrainingError`, `VerificationError`
+
+The names and their homes stand in `__init__.pyi`, for editors, type checkers and this file alike. A name is imported
+when it is first asked for, so that `import ensemble` takes no time.
+"""
+
+from ast import ImportFrom, parse
+from importlib import import_module
+from pathlib import Path
+
+_STUB = parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+_HOMES = {alias.name: str(line.module) for line in _STUB.body if isinstance(line, ImportFrom) for alias in line.names}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> object:
+    """A name of the face from its home, as PEP 562 has it."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

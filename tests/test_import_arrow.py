@@ -109,9 +109,9 @@ def top_level_names(tree: ast.Module) -> set[str]:
 
 
 def declared(tree: ast.Module) -> list[str] | None:
-    """The names in `__all__`, or None where a module has none."""
+    """The names in `__all__`, or None where a module does not write them out."""
     for node in tree.body:
-        targets = node.targets if isinstance(node, ast.Assign) else []
+        targets = node.targets if isinstance(node, ast.Assign) and isinstance(node.value, ast.List) else []
         if any(isinstance(target, ast.Name) and target.id == "__all__" for target in targets):
             names: list[str] = ast.literal_eval(node.value)
             return names

@@ -9,6 +9,7 @@ a program in the same folder. A block is left out where the line above it says w
 `make TARGET` is not run, as the tests themselves run under make; the Makefile must have the target.
 """
 
+import ast
 import os
 import re
 import shlex
@@ -19,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+import ensemble
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(
@@ -117,6 +120,22 @@ def test_examples_run(example: Example, workplace: tuple[Path, dict[str, str]]) 
     for command in example.commands():
         if not is_make(command):
             run(["bash", "-euc", command], workplace)
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.stem
+)
+def test_python_takes_names_from_the_face_only(page: Path) -> None:
+    programs = [example for example in examples_of(page.read_text(encoding="utf-8")) if example.language == "python"]
+    taken = [
+        node for e in programs for node in ast.walk(ast.parse(e.body)) if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+    modules = {ast.unparse(node).split()[1] for node in taken}
+    assert not {m for m in modules if m.partition(".")[0] in ("features", "tbed", "submodels", "ensemble")} - {
+        "ensemble"
+    }
+    names = {alias.name for node in taken if ast.unparse(node).split()[1] == "ensemble" for alias in node.names}
+    assert names <= {*ensemble.__all__, "ensemble"}
 
 
 def test_blocks_are_found_with_their_reasons() -> None:

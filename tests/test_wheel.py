@@ -1,0 +1,83 @@
+"""The wheel, built from a copy of the checkout, installed into a folder, and used from another one."""
+
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("features", "tbed", "submodels", "ensemble")
+PIP = ("-m", "pip", "--disable-pip-version-check", "--quiet")
+
+
+def _done(*command: str, cwd: Path) -> str:
+    done = subprocess.run([sys.executable, *command], cwd=cwd, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    source, built = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("built")
+    for name in ("setup.cfg", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, source / package, ignore=shutil.ignore_patterns("__pycache__"))
+    _done(*PIP, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(built), str(source), cwd=built)
+    return next(built.glob("phistack-*.whl"))
+
+
+@pytest.fixture(scope="module")
+def outside(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
+    """Run a program in an empty folder, with the installed wheel and without the checkout."""
+    target, empty = tmp_path_factory.mktemp("installed"), tmp_path_factory.mktemp("empty")
+    _done(*PIP, "install", "--no-deps", "--no-index", "--target", str(target), str(wheel), cwd=empty)
+    begin = f"import sys\nsys.path[:] = [{str(target)!r}, *(p for p in sys.path if p != {str(ROOT)!r})]\n"
+    return lambda program: _done("-I", "-W", "error", "-c", begin + program, cwd=empty)
+
+
+def test_the_wheel_has_every_file_of_the_packages_and_the_markers_of_their_types(wheel: Path) -> None:
+    files = {path.relative_to(ROOT).as_posix() for name in PACKAGES for path in (ROOT / name).rglob("*.*")}
+    packed = set(zipfile.ZipFile(wheel).namelist())
+    assert {name for name in packed if ".dist-info/" not in name} == {f for f in files if "__pycache__" not in f}
+    assert {f"{package}/py.typed" for package in PACKAGES} <= packed
+
+
+def test_the_command_runs_outside_the_checkout(outside: Callable[[str], str]) -> None:
+    assert "deidentify" in outside("from ensemble.command_line.app import main; sys.argv = ['', '--help']; main()")
+
+
+def test_an_engine_is_trained_and_used_outside_the_checkout(outside: Callable[[str], str]) -> None:
+    """Every table that a package brings along is read: labels, columns, patterns, templates, policies, words, pages."""
+    shown = outside(
+        """
+from pathlib import Path
+import ensemble
+from ensemble import *
+from ensemble.command_line.app import main
+from ensemble.command_line.names import LABEL_SETS, POLICIES, PRESETS
+from tbed.templates import named_templates, template_names
+assert Path(ensemble.__file__).is_relative_to(sys.path[0])
+assert LABEL_SETS and POLICIES and PRESETS and template_names()
+labels = [LabelSet.named(name) for name in LABEL_SETS]
+presets = [EngineSettings.preset(name) for name in PRESETS]
+policies = [Policy.named(name) for name in POLICIES]
+templates = [named_templates(name) for name in template_names()]
+surrogates = [Deidentifier(Policy.named("surrogate"), labels[0], language, b"k" * 16) for language in ("en", "es")]
+
+notes = synthesize(12, seed=1)
+training = train(notes, EngineSettings(submodels={"regex": {}}, folds=2))
+save_bundle(training.engine, Path("engine"), trained_on={}, figures={})
+[note] = load_bundle(Path("engine")).annotate(notes.documents[:1])
+write_corpus(notes, Path("notes.jsonl"), format="jsonl")
+summary = deidentify(RunSettings(Path("notes.jsonl"), Path("clean.jsonl"), Path("engine"), Policy()))
+print(redact(note)[:80], summary["notes"])
+sys.argv = ["phistack", "explain", "notes.jsonl", "--model", "engine", "--html", "why.html"]
+main()
+"""
+    )
+    assert "12" in shown
