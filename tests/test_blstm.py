@@ -18,7 +18,7 @@ from features.documents import Document, Span
 from features.errors import BundleError, SettingsError, TrainingError
 from features.saved_files import SavedFiles
 from submodels.blstm.encoder import LONGEST_WORD, UNKNOWN, Encoder, Note, batch_of, batches_of, rows_of, with_characters
-from submodels.blstm.inference import Reading, emissions_of
+from submodels.blstm.inference import Reading, blocks_of, emissions_of
 from submodels.blstm.submodel import BlstmSubmodel
 from submodels.blstm.weights import NetworkSizes, first_weights
 
@@ -78,7 +78,7 @@ def test_emissions_are_those_of_the_keras_network(fitted, tables, unseen):
     spellings = {}
     notes = [fitted.encoder_.encode(table, spellings) for table in [*tables, *unseen]]
     characters = fitted.encoder_.spell(spellings)
-    ours = emissions_of(fitted.weights_[:1], notes, characters, window=16)
+    ours = emissions_of(fitted.weights_[:1], notes, characters, blocks_of(fitted.encoder_.columns), window=16)
     for rows in batches_of(rows_of(notes, window=16), tokens=300):
         theirs = np.asarray(network.emissions(with_characters(batch_of(rows, notes), characters)))
         for (number, first, last), row in zip(rows, theirs, strict=True):
@@ -143,8 +143,8 @@ def test_emissions_are_those_of_the_network_without_any_sharing(data):
         spellings = random.integers(0, 7, n_tokens, dtype=np.int32)
         words = spellings // 2  # a word follows from its spelling
         features = random.integers(0, 4, (n_tokens, 3), dtype=np.int32) + np.array([0, 4, 8], dtype=np.int32)
-        notes.append(Note(words, spellings, features, bounds, bounds, words[:0], blocks))
-    ours = emissions_of([weights], notes, characters, window=10)
+        notes.append(Note(words, spellings, features, bounds, bounds, words[:0]))
+    ours = emissions_of([weights], notes, characters, blocks, window=10)
     for note, emissions in zip(notes, ours, strict=True):
         assert emissions.shape == (len(note.words), 3)
         if len(note.words):
@@ -158,7 +158,7 @@ def test_tokens_of_one_value_have_the_same_word_and_columns_of_the_block(most, s
     features = random.integers(0, most, (5, 4), dtype=np.int32)[random.integers(0, 5, 30)]
     bounds = np.array([0, 30], dtype=np.int32)
     blocks = ((3, 0, 1), (2,))
-    reading = Reading.of([Note(spellings, spellings, features, bounds, bounds, spellings[:0], blocks)], window=8)
+    reading = Reading.of([Note(spellings, spellings, features, bounds, bounds, spellings[:0])], blocks, window=8)
     for columns, block in zip(blocks, reading.blocks, strict=True):
         values = features[:, columns]
         if block is reading.blocks[0]:
@@ -167,10 +167,9 @@ def test_tokens_of_one_value_have_the_same_word_and_columns_of_the_block(most, s
         assert len(block.tokens) == len(np.unique(values, axis=0))
 
 
-def test_every_column_is_in_one_block(tables):
-    encoder = Encoder.of(tables, ["shape", "key", "line_length", "number", "section"])
-    assert encoder.blocks == ((0, 3), (1, 4), (2,))
-    assert Encoder.of(tables, ["key"]).blocks == ((), (0,), ())
+def test_every_column_is_in_one_block():
+    assert blocks_of(["shape", "key", "line_length", "number", "section"]) == ((0, 3), (1, 4), (2,))
+    assert blocks_of(["key"]) == ((), (0,), ())
 
 
 def test_both_lstms_of_keras_agree_also_in_their_gradient():
@@ -321,7 +320,7 @@ def test_rows_hold_every_token_once_and_lines_are_cut_only_where_too_long(lines,
     bounds = np.cumsum([0, *map(sum, lines)], dtype=np.int32)
     n_tokens = int(bounds[-1])
     nothing = np.zeros(n_tokens, dtype=np.int32)
-    note = Note(nothing, nothing, nothing[:, None], sentences, bounds, nothing, ((0,),))
+    note = Note(nothing, nothing, nothing[:, None], sentences, bounds, nothing)
     rows = rows_of([note], window=window)
     assert [i for _, first, last in rows for i in range(first, last)] == list(range(n_tokens))
     for _, first, last in rows:

@@ -5,11 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from features.columns.layout_columns import LAYOUT_COLUMNS
 from features.columns.table import FeatureSettings, FeatureSpace
 from features.documents import Document, Span
 from features.tags import decode
+from submodels.blstm import inference
 from submodels.blstm.encoder import Encoder
-from submodels.blstm.mention_replacement import Mentions
+from submodels.blstm.mention_replacement import OF_THE_PLACE, Mentions
 
 NAMES = ["Gorse", "Anna Maria Quillan", "Alder-Smythe", "Osgood Penhale"]
 COLUMNS = ("shape", "key", "line_length")
@@ -24,12 +26,12 @@ def _note(number, names):
     return Document(f"n{number}", text, tuple(Span(start, start + len(name), label) for start, name, label in starts))
 
 
-def _mentions(documents, key="key"):
+def _mentions(documents, columns=COLUMNS):
     tables = FeatureSpace(FeatureSettings(split_lines=True)).fit(documents)
-    encoder, spellings = Encoder.of(tables, COLUMNS), {}
+    encoder, spellings = Encoder.of(tables, columns), {}
     notes = [encoder.encode(table, spellings, TAGS, scheme="BIOES") for table in tables]
     spans = [decode(table.tags(scheme="BIOES"), scheme="BIOES") for table in tables]
-    return Mentions.of(notes, spans, column=COLUMNS.index(key) if key else None), list(spellings)
+    return Mentions.of(notes, spans, columns), list(spellings)
 
 
 def _spans(note):
@@ -77,7 +79,7 @@ def test_a_mention_after_a_key_is_replaced_by_one_after_the_same_key():
     generator = np.random.default_rng(0)
     found = {_texts(note, words)[1][0] for _ in range(20) for note in mentions.replaced(1.0, generator)[:2]}
     assert found == {"Osgood", "Rusk"}
-    mentions, words = _mentions([*documents, within], key="")
+    mentions, words = _mentions([*documents, within], columns=("shape", "line_length"))
     found = {_texts(note, words)[1][0] for _ in range(20) for note in mentions.replaced(1.0, generator)[:2]}
     assert found == {"Osgood", "Rusk", "Larkin - Vance"}
 
@@ -94,6 +96,19 @@ def test_columns_of_the_place_stay_and_those_of_the_word_come_with_it():
     shape, *places = range(len(COLUMNS))
     assert note.features[2:5, shape].tolist() == other.features[2:5, shape].tolist()
     assert note.features[2:5, places].tolist() == [gorse.features[2, places].tolist()] * 3
+
+
+def test_the_table_of_columns_for_speed_decides_nothing_in_training(monkeypatch):
+    """Another table gives the same notes, and what stays is declared for each column that tells of the place."""
+
+    def features():
+        mentions, _ = _mentions([_note(number, (name, name)) for number, name in enumerate(NAMES)])
+        return [note.features.tolist() for note in mentions.replaced(1.0, np.random.default_rng(2))]
+
+    expected = features()
+    monkeypatch.setattr(inference, "_TOGETHER", (("shape",),))
+    assert features() == expected
+    assert {"key", "section", "line_start", "document_position"} < OF_THE_PLACE < set(LAYOUT_COLUMNS)
 
 
 def test_a_mention_that_a_sentence_divides_stays():

@@ -16,7 +16,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -36,13 +36,6 @@ LONGEST_WORD = 20
 """Characters of a word that are read, with one of padding before and after."""
 
 
-_TOGETHER = (
-    ("key", "key_distance", "key_in_document", "section", "document_position"),
-    ("line_start", "line_end", "line_position", "line_from_start", "line_from_end", "line_length", "times_in_document"),
-)
-"""Columns that depend on where a token stands, in blocks that have few combinations of values in a note."""
-
-
 @lru_cache(maxsize=65_536)
 def normal_form(word: str) -> str:
     """Under what a word is looked up: lower case, digits as 0."""
@@ -59,7 +52,6 @@ class Note:
     :param sentences: index of the first token of each sentence, then the number of tokens.
     :param lines: the same for the sentences of each line together; what one tag sequence covers.
     :param tags: tag ids, of shape `(n_tokens,)`; empty where they are not known.
-    :param blocks: the places of the columns that go together, those of the word first; see `Encoder.blocks`.
     """
 
     words: Integers = field(repr=False)
@@ -68,7 +60,6 @@ class Note:
     sentences: Integers = field(repr=False)
     lines: Integers = field(repr=False)
     tags: Integers = field(repr=False)
-    blocks: tuple[tuple[int, ...], ...] = field(repr=False)
 
     def pieces(self, longest: int) -> Iterator[tuple[int, int]]:
         """Lines as (first token, token after the last); a line of more than `longest` tokens by its sentences."""
@@ -109,17 +100,6 @@ class Encoder:
         self._last_ids = np.array([len(lookup) - 1 for lookup in lookups], dtype=np.int32)
         self._begins = np.cumsum([0, *(len(lookup) for lookup in lookups)], dtype=np.int32)[:-1]
 
-    @cached_property
-    def blocks(self) -> tuple[tuple[int, ...], ...]:
-        """The places of the columns that go together: first those that nearly follow from the word, then the others.
-
-        Within a block few combinations of values occur, so that inference looks at each of them once.
-        """
-        place = {name: i for i, name in enumerate(self.columns)}
-        others = [tuple(place[name] for name in names if name in place) for names in _TOGETHER]
-        elsewhere = {i for block in others for i in block}
-        return tuple(i for i in place.values() if i not in elsewhere), *others
-
     @classmethod
     def of(cls, tables: Sequence[FeatureTable], columns: Sequence[str], *, least_count: int = 2) -> Encoder:
         """Learn what occurs in tables; words and values seen less than `least_count` times are unknown."""
@@ -155,7 +135,6 @@ class Encoder:
             table.sentences,
             line_bounds(table),
             np.array([places[tag] for tag in table.tags(scheme=scheme)] if tags else [], dtype=np.int32),
-            self.blocks,
         )
 
     def spell(self, words: Iterable[str]) -> Integers:

@@ -1,8 +1,9 @@
 """The network of the BLSTM-CNN-CRF submodel in NumPy, so that finding PHI needs no TensorFlow.
 
-    emissions_of(networks, notes, characters, window=64)    one array of shape (n_tokens, n_tags) for each note
-    reading = Reading.of(notes, window=64)                  what several networks over the same notes can share
-    token_emissions(weights, reading, characters)           (n_tokens, n_tags), all notes end to end
+    blocks = blocks_of(encoder.columns)
+    emissions_of(networks, notes, characters, blocks, window=64)    one array of shape (n_tokens, n_tags) for each note
+    reading = Reading.of(notes, blocks, window=64)                  what several networks over the same notes can share
+    token_emissions(weights, reading, characters)                   (n_tokens, n_tags), all notes end to end
 
 It computes what `submodels.blstm.network.TaggingNetwork.emissions` does; a test holds the two together. Three things
 make it fast. What enters the gates of the LSTM is a sum over blocks of the input (the word with what its columns say of
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 
 from submodels.blstm.encoder import Note, Row, rows_of
 
-__all__ = ["Reading", "emissions_of", "lstm", "spelling_vectors", "token_emissions"]
+__all__ = ["Reading", "blocks_of", "emissions_of", "lstm", "spelling_vectors", "token_emissions"]
 
 Floats = NDArray[np.float32]
 Integers = NDArray[np.int64]
@@ -30,9 +31,26 @@ Weights = Mapping[str, Floats]
 Inputs = Sequence[tuple[Floats, Integers]]
 """For each block, what its distinct values add to the gates, and which of them each token has."""
 
+_TOGETHER = (
+    ("key", "key_distance", "key_in_document", "section", "document_position"),
+    ("line_start", "line_end", "line_position", "line_from_start", "line_from_end", "line_length", "times_in_document"),
+)
+"""Columns that have few combinations of values in a note. It decides on the speed and on nothing else."""
+
 _TOKENS_AT_ONCE = 40_000
 _ROWS_AT_ONCE = 128
 _WORDS_AT_ONCE = 2048
+
+
+def blocks_of(columns: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+    """The places of the columns that are looked up together: first those that nearly follow from the word.
+
+    Within a block few combinations of values occur, and each of them is multiplied with the weights once.
+    """
+    place = {name: i for i, name in enumerate(columns)}
+    others = [tuple(place[name] for name in names if name in place) for names in _TOGETHER]
+    elsewhere = {i for block in others for i in block}
+    return tuple(i for i in place.values() if i not in elsewhere), *others
 
 
 @dataclass(frozen=True)
@@ -90,16 +108,20 @@ class Reading:
     batches: tuple[Batch, ...]
 
     @classmethod
-    def of(cls, notes: Sequence[Note], window: int) -> Reading:
-        """Read notes of one encoder, at least one of them with a token; for `window` see `rows_of`."""
+    def of(cls, notes: Sequence[Note], blocks: Sequence[Sequence[int]], window: int) -> Reading:
+        """Read notes of one encoder, at least one of them with a token.
+
+        :param blocks: every feature column in one of them, as `blocks_of` gives them.
+        :param window: see `rows_of`.
+        """
         words, spellings = (np.concatenate([getattr(note, name) for note in notes]) for name in ("words", "spellings"))
         features = np.concatenate([note.features for note in notes])
-        of_word, *others = notes[0].blocks
-        blocks = (
+        of_word, *others = blocks
+        distinct = (
             _block(of_word, [spellings, *features.T[list(of_word)]]),
             *(_block(columns, list(features.T[list(columns)])) for columns in others if columns),
         )
-        return cls(words, spellings, features, blocks, tuple(_batches(rows_of(notes, window=window), notes)))
+        return cls(words, spellings, features, distinct, tuple(_batches(rows_of(notes, window=window), notes)))
 
 
 def _batches(rows: Sequence[Row], notes: Sequence[Note]) -> Iterator[Batch]:
@@ -131,13 +153,18 @@ def _block(columns: Sequence[int], values: Sequence[NDArray[np.int32]]) -> Block
 
 
 def emissions_of(
-    networks: Sequence[Weights], notes: Sequence[Note], characters: NDArray[np.int32], window: int
+    networks: Sequence[Weights],
+    notes: Sequence[Note],
+    characters: NDArray[np.int32],
+    blocks: Sequence[Sequence[int]],
+    window: int,
 ) -> list[Floats]:
     """How well each tag fits each token, as the mean over some networks that read the same.
 
     :param networks: the weights of each, by the names of `network.first_weights`.
     :param notes: as the encoder gives them.
     :param characters: the spelling of all words of the notes, as `Encoder.spell` gives it.
+    :param blocks: of the feature columns, as `blocks_of` gives them.
     :param window: as in training; see `rows_of`.
     :returns: for each note an array of shape `(n_tokens, n_tags)`.
     """
@@ -145,7 +172,7 @@ def emissions_of(
     for some in _parts(notes):
         edges = np.cumsum([0, *(len(note.words) for note in some)]).tolist()
         if edges[-1]:
-            reading = Reading.of(some, window)
+            reading = Reading.of(some, blocks, window)
             of_networks = [token_emissions(weights, reading, characters) for weights in networks]
             emissions = np.stack(of_networks).mean(axis=0)
         else:

@@ -1,7 +1,7 @@
 """Training notes in which mentions of PHI are replaced by others of their kind.
 
-    mentions = Mentions.of(notes, spans, column=0)      spans: (first token, token after the last, label) of each note
-    mentions.replaced(0.3, generator)                   the same notes with about 0.3 of their mentions replaced
+    mentions = Mentions.of(notes, spans, encoder.columns)    spans: (first token, token after the last, label)
+    mentions.replaced(0.3, generator)                        the same notes with about 0.3 of their mentions replaced
 
 A network that reads the same notes in every round learns names by heart; one that reads them each time with other
 hospitals and streets has to learn how a hospital is named and what stands around it (Dai and Adel 2020). A mention is
@@ -22,10 +22,19 @@ from numpy.typing import NDArray
 from features.arrays import Integers
 from submodels.blstm.encoder import Note
 
-__all__ = ["Mentions"]
+__all__ = ["OF_THE_PLACE", "Mentions"]
+
+OF_THE_PLACE = frozenset((
+    "key", "key_distance", "key_in_document", "section", "document_position", "line_start", "line_end", "line_position",
+    "line_from_start", "line_from_end", "line_length", "times_in_document",
+))  # fmt: skip
+"""Columns that say where a token stands: a mention that is put there takes them over, and brings all others along."""
+
+_ALIKE = "key"
+"""The column in which mentions that replace each other agree."""
 
 Kind = tuple[str, int]
-"""A label, and the value of a column where the mention begins."""
+"""A label, and the value of the column `key` where the mention begins."""
 
 _OF_TOKENS = ("words", "spellings", "features", "tags")
 """What a note has for each of its tokens."""
@@ -39,23 +48,26 @@ class Mentions:
     :param begins: the first token of each note, all notes laid end to end, and their number: `(n_notes + 1,)`.
     :param of_notes: for each note its mentions in order, as tokens of all notes: first, after the last, kind.
     :param by_kind: where the mentions of each kind are.
+    :param staying: the places of the feature columns that a replaced mention takes over.
     """
 
     notes: Sequence[Note] = field(repr=False)
     begins: Integers = field(repr=False)
     of_notes: Sequence[Sequence[tuple[int, int, Kind]]] = field(repr=False)
     by_kind: dict[Kind, list[tuple[int, int]]] = field(repr=False)
+    staying: list[int]
 
     @classmethod
     def of(
-        cls, notes: Sequence[Note], spans: Iterable[Iterable[tuple[int, int, str]]], *, column: int | None
+        cls, notes: Sequence[Note], spans: Iterable[Iterable[tuple[int, int, str]]], columns: Sequence[str]
     ) -> Mentions:
         """Find the mentions.
 
         :param notes: with tags.
         :param spans: for each note the first token, the token after the last and the label of its PHI, in order.
-        :param column: the place of the feature column that is part of the kind, if there is one.
+        :param columns: the names of the notes' feature columns.
         """
+        column = columns.index(_ALIKE) if _ALIKE in columns else None
         begins = np.cumsum([0, *(len(note.words) for note in notes)])
         of_notes = [
             list(_mentions(note, int(begin), found, column))
@@ -64,12 +76,13 @@ class Mentions:
         by_kind: defaultdict[Kind, list[tuple[int, int]]] = defaultdict(list)
         for first, last, kind in (mention for mentions in of_notes for mention in mentions):
             by_kind[kind].append((first, last))
-        return cls(notes, begins, of_notes, dict(by_kind))
+        staying = [place for place, name in enumerate(columns) if name in OF_THE_PLACE]
+        return cls(notes, begins, of_notes, dict(by_kind), staying)
 
     def replaced(self, share: float, generator: np.random.Generator) -> list[Note]:
         """The notes with other mentions of their kind in the place of some.
 
-        The columns that depend on where a token stands are those of the note, the others those of the mention.
+        The columns `OF_THE_PLACE` are those of the note, the others those of the mention.
 
         :param share: how likely each mention is to be replaced.
         """
@@ -77,12 +90,11 @@ class Mentions:
         for number, note in enumerate(self.notes):
             read, places = self._tokens(number, share, generator)
             of_tokens = {name: values[read] for name, values in self._joined.items()}
-            by_place = [column for block in note.blocks[1:] for column in block]
-            of_tokens["features"][:, by_place] = note.features[:, by_place][places]
+            of_tokens["features"][:, self.staying] = note.features[:, self.staying][places]
             bounds = {
                 name: np.searchsorted(places, getattr(note, name)).astype(np.int32) for name in ("sentences", "lines")
             }
-            notes.append(Note(**of_tokens, **bounds, blocks=note.blocks))
+            notes.append(Note(**of_tokens, **bounds))
         return notes
 
     @cached_property

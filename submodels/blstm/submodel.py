@@ -33,7 +33,7 @@ from features.saved_files import SavedFiles, damage_refused
 from features.tags import OUTSIDE, SCHEMES, decode
 from submodels.base import Candidate, saved_submodel
 from submodels.blstm.encoder import Encoder, Note
-from submodels.blstm.inference import emissions_of
+from submodels.blstm.inference import blocks_of, emissions_of
 from submodels.blstm.mention_replacement import Mentions
 from submodels.blstm.training import TrainingPlan, load_keras, train
 from submodels.blstm.weights import NetworkSizes, save_weights
@@ -67,9 +67,6 @@ _LIMITS = {
     "threshold": (1e-6, 1), "networks": (1, 100), "threads": (1, 1024),
 }  # fmt: skip
 """Setting -> the least and the greatest value that it may have."""
-
-_KIND = "key"
-"""The column in which mentions that replace each other agree."""
 
 _BATCHES_OF_A_PASS = 100
 """Where notes are few, batches are so small that there are about so many."""
@@ -203,8 +200,7 @@ class BlstmSubmodel:
         spellings: dict[str, int] = {}
         notes = [self.encoder_.encode(table, spellings, self.tags_, scheme=self.scheme) for table in tables]
         characters = self.encoder_.spell(spellings)
-        key = self.encoder_.columns.index(_KIND) if _KIND in self.encoder_.columns else None
-        mentions = Mentions.of(notes, [decode(note, scheme=self.scheme) for note in tags], column=key)
+        mentions = Mentions.of(notes, [decode(note, scheme=self.scheme) for note in tags], self.encoder_.columns)
         load_keras(self.threads)
         self.weights_ = []
         for number in range(self.networks):
@@ -248,7 +244,8 @@ class BlstmSubmodel:
         """The score of each tag at each token of each note, of shape `(n_tokens, n_tags)`."""
         spellings: dict[str, int] = {}
         notes = [self.encoder_.encode(table, spellings) for table in tables]
-        return emissions_of(self.weights_, notes, self.encoder_.spell(spellings), self.window)
+        blocks = blocks_of(self.encoder_.columns)
+        return emissions_of(self.weights_, notes, self.encoder_.spell(spellings), blocks, self.window)
 
     def chain(self) -> Chain:
         """The averaged transitions between tags, those that the scheme forbids left out."""
