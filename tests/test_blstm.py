@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from copy import copy
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
@@ -17,13 +18,20 @@ from features.columns.table import FeatureSettings, FeatureSpace
 from features.documents import Document, Span
 from features.errors import BundleError, SettingsError, TrainingError
 from features.saved_files import SavedFiles
-from submodels.blstm.encoder import LONGEST_WORD, UNKNOWN, Encoder, Note, batch_of, batches_of, rows_of, with_characters
+from submodels.blstm.encoder import (
+    LONGEST_WORD,
+    UNKNOWN,
+    EncodedNote,
+    Encoder,
+    batch_of,
+    batches_of,
+    rows_of,
+    with_characters,
+)
 from submodels.blstm.inference import Reading, blocks_of, emissions_of
 from submodels.blstm.submodel import BlstmSubmodel
+from submodels.blstm.training import load_keras
 from submodels.blstm.weights import NetworkSizes, first_weights
-
-os.environ.setdefault("KERAS_BACKEND", "tensorflow")
-os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 
 NAMES = ["Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "Vance", "Wexford", "Yarrow"]
 QUICK = {"epochs": 3, "least_steps": 100, "lstm_size": 32, "word_size": 32, "learning_rate": 0.01}
@@ -92,9 +100,10 @@ def _lstm(inputs, kernel, bias):
     for row in range(inputs.shape[1]):
         state, cell = np.zeros(units), np.zeros(units)
         for step, token in enumerate(inputs[:, row]):
-            let_in, new, forget, let_out = np.split(token @ kernel[:length] + state @ kernel[length:] + bias, 4)
-            cell = _sigmoid(forget) * cell + _sigmoid(let_in) * np.tanh(new)
-            hidden[step, row] = state = _sigmoid(let_out) * np.tanh(cell)
+            gates = token @ kernel[:length] + state @ kernel[length:] + bias
+            input_gate, candidate, forget_gate, output_gate = np.split(gates, 4)
+            cell = _sigmoid(forget_gate) * cell + _sigmoid(input_gate) * np.tanh(candidate)
+            hidden[step, row] = state = _sigmoid(output_gate) * np.tanh(cell)
     return hidden
 
 
@@ -143,7 +152,7 @@ def test_emissions_are_those_of_the_network_without_any_sharing(data):
         spellings = random.integers(0, 7, n_tokens, dtype=np.int32)
         words = spellings // 2  # a word follows from its spelling
         features = random.integers(0, 4, (n_tokens, 3), dtype=np.int32) + np.array([0, 4, 8], dtype=np.int32)
-        notes.append(Note(words, spellings, features, bounds, bounds, words[:0]))
+        notes.append(EncodedNote(words, spellings, features, bounds, bounds, words[:0]))
     ours = emissions_of([weights], notes, characters, blocks, window=10)
     for note, emissions in zip(notes, ours, strict=True):
         assert emissions.shape == (len(note.words), 3)
@@ -158,7 +167,7 @@ def test_tokens_of_one_value_have_the_same_word_and_columns_of_the_block(most, s
     features = random.integers(0, most, (5, 4), dtype=np.int32)[random.integers(0, 5, 30)]
     bounds = np.array([0, 30], dtype=np.int32)
     blocks = ((3, 0, 1), (2,))
-    reading = Reading.of([Note(spellings, spellings, features, bounds, bounds, spellings[:0])], blocks, window=8)
+    reading = Reading.of([EncodedNote(spellings, spellings, features, bounds, bounds, spellings[:0])], blocks, window=8)
     for columns, block in zip(blocks, reading.blocks, strict=True):
         values = features[:, columns]
         if block is reading.blocks[0]:
@@ -172,19 +181,34 @@ def test_every_column_is_in_one_block():
     assert blocks_of(["key"]) == ((), (0,), ())
 
 
-def test_both_lstms_of_keras_agree_also_in_their_gradient():
+def _differentiable_lstm(inputs, kernel, bias):
+    """The same in operations of TensorFlow, whose gradient is known."""
+    import tensorflow as tf
+
+    units, states = kernel.shape[1] // 4, []
+    state = cell = tf.zeros((inputs.shape[1], units))
+    for token in tf.unstack(inputs):
+        gates = tf.concat([token, state], axis=1) @ kernel + bias
+        input_gate, candidate, forget_gate, output_gate = tf.split(gates, 4, axis=1)
+        cell = tf.sigmoid(input_gate) * tf.tanh(candidate) + tf.sigmoid(forget_gate) * cell
+        state = tf.sigmoid(output_gate) * tf.tanh(cell)
+        states.append(state)
+    return tf.stack(states)
+
+
+def test_the_fused_lstm_is_the_plain_one_also_in_its_gradient():
     """TensorFlow's BlockLSTMV2 has a gradient that belongs to other weights; the one in use must not."""
+    load_keras(1)
     import tensorflow as tf
 
     from submodels.blstm.fused_lstm import fused_lstm
-    from submodels.blstm.network import scanned_lstm
 
     random = np.random.default_rng(0)
     inputs, kernel, bias, weights = (
         random.normal(size=shape).astype(np.float32) for shape in ((6, 3, 5), (9, 16), (16,), (6, 3, 4))
     )
     gradients = []
-    for function in (fused_lstm, scanned_lstm):
+    for function in (fused_lstm, _differentiable_lstm):
         variables = [tf.Variable(array) for array in (inputs, kernel, bias)]
         with tf.GradientTape() as tape:
             hidden = function(*variables)
@@ -195,23 +219,30 @@ def test_both_lstms_of_keras_agree_also_in_their_gradient():
         assert np.allclose(ours, expected, atol=1e-5)
 
 
-def test_other_backends_than_tensorflow_compute_the_same(tables, monkeypatch):
+def test_another_backend_of_keras_is_not_used_and_refused_where_it_is_at_work(monkeypatch):
     import keras
 
-    from submodels.blstm.network import TaggingNetwork
+    monkeypatch.setenv("KERAS_BACKEND", "jax")
+    load_keras(1)
+    assert os.environ["KERAS_BACKEND"] == "tensorflow"
+    monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
+    with pytest.raises(TrainingError, match="has begun to use Keras on jax; train in a process of its own"):
+        load_keras(1)
 
-    spellings = {}
-    encoder = Encoder.of(tables, ["shape", "key"])
-    notes = [encoder.encode(table, spellings) for table in tables[:3]]
-    sizes = NetworkSizes(
-        len(encoder.words) + 2, len(encoder.characters) + 2, int(encoder.offsets[-1]), columns=2, tags=3, lstm=8
-    )
-    batch = with_characters(batch_of(rows_of(notes, window=16), notes), encoder.spell(spellings))
-    network = TaggingNetwork(sizes, dropout=0.0)
-    emissions, loss = np.asarray(network.emissions(batch)), float(network.loss(batch))
-    monkeypatch.setattr(keras.backend, "backend", lambda: "another")
-    assert np.allclose(network.emissions(batch), emissions, atol=1e-5)
-    assert float(network.loss(batch)) == pytest.approx(loss, rel=1e-5)
+
+def test_the_kernels_of_tensorflow_that_no_one_promises_are_as_they_were():
+    """`tf.raw_ops` are no public promise: whoever updates TensorFlow learns here what `fused_lstm` needs of them."""
+    load_keras(1)
+    import tensorflow as tf
+
+    for name, parameters in (
+        ("BlockLSTM", "seq_len_max x cs_prev h_prev w wci wcf wco b forget_bias cell_clip use_peephole"),
+        ("LSTMBlockCellGrad", "x cs_prev h_prev w wci wcf wco b i cs f o ci co cs_grad h_grad use_peephole"),
+    ):
+        kernel = getattr(tf.raw_ops, name, None)
+        assert kernel is not None, f"TensorFlow {tf.__version__} has no tf.raw_ops.{name}, which fused_lstm.py needs"
+        missing = set(parameters.split()) - set(signature(kernel).parameters)
+        assert not missing, f"tf.raw_ops.{name} of TensorFlow {tf.__version__} does not take {missing}"
 
 
 def test_proposing_needs_no_tensorflow(fitted, tables, tmp_path):
@@ -266,7 +297,7 @@ def test_columns_that_are_left_out_are_dropped_and_said_so(caplog):
     assert "shape" in model.encoder_.columns
     assert not {"key", "section", "city"} & set(model.encoder_.columns)
     assert "as the features lack key" in caplog.text
-    assert "round 1 of 1" in caplog.text
+    assert "epoch 1 of 1" in caplog.text
     assert not any(name in caplog.text for name in NAMES)
 
 
@@ -320,7 +351,7 @@ def test_rows_hold_every_token_once_and_lines_are_cut_only_where_too_long(lines,
     bounds = np.cumsum([0, *map(sum, lines)], dtype=np.int32)
     n_tokens = int(bounds[-1])
     nothing = np.zeros(n_tokens, dtype=np.int32)
-    note = Note(nothing, nothing, nothing[:, None], sentences, bounds, nothing)
+    note = EncodedNote(nothing, nothing, nothing[:, None], sentences, bounds, nothing)
     rows = rows_of([note], window=window)
     assert [i for _, first, last in rows for i in range(first, last)] == list(range(n_tokens))
     for _, first, last in rows:

@@ -1,6 +1,5 @@
 """The likelihood of tag sequences in Keras, against the enumeration of all of them."""
 
-import os
 from itertools import product
 
 import numpy as np
@@ -8,15 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from submodels.blstm.training import load_keras
 from submodels.chain.crf import Chain
 from submodels.chain.lattice import Lattice
-
-os.environ.setdefault("KERAS_BACKEND", "tensorflow")
-os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 
 
 @pytest.fixture(scope="module")
 def layer():
+    load_keras(1)
     from submodels.blstm import crf_loss
 
     return crf_loss

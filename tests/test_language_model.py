@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from submodels.blstm.encoder import Note
+from submodels.blstm.encoder import EncodedNote
 from submodels.blstm.training import load_keras
 
 UNITS = 3
@@ -16,7 +16,7 @@ def language_model():
 
     words = np.array([2, 5, 5, 3, 2, 5, 4], dtype=np.int32)
     bounds = np.array([0, len(words)], dtype=np.int32)
-    note = Note(words, words, words[:, None], bounds, bounds, words, ((0,),))
+    note = EncodedNote(words, words, words[:, None], bounds, bounds, words)
     return LanguageModel.of([note], words=2, units=UNITS, weight=0.5, seed=1)
 
 

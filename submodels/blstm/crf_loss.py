@@ -1,4 +1,4 @@
-"""The likelihood of tag sequences under a linear chain, for training with Keras.
+"""The likelihood of tag sequences under a linear chain, for training with Keras on TensorFlow.
 
     emissions (n_rows, n_tokens, n_tags)      how well each tag fits each token
     transitions (n_tags, n_tags)              how well a tag follows another, [from, to]
@@ -6,15 +6,15 @@
 
 A row holds one or more whole sentences, one after the other: where one begins, `begins` is 1, and the chain ends there
 and starts anew. So the likelihood of a row is the product of the likelihoods of its sentences, and rows of about the
-same length can be made of sentences of any length. Lafferty 2001; Ma and Hovy 2016, section 2.3.
+same length can be made of sentences of any length. Lafferty 2001; Ma and Hovy 2016, section 2.3. Keras has no such
+loss; TensorFlow Addons, which had one for rows of one sentence, has come to its end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import keras
+import tensorflow as tf
 from keras import ops
 
 __all__ = ["log_partition", "negative_log_likelihood", "path_score"]
@@ -34,12 +34,14 @@ def log_partition(emissions: Any, begins: Any, mask: Any, transitions: Any, star
     :param end: of shape `(n_tags,)`.
     :returns: of shape `(n_rows,)`.
     """
+    # (n_tags, 2 * n_tags): the weight of each tag after each tag, within a sentence and from one into the next.
     steps = ops.exp(transitions)
     restarts = ops.outer(ops.exp(end), ops.exp(start))
     both = ops.concatenate([steps, restarts], axis=1)
     n_tags = transitions.shape[0]
 
     def forward(carry: Any, token: Any) -> Any:
+        # (n_rows, n_tags): the logarithm of the summed weight of all sequences up to this token that end in each tag.
         emission, begin, real = token
         best = ops.max(carry, axis=1, keepdims=True)
         sums = ops.matmul(ops.exp(carry - best), both)
@@ -47,12 +49,15 @@ def log_partition(emissions: Any, begins: Any, mask: Any, transitions: Any, star
         score = ops.log(moved) + best + emission
         return ops.where(real, score, carry)
 
+    # (n_tokens - 1, n_rows, n_tags or 1): without the first token, whose sequences are the tags by themselves.
     by_token = (
         ops.transpose(emissions, (1, 0, 2))[1:],
         ops.cast(ops.transpose(begins)[1:, :, None], "bool"),
         ops.cast(ops.transpose(mask)[1:, :, None], "bool"),
     )
-    return ops.logsumexp(_fold(forward, start + emissions[:, 0], by_token) + end, axis=1)
+    # `keras.ops.scan` needs to know the number of tokens beforehand, and so a graph for each.
+    last = tf.foldl(forward, by_token, start + emissions[:, 0], parallel_iterations=1)
+    return ops.logsumexp(last + end, axis=1)
 
 
 def path_score(emissions: Any, tags: Any, begins: Any, mask: Any, transitions: Any, start: Any, end: Any) -> Any:
@@ -64,11 +69,14 @@ def path_score(emissions: Any, tags: Any, begins: Any, mask: Any, transitions: A
     """
     n_tags = transitions.shape[0]
     begins, mask = ops.cast(begins, emissions.dtype), ops.cast(mask, emissions.dtype)
+    # (n_rows, n_tokens): the score of the gold tag at each token, picked out by one-hot rows.
     fits = ops.sum(emissions * ops.one_hot(tags, n_tags, dtype=emissions.dtype), axis=2)
+    # (n_rows, n_tokens - 1): the score of each pair of neighbours, within a sentence or from one into the next.
     before, after = tags[:, :-1], tags[:, 1:]
     follows = ops.take(ops.reshape(transitions, (-1,)), before * n_tags + after)
     restarts = ops.take(end, before) + ops.take(start, after)
     joins = begins[:, 1:] * restarts + (1 - begins[:, 1:]) * follows
+    # (n_rows,): padding stands at the end, so the last tag is at the number of tokens, less one.
     n_tokens = ops.cast(ops.sum(mask, axis=1, keepdims=True), "int32")
     last = ops.squeeze(ops.take_along_axis(tags, n_tokens - 1, axis=1), 1)
     inner = ops.sum(fits * mask, axis=1) + ops.sum(joins * mask[:, 1:], axis=1)
@@ -81,16 +89,3 @@ def negative_log_likelihood(
     """What training makes small: `log_partition` minus `path_score`, of shape `(n_rows,)`."""
     total = log_partition(emissions, begins, mask, transitions, start, end)
     return total - path_score(emissions, tags, begins, mask, transitions, start, end)
-
-
-def _fold(step: Callable[[Any, Any], Any], first: Any, by_token: tuple[Any, ...]) -> Any:
-    """The last state of `state = step(state, token)`; the first one where there is no token.
-
-    `keras.ops.scan` on TensorFlow needs to know the number of tokens beforehand, and so a graph for each.
-    """
-    if keras.backend.backend() == "tensorflow":
-        import tensorflow as tf
-
-        return tf.foldl(step, by_token, first, parallel_iterations=1)
-    last, _ = ops.scan(lambda state, token: (step(state, token), None), first, by_token)
-    return last

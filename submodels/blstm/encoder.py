@@ -25,7 +25,17 @@ from numpy.typing import NDArray
 from features.columns.lines import line_bounds
 from features.columns.table import FeatureTable
 
-__all__ = ["LONGEST_WORD", "UNKNOWN", "Encoder", "Note", "Row", "batch_of", "batches_of", "rows_of", "with_characters"]
+__all__ = [
+    "LONGEST_WORD",
+    "UNKNOWN",
+    "EncodedNote",
+    "Encoder",
+    "Row",
+    "batch_of",
+    "batches_of",
+    "rows_of",
+    "with_characters",
+]
 
 Batch = dict[str, NDArray[np.int32]]
 
@@ -43,7 +53,7 @@ def normal_form(word: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class EncodedNote:
     """The tokens of one note, as integers.
 
     :param words: word ids, of shape `(n_tokens,)`.
@@ -119,7 +129,7 @@ class Encoder:
 
     def encode(
         self, table: FeatureTable, spellings: dict[str, int], tags: Sequence[str] = (), *, scheme: str = "BIO"
-    ) -> Note:
+    ) -> EncodedNote:
         """One note as integers.
 
         :param spellings: words and their numbers so far; words of the note are added.
@@ -128,7 +138,7 @@ class Encoder:
         """
         words = table.words
         places = {tag: place for place, tag in enumerate(tags)}
-        return Note(
+        return EncodedNote(
             np.array([self._word_ids.get(normal_form(word), UNKNOWN) for word in words], dtype=np.int32),
             np.array([spellings.setdefault(word, len(spellings)) for word in words], dtype=np.int32),
             self._features(table),
@@ -160,7 +170,7 @@ class Encoder:
         return lookup
 
 
-def rows_of(notes: Sequence[Note], *, window: int) -> list[Row]:
+def rows_of(notes: Sequence[EncodedNote], *, window: int) -> list[Row]:
     """Consecutive lines joined into rows of at most `window` tokens, so that the network sees what is around a line.
 
     A longer line has a row of its own; one of more than twice the window is taken by its sentences.
@@ -192,7 +202,7 @@ def batches_of(rows: Sequence[Row], *, tokens: int) -> list[list[Row]]:
     return batches
 
 
-def batch_of(rows: Sequence[Row], notes: Sequence[Note]) -> Batch:
+def batch_of(rows: Sequence[Row], notes: Sequence[EncodedNote]) -> Batch:
     """The arrays of some rows, padded with 0 to the longest.
 
     :returns: `words`, `spellings`, `begins` (1 where a tag sequence begins), `tags` of shape `(n_rows, n_tokens)`,

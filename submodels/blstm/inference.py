@@ -9,7 +9,8 @@ It computes what `submodels.blstm.network.TaggingNetwork.emissions` does; a test
 make it fast. What enters the gates of the LSTM is a sum over blocks of the input (the word with what its columns say of
 it, the nearest key, the place in the line), so each distinct value of a block is multiplied with the weights only once.
 The rows of a batch are sorted by length, so that rows at their end drop out and nothing is padded. And a batch is so
-small that its gates and state stay in the cache of one core.
+small that its gates and state stay in the cache of one core. Keras, which trains the network, does none of these and
+takes seconds to start; `benchmarks/decoding.py` measures both.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from submodels.blstm.encoder import Note, Row, rows_of
+from submodels.blstm.encoder import EncodedNote, Row, rows_of
 
 __all__ = ["Reading", "blocks_of", "emissions_of", "lstm", "spelling_vectors", "token_emissions"]
 
@@ -83,8 +84,10 @@ class Batch:
     @classmethod
     def of(cls, first: Integers, last: Integers) -> Batch:
         """From the first token of each row and the token after its last, the longest row first."""
+        # (n_steps,): as rows are sorted by length, those that have a step are the first ones.
         steps = np.arange(int((last - first).max()))
         sizes = [int(n) for n in (last - first > steps[:, None]).sum(axis=1)]
+        # (n_tokens,) each: step by step, and within a step row by row.
         ahead = np.concatenate([first[:n] + step for step, n in enumerate(sizes)])
         back = np.concatenate([last[:n] - 1 - step for step, n in enumerate(sizes)])
         return cls(sizes, ahead, back)
@@ -108,7 +111,7 @@ class Reading:
     batches: tuple[Batch, ...]
 
     @classmethod
-    def of(cls, notes: Sequence[Note], blocks: Sequence[Sequence[int]], window: int) -> Reading:
+    def of(cls, notes: Sequence[EncodedNote], blocks: Sequence[Sequence[int]], window: int) -> Reading:
         """Read notes of one encoder, at least one of them with a token.
 
         :param blocks: every feature column in one of them, as `blocks_of` gives them.
@@ -124,9 +127,11 @@ class Reading:
         return cls(words, spellings, features, distinct, tuple(_batches(rows_of(notes, window=window), notes)))
 
 
-def _batches(rows: Sequence[Row], notes: Sequence[Note]) -> Iterator[Batch]:
+def _batches(rows: Sequence[Row], notes: Sequence[EncodedNote]) -> Iterator[Batch]:
+    # (n_rows, 3): first token and token after the last within the note, number of the note; the longest row first.
     begins = np.cumsum([0, *(len(note.words) for note in notes)])
     edges = np.array(sorted(((first, last, number) for number, first, last in rows), key=lambda row: row[0] - row[1]))
+    # (n_rows,) each: the same as tokens of all notes end to end.
     first, last = (edges[:, i] + begins[edges[:, 2]] for i in range(2))
     for i in range(0, len(first), _ROWS_AT_ONCE):
         yield Batch.of(first[i : i + _ROWS_AT_ONCE], last[i : i + _ROWS_AT_ONCE])
@@ -146,6 +151,7 @@ def _block(columns: Sequence[int], values: Sequence[NDArray[np.int32]]) -> Block
             numbers = np.unique(numbers, return_inverse=True)[1]
             most = len(numbers)
         numbers, most = numbers * base + (column - least), most * base
+    # (n_values,) and (n_tokens,): of the tokens with a value any may stand for it.
     distinct, places = np.unique(numbers, return_inverse=True)
     tokens = np.zeros(len(distinct), dtype=np.int64)
     tokens[places] = np.arange(len(places))
@@ -154,7 +160,7 @@ def _block(columns: Sequence[int], values: Sequence[NDArray[np.int32]]) -> Block
 
 def emissions_of(
     networks: Sequence[Weights],
-    notes: Sequence[Note],
+    notes: Sequence[EncodedNote],
     characters: NDArray[np.int32],
     blocks: Sequence[Sequence[int]],
     window: int,
@@ -187,10 +193,12 @@ def token_emissions(weights: Weights, reading: Reading, characters: NDArray[np.i
     parts = _inputs(weights, reading, spelling_vectors(weights, characters))
     emissions = np.tile(weights["dense_bias"], (len(reading.words), 1))
     for direction, dense in zip(("forward", "backward"), np.split(weights["dense"], 2), strict=True):
+        # (n_values, 4 * units) for each block: what its distinct values add to the gates. One of them brings the bias.
         kernel, bias = _halved(weights[direction]), _halved(weights[f"{direction}_bias"])
         tables = [values @ kernel[rows] for values, rows in parts]
         tables[0] += bias
         for batch in reading.batches:
+            # (n_tokens of the batch, units) @ (units, n_tags): the dense layer over both directions is a sum over them.
             order = batch.ahead if direction == "forward" else batch.back
             inputs = [(table, block.places[order]) for table, block in zip(tables, reading.blocks, strict=True)]
             emissions[order] += lstm(inputs, batch.sizes, kernel[-units:]) @ dense
@@ -203,10 +211,12 @@ def _inputs(weights: Weights, reading: Reading, spellings: Floats) -> list[tuple
     of_word = weights["word"].shape[1] + spellings.shape[1]
     found = []
     for number, block in enumerate(reading.blocks):
+        # (n_values, n_columns of the block * size): the vectors of the columns' values side by side.
         features = weights["feature"][reading.features[block.tokens[:, None], block.columns]]
         values = [features.reshape(len(features), -1)]
         rows = [of_word + np.arange(column * size, (column + 1) * size) for column in block.columns]
         if number == 0:
+            # The first block begins with the vectors of the word and of its spelling, as the input of the LSTM does.
             values = [weights["word"][reading.words[block.tokens]], spellings[reading.spellings[block.tokens]], *values]
             rows = [np.arange(of_word), *rows]
         found.append((np.concatenate(values, axis=1), np.concatenate(rows)))
@@ -221,6 +231,7 @@ def spelling_vectors(weights: Weights, characters: NDArray[np.int32]) -> Floats:
 
     :param characters: as `Encoder.spell` gives it.
     """
+    # (n_words,): characters up to the last that is not padding, with the padding before the word.
     lengths = characters.shape[1] - np.argmax(characters[:, ::-1] > 0, axis=1)
     order = np.argsort(-lengths, kind="stable")
     answers = [
@@ -237,14 +248,17 @@ def _strongest(weights: Weights, characters: NDArray[np.int32], lengths: Integer
 
     :param lengths: of the words, with the padding before them.
     """
+    # (widest, size, n_channels): the kernels side by side, narrow ones filled up with zeros; `widths` is (n_channels,).
     kernels = sorted((w for name, w in weights.items() if name.startswith("kernel") and w.ndim == 3), key=len)
     widths = np.repeat([len(kernel) for kernel in kernels], [kernel.shape[2] for kernel in kernels])
     widest = max(widths)
     joint = np.concatenate([np.pad(kernel, ((0, widest - len(kernel)), (0, 0), (0, 0))) for kernel in kernels], axis=2)
+    # (n_words, n_characters * size): a window is then a stretch of columns, and its answers are one product.
     size = weights["character"].shape[1]
     embedded = weights["character"][characters].reshape(len(characters), -1)
     strongest = np.full((len(characters), len(widths)), -np.inf, dtype=np.float32)
     for place in range(characters.shape[1]):
+        # Kernels that reach beyond the word's end are the last channels, words that are over are the last rows.
         channels = slice(np.count_nonzero(place + widths <= characters.shape[1]))
         words = slice(np.count_nonzero(lengths >= place))
         window = embedded[words, place * size : (place + widest) * size]
@@ -256,14 +270,15 @@ def _strongest(weights: Weights, characters: NDArray[np.int32], lengths: Integer
 
 
 def lstm(inputs: Inputs, sizes: Sequence[int], recurrent: Floats) -> Floats:
-    """An LSTM over rows of a batch, its gates in the order input, new, forget, output.
+    """An LSTM over rows of a batch; see `fused_lstm` for its equations.
 
-    A sigmoid is taken as a hyperbolic tangent of half the value, which never overflows; all weights have to be halved
-    for it beforehand.
+    A sigmoid is taken as a hyperbolic tangent of half the value, `0.5 + 0.5 * tanh(x / 2)`, which never overflows; all
+    weights of the three gates have to be halved for it beforehand.
 
     :param inputs: what enters the gates is the sum over these of `table[places]`; `places` in the order of the steps.
     :param sizes: how many rows there are at each step; the first rows of a step are those of the next.
-    :param recurrent: from the state to the gates, of shape `(units, 4 * units)`.
+    :param recurrent: from the state to input gate, candidate, forget gate and output gate, of shape
+        `(units, 4 * units)`.
     :returns: the state at each token, `(n_tokens, units)`, in the order of the steps.
     """
     units = len(recurrent)
@@ -273,27 +288,30 @@ def lstm(inputs: Inputs, sizes: Sequence[int], recurrent: Floats) -> Floats:
     cells = before.copy()
     now = 0
     for n in sizes:
+        # (n, 4 * units): what the states before say, and what each block of the input adds. All steps share buffers, as
+        # new ones would not be in the cache.
         gates, more, cell = all_gates[:n], all_more[:n], cells[:n]
         np.matmul(before[:n], recurrent, out=gates)
         for table, places in inputs:
             gates += np.take(table, places[now : now + n], axis=0, out=more, mode="clip")
         np.tanh(gates, out=gates)
-        let_in, new, forget, let_out = (gates[:, k * units : (k + 1) * units] for k in range(4))
-        cell *= 0.5 + 0.5 * forget
-        cell += (0.5 + 0.5 * let_in) * new
+        input_gate, candidate, forget_gate, output_gate = (gates[:, k * units : (k + 1) * units] for k in range(4))
+        # (n, units): the cell forgets, takes in the candidate, and is shown as the state: each as its gate allows.
+        cell *= 0.5 + 0.5 * forget_gate
+        cell += (0.5 + 0.5 * input_gate) * candidate
         before = hidden[now : now + n]
-        np.multiply(0.5 + 0.5 * let_out, np.tanh(cell), out=before)
+        np.multiply(0.5 + 0.5 * output_gate, np.tanh(cell), out=before)
         now += n
     return hidden
 
 
 def _halved(kernel: Floats) -> Floats:
-    """The weights of the gates, those of the sigmoids halved."""
+    """The weights of input gate, candidate, forget gate and output gate, those of the three sigmoids halved."""
     halved: Floats = kernel * np.repeat(np.array([0.5, 1.0, 0.5, 0.5], dtype=np.float32), kernel.shape[-1] // 4)
     return halved
 
 
-def _parts(notes: Sequence[Note]) -> Iterator[Sequence[Note]]:
+def _parts(notes: Sequence[EncodedNote]) -> Iterator[Sequence[EncodedNote]]:
     """Consecutive notes of about as many tokens as are read at once."""
     first = n_tokens = 0
     for after, note in enumerate(notes, 1):

@@ -17,7 +17,7 @@ import numpy as np
 from keras import ops
 from numpy.typing import NDArray
 
-from submodels.blstm.encoder import Note
+from submodels.blstm.encoder import EncodedNote
 
 __all__ = ["LanguageModel"]
 
@@ -44,7 +44,7 @@ class LanguageModel:
         self._classes = ops.convert_to_tensor(classes)
 
     @classmethod
-    def of(cls, notes: Sequence[Note], *, words: int, units: int, weight: float, seed: int = 0) -> Self:
+    def of(cls, notes: Sequence[EncodedNote], *, words: int, units: int, weight: float, seed: int = 0) -> Self:
         """With a class for each of the most frequent words of some notes.
 
         :param words: how many; the others are as the constructor's.
@@ -62,6 +62,7 @@ class LanguageModel:
         :param words: word ids, of shape `(n_rows, n_tokens)`.
         :param mask: 1 for a token and 0 for padding at the end, of shape `(n_rows, n_tokens)`.
         """
+        # (n_rows, n_tokens, units) each; a state knows all words up to its own, and so is asked for the next one only.
         ahead, back = ops.split(states, 2, axis=2)
         classes = ops.take(self._classes, words, axis=0)
         missed = _cross_entropy(ops.matmul(ahead[:, :-1], self.weights["next_word"]), classes[:, 1:])

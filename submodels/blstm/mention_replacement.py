@@ -3,7 +3,7 @@
     mentions = Mentions.of(notes, spans, encoder.columns)    spans: (first token, token after the last, label)
     mentions.replaced(0.3, generator)                        the same notes with about 0.3 of their mentions replaced
 
-A network that reads the same notes in every round learns names by heart; one that reads them each time with other
+A network that reads the same notes in every epoch learns names by heart; one that reads them each time with other
 hospitals and streets has to learn how a hospital is named and what stands around it (Dai and Adel 2020). A mention is
 replaced by one of the same label after the same key, so that a date after `Fecha de nacimiento:` is not written as one
 within a sentence.
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.arrays import Integers
-from submodels.blstm.encoder import Note
+from submodels.blstm.encoder import EncodedNote
 
 __all__ = ["OF_THE_PLACE", "Mentions"]
 
@@ -51,7 +51,7 @@ class Mentions:
     :param staying: the places of the feature columns that a replaced mention takes over.
     """
 
-    notes: Sequence[Note] = field(repr=False)
+    notes: Sequence[EncodedNote] = field(repr=False)
     begins: Integers = field(repr=False)
     of_notes: Sequence[Sequence[tuple[int, int, Kind]]] = field(repr=False)
     by_kind: dict[Kind, list[tuple[int, int]]] = field(repr=False)
@@ -59,7 +59,7 @@ class Mentions:
 
     @classmethod
     def of(
-        cls, notes: Sequence[Note], spans: Iterable[Iterable[tuple[int, int, str]]], columns: Sequence[str]
+        cls, notes: Sequence[EncodedNote], spans: Iterable[Iterable[tuple[int, int, str]]], columns: Sequence[str]
     ) -> Mentions:
         """Find the mentions.
 
@@ -79,7 +79,7 @@ class Mentions:
         staying = [place for place, name in enumerate(columns) if name in OF_THE_PLACE]
         return cls(notes, begins, of_notes, dict(by_kind), staying)
 
-    def replaced(self, share: float, generator: np.random.Generator) -> list[Note]:
+    def replaced(self, share: float, generator: np.random.Generator) -> list[EncodedNote]:
         """The notes with other mentions of their kind in the place of some.
 
         The columns `OF_THE_PLACE` are those of the note, the others those of the mention.
@@ -94,7 +94,7 @@ class Mentions:
             bounds = {
                 name: np.searchsorted(places, getattr(note, name)).astype(np.int32) for name in ("sentences", "lines")
             }
-            notes.append(Note(**of_tokens, **bounds))
+            notes.append(EncodedNote(**of_tokens, **bounds))
         return notes
 
     @cached_property
@@ -119,7 +119,7 @@ class Mentions:
 
 
 def _mentions(
-    note: Note, begin: int, spans: Iterable[tuple[int, int, str]], column: int | None
+    note: EncodedNote, begin: int, spans: Iterable[tuple[int, int, str]], column: int | None
 ) -> Iterator[tuple[int, int, Kind]]:
     """The mentions of a note that begins at a token; those that the end of a sentence divides are left out."""
     for first, last, label in spans:

@@ -1,4 +1,4 @@
-"""The neural network of the BLSTM-CNN-CRF submodel, in Keras.
+"""The neural network of the BLSTM-CNN-CRF submodel, in Keras on TensorFlow.
 
     word embedding ─┐
     character CNN  ─┼─ dropout ─ bidirectional LSTM ─ dropout ─ dense ─ emissions ─ CRF
@@ -14,13 +14,15 @@ from collections.abc import Mapping
 from typing import Any
 
 import keras
+import tensorflow as tf
 from keras import ops
 
 from submodels.blstm.crf_loss import negative_log_likelihood
+from submodels.blstm.fused_lstm import fused_lstm
 from submodels.blstm.language_model import LanguageModel
 from submodels.blstm.weights import NetworkSizes, first_weights
 
-__all__ = ["TaggingNetwork", "scanned_lstm"]
+__all__ = ["TaggingNetwork"]
 
 
 class TaggingNetwork:
@@ -63,6 +65,7 @@ class TaggingNetwork:
 
         With a language model, its loss is added.
         """
+        # (n_rows, n_tokens): 1 for a token, 0 for the padding after it; all losses are sums over what is there.
         w = self.weights
         states = self._states(batch, training=True)
         mask = ops.cast(ops.arange(ops.shape(states)[1])[None, :] < batch["lengths"][:, None], "float32")
@@ -79,6 +82,8 @@ class TaggingNetwork:
 
     def _states(self, batch: Mapping[str, Any], *, training: bool) -> Any:
         """The states of both directions, of shape `(n_rows, n_tokens, 2 * lstm)`."""
+        # (n_rows, n_tokens, ...): the vectors of word, spelling and all feature values of a token, side by side. A batch
+        # has fewer distinct words than tokens, so each spelling is read once and then looked up.
         w = self.weights
         spelling = ops.take(self._spellings(batch["characters"]), batch["spellings"], axis=0)
         features = ops.take(w["feature"], batch["features"], axis=0)
@@ -91,6 +96,7 @@ class TaggingNetwork:
 
     def _spellings(self, characters: Any) -> Any:
         """A vector for each distinct word: the strongest answer of each convolution over its characters."""
+        # (n_words, n_characters, size) -> for each width (n_words, channels): the strongest of the windows of a word.
         embedded = ops.take(self.weights["character"], characters, axis=0)
         answers = [
             ops.max(ops.conv(embedded, self.weights[f"kernel{width}"]), axis=1) + self.weights[f"kernel{width}_bias"]
@@ -100,44 +106,15 @@ class TaggingNetwork:
 
     def _blstm(self, inputs: Any, lengths: Any) -> Any:
         """Both directions of the LSTM, of shape `(n_rows, n_tokens, 2 * lstm)`."""
+        # (n_tokens, n_rows, ...): the kernel wants the tokens first. The backward LSTM begins at each row's last token.
         w = self.weights
         forward = ops.transpose(inputs, (1, 0, 2))
         backward = _reversed(forward, lengths)
-        ahead = _lstm(forward, w["forward"], w["forward_bias"])
-        back = _reversed(_lstm(backward, w["backward"], w["backward_bias"]), lengths)
+        ahead = fused_lstm(forward, w["forward"], w["forward_bias"])
+        back = _reversed(fused_lstm(backward, w["backward"], w["backward_bias"]), lengths)
         return ops.transpose(ops.concatenate([ahead, back], axis=2), (1, 0, 2))
 
 
 def _reversed(values: Any, lengths: Any) -> Any:
     """Each row's tokens from last to first, its padding left where it is; of shape `(n_tokens, n_rows, ...)`."""
-    if keras.backend.backend() == "tensorflow":
-        import tensorflow as tf
-
-        return tf.reverse_sequence(values, lengths, seq_axis=0, batch_axis=1)
-    places = ops.arange(ops.shape(values)[0])[:, None]
-    return ops.take_along_axis(values, ops.where(places < lengths, lengths - 1 - places, places)[:, :, None], axis=0)
-
-
-def _lstm(inputs: Any, kernel: Any, bias: Any) -> Any:
-    """An LSTM over `(n_tokens, n_rows, length)`, its gates in the order input, new, forget, output."""
-    if keras.backend.backend() == "tensorflow":
-        from submodels.blstm.fused_lstm import fused_lstm
-
-        return fused_lstm(inputs, kernel, bias)
-    return scanned_lstm(inputs, kernel, bias)
-
-
-def scanned_lstm(inputs: Any, kernel: Any, bias: Any) -> Any:
-    """The same in operations that every backend has."""
-    units = kernel.shape[1] // 4
-
-    def step(state: Any, token: Any) -> tuple[Any, Any]:
-        hidden, cell = state[:, :units], state[:, units:]
-        gates = ops.matmul(ops.concatenate([token, hidden], axis=1), kernel) + bias
-        let_in, new, forget, let_out = ops.split(gates, 4, axis=1)
-        cell = ops.sigmoid(let_in) * ops.tanh(new) + ops.sigmoid(forget) * cell
-        state = ops.concatenate([ops.sigmoid(let_out) * ops.tanh(cell), cell], axis=1)
-        return state, state
-
-    _, states = ops.scan(step, ops.zeros((ops.shape(inputs)[1], 2 * units)), inputs)
-    return states[:, :, :units]
+    return tf.reverse_sequence(values, lengths, seq_axis=0, batch_axis=1)

@@ -32,7 +32,7 @@ from features.reporting import report
 from features.saved_files import SavedFiles, damage_refused
 from features.tags import OUTSIDE, SCHEMES, decode
 from submodels.base import Candidate, saved_submodel
-from submodels.blstm.encoder import Encoder, Note
+from submodels.blstm.encoder import EncodedNote, Encoder
 from submodels.blstm.inference import blocks_of, emissions_of
 from submodels.blstm.mention_replacement import Mentions
 from submodels.blstm.training import TrainingPlan, load_keras, train
@@ -109,7 +109,7 @@ class BlstmSubmodel:
     :param replacement: share of mentions of PHI that each pass replaces by others of their label.
     :param language_model: weight of a second task in training, to foresee the words beside each word; 0 for none.
     :param foreseen_words: so many of the most frequent words are told apart in it.
-    :param epochs: rounds of training: passes over the notes, or several passes where the notes are few.
+    :param epochs: of training: passes over the notes, or several passes where the notes are few.
     :param batch_tokens: tokens of a batch; less where the notes are few.
     :param least_steps: steps of training that few notes get at least.
     :param learning_rate: the highest of a schedule that rises and then falls to nothing; Zhao 2020 has 0.0002.
@@ -214,12 +214,12 @@ class BlstmSubmodel:
                     self._plan(notes),
                     unknown_values=self.encoder_.offsets[:-1],
                     seed=its_seed,
-                    tell=partial(self._tell, number),
+                    reported=partial(self._report, number),
                 )
             )
         return self
 
-    def _tell(self, number: int, share: float, words: str) -> None:
+    def _report(self, number: int, share: float, words: str) -> None:
         """Report how far the training of one of the networks is."""
         network = f"network {number + 1} of {self.networks}, " if self.networks > 1 else ""
         report((number + share) / self.networks, network + words)
@@ -306,7 +306,7 @@ class BlstmSubmodel:
             _LOG.info("blstm: %d columns are not read, as the features lack %s", len(missing), ", ".join(missing))
         return [name for name in self.columns if name in space.columns]
 
-    def _network(self, notes: Sequence[Note], seed: int) -> TaggingNetwork:
+    def _network(self, notes: Sequence[EncodedNote], seed: int) -> TaggingNetwork:
         from submodels.blstm.language_model import LanguageModel
         from submodels.blstm.network import TaggingNetwork
 
@@ -332,13 +332,13 @@ class BlstmSubmodel:
             lstm=self.lstm_size,
         )
 
-    def _plan(self, notes: Sequence[Note]) -> TrainingPlan:
+    def _plan(self, notes: Sequence[EncodedNote]) -> TrainingPlan:
         """With few notes, batches are smaller and an epoch may have several passes, so that there are steps enough."""
         n_tokens = sum(len(note.words) for note in notes)
         batch_tokens = min(self.batch_tokens, max(_SMALLEST_BATCH, n_tokens // _BATCHES_OF_A_PASS))
         steps = max(n_tokens // batch_tokens, 1) * self.epochs
         return TrainingPlan(
-            rounds=self.epochs,
+            epochs=self.epochs,
             passes=max(1, round(self.least_steps / steps)),
             batch_tokens=batch_tokens,
             window=self.window,

@@ -1,6 +1,6 @@
 """Training of the BLSTM-CNN-CRF network.
 
-    plan = TrainingPlan(rounds=12, passes=1, batch_tokens=2048, ...)
+    plan = TrainingPlan(epochs=12, passes=1, batch_tokens=2048, ...)
     train(network, mentions, characters, plan, ...)    the averaged weights
 
 Adam with clipped gradients; the learning rate rises for a tenth of the steps and then falls to nothing. What is kept is
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from features.errors import TrainingError
 from features.reporting import report
 from submodels.blstm.encoder import UNKNOWN, Batch, Row, batch_of, batches_of, rows_of, with_characters
 from submodels.blstm.mention_replacement import Mentions
@@ -39,8 +40,8 @@ _WARM_UP = 0.1
 class TrainingPlan:
     """How the network is trained.
 
-    :param rounds: how many.
-    :param passes: passes over the notes in a round.
+    :param epochs: how many.
+    :param passes: passes over the notes in an epoch.
     :param batch_tokens: tokens of a batch, with its padding.
     :param window: see `rows_of`.
     :param learning_rate: the highest.
@@ -51,7 +52,7 @@ class TrainingPlan:
     :param average: how much of the average of the weights is kept at each step.
     """
 
-    rounds: int
+    epochs: int
     passes: int
     batch_tokens: int
     window: int
@@ -71,25 +72,25 @@ def train(
     *,
     unknown_values: NDArray[np.int32],
     seed: int,
-    tell: Callable[[float, str], None] = report,
+    reported: Callable[[float, str], None] = report,
 ) -> Weights:
     """Train the network.
 
     :param mentions: those of the training notes.
     :param characters: the spelling of all words, as `Encoder.spell` gives it.
     :param unknown_values: the value id of each column that stands for the unknown, of shape `(n_columns,)`.
-    :param tell: is told before each step which share is done, and in words what is being done.
+    :param reported: is called before each step with the share that is done, and in words what is being done.
     :returns: the averaged weights.
     """
     generator = np.random.default_rng(seed)
     n_batches = len(batches_of(rows_of(mentions.notes, window=plan.window), tokens=plan.batch_tokens))
-    optimiser = _Optimiser(network, plan, n_batches * plan.passes * plan.rounds)
-    for number in range(1, plan.rounds + 1):
+    optimiser = _Optimiser(network, plan, n_batches * plan.passes * plan.epochs)
+    for epoch in range(1, plan.epochs + 1):
         losses = []
         for batch in (batch for _ in range(plan.passes) for batch in _pass(mentions, plan, generator)):
-            tell(optimiser.share, f"round {number} of {plan.rounds}")
+            reported(optimiser.share, f"epoch {epoch} of {plan.epochs}")
             losses.append(optimiser.step(with_characters(_noised(batch, plan, unknown_values, generator), characters)))
-        _LOG.info("blstm: round %d of %d, loss %.3f a line", number, plan.rounds, float(np.mean(losses)))
+        _LOG.info("blstm: epoch %d of %d, loss %.3f a line", epoch, plan.epochs, float(np.mean(losses)))
     return optimiser.averaged()
 
 
@@ -182,14 +183,26 @@ def _noised(
 
 
 def load_keras(threads: int) -> None:
-    """Import Keras, which takes seconds, with a TensorFlow that is quiet and keeps to its threads."""
-    os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+    """Import Keras on TensorFlow, which takes seconds, quiet and with so many threads.
+
+    Training needs kernels of TensorFlow, so another backend that the user has chosen for Keras does not count here.
+
+    :raises TrainingError: if another backend is already at work in this process.
+    """
+    os.environ["KERAS_BACKEND"] = "tensorflow"
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     # With it, TensorFlow says on standard error what it does to floating-point sums.
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
     with _nothing_on_standard_error():
         import tensorflow as tf
 
+    import keras
+
+    if keras.backend.backend() != "tensorflow":
+        raise TrainingError(
+            f"the BLSTM-CNN-CRF trains with Keras on TensorFlow, and this process has begun to use Keras on "
+            f"{keras.backend.backend()}; train in a process of its own"
+        )
     try:
         tf.config.threading.set_intra_op_parallelism_threads(threads)
         tf.config.threading.set_inter_op_parallelism_threads(1)

@@ -5,7 +5,7 @@
     first_weights(sizes, seed=1)     {"word": array, "character": array, ..., "end": array}
 
 All are 32-bit floats. `forward` and `backward` hold the kernels of the LSTM: rows for the input and then for the state,
-columns for the gates in the order input, new, forget, output.
+columns for input gate, candidate, forget gate and output gate, in this order.
 """
 
 from __future__ import annotations
