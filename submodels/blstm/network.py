@@ -82,8 +82,8 @@ class TaggingNetwork:
 
     def _states(self, batch: Mapping[str, Any], *, training: bool) -> Any:
         """The states of both directions, of shape `(n_rows, n_tokens, 2 * lstm)`."""
-        # (n_rows, n_tokens, ...): the vectors of word, spelling and all feature values of a token, side by side. A batch
-        # has fewer distinct words than tokens, so each spelling is read once and then looked up.
+        # (n_rows, n_tokens, ...): the vectors of word, spelling and all feature values of a token, side by side. A
+        # batch has fewer distinct words than tokens, so each spelling is read once and then looked up.
         w = self.weights
         spelling = ops.take(self._spellings(batch["characters"]), batch["spellings"], axis=0)
         features = ops.take(w["feature"], batch["features"], axis=0)
