@@ -25,7 +25,7 @@ from typing import Any
 from rich.console import Console
 
 from ensemble.evaluation import Report
-from ensemble.evaluation.figures import as_json, table_of
+from ensemble.evaluation.figures import figures_of, strict_scores, table_of
 from ensemble.tasks.engines import score_on, train_bundle
 from ensemble.tools.stopwatch import Spent, Stopwatch
 from ensemble.training.settings import EngineSettings
@@ -77,10 +77,11 @@ def measure(
     trained, _ = train_bundle(training, engine, settings, jobs=jobs, cache=out / "folds")
     spent = watch.spent()
     reports = score_on(trained.engine, unseen)
-    systems = as_json(reports)
+    scores = strict_scores(reports)
+    Console(width=120).print(table_of(f"{benchmark.title}, strict", scores))
+    systems = figures_of(scores)
     for name, report in reports.items():
-        systems[name]["f1 by criterion"] = {title: report.score(title).f1 for title in benchmark.criteria}
-    Console(width=120).print(table_of(f"{benchmark.title}, strict", systems))
+        systems[name]["f1 by criterion"] = {title: report.score(title).f1.value for title in benchmark.criteria}
     return {
         "schema": SCHEMA,
         "benchmark": benchmark.name,
@@ -134,10 +135,8 @@ def _types(report: Report) -> dict[str, dict[str, Any]]:
     return {
         score.name: {
             "gold": score.counts.support,
-            "precision": score.precision,
-            "recall": score.recall,
-            "f1": score.f1,
-            "recall interval": list(score.recall_interval),
+            **{name: measure.value for name, measure in score.measures.items()},
+            "recall interval": list(score.recall_by_wilson[1:]),
         }
         for score in report.types
     }

@@ -4,13 +4,14 @@ import io
 import json
 import random
 import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from ensemble.evaluation import evaluate, print_report
+from ensemble.evaluation import evaluate, evaluate_systems, print_report
 from features.documents import Corpus, Document, Span
 from features.errors import EvaluationError, LabelError
 from features.hashed import hashed
@@ -46,9 +47,9 @@ def random_corpora(documents: int, spans: int, seed: int = 0) -> tuple[Corpus, C
 def test_a_perfect_system_scores_one_everywhere():
     report = evaluate(corpus(GOLD, GOLD[:1]), corpus(GOLD, GOLD[:1]))
     for score in (*report.criteria, *report.categories, *report.types):
-        assert (score.precision, score.recall, score.f1, score.f2) == (1, 1, 1, 1), score.name
+        assert {measure.value for measure in score.measures.values()} == {score.f2} == {1}, score.name
         assert (score.counts.fp, score.counts.fn) == (0, 0)
-    assert report.score("i2b2 strict").f1_interval == (1, 1)
+    assert report.strict.f1 == (1, 1, 1)
     assert report.leak.rate == report.coverage.document_leak == report.coverage.document_exposure == 0
     assert report.coverage.character_recall == 1
 
@@ -56,9 +57,24 @@ def test_a_perfect_system_scores_one_everywhere():
 def test_an_empty_system_and_an_empty_gold_score_zero():
     for gold, system in ((GOLD, ()), ((), GOLD), ((), ())):
         report = evaluate(corpus(gold), corpus(system), resamples=10)
-        assert {score.f1 for score in report.criteria} == {0.0}
+        assert {score.f1.value for score in report.criteria} == {0.0}
     assert report.types == report.categories == ()
     assert report.coverage.character_recall == 0
+
+
+def test_systems_that_are_scored_together_have_the_figures_that_each_has_alone():
+    gold, system = random_corpora(8, 6)
+    _, other = random_corpora(8, 6, seed=1)
+    other = replace(
+        gold, documents=tuple(g.with_spans(o.spans) for g, o in zip(gold.documents, other.documents, strict=True))
+    )
+    together = evaluate_systems(gold, {"one": system, "other": other, "none": corpus_without_spans(gold)})
+    for name, answers in (("one", system), ("other", other), ("none", corpus_without_spans(gold))):
+        assert together[name].to_dict() == evaluate(gold, answers).to_dict()
+
+
+def corpus_without_spans(gold: Corpus) -> Corpus:
+    return replace(gold, documents=tuple(document.with_spans(()) for document in gold.documents))
 
 
 def test_types_and_categories_come_from_both_sides():

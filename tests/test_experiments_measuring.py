@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ensemble.evaluation import criterion_named, evaluate, holm, paired_randomisation
-from ensemble.evaluation.intervals import bootstrap_f1
+from ensemble.evaluation.intervals import Bootstrap
 from ensemble.experiments.cases import cases_as_text, patterns, places_of, saved_by_the_stack
 from ensemble.experiments.learning_curve import interval_of_mean
 from ensemble.experiments.measuring import counts_of, measured
@@ -40,9 +40,8 @@ def test_short_names_stand_for_the_two_usual_criteria():
 @settings(max_examples=20, deadline=None)
 def test_intervals_of_f1_are_those_of_the_evaluation(rows):
     counts = np.array(rows, dtype=np.int64)
-    row = measured({"a": counts}, resamples=200, seed=5)["a"]
-    expected = bootstrap_f1(counts[:, None], resamples=200, seed=5)[0]
-    assert (row.f1.low, row.f1.high) == pytest.approx(tuple(expected))
+    score = measured({"a": counts}, resamples=200, seed=5)["a"].score
+    assert [score.f1] == Bootstrap(counts[:, None], resamples=200, seed=5).measures("f1")
 
 
 @given(counts_by_document)
@@ -56,9 +55,9 @@ def test_a_system_does_not_differ_from_itself(rows):
 
 def test_precision_and_recall_are_micro():
     row = measured({"a": np.array([[3, 1, 0], [0, 0, 2]])}, seed=0)["a"]
-    assert row.counts == (3, 1, 2)
-    assert (row.precision.value, row.recall.value) == (0.75, 0.6)
-    assert row.precision.low <= 0.75 <= row.precision.high
+    assert row.score.counts == (3, 1, 2)
+    assert (row.score.precision.value, row.score.recall.value) == (0.75, 0.6)
+    assert row.score.precision.low <= 0.75 <= row.score.precision.high
     assert row.difference is None
 
 

@@ -6,13 +6,16 @@ from base64 import b64encode
 from html import unescape
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml import html
 
+from ensemble.evaluation import Measure, Score
+from ensemble.evaluation.counts import Counts
 from ensemble.stacking.candidates import Decision
-from ensemble.views.page import NoteView, ScoreRow, write_page
+from ensemble.views.page import NoteView, write_page
 from features.documents import Document, Span
 from features.errors import SettingsError
 from features.labels import LabelSet
@@ -30,6 +33,11 @@ DOCTOR, PATIENT, FIRST_NAME, CITY = (
 
 def decision(span: Span, probability: float = 0.9, accepted: bool = True, *votes: Candidate) -> Decision:
     return Decision(span, probability, accepted, votes or (Candidate(span, "crf", 0.8),))
+
+
+def score(name: str, precision: float = 0.5, recall: float = 0.5, f1: float = 0.5, low: float = 0.4) -> Score:
+    figures = (Measure(value, low, value + 0.01) for value in (precision, recall, f1))
+    return Score(name, np.array([[1, 1, 1]]), Counts(1, 1, 1), *figures)
 
 
 def page(tmp_path: Path, *notes: NoteView, **others: object) -> str:
@@ -108,7 +116,7 @@ def test_a_missed_span_shows_who_offered_it(tmp_path: Path) -> None:
 
 
 def test_submodels_are_listed_in_the_order_of_the_scores(tmp_path: Path) -> None:
-    scores = [ScoreRow(name, 0.5, 0.5, 0.5) for name in ("regex", "crf")]
+    scores = [score(name) for name in ("regex", "crf")]
     votes = (Candidate(DOCTOR, "crf"), Candidate(DOCTOR, "new"), Candidate(DOCTOR, "regex"))
     content = page(tmp_path, NoteView(Document("a", TEXT), [decision(DOCTOR, 0.9, True, *votes)]), scores=scores)
     assert html.document_fromstring(content).xpath("//table[@class='votes']//th/text()") == ["regex", "crf", "new"]
@@ -132,8 +140,8 @@ def test_whatever_comes_from_outside_is_escaped(tmp_path: Path, hostile: str) ->
         tmp_path,
         NoteView(document, [decision(span, 0.9, True, vote)], has_gold=True, redacted=hostile),
         title=hostile,
-        scores=[ScoreRow(hostile, 0.5, 0.5, 0.5, note=hostile)],
-        types=[ScoreRow(hostile, 0.5, 0.5, 0.5)],
+        scores=[score(hostile)],
+        types=[score(hostile)],
         facts={hostile: hostile},
     )
     tree = html.document_fromstring(content)
@@ -144,7 +152,7 @@ def test_whatever_comes_from_outside_is_escaped(tmp_path: Path, hostile: str) ->
 
 
 def test_nothing_is_fetched(tmp_path: Path) -> None:
-    content = page(tmp_path, NoteView(Document("a", TEXT), [decision(DOCTOR)]), scores=[ScoreRow("crf", 0.9, 0.9, 0.9)])
+    content = page(tmp_path, NoteView(Document("a", TEXT), [decision(DOCTOR)]), scores=[score("crf")])
     tree = html.document_fromstring(content)
     assert not tree.xpath("//link | //img | //iframe | //script[@src] | //object | //embed")
     assert all(href.startswith("#") for href in tree.xpath("//@href"))
@@ -161,10 +169,10 @@ def test_the_policy_allows_the_script_and_no_other(tmp_path: Path) -> None:
 
 
 def test_scores_show_figures_intervals_and_the_best_row(tmp_path: Path) -> None:
-    scores = [ScoreRow("crf", 0.96, 0.93, 0.9448, 0.93, 0.957, "alone"), ScoreRow("stack", 0.97, 0.95, 0.9599)]
+    scores = [score("crf", 0.96, 0.93, 0.9448, 0.93), score("stack", 0.97, 0.95, 0.9599)]
     tree = html.document_fromstring(page(tmp_path, scores=scores))
     rows = [" ".join(row.text_content().split()) for row in tree.xpath("//tbody/tr")]
-    assert rows == ["crf alone 96.00 93.00 94.4893.0–95.7", "stack 97.00 95.00 95.99"]
+    assert rows == ["crf 96.00 93.00 94.4893.0–95.5", "stack 97.00 95.00 95.9940.0–97.0"]
     assert tree.xpath("//tr[@class='best']//span[@class='name']/text()") == ["stack"]
 
 

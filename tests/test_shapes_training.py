@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ensemble.command_line.options import TrainingOptions
-from ensemble.evaluation.figures import score_systems
+from ensemble.evaluation import evaluate_systems
 from ensemble.training.proposals import tasks_of
 from ensemble.training.settings import EngineSettings
 from ensemble.training.trainer import out_of_fold_corpora, train
@@ -51,8 +51,8 @@ def trained(documents, names=FAST, language="en", folds=5, jobs=1):
     notes = [*others, *(document.with_spans(()) for document in corpus.documents)]
     annotated = list(training.engine.annotate(notes))
     assert [(note.id, note.text) for note in annotated] == [(note.id, note.text) for note in notes]
-    reports = score_systems(corpus, out_of_fold_corpora(training, corpus))
-    return {name: report.score("i2b2 strict").f1 for name, report in reports.items()}
+    reports = evaluate_systems(corpus, out_of_fold_corpora(training, corpus))
+    return {name: report.strict.f1.value for name, report in reports.items()}
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from ensemble.evaluation.figures import score_systems
+from ensemble.evaluation import evaluate_systems
 from ensemble.stacking.folds import training_folds
 from ensemble.training.settings import EngineSettings
 from ensemble.training.trainer import out_of_fold_corpora, train
@@ -34,8 +34,8 @@ def trained(corpus, submodels=("regex", "tbed", "crf"), language="de", folds=2):
     if "blstm" in submodels:
         settings = replace(settings, submodels={**settings.submodels, "blstm": QUICK_NETWORK})
     training = train(corpus, settings)
-    reports = score_systems(corpus, out_of_fold_corpora(training, corpus))
-    return training, {name: report.score("i2b2 strict").f1 for name, report in reports.items()}
+    reports = evaluate_systems(corpus, out_of_fold_corpora(training, corpus))
+    return training, {name: report.strict.f1.value for name, report in reports.items()}
 
 
 def changed(corpus, change):

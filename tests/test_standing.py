@@ -7,7 +7,8 @@ from ensemble.bundles.bundle import read_manifest
 from ensemble.bundles.model_card import model_card
 from ensemble.bundles.standing import standing_of
 from ensemble.command_line.app import app
-from ensemble.evaluation.figures import as_json, score_systems
+from ensemble.evaluation import evaluate_systems
+from ensemble.evaluation.figures import figures_of, strict_scores
 from features.documents import Corpus, Document, Span
 from features.formats import write_corpus
 from features.labels import LabelSet
@@ -58,9 +59,9 @@ def test_the_interval_of_recall_is_by_notes_and_wider_than_that_of_single_phi():
     found = [note.with_spans(spans if i < 7 else ()) for i, note in enumerate(notes)]
     labels = LabelSet.named("i2b2-2014")
     gold, system = Corpus(tuple(notes), labels), Corpus(tuple(found), labels)
-    reports = score_systems(gold, {"stack": system})
-    low, high = as_json(reports)["stack"]["recall_interval"]
-    wilson = reports["stack"].score("i2b2 strict").recall_interval
+    reports = evaluate_systems(gold, {"stack": system})
+    low, high = figures_of(strict_scores(reports))["stack"]["recall_interval"]
+    wilson = reports["stack"].strict.recall_by_wilson
     assert low < wilson.low < 0.7 < wilson.high < high
 
 

@@ -1,22 +1,26 @@
 """Scores, as the shared tasks compute them, and how sure one can be of them.
 
     report = evaluate(gold, system)                 every criterion, per category and per type
-    report.score("i2b2 strict").f1                  micro F1
+    report.score("i2b2 strict").f1                  micro F1, with its interval
+    evaluate_systems(gold, {"a": system, "b": other})    a report for each
     print_report(report, Console())                 on screen
     report.to_dict()                                as JSON
     compare(gold, {"a": system, "b": other})        differences between systems, with intervals and p-values
 
 One idea a module: `notes` (which documents are compared), `criteria` (what counts as a hit, a table), `items` (PHI as
-comparable sets), `counts` (counting only), `measures` (arithmetic only), `intervals`, `significance`, `coverage` (leaks
-and characters), `sentence_counts` (what a leak is divided by), `report` and `table` (JSON and screen), `scoring` (all
-of it together); `systems` (scores of several systems and their differences), `comparison` (the same for corpora).
+comparable sets), `counts` (counting only), `measures` (arithmetic only), `intervals`, `scores` (the figures of a row),
+`significance`, `coverage` (leaks and characters), `sentence_counts` (what a leak is divided by), `report` and `table`
+(JSON and screen), `scoring` (all of it together); `systems` (scores of several systems and their differences),
+`comparison` (the same for corpora).
 """
 
 from ensemble.evaluation.comparison import Comparison, compare
 from ensemble.evaluation.comparison_table import comparison_latex, print_comparison
 from ensemble.evaluation.criteria import CRITERIA, Criterion, criterion_named
-from ensemble.evaluation.report import Report, Score
-from ensemble.evaluation.scoring import evaluate
+from ensemble.evaluation.intervals import Measure
+from ensemble.evaluation.report import Report
+from ensemble.evaluation.scores import Score
+from ensemble.evaluation.scoring import evaluate, evaluate_systems
 from ensemble.evaluation.sentence_counts import read_sentence_counts
 from ensemble.evaluation.significance import holm, paired_randomisation
 from ensemble.evaluation.table import print_report
@@ -25,12 +29,14 @@ __all__ = [
     "CRITERIA",
     "Comparison",
     "Criterion",
+    "Measure",
     "Report",
     "Score",
     "compare",
     "comparison_latex",
     "criterion_named",
     "evaluate",
+    "evaluate_systems",
     "holm",
     "paired_randomisation",
     "print_comparison",

@@ -1,7 +1,7 @@
 """Which of several systems is better, and whether that may be chance.
 
     comparison = compare(gold, {"a": system, "b": other}, criterion="strict")
-    comparison.scores["a"]["recall"]                   Measure(value=0.953, low=0.948, high=0.958)
+    comparison.scores["a"].recall                      Measure(value=0.953, low=0.948, high=0.958)
     comparison.differences["a", "b", "recall"].p_holm  0.0123
 
 Every pair of systems is compared in precision, recall and F1, and Holm's correction is over all of these.
@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
-from ensemble.evaluation.counts import Counts, IntArray, total
+from ensemble.evaluation.counts import IntArray
 from ensemble.evaluation.criteria import Criterion, applicable, criterion_named
-from ensemble.evaluation.intervals import Measure
+from ensemble.evaluation.intervals import RESAMPLES
 from ensemble.evaluation.measures import MEASURES
 from ensemble.evaluation.notes import pair, vocabulary
-from ensemble.evaluation.systems import RESAMPLES, Difference, Systems
+from ensemble.evaluation.scores import Score
+from ensemble.evaluation.systems import Difference, Systems
 from features.documents import Corpus
 from features.errors import EvaluationError, LabelError
 from features.labels import LabelSet
@@ -37,8 +38,7 @@ class Comparison:
     :param label_set: the name of gold's label set.
     :param documents: ids of the documents compared, in the order of gold.
     :param left_out: ids of the documents that not all have.
-    :param counts: system -> counts over all documents.
-    :param scores: system -> measure -> its value and interval.
+    :param scores: of each system.
     :param differences: (system, other system, measure) -> the first less the second, with p-values.
     :param shuffles: of the randomisation.
     :param resamples: of the bootstrap.
@@ -49,8 +49,7 @@ class Comparison:
     label_set: str
     documents: tuple[str, ...]
     left_out: tuple[str, ...]
-    counts: Mapping[str, Counts]
-    scores: Mapping[str, Mapping[str, Measure]]
+    scores: Mapping[str, Score]
     differences: Mapping[tuple[str, str, str], Difference]
     shuffles: int
     resamples: int
@@ -65,10 +64,7 @@ class Comparison:
             "documents": {"compared": len(self.documents), "left_out": list(self.left_out)},
             "bootstrap": {"resamples": self.resamples, "seed": self.seed, "level": 0.95},
             "randomisation": {"shuffles": self.shuffles, "seed": self.seed, "holm_over": len(self.differences)},
-            "systems": {
-                name: {**self.counts[name]._asdict(), **{key: score._asdict() for key, score in scores.items()}}
-                for name, scores in self.scores.items()
-            },
+            "systems": {name: score.to_dict() for name, score in self.scores.items()},
             "differences": [
                 {"of": first, "less": second, "measure": measure, **_row(difference)}
                 for (first, second, measure), difference in self.differences.items()
@@ -117,8 +113,7 @@ def compare(
         label_set=gold.label_set.name,
         documents=tuple(document.id for document in gold.documents),
         left_out=left_out,
-        counts={name: total(array) for name, array in counts.items()},
-        scores={name: scored.scores(name) for name in counts},
+        scores=scored.scores,
         differences=scored.differences(combinations(counts, 2), list(MEASURES), shuffles=shuffles),
         shuffles=shuffles,
         resamples=resamples,

@@ -40,8 +40,8 @@ def _scores(comparison: Comparison) -> Table:
 
     title = f"{len(comparison.documents)} documents, {comparison.criterion.name}, percent, with 95 % intervals"
     table = table_of(title, ("system", *(_HEADS[measure] for measure in MEASURES)))
-    for name, scores in comparison.scores.items():
-        table.add_row(Text(name), *(_score(scores[measure]) for measure in MEASURES))
+    for name, score in comparison.scores.items():
+        table.add_row(Text(name), *map(_score, score.measures.values()))
     return table
 
 
@@ -84,8 +84,8 @@ def comparison_latex(comparison: Comparison) -> str:
         f"{comparison.shuffles} shuffles, after Holm's correction over {len(comparison.differences)} differences."
     )
     systems = [
-        (escaped(name), *(share(*scores[measure]) for measure in MEASURES))
-        for name, scores in comparison.scores.items()
+        (escaped(name), *(share(*measure) for measure in score.measures.values()))
+        for name, score in comparison.scores.items()
     ]
     pairs = dict.fromkeys(key[:2] for key in comparison.differences)
     sections = [systems, *(_pair_rows(comparison, *names) for names in pairs)]

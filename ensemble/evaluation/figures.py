@@ -1,62 +1,53 @@
-"""Scores of several systems on the same notes, in the form in which bundles, pages and tables show them.
+"""The strict scores of several systems, as bundles keep them and as the terminal shows them.
 
-rows = score_systems(gold, {"crf": corpus, "stack": corpus})
-rows["stack"].f1                 strict micro F1, with an interval by bootstrap over documents
-as_json(rows)                    {"stack": {"precision": ..., "recall": ..., "f1": ..., "interval": [...], ...}}
+strict = strict_scores(evaluate_systems(gold, {"crf": corpus, "stack": corpus}))
+strict["stack"].f1               strict micro F1, with an interval by bootstrap over documents
+figures_of(strict)               {"stack": {"precision": ..., "recall": ..., "f1": ..., "interval": [...], ...}}
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ensemble.evaluation import Report, Score, evaluate
-from ensemble.evaluation.intervals import Interval, drawn_sums, percentiles
-from ensemble.evaluation.measures import recall
-from features.documents import Corpus
+from ensemble.evaluation.report import Report
+from ensemble.evaluation.scores import Score
 
-__all__ = ["STRICT", "as_json", "score_systems", "table_of"]
+if TYPE_CHECKING:
+    from rich.table import Table
 
-STRICT = "i2b2 strict"
-"""The criterion that is meant where only one F1 is told: start, end and type are all right."""
+__all__ = ["figures_of", "strict_scores", "table_of"]
 
 
-def score_systems(gold: Corpus, systems: Mapping[str, Corpus]) -> dict[str, Report]:
-    """All criteria for each system."""
-    return {name: evaluate(gold, system) for name, system in systems.items()}
-
-
-def as_json(reports: Mapping[str, Report]) -> dict[str, dict[str, Any]]:
+def strict_scores(reports: Mapping[str, Report]) -> dict[str, Score]:
     """The strict score of each system."""
-    return {name: _row(report.score(STRICT)) for name, report in reports.items()}
+    return {name: report.strict for name, report in reports.items()}
 
 
-def _row(score: Score) -> dict[str, Any]:
+def figures_of(scores: Mapping[str, Score]) -> dict[str, dict[str, Any]]:
+    """Scores as manifests and results files hold them.
+
+    The interval of recall has the wider ends of two: Wilson's takes each PHI on its own, and a bootstrap over documents
+    sees none missed where none is.
+    """
     return {
-        "precision": score.precision,
-        "recall": score.recall,
-        "f1": score.f1,
-        "interval": list(score.f1_interval),
-        "recall_interval": list(_recall_interval(score)),
+        name: {
+            **{measure: figure.value for measure, figure in score.measures.items()},
+            "interval": list(score.f1[1:]),
+            "recall_interval": list(score.recall.widened(score.recall_by_wilson)[1:]),
+        }
+        for name, score in scores.items()
     }
 
 
-def _recall_interval(score: Score) -> Interval:
-    """The wider ends of two: Wilson's takes each PHI on its own, and a bootstrap over documents sees none missed."""
-    tp, _, fn = drawn_sums(score.by_document[:, None, :], seed=0)[:, 0].T
-    drawn, single = percentiles(recall(tp, fn)), score.recall_interval
-    return Interval(min(drawn.low, single.low), max(drawn.high, single.high))
-
-
-def table_of(title: str, rows: Mapping[str, Mapping[str, Any]]) -> Any:
-    """Strict scores as a rich table; `rows` as `as_json` gives them."""
+def table_of(title: str, scores: Mapping[str, Score]) -> Table:
+    """Scores as a table in percent, with the interval of F1."""
     from rich.table import Table
 
     table = Table(title=title, title_justify="left")
     for column in ("system", "precision", "recall", "F1", "95 % interval"):
         table.add_column(column, justify="left" if column == "system" else "right", overflow="fold")
-    for name, row in rows.items():
-        low, high = row["interval"]
-        figures = [f"{100 * row[key]:.2f}" for key in ("precision", "recall", "f1")]
-        table.add_row(name, *figures, f"{100 * low:.2f}-{100 * high:.2f}")
+    for name, score in scores.items():
+        figures = [f"{100 * measure.value:.2f}" for measure in score.measures.values()]
+        table.add_row(name, *figures, f"{100 * score.f1.low:.2f}-{100 * score.f1.high:.2f}")
     return table

@@ -1,8 +1,8 @@
 """The figures of one system, frozen, and as JSON.
 
-    report.score("i2b2 strict").f1         0.9511
-    report.types[0].recall_interval        Interval(low=0.93, high=0.97)
-    report.to_dict()["schema"]             "phistack.evaluation.v1"
+    report.strict.f1                         Measure(value=0.9511, low=0.93, high=0.96)
+    report.score("i2b2 relaxed").counts      Counts(tp=980, fp=12, fn=20)
+    report.to_dict()["schema"]               "phistack.evaluation.v1"
 
 The schema name changes when a key is renamed or dropped; new keys may come without a change.
 """
@@ -12,77 +12,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ensemble.evaluation import measures
-from ensemble.evaluation.counts import Counts, IntArray
 from ensemble.evaluation.coverage import Coverage, Leak
-from ensemble.evaluation.intervals import Interval
-from ensemble.evaluation.measures import Macro
+from ensemble.evaluation.scores import Score
 from features.errors import EvaluationError
 
-__all__ = ["SCHEMA", "Report", "Score"]
+__all__ = ["SCHEMA", "STRICT", "Report"]
 
 SCHEMA = "phistack.evaluation.v1"
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """One row: a criterion, a category or a type.
-
-    :param name: of the row.
-    :param counts: summed over documents; precision, recall, F1 and F2 are of these, that is, micro.
-    :param macro: the same measures averaged over documents.
-    :param f1_interval: 95 % bootstrap interval by document of micro F1.
-    :param recall_interval: 95 % interval of Wilson of micro recall.
-    :param official: what the shared task's public script calls this figure; empty where it has none.
-    :param by_document: the counts apart, shape `(n_documents, 3)`, in the order of the report's documents.
-    """
-
-    name: str
-    counts: Counts
-    macro: Macro
-    f1_interval: Interval
-    recall_interval: Interval
-    by_document: IntArray = field(repr=False, compare=False)
-    official: str = ""
-
-    @property
-    def precision(self) -> float:
-        """Micro precision."""
-        return float(measures.precision(self.counts.tp, self.counts.fp))
-
-    @property
-    def recall(self) -> float:
-        """Micro recall."""
-        return float(measures.recall(self.counts.tp, self.counts.fn))
-
-    @property
-    def f1(self) -> float:
-        """Micro F1."""
-        return float(measures.f_score(self.precision, self.recall))
-
-    @property
-    def f2(self) -> float:
-        """Micro F2, in which recall weighs more."""
-        return float(measures.f_score(self.precision, self.recall, beta=2))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The row as JSON can hold it, without the counts by document."""
-        return {
-            "support": self.counts.support,
-            **self.counts._asdict(),
-            "precision": self.precision,
-            "recall": self.recall,
-            "f1": self.f1,
-            "f2": self.f2,
-            "f1_interval": list(self.f1_interval),
-            "recall_interval": list(self.recall_interval),
-            "macro": {
-                "precision": self.macro.precision._asdict(),
-                "recall": self.macro.recall._asdict(),
-                "f1": self.macro.f1._asdict(),
-                "f1_of_means": self.macro.f1_of_means,
-            },
-        }
+STRICT = "i2b2 strict"
+"""The criterion that is meant where only one F1 is named: start, end and type are all right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +52,11 @@ class Report:
     resamples: int
     seed: int
 
+    @property
+    def strict(self) -> Score:
+        """The row of `STRICT`."""
+        return self.score(STRICT)
+
     def score(self, criterion: str) -> Score:
         """The row of a criterion; :raises EvaluationError: if the report has none of that name."""
         for score in self.criteria:
@@ -129,9 +72,9 @@ class Report:
             "label_set": self.label_set,
             "documents": {"scored": len(self.documents), "missing": list(self.missing), "extra": list(self.extra)},
             "bootstrap": {"resamples": self.resamples, "seed": self.seed, "level": 0.95},
-            "criteria": {s.name: {"official": s.official or None, **s.to_dict()} for s in self.criteria},
-            "categories": {score.name: score.to_dict() for score in self.categories},
-            "types": {score.name: score.to_dict() for score in self.types},
+            "criteria": {s.name: {"official": s.official or None, **_row(s)} for s in self.criteria},
+            "categories": {score.name: _row(score) for score in self.categories},
+            "types": {score.name: _row(score) for score in self.types},
             "leak": {
                 "rate": self.leak.rate,
                 "false_negatives": self.leak.false_negatives,
@@ -148,3 +91,22 @@ class Report:
                 "uncovered_documents": self.coverage.uncovered_documents,
             },
         }
+
+
+def _row(score: Score) -> dict[str, Any]:
+    """A row as JSON can hold it, without the counts by document; the interval of recall is Wilson's."""
+    macro = score.macro
+    return {
+        "support": score.counts.support,
+        **score.counts._asdict(),
+        **{name: measure.value for name, measure in score.measures.items()},
+        "f2": score.f2,
+        "f1_interval": list(score.f1[1:]),
+        "recall_interval": list(score.recall_by_wilson[1:]),
+        "macro": {
+            "precision": macro.precision._asdict(),
+            "recall": macro.recall._asdict(),
+            "f1": macro.f1._asdict(),
+            "f1_of_means": macro.f1_of_means,
+        },
+    }

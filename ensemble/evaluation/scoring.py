@@ -1,30 +1,31 @@
-"""Score a system against gold, under every criterion at once.
+"""Score systems against gold, under every criterion at once.
 
     report = evaluate(gold, system)
     report.score("meddocan ner").f1
+    evaluate_systems(gold, {"crf": corpus, "stack": corpus})["stack"].strict
 
-Counts are kept by document; from them come the sums, the averages and the intervals.
+Counts are kept by document; from them come the sums, the averages and the intervals, which rest on the same draws of
+documents for all rows of all systems.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
-from ensemble.evaluation.counts import IntArray, count_by, total
+from ensemble.evaluation.counts import IntArray, count_by
 from ensemble.evaluation.coverage import coverage, leak
 from ensemble.evaluation.criteria import applicable
-from ensemble.evaluation.intervals import Interval, bootstrap_f1, wilson
-from ensemble.evaluation.measures import macro
-from ensemble.evaluation.notes import Label, Pair, Phi, pair, vocabulary
-from ensemble.evaluation.report import Report, Score
+from ensemble.evaluation.intervals import RESAMPLES, Bootstrap
+from ensemble.evaluation.notes import Pair, Pairing, Phi, pair, vocabulary
+from ensemble.evaluation.report import STRICT, Report
+from ensemble.evaluation.scores import scores
 from features.documents import Corpus
-from features.errors import EvaluationError
-from features.labels import LabelSet
 
-__all__ = ["evaluate"]
+__all__ = ["evaluate", "evaluate_systems"]
 
 
 def evaluate(
@@ -33,7 +34,7 @@ def evaluate(
     *,
     sentence_counts: Mapping[str, int] | None = None,
     allow_missing: bool = False,
-    resamples: int = 1000,
+    resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Report:
     """Score a system's PHI against gold's.
@@ -48,41 +49,71 @@ def evaluate(
         a document.
     :raises LabelError: if a span carries a label that neither label set knows.
     """
-    if resamples < 1:
-        raise EvaluationError(f"the number of resamples must be at least 1, not {resamples}")
+    (report,) = _reports(gold, [_counted(gold, system, allow_missing)], sentence_counts, resamples, seed)
+    return report
+
+
+def evaluate_systems(
+    gold: Corpus, systems: Mapping[str, Corpus], *, resamples: int = RESAMPLES, seed: int = 0
+) -> dict[str, Report]:
+    """Score several systems that all have the documents of gold; parameters and errors are those of `evaluate`."""
+    counted = [_counted(gold, system) for system in systems.values()]
+    return dict(zip(systems, _reports(gold, counted, None, resamples, seed), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """What one system is scored on.
+
+    :param sections: the names of the criteria, of the categories and of the types that gold or system uses.
+    :param counts: of all of them in this order, shape `(n_documents, n_names, 3)`.
+    """
+
+    pairing: Pairing
+    sections: tuple[Sequence[str], ...]
+    counts: IntArray
+
+
+def _counted(gold: Corpus, system: Corpus, allow_missing: bool = False) -> _Counted:
     labels = vocabulary(gold.label_set, system.label_set)
     pairing = pair(gold, system, labels, allow_missing=allow_missing)
-    criteria, categories, types = _rows(pairing.pairs, labels, gold.label_set, resamples, seed)
-    strict = next(score for score in criteria if score.name == "i2b2 strict")
-    return Report(
-        documents=tuple(p.id for p in pairing.pairs),
-        missing=pairing.missing,
-        extra=pairing.extra,
-        label_set=gold.label_set.name,
-        criteria=criteria,
-        categories=categories,
-        types=types,
-        leak=leak(pairing.pairs, strict.counts.fn, sentence_counts),
-        coverage=coverage(pairing.pairs, strict.by_document[:, 2]),
-        resamples=resamples,
-        seed=seed,
-    )
-
-
-def _rows(
-    pairs: Sequence[Pair], labels: Mapping[str, Label], label_set: LabelSet, resamples: int, seed: int
-) -> tuple[tuple[Score, ...], ...]:
-    """The rows of criteria, of categories and of types, whose intervals rest on the same draws."""
-    criteria = applicable(label_set)
+    criteria, pairs = applicable(gold.label_set), pairing.pairs
     categories = _in_use((label.category for label in labels.values()), pairs, "category")
     types = _in_use((label.name for label in labels.values()), pairs, "label")
     by_criterion = np.stack([criterion.by_document(pairs) for criterion in criteria], axis=1)
-    tables = (by_criterion, _by(pairs, "category", categories), _by(pairs, "label", types))
-    names = [*(criterion.name for criterion in criteria), *categories, *types]
-    rows = _scores(names, np.concatenate(tables, axis=1), resamples, seed)
-    first, second = len(criteria), len(criteria) + len(categories)
-    marked = (replace(row, official=rule.official) for row, rule in zip(rows[:first], criteria, strict=True))
-    return tuple(marked), rows[first:second], rows[second:]
+    counts = np.concatenate((by_criterion, _by(pairs, "category", categories), _by(pairs, "label", types)), axis=1)
+    return _Counted(pairing, ([criterion.name for criterion in criteria], categories, types), counts)
+
+
+def _reports(
+    gold: Corpus,
+    systems: Sequence[_Counted],
+    sentence_counts: Mapping[str, int] | None,
+    resamples: int,
+    seed: int,
+) -> Iterator[Report]:
+    """The report of each system; all have the same documents."""
+    counts = np.concatenate([system.counts for system in systems], axis=1)
+    names = [name for system in systems for section in system.sections for name in section]
+    rows = iter(scores(names, counts, Bootstrap(counts, resamples=resamples, seed=seed)))
+    official = {criterion.name: criterion.official for criterion in applicable(gold.label_set)}
+    for system in systems:
+        criteria, categories, types = (tuple(islice(rows, len(section))) for section in system.sections)
+        strict = next(score for score in criteria if score.name == STRICT)
+        pairs = system.pairing.pairs
+        yield Report(
+            documents=tuple(p.id for p in pairs),
+            missing=system.pairing.missing,
+            extra=system.pairing.extra,
+            label_set=gold.label_set.name,
+            criteria=tuple(replace(score, official=official[score.name]) for score in criteria),
+            categories=categories,
+            types=types,
+            leak=leak(pairs, strict.counts.fn, sentence_counts),
+            coverage=coverage(pairs, strict.by_document[:, 2]),
+            resamples=resamples,
+            seed=seed,
+        )
 
 
 def _in_use(names: Iterable[str], pairs: Sequence[Pair], attribute: str) -> list[str]:
@@ -98,15 +129,3 @@ def _by(pairs: Sequence[Pair], attribute: str, names: Sequence[str]) -> IntArray
         return str(getattr(phi, attribute))
 
     return np.stack([count_by(frozenset(p.gold.phi), frozenset(p.system.phi), key, names) for p in pairs])
-
-
-def _scores(names: Sequence[str], counts: IntArray, resamples: int, seed: int) -> tuple[Score, ...]:
-    """One row for each name, from counts of shape `(n_documents, n_names, 3)`."""
-    intervals = bootstrap_f1(counts, resamples=resamples, seed=seed)
-    rows = zip(names, np.moveaxis(counts, 1, 0), intervals, strict=True)
-    return tuple(_score(name, by_document, interval) for name, by_document, interval in rows)
-
-
-def _score(name: str, by_document: IntArray, f1_interval: Interval) -> Score:
-    counts = total(by_document)
-    return Score(name, counts, macro(by_document), f1_interval, wilson(counts.tp, counts.support), by_document)

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ensemble.evaluation.intervals import Interval
+from ensemble.evaluation.intervals import Measure
 from ensemble.evaluation.measures import MeanAndDeviation
-from ensemble.evaluation.report import Report, Score
+from ensemble.evaluation.report import Report
+from ensemble.evaluation.scores import Score
 from features.shown import explained, shown_id, shown_label
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def _micro(report: Report) -> Table:
     table = table_of(title, ("criterion", "P", "R", "F1", "F1 95 %", "F2"))
     for score in report.criteria:
         name = score.name + _MARK * bool(score.official)
-        table.add_row(name, *_measures(score), _range(score.f1_interval), _percent(score.f2))
+        table.add_row(name, *_measures(score), _range(score.f1), _percent(score.f2))
     return table
 
 
@@ -63,15 +64,15 @@ def _macro(report: Report) -> Table:
     columns = ("criterion", "P (sd)", "R (sd)", "F1 of means")
     table = table_of("Averaged over documents, with standard deviations", columns)
     for score in report.criteria:
-        spreads = (_spread(score.macro.precision), _spread(score.macro.recall))
-        table.add_row(score.name, *spreads, _percent(score.macro.f1_of_means))
+        macro = score.macro
+        table.add_row(score.name, _spread(macro.precision), _spread(macro.recall), _percent(macro.f1_of_means))
     return table
 
 
 def _breakdown(title: str, scores: Sequence[Score]) -> Table:
     table = table_of(title, ("name", "support", "P", "R", "F1", "F1 95 %", "R 95 %"))
     for score in scores:
-        ranges = (_range(score.f1_interval), _range(score.recall_interval))
+        ranges = (_range(score.f1), _range(score.recall_by_wilson))
         table.add_row(_shown(score), str(score.counts.support), *_measures(score), *ranges)
     return table
 
@@ -109,16 +110,16 @@ def table_of(title: str, columns: Sequence[str]) -> Table:
     return table
 
 
-def _measures(score: Score) -> tuple[str, str, str]:
-    return _percent(score.precision), _percent(score.recall), _percent(score.f1)
+def _measures(score: Score) -> list[str]:
+    return [_percent(measure.value) for measure in score.measures.values()]
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:.2f}"
 
 
-def _range(interval: Interval) -> str:
-    return f"{100 * interval.low:.1f}-{100 * interval.high:.1f}"
+def _range(measure: Measure) -> str:
+    return f"{100 * measure.low:.1f}-{100 * measure.high:.1f}"
 
 
 def _spread(value: MeanAndDeviation) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ensemble.evaluation import Criterion, criterion_named
-from ensemble.evaluation.systems import RESAMPLES
+from ensemble.evaluation.intervals import RESAMPLES
 from ensemble.experiments.cases import Place, cases_as_text, patterns, places_of, saved_by_the_stack
 from ensemble.experiments.latex import ablation_latex
 from ensemble.experiments.measuring import Measured, counts_of, measured

@@ -19,7 +19,7 @@ from typing import Any
 
 from ensemble.bundles.bundle import load_bundle, read_manifest
 from ensemble.evaluation import criterion_named
-from ensemble.evaluation.systems import RESAMPLES
+from ensemble.evaluation.intervals import RESAMPLES
 from ensemble.experiments.frontier_view import frontier_picture
 from ensemble.experiments.measuring import Measured, counts_of, measured
 from ensemble.experiments.parts import described

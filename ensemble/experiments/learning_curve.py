@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ensemble.evaluation import Criterion, criterion_named
-from ensemble.evaluation.systems import RESAMPLES
+from ensemble.evaluation.intervals import RESAMPLES
 from ensemble.experiments.latex import curve_latex
 from ensemble.experiments.measuring import counts_of, measured
 from ensemble.experiments.parts import all_answers, described, fitting

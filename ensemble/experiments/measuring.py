@@ -2,7 +2,7 @@
 
     counts = counts_of(gold, answers, labels, criterion_named("strict"))       (n_documents, 3)
     rows = measured({"crf": counts, "stack": other}, reference="stack", seed=0)
-    rows["crf"].f1                  Measure(value=0.953, low=0.948, high=0.958)
+    rows["crf"].score.f1            Measure(value=0.953, low=0.948, high=0.958)
     rows["crf"].difference.gap      its F1 less that of the reference
 
 Intervals and p-values are those of `ensemble.evaluation.systems`.
@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ensemble.evaluation import Criterion
-from ensemble.evaluation.counts import Counts, IntArray, total
-from ensemble.evaluation.intervals import Measure
+from ensemble.evaluation import Criterion, Score
+from ensemble.evaluation.counts import IntArray
+from ensemble.evaluation.intervals import RESAMPLES
 from ensemble.evaluation.notes import pair, vocabulary
-from ensemble.evaluation.systems import RESAMPLES, Difference, Systems
+from ensemble.evaluation.systems import Difference, Systems
 from ensemble.experiments.parts import Answers
 from features.documents import Corpus
 from features.labels import LabelSet
@@ -28,29 +28,17 @@ __all__ = ["Measured", "counts_of", "measured"]
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The micro scores of one system.
+    """The score of one system and its difference to the reference, which the reference itself does not have."""
 
-    :param counts: true positives, false positives and false negatives over all documents.
-    :param difference: to the reference; none for the reference itself.
-    """
-
-    counts: Counts
-    precision: Measure
-    recall: Measure
-    f1: Measure
+    score: Score
     difference: Difference | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The row as JSON can hold it."""
-        row: dict[str, Any] = {**self.counts._asdict()}
-        row |= {name: getattr(self, name)._asdict() for name in ("precision", "recall", "f1")}
-        if self.difference is not None:
-            row["difference"] = {
-                "f1": self.difference.gap._asdict(),
-                "p": self.difference.p,
-                "p after Holm": self.difference.p_holm,
-            }
-        return row
+        if self.difference is None:
+            return self.score.to_dict()
+        gap, p, p_holm = self.difference
+        return {**self.score.to_dict(), "difference": {"f1": gap._asdict(), "p": p, "p after Holm": p_holm}}
 
 
 def counts_of(gold: Corpus, answers: Answers, labels: LabelSet, criterion: Criterion) -> IntArray:
@@ -81,11 +69,6 @@ def measured(
     :raises EvaluationError: if the counts are not of the same documents, or there are none.
     """
     systems = Systems(counts, resamples=resamples, seed=seed)
-    rows: dict[str, Measured] = {}
-    for name, by_document in counts.items():
-        scores = systems.scores(name)
-        rows[name] = Measured(total(by_document), scores["precision"], scores["recall"], scores["f1"])
     pairs = [(name, reference) for name in counts if reference and name != reference]
-    for (name, _, _), difference in systems.differences(pairs, ["f1"], shuffles=shuffles).items():
-        rows[name] = replace(rows[name], difference=difference)
-    return rows
+    found = systems.differences(pairs, ["f1"], shuffles=shuffles)
+    return {name: Measured(score, found.get((name, reference, "f1"))) for name, score in systems.scores.items()}

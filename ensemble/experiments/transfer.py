@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ensemble.evaluation import Criterion, criterion_named
-from ensemble.evaluation.systems import RESAMPLES
+from ensemble.evaluation.intervals import RESAMPLES
 from ensemble.experiments.latex import transfer_latex
 from ensemble.experiments.measuring import counts_of, measured
 from ensemble.experiments.parts import all_answers, described, fitting

@@ -21,13 +21,12 @@ from pathlib import Path
 
 from ensemble.deidentification.redaction import redact
 from ensemble.engine import Engine
-from ensemble.evaluation import Report
-from ensemble.evaluation.figures import STRICT, as_json, table_of
+from ensemble.evaluation.figures import strict_scores, table_of
 from ensemble.stacking.folds import held_out_patients
 from ensemble.synthesis import synthesize
 from ensemble.tasks.engines import note_view, score_on, train_bundle
 from ensemble.training.settings import SUBMODELS, EngineSettings
-from ensemble.views.page import NoteView, ScoreRow, write_page
+from ensemble.views.page import NoteView, write_page
 from features.documents import Corpus, Document
 from features.formats import write_corpus
 from features.paths import refuse_existing
@@ -62,10 +61,11 @@ def run_demo(out: Path, *, n_documents: int, seed: int = 0, jobs: int = 2) -> No
         settings = EngineSettings(folds=_FOLDS, seed=seed, submodels=_SUBMODELS)
         trained, _ = train_bundle(training, folder / "engine", settings, jobs=jobs)
         reports = score_on(trained.engine, held_out)
-        console.print(table_of("strict, on held-out patients", as_json(reports)))
+        scores = strict_scores(reports)
+        console.print(table_of("strict, on held-out patients", scores))
         views = _annotate(trained.engine, held_out, folder)
-        scores = {name: report.to_dict() for name, report in reports.items()}
-        (folder / "scores.json").write_text(json.dumps(scores, indent=2) + "\n", encoding="utf-8")
+        measured = {name: report.to_dict() for name, report in reports.items()}
+        (folder / "scores.json").write_text(json.dumps(measured, indent=2) + "\n", encoding="utf-8")
         seconds = time.perf_counter() - begin
         facts = {
             "training notes": str(len(training)),
@@ -73,19 +73,12 @@ def run_demo(out: Path, *, n_documents: int, seed: int = 0, jobs: int = 2) -> No
             "folds": str(_FOLDS),
             "seconds": f"{seconds:.0f}",
         }
-        write_page(folder / "demo.html", title="phistack demo", scores=score_rows(reports), notes=views, facts=facts)
+        write_page(
+            folder / "demo.html", title="phistack demo", scores=list(scores.values()), types=reports["stack"].types,
+            notes=views, facts=facts,
+        )  # fmt: skip
         folder.rename(out)
     console.print(f"Done in {seconds:.0f} s. Open {out / 'demo.html'} in a browser.", highlight=False)
-
-
-def score_rows(reports: dict[str, Report]) -> list[ScoreRow]:
-    """Strict scores as rows of a page."""
-    rows = []
-    for name, report in reports.items():
-        score = report.score(STRICT)
-        low, high = score.f1_interval
-        rows.append(ScoreRow(name, score.precision, score.recall, score.f1, low, high, ""))
-    return rows
 
 
 def _annotate(engine: Engine, held_out: Corpus, folder: Path) -> Sequence[NoteView]:

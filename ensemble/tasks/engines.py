@@ -12,8 +12,8 @@ from rich.console import Console
 from ensemble.bundles.bundle import load_bundle, save_bundle
 from ensemble.deidentification.redaction import redact
 from ensemble.engine import Engine
-from ensemble.evaluation import Report
-from ensemble.evaluation.figures import as_json, score_systems
+from ensemble.evaluation import Report, Score, evaluate_systems
+from ensemble.evaluation.figures import figures_of, strict_scores
 from ensemble.experiments.budget import best_within, check_budget
 from ensemble.stacking.candidates import Decision, chosen_spans
 from ensemble.tools.progress import progress
@@ -45,7 +45,7 @@ def train_bundle(
     jobs: int = 1,
     cache: Path | None = None,
     budget: float | None = None,
-) -> tuple[Training, dict[str, Any]]:
+) -> tuple[Training, dict[str, Score]]:
     """Train an engine and write its bundle.
 
     :param budget: notes per second; only those submodels are kept that together annotate so many on one core of this
@@ -64,7 +64,7 @@ def train_bundle(
         choice = best_within(budget, training, corpus.documents)
         training = training.only(choice.subset)
         facts = dict(choice.facts)
-    figures = as_json(score_systems(corpus, out_of_fold_corpora(training, corpus)))
+    scores = strict_scores(evaluate_systems(corpus, out_of_fold_corpora(training, corpus)))
     protocol = (
         f"Strict micro F1 on the training notes, out of fold by patient, {settings.folds} folds, seed {settings.seed}. "
         f"The stack's kernel and threshold were chosen on the same notes, so its score is slightly too good."
@@ -83,9 +83,9 @@ def train_bundle(
             **facts,
             **{what: count for what, count in sorted(training.warnings.items())},
         },
-        figures={"protocol": protocol, "strict": figures},
+        figures={"protocol": protocol, "strict": figures_of(scores)},
     )
-    return training, figures
+    return training, scores
 
 
 def score_on(engine: Engine, gold: Corpus) -> dict[str, Report]:
@@ -100,7 +100,7 @@ def score_on(engine: Engine, gold: Corpus) -> dict[str, Report]:
         name: replace(gold, documents=tuple(d.with_spans(s) for d, s in zip(gold.documents, spans, strict=True)))
         for name, spans in systems.items()
     }
-    return score_systems(gold, corpora)
+    return evaluate_systems(gold, corpora)
 
 
 def annotate_corpus(

@@ -1,8 +1,7 @@
 """One HTML file that shows scores, notes with their PHI in colour, and who proposed each span.
 
-    row = ScoreRow("crf", precision=0.96, recall=0.95, f1=0.955, low=0.94, high=0.97, note="alone")
     note = NoteView(document, decisions, has_gold=True)
-    write_page(Path("page.html"), title="Demo", scores=[row], notes=[note], facts={"seed": "0"})
+    write_page(Path("page.html"), title="Demo", scores=[report.strict], notes=[note], facts={"seed": "0"})
 
 The page fetches nothing: style and script are inside, and its content security policy forbids everything else. A note
 is cut into pieces: text that was found, missed, offered but refused, or plain. Each coloured piece opens a card, which
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ensemble.deidentification.redaction import redact
+from ensemble.evaluation import Score
 from ensemble.stacking.candidates import Decision
 from features.documents import Document, Span
 from features.errors import SettingsError
@@ -30,7 +30,7 @@ from features.labels import LabelSet
 if TYPE_CHECKING:
     from jinja2 import Template
 
-__all__ = ["NoteView", "ScoreRow", "write_page"]
+__all__ = ["NoteView", "write_page"]
 
 _OTHER = "OTHER"
 _COLOURED = ("NAME", "PROFESSION", "LOCATION", "AGE", "DATE", "CONTACT", "ID", _OTHER)
@@ -42,25 +42,6 @@ _VERDICTS = {
     "missed": "in the gold, but not found",
     "refused": "offered, but refused by the stacker",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreRow:
-    """One row of a table of scores; all figures are in [0, 1].
-
-    :param name: of the submodel, the stack, or the PHI type.
-    :param low: lower end of the interval of F1, or None where there is none.
-    :param high: upper end of the interval of F1, or None.
-    :param note: a few words beside the name.
-    """
-
-    name: str
-    precision: float
-    recall: float
-    f1: float
-    low: float | None = None
-    high: float | None = None
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,17 +102,17 @@ def write_page(
     path: Path,
     *,
     title: str,
-    scores: Sequence[ScoreRow],
+    scores: Sequence[Score],
     notes: Sequence[NoteView],
     facts: Mapping[str, str],
-    types: Sequence[ScoreRow] = (),
+    types: Sequence[Score] = (),
     label_set: LabelSet | None = None,
 ) -> None:
     """Write the page, over an older one if there is one.
 
-    :param scores: one row for each submodel and for the stack.
+    :param scores: of each submodel and the stack.
     :param facts: short lines about the run, for example seed and versions.
-    :param types: a table by PHI type, or nothing.
+    :param types: those of the stack by PHI type, or nothing.
     :param label_set: gives each label its category, and so its colour; without it, all label sets that phistack ships
         do. A label without a category is shown as OTHER.
     :raises SettingsError: if the file cannot be written.
@@ -141,7 +122,7 @@ def write_page(
     content = _template().render(
         title=title,
         scores=scores,
-        best=max((row.f1 for row in scores), default=0.0),
+        best=max((row.f1.value for row in scores), default=0.0),
         types=types,
         facts=facts,
         notes=views,
@@ -176,7 +157,7 @@ def _digest(script: str) -> str:
     return "sha256-" + b64encode(hashlib.sha256(str(script).encode()).digest()).decode()
 
 
-def _sources(scores: Sequence[ScoreRow], notes: Sequence[NoteView]) -> list[str]:
+def _sources(scores: Sequence[Score], notes: Sequence[NoteView]) -> list[str]:
     """The submodels that voted anywhere, in the order of the scores; those without a score come last."""
     order = [row.name for row in scores]
     voted = dict.fromkeys(v.source for note in notes for decision in note.decisions for v in decision.votes)
