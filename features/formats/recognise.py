@@ -36,6 +36,9 @@ OTHER = "files of another kind were passed over; rename those that are notes"
 FORMATS: dict[str, Format] = {
     format.name: format for format in (I2B2, NGRID, MEDDOCAN, BRAT, CONLL, JSONL, CSV, PARQUET, TEXT)
 }
+_TABLES = (CSV, PARQUET)
+# The root element tells these from i2b2, whose files end alike; text is what is left.
+_BY_NAME = [format for format in FORMATS.values() if format not in (NGRID, MEDDOCAN, TEXT)]
 # What the first characters of a file with another ending tell.
 _OPENINGS = (("<", I2B2), ("{", JSONL), ("-DOCSTART-", CONLL))
 
@@ -117,9 +120,9 @@ def _in_folder(folder: Path, wanted: Format | None) -> tuple[Format, list[Path]]
     if wanted:
         matching = [file for file in files if wanted.is_of(file)]
         return (wanted, matching) if matching else None
-    found = [format for format in (I2B2, BRAT, CONLL, JSONL) if _any_of(files, format)]
+    found = [format for format in _BY_NAME if _any_of(files, format)]
     # A table beside notes of another format is about them.
-    found = found or [format for format in (CSV, PARQUET) if _any_of(files, format)]
+    found = [format for format in found if format not in _TABLES] or found
     # A text file beside notes of another format is a read-me; beside `.ann` files it is a note.
     if BRAT in found and not any(file.suffix == ".ann" for file in files):
         found = [format for format in found if format is not BRAT] or [TEXT]
@@ -155,7 +158,7 @@ def _of_file(path: Path, columns: ColumnNames) -> Format:
     """The format of one file, by its ending or else by its first characters."""
     if path.suffix == ".txt":
         return BRAT if path.with_suffix(".ann").exists() else _opening(path) or TEXT
-    named = next((f for f in (I2B2, BRAT, CONLL, JSONL, CSV, PARQUET) if f.is_of(path)), None) or _opening(path)
+    named = next((format for format in _BY_NAME if format.is_of(path)), None) or _opening(path)
     if named is None:
         raise CorpusError(f"{path} is of no known format; give one of {', '.join(FORMATS)} with --from")
     if named is CONLL and CSV.is_of(path) and columns.are_in(header_of(read_text(path), columns)[1]):

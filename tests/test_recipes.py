@@ -1,0 +1,86 @@
+"""The recipes of CONTRIBUTING.md work, each in a copy of the packages.
+
+Under a heading of "How to add", a ```toml, ```python or ```diff block is a change of the packages, and a ```console
+block are commands that must end with status 0. A file stands in the sentence before its block, which says `Write` or
+`Append to`; a python block without such a sentence is run. A diff names its file after `---`; its lines are given
+without context.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+SECTION = re.compile(r"^### (?P<name>[^\n]+)\n(?P<body>.*?)(?=^###? |\Z)", re.M | re.S)
+BLOCK = re.compile(r"(?P<before>(?:(?!\n\n).)*?)\n\n?```(?P<language>\w+)\n(?P<body>.*?)^```$", re.M | re.S)
+RECIPES = {match["name"]: match["body"] for match in SECTION.finditer(PAGE)}
+PHISTACK = '#!/bin/sh\nexec "{python}" -m ensemble.command_line.app "$@"\n'
+
+
+def changed(text: str, lines: list[str], file: str) -> str:
+    """The text with each run of removed lines replaced by the added lines that follow it."""
+    for match in re.finditer(r"((?:^-.*\n)+)((?:^\+.*\n)*)", "\n".join([*lines, ""]), re.M):
+        old, new = ("\n".join(line[1:] for line in part.splitlines()) for part in match.groups())
+        assert text.count(old) == 1, f"{file} has no such lines, or more than once: {old}"
+        text = text.replace(old, new)
+    return text
+
+
+def hunks(diff: str) -> Iterator[tuple[str, list[str]]]:
+    for part in re.split(r"^--- ", diff, flags=re.M)[1:]:
+        file, *lines = part.splitlines()
+        yield file.strip(), lines
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> tuple[Path, dict[str, str]]:
+    """A copy of the packages, and an environment in which `phistack` and `python` are those of the copy."""
+    for package in ("features", "tbed", "submodels", "ensemble"):
+        shutil.copytree(ROOT / package, tmp_path / "house" / package, ignore=shutil.ignore_patterns("__pycache__"))
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "phistack").write_text(PHISTACK.format(python=sys.executable), encoding="utf-8")
+    (programs / "phistack").chmod(0o755)
+    paths = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(tmp_path / "house")}
+    return tmp_path / "house", os.environ | paths
+
+
+def run(command: list[str], house: tuple[Path, dict[str, str]]) -> None:
+    folder, environment = house
+    work = folder.parent / "work"
+    work.mkdir(exist_ok=True)
+    done = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, f"{command[-1]}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+
+
+def test_there_are_recipes() -> None:
+    assert {"A pattern", "A format", "A command", "A label set"} <= set(RECIPES)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_works(name: str, house: tuple[Path, dict[str, str]]) -> None:
+    folder, _ = house
+    for block in BLOCK.finditer("\n\n" + RECIPES[name]):
+        body = block["body"]
+        place = re.search(r"(Write|Append to|here)\s+`([^`]+)`", block["before"])
+        if block["language"] == "diff":
+            for file, lines in hunks(body):
+                path = folder / file
+                path.write_text(changed(path.read_text(encoding="utf-8"), lines, file), encoding="utf-8")
+        elif block["language"] == "console":
+            for line in body.replace("\\\n", " ").splitlines():
+                if line.startswith("$ "):
+                    run(["bash", "-euc", line[2:]], house)
+        elif place:
+            path = folder / place[2]
+            begun = path.read_text(encoding="utf-8") + "\n" if place[1] == "Append to" else ""
+            path.write_text(begun + body, encoding="utf-8")
+        elif block["language"] == "python":
+            run([sys.executable, "-c", body], house)
