@@ -50,10 +50,10 @@ _SYNTHETIC_NOTES = 160
 _LARGEST_DIFFERENCE = 1e-6
 _CRF_RATIO, _BLSTM_RATIO = 10, 5
 
-Floats = NDArray[np.floating[Any]]
+AnyFloats = NDArray[np.floating[Any]]
 Tags = list[list[str]]
 """The tags of each line."""
-Predict = Callable[[Mapping[str, Any]], Floats]
+Predict = Callable[[Mapping[str, Any]], AnyFloats]
 """From a batch to the scores of its tags."""
 
 
@@ -261,7 +261,7 @@ def keras_model(blstm: BlstmSubmodel, *, with_layers: bool = False) -> Any:
     return Model()
 
 
-def keras_layers(weights: Mapping[str, Floats]) -> Callable[[Any, Any], Any]:
+def keras_layers(weights: Mapping[str, AnyFloats]) -> Callable[[Any, Any], Any]:
     """Both directions of the LSTM by `keras.layers.LSTM`, whose gates are in the order input, forget, new, output."""
     import keras
     from keras import ops
@@ -284,7 +284,7 @@ def keras_layers(weights: Mapping[str, Floats]) -> Callable[[Any, Any], Any]:
     return both
 
 
-def keras_emissions(blstm: BlstmSubmodel, predict: Predict, table: FeatureTable) -> Floats:
+def keras_emissions(blstm: BlstmSubmodel, predict: Predict, table: FeatureTable) -> AnyFloats:
     """The scores of one note's tags."""
     found = np.zeros((len(table), len(blstm.tags_)), dtype=np.float32)
     spellings: dict[str, int] = {}
@@ -309,7 +309,7 @@ def same_as_keras(blstm: BlstmSubmodel, chain: Chain, predict: Predict, tables: 
         sys.exit("Keras says otherwise")
 
 
-def tags_of(chain: Chain, emissions: Floats, bounds: NDArray[np.integer[Any]]) -> Tags:
+def tags_of(chain: Chain, emissions: AnyFloats, bounds: NDArray[np.integer[Any]]) -> Tags:
     """The best tags of each line of a note."""
     tags = [chain.tags[i] for i in Lattice.over(chain, emissions, bounds).best_path().tolist()]
     return [tags[first:last] for first, last in pairwise(bounds.tolist())]

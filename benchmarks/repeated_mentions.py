@@ -31,14 +31,14 @@ from features.documents import Document, Span
 from features.formats import read_corpus
 from features.ranges import touching
 
-__all__ = ["Outcome", "main", "outcome", "released", "without_repeats"]
+__all__ = ["Released", "main", "outcome", "released", "without_repeats"]
 
 Spans = Sequence[Sequence[Span]]
 _SHORTEST = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Released:
     """Counts over all notes.
 
     :param right: spans that are in gold, with their type.
@@ -108,7 +108,7 @@ def released(notes: Sequence[Document], found: Spans, counts: WordCounts) -> lis
     return spans
 
 
-def outcome(notes: Sequence[Document], found: Spans) -> Outcome:
+def outcome(notes: Sequence[Document], found: Spans) -> Released:
     """Compare what was found with the spans of the notes."""
     right = n_found = gold = names = stay = elsewhere = spurious = 0
     for _, run in groupby(zip(notes, found, strict=True), key=lambda pair: pair[0].group):
@@ -125,7 +125,7 @@ def outcome(notes: Sequence[Document], found: Spans) -> Outcome:
             stay += len(left)
             elsewhere += sum(bool(_parts(note, span) & known) for span in left)
             spurious += sum(not is_phi(span.start, span.end) for span in {*spans})
-    return Outcome(right, n_found, gold, names, stay, elsewhere, spurious)
+    return Released(right, n_found, gold, names, stay, elsewhere, spurious)
 
 
 def _is_name(span: Span) -> bool:

@@ -36,7 +36,7 @@ _LIST_IN_README, _LIST_IN_PAGE = "[list](docs/results.md#variants-tried)", "[lis
 BEGIN, END = "<!-- results: written by make results -->", "<!-- /results -->"
 
 Results = Mapping[str, Any]
-Variant = Mapping[str, Any]
+TriedVariant = Mapping[str, Any]
 
 _PAGE_HEAD = """# Results
 
@@ -92,9 +92,9 @@ def read_ablations(folder: Path) -> dict[str, Results]:
     return found
 
 
-def read_variants(path: Path) -> list[Variant]:
+def read_variants(path: Path) -> list[TriedVariant]:
     """What was tried, in the order of the file."""
-    variants: list[Variant] = tomllib.loads(path.read_text(encoding="utf-8"))["variant"]
+    variants: list[TriedVariant] = tomllib.loads(path.read_text(encoding="utf-8"))["variant"]
     return variants
 
 
@@ -103,7 +103,7 @@ def updated(readme: str, section: str) -> str:
     return markdown.replaced(readme, BEGIN, END, section, where="results: README.md")
 
 
-def readme_section(results: Sequence[Results], variants: Sequence[Variant]) -> str:
+def readme_section(results: Sequence[Results], variants: Sequence[TriedVariant]) -> str:
     """A table of the first corpus, one of the others together, and how each was measured."""
     first, *others = results
     lines = [*_systems(first), "", _prose(_measured(first, variants, _LIST_IN_README), _speed(first)), ""]
@@ -113,7 +113,7 @@ def readme_section(results: Sequence[Results], variants: Sequence[Variant]) -> s
     return "\n".join([*lines, ""])
 
 
-def results_page(results: Sequence[Results], ablations: Mapping[str, Results], variants: Sequence[Variant]) -> str:
+def results_page(results: Sequence[Results], ablations: Mapping[str, Results], variants: Sequence[TriedVariant]) -> str:
     """docs/results.md: for each corpus the systems, the types of PHI and the time of training; ablations; variants."""
     lines = [_PAGE_HEAD]
     for result in results:
@@ -177,7 +177,7 @@ def _ablation(ablation: Results) -> Iterator[str]:
         )
 
 
-def _measured(result: Results, variants: Sequence[Variant], list_of_them: str) -> str:
+def _measured(result: Results, variants: Sequence[TriedVariant], list_of_them: str) -> str:
     """When, with which settings, how and after how many variants, in sentences."""
     tried = sum(variant.get("count", 1) for variant in variants if variant["corpus"] == result["benchmark"])
     chosen = f"Variants tried: {tried}; the {list_of_them} tells on which notes each was judged."
@@ -202,7 +202,7 @@ def _prose(*sentences: str) -> str:
     return "\n".join(wrap(text[:1].upper() + text[1:], 120, break_long_words=False, break_on_hyphens=False))
 
 
-def _variants(variants: Sequence[Variant]) -> Iterator[str]:
+def _variants(variants: Sequence[TriedVariant]) -> Iterator[str]:
     """One row a variant, with its figure and that of what it was compared with."""
     yield from markdown.head("corpus", "part", "variant", "selected on", "F1", "F1 without it", "number", "kept")
     for variant in variants:

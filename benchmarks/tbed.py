@@ -29,7 +29,7 @@ from tbed.notes import Notes  # noqa: E402
 from tbed.rules import Rule  # noqa: E402
 from tbed.settings import LearnerSettings  # noqa: E402
 from tbed.tagger import Tagger  # noqa: E402
-from tbed.templates import Template, named_templates  # noqa: E402
+from tbed.templates import RuleTemplate, named_templates  # noqa: E402
 
 _CORPUS = Path(__file__).parents[1].parent / "shared" / "corpora" / "meddocan"
 _TAG_COLUMN = {"Word": "word", "Pos": "tag"}
@@ -83,7 +83,7 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
     return process_time() - start, result
 
 
-def learn_timed(notes: Notes, templates: Sequence[Template], max_rules: int) -> tuple[float, tuple[Rule, ...]]:
+def learn_timed(notes: Notes, templates: Sequence[RuleTemplate], max_rules: int) -> tuple[float, tuple[Rule, ...]]:
     """CPU seconds and rules, as NLTK would learn them."""
     settings = LearnerSettings(tuple(templates), max_rules=max_rules, min_gain=2, edges=False)
     seconds, learned = timed(lambda: learn(notes, settings))

@@ -58,7 +58,7 @@ ENGINES: Mapping[tuple[str, ...], float] = {
 }
 """Submodels -> the notes per second that are aimed at."""
 
-Measure = Callable[[], dict[str, Any]]
+Measurement = Callable[[], dict[str, Any]]
 
 
 def main() -> None:
@@ -153,7 +153,7 @@ def _cells(results: Mapping[str, Any]) -> Iterator[list[str]]:
         ]
 
 
-def _engines(model: Path, documents: Sequence[Document]) -> dict[str, Measure]:
+def _engines(model: Path, documents: Sequence[Document]) -> dict[str, Measurement]:
     present = set(read_manifest(model)["kinds"])
     return {
         f"phistack {'+'.join(subset)}": partial(_engine, model, subset, documents)
@@ -175,9 +175,9 @@ def _engine(model: Path, subset: tuple[str, ...], documents: Sequence[Document])
     }
 
 
-def _peers(folder: Path, notes: Path, failed: dict[str, str]) -> dict[str, Measure]:
+def _peers(folder: Path, notes: Path, failed: dict[str, str]) -> dict[str, Measurement]:
     """The tools that are installed or can be; the others are told in `failed`."""
-    found: dict[str, Measure] = {}
+    found: dict[str, Measurement] = {}
     for peer in PEERS:
         try:
             found[peer.name] = partial(_peer, peer, install(peer, folder.expanduser().resolve()), notes)
@@ -195,7 +195,9 @@ def _peer(peer: Peer, python: Path, notes: Path) -> dict[str, Any]:
     return {"aim": None, "method": peer.method, **json.loads(output.splitlines()[-1])}
 
 
-def _in_turn(tools: Mapping[str, Measure], repetitions: int, failed: dict[str, str]) -> dict[str, list[dict[str, Any]]]:
+def _in_turn(
+    tools: Mapping[str, Measurement], repetitions: int, failed: dict[str, str]
+) -> dict[str, list[dict[str, Any]]]:
     """Every tool once, then every tool again, as often as asked; one that fails is left out from then on."""
     runs: dict[str, list[dict[str, Any]]] = {name: [] for name in tools}
     with progress("throughput", total=repetitions * len(tools)) as advance:

@@ -22,10 +22,14 @@ from numpy.typing import NDArray
 
 from features.errors import BundleError
 
-__all__ = ["Floats", "Integers", "check_shapes", "checked_sizes", "read_arrays", "read_member"]
+__all__ = [
+    "Floats", "Floats32", "Integers", "Integers32", "check_shapes", "checked_sizes", "read_arrays", "read_member"
+]  # fmt: skip
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Floats32 = NDArray[np.float32]
+Integers32 = NDArray[np.int32]
 
 _MAGIC = b"\x93NUMPY"
 _HEADER = re.compile(

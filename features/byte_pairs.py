@@ -15,7 +15,7 @@ from itertools import pairwise
 
 __all__ = ["BytePairs"]
 
-Pair = tuple[str, str]
+Merge = tuple[str, str]
 
 _WORDS_KEPT = 65_536
 
@@ -26,8 +26,8 @@ class BytePairs:
     :param merges: pairs of pieces; an earlier pair is merged before a later one.
     """
 
-    def __init__(self, merges: Iterable[Pair]) -> None:
-        self.merges: tuple[Pair, ...] = tuple(merges)
+    def __init__(self, merges: Iterable[Merge]) -> None:
+        self.merges: tuple[Merge, ...] = tuple(merges)
         self._rank = {pair: rank for rank, pair in enumerate(self.merges)}
         self._known: dict[str, tuple[str, ...]] = {}
 
@@ -35,11 +35,11 @@ class BytePairs:
     def train(cls, word_counts: Mapping[str, int], *, n_merges: int) -> BytePairs:
         """Learn merges from words and how often each occurs; ties go to the pair first in alphabetical order."""
         words = {word: list(word) for word in word_counts}
-        counts: Counter[Pair] = Counter()
-        homes: defaultdict[Pair, set[str]] = defaultdict(set)
+        counts: Counter[Merge] = Counter()
+        homes: defaultdict[Merge, set[str]] = defaultdict(set)
         for word, pieces in words.items():
             _count(word, pieces, word_counts[word], counts, homes)
-        merges: list[Pair] = []
+        merges: list[Merge] = []
         queue = [(-count, pair) for pair, count in counts.items()]
         heapify(queue)
         while len(merges) < n_merges and queue:
@@ -49,7 +49,7 @@ class BytePairs:
             if -count < 2:
                 break
             merges.append(best)
-            changed: set[Pair] = set()
+            changed: set[Merge] = set()
             for word in sorted(homes[best]):
                 before = words[word]
                 words[word] = _merge(before, best)
@@ -79,7 +79,9 @@ class BytePairs:
         return tuple(pieces)
 
 
-def _count(word: str, pieces: list[str], times: int, counts: Counter[Pair], homes: defaultdict[Pair, set[str]]) -> None:
+def _count(
+    word: str, pieces: list[str], times: int, counts: Counter[Merge], homes: defaultdict[Merge, set[str]]
+) -> None:
     for pair in pairwise(pieces):
         counts[pair] += times
         homes[pair].add(word)
@@ -87,7 +89,7 @@ def _count(word: str, pieces: list[str], times: int, counts: Counter[Pair], home
             del counts[pair]
 
 
-def _merge(pieces: list[str], pair: Pair) -> list[str]:
+def _merge(pieces: list[str], pair: Merge) -> list[str]:
     merged: list[str] = []
     position = 0
     while position < len(pieces):

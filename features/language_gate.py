@@ -43,7 +43,7 @@ _FILE = "language_gate.json"
 _ALIKE = {"no": ("no", "nn", "da")}
 
 
-class _State(TypedDict):
+class _GateState(TypedDict):
     """What `language_gate.json` holds."""
 
     languages: list[str]
@@ -117,7 +117,7 @@ class LanguageGate:
     @classmethod
     def load(cls, files: SavedFiles) -> LanguageGate:
         """Read what `save` wrote; :raises BundleError: if it is not that."""
-        state = files.json(_FILE, _State)
+        state = files.json(_FILE, _GateState)
         if not state["languages"] or not state["scripts"] or not 0 <= state["foreign"] <= 1 or state["distance"] < 0:
             raise BundleError(f"the file language_gate/{_FILE} has values out of their ranges; train the engine again")
         return cls(tuple(state["languages"]), tuple(state["scripts"]), state["foreign"], state["distance"])

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from features.arrays import Integers32
 from features.tokens import Tokeniser
 
 __all__ = ["count_sentences", "learned_abbreviations", "sentence_starts"]
@@ -38,7 +38,7 @@ def sentence_starts(
     *,
     split_lines: bool = True,
     abbreviations: frozenset[str] = frozenset(),
-) -> NDArray[np.int32]:
+) -> Integers32:
     """The index of the first token of each sentence, then the number of tokens: shape `(n_sentences + 1,)`.
 
     A sentence of more than 200 tokens is cut, so that no model meets a sequence without bound.

@@ -20,15 +20,15 @@ from functools import lru_cache
 from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 
+from features.arrays import Integers32
 from features.byte_pairs import BytePairs
 from features.errors import SettingsError
 from features.names import no_such
 
 __all__ = ["TOKENISERS", "TokenOffsets", "Tokeniser", "offsets_of"]
 
-TokenOffsets = tuple[NDArray[np.int32], NDArray[np.int32]]
+TokenOffsets = tuple[Integers32, Integers32]
 TOKENISERS = ("liu", "zhao")
 
 # A combining accent belongs to the letter before it.

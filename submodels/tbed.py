@@ -32,7 +32,7 @@ from tbed.notes import Notes
 from tbed.rules import Rule, RuleFile, format_rules, parse_rules
 from tbed.settings import LearnerSettings
 from tbed.tagger import Tagged, Tagger
-from tbed.templates import Template, named_templates, read_templates, restricted, template_names
+from tbed.templates import RuleTemplate, named_templates, read_templates, restricted, template_names
 
 __all__ = ["STARTS", "TbedSubmodel"]
 
@@ -43,7 +43,7 @@ STARTS = ("regex", "frequent", "empty")
 """The initial taggers: the regex submodel, the most frequent tag of each word, all tokens outside."""
 
 
-class _State(TypedDict):
+class _TbedState(TypedDict):
     """What `settings.json` holds."""
 
     settings: dict[str, Any]
@@ -185,7 +185,7 @@ class TbedSubmodel:
 
         :raises BundleError: if it is not that; for a mistake in the rules the message has its line and column.
         """
-        state = files.json(_SETTINGS_FILE, _State)
+        state = files.json(_SETTINGS_FILE, _TbedState)
         text = files.text(_RULES_FILE)
         with damage_refused("the TBED submodel of the engine"):
             model = saved_submodel(cls, state["settings"])
@@ -205,7 +205,7 @@ class TbedSubmodel:
             model.regex_ = submodel_class("regex").load(files.part(_REGEX_FOLDER), space)
         return model
 
-    def _templates(self, space: FeatureSpace) -> tuple[Template, ...]:
+    def _templates(self, space: FeatureSpace) -> tuple[RuleTemplate, ...]:
         """The templates whose columns there are."""
         if self.templates in template_names():
             templates = named_templates(self.templates)

@@ -19,7 +19,7 @@ from features.errors import SettingsError
 from tbed.atoms import TAG
 from tbed.grid import Condition, Ids, TokenGrid
 from tbed.slots import Keys, Numbers
-from tbed.templates import Template
+from tbed.templates import RuleTemplate
 
 __all__ = ["Encoding", "Views"]
 
@@ -68,7 +68,9 @@ class Encoding:
     :raises SettingsError: for a template with so many tag atoms that their values do not fit into 63 bits.
     """
 
-    def __init__(self, grid: TokenGrid, templates: Sequence[Template], tags: Ids, n_tags: int, *, edges: bool) -> None:
+    def __init__(
+        self, grid: TokenGrid, templates: Sequence[RuleTemplate], tags: Ids, n_tags: int, *, edges: bool
+    ) -> None:
         self.grid, self.templates, self.tags, self.n_tags, self.edges = grid, tuple(templates), tags, n_tags, edges
         self.columns = (TAG, *sorted(frozenset().union(*(t.columns for t in self.templates))))
         random = np.random.Generator(np.random.PCG64(_SEED))

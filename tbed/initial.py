@@ -23,7 +23,7 @@ __all__ = ["FrequentTags", "FrequentTagsState"]
 _LOOKUPS = (("key", "lower"), ("lower",))
 
 Values = tuple[str, ...]
-Counts = defaultdict[Values, Counter[str]]
+TagCounts = defaultdict[Values, Counter[str]]
 
 
 class FrequentTagsState(TypedDict):
@@ -100,15 +100,15 @@ def _by_group(tables: Sequence[FeatureTable]) -> dict[str, list[int]]:
     return groups
 
 
-def _counts(tables: Sequence[FeatureTable], gold: Sequence[Sequence[str]], columns: tuple[str, ...]) -> Counts:
-    counts: Counts = defaultdict(Counter)
+def _counts(tables: Sequence[FeatureTable], gold: Sequence[Sequence[str]], columns: tuple[str, ...]) -> TagCounts:
+    counts: TagCounts = defaultdict(Counter)
     for table, tags in zip(tables, gold, strict=True):
         for values, tag in zip(_values(table, columns), tags, strict=True):
             counts[values][tag] += 1
     return counts
 
 
-def _without(counts: Counts, own: Counts) -> dict[Values, str]:
+def _without(counts: TagCounts, own: TagCounts) -> dict[Values, str]:
     """The most frequent tags of some values when their own counts are taken off."""
     rest = {values: counts[values] - of_tag for values, of_tag in own.items()}
     return {values: _first(of_tag) for values, of_tag in rest.items() if of_tag}

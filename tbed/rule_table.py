@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from features.arrays import Integers32
 from tbed.slots import Keys, Numbers, Slots
 
 __all__ = ["RuleTable"]
 
-Int32s = NDArray[np.int32]
 _BARRED = 1 << 30
 
 
@@ -39,14 +39,14 @@ class RuleTable:
         self._target_codes = target_codes
         self.contexts, self._rules = Slots(), Slots()
         self.known: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
-        self._bad: Int32s = np.zeros(0, dtype=np.int32)
-        self._first: Int32s = np.zeros(0, dtype=np.int32)
-        self.good: Int32s = np.zeros(0, dtype=np.int32)
-        self._score: Int32s = np.zeros(0, dtype=np.int32)
-        self.context: Int32s = np.zeros(0, dtype=np.int32)
-        self._following: Int32s = np.zeros(0, dtype=np.int32)
+        self._bad: Integers32 = np.zeros(0, dtype=np.int32)
+        self._first: Integers32 = np.zeros(0, dtype=np.int32)
+        self.good: Integers32 = np.zeros(0, dtype=np.int32)
+        self._score: Integers32 = np.zeros(0, dtype=np.int32)
+        self.context: Integers32 = np.zeros(0, dtype=np.int32)
+        self._following: Integers32 = np.zeros(0, dtype=np.int32)
         self.target: NDArray[np.int16] = np.zeros(0, dtype=np.int16)
-        self.place: Int32s = np.zeros(0, dtype=np.int32)
+        self.place: Integers32 = np.zeros(0, dtype=np.int32)
         self.view: NDArray[np.int16] = np.zeros(0, dtype=np.int16)
         self.packed: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
@@ -54,7 +54,7 @@ class RuleTable:
         return len(self._rules)
 
     @property
-    def score(self) -> Int32s:
+    def score(self) -> Integers32:
         """The score of each rule, of shape `(n_rules,)`."""
         return self._score[: len(self)]
 
@@ -102,7 +102,7 @@ class RuleTable:
         np.add.at(self.good, rules, np.int32(change))
         np.add.at(self._score, rules, np.int32(change))
 
-    def count_bad(self, contexts: Numbers, changes: Int32s) -> None:
+    def count_bad(self, contexts: Numbers, changes: Integers32) -> None:
         """The contexts, each named once, have so many right tokens more."""
         self._bad[contexts] += changes
         rules = self._first[contexts]

@@ -24,10 +24,10 @@ from tbed.rules import EDGE, Example, Rule
 from tbed.settings import LearnerSettings
 from tbed.slots import Keys, Numbers
 
-__all__ = ["Found", "RuleSearch", "Tagging"]
+__all__ = ["BestRule", "RuleSearch", "Tagging"]
 
 
-Found = tuple[list[Condition], int, int]
+BestRule = tuple[list[Condition], int, int]
 """Conditions, the tag before and the tag after, all as ids."""
 
 
@@ -79,7 +79,7 @@ class RuleSearch(Tagging):
         self._enter_errors()
         self._count_all_bad()
 
-    def best(self) -> Found | None:
+    def best(self) -> BestRule | None:
         """The best rule; `None` when no rule gains enough."""
         while True:
             best = int(self.table.score.max(initial=0))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from features.errors import SettingsError
 from tbed.grid import STRETCHES
-from tbed.templates import Template
+from tbed.templates import RuleTemplate
 
 __all__ = ["LearnerSettings"]
 
@@ -30,7 +30,7 @@ class LearnerSettings:
     :raises SettingsError: for settings that cannot work.
     """
 
-    templates: tuple[Template, ...]
+    templates: tuple[RuleTemplate, ...]
     max_rules: int = 200
     min_gain: int = 2
     min_groups: int = 1

@@ -1,6 +1,6 @@
 """Templates: which atoms the conditions of a rule combine.
 
-    Template.parse("word[0] & tag[-1]")
+    RuleTemplate.parse("word[0] & tag[-1]")
     read_templates("{word, lower}[{-1, 1}] & tag[-1]")    4 templates: braces stand for each of their alternatives
     named_templates("brill24")                            a set that phistack ships
 
@@ -21,14 +21,14 @@ from features.errors import SettingsError
 from features.names import no_such
 from tbed.atoms import TAG, Atom
 
-__all__ = ["Template", "named_templates", "read_templates", "restricted", "template_names", "template_text"]
+__all__ = ["RuleTemplate", "named_templates", "read_templates", "restricted", "template_names", "template_text"]
 
 _FILES = resources.files("tbed") / "templates"
 _BRACES = re.compile(r"\{([^{}]*)\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class RuleTemplate:
     """A conjunction of atoms.
 
     :param atoms: in the order in which rules name them.
@@ -45,7 +45,7 @@ class Template:
             raise SettingsError(f"the template {self} names an atom twice")
 
     @classmethod
-    def parse(cls, text: str) -> Template:
+    def parse(cls, text: str) -> RuleTemplate:
         """Read atoms joined by `&`; :raises SettingsError: if they cannot be read."""
         return cls(tuple(Atom.parse(part.strip()) for part in text.split("&")))
 
@@ -63,7 +63,7 @@ class Template:
         return " & ".join(map(str, self.atoms))
 
 
-def read_templates(text: str, name: str = "the template file") -> tuple[Template, ...]:
+def read_templates(text: str, name: str = "the template file") -> tuple[RuleTemplate, ...]:
     """Read a template file; alternatives in braces multiply out.
 
     Within one line a template comes once, so that `{a, b}[0] & {a, b}[0]` gives only the pair; repetition on separate
@@ -71,7 +71,7 @@ def read_templates(text: str, name: str = "the template file") -> tuple[Template
 
     :raises SettingsError: for a line that cannot be read, with its number.
     """
-    templates: list[Template] = []
+    templates: list[RuleTemplate] = []
     for number, line in enumerate(text.splitlines(), 1):
         declaration = line.partition("#")[0].strip()
         if declaration:
@@ -82,14 +82,14 @@ def read_templates(text: str, name: str = "the template file") -> tuple[Template
     return tuple(templates)
 
 
-def _expanded(declaration: str) -> list[Template]:
+def _expanded(declaration: str) -> list[RuleTemplate]:
     pieces = _BRACES.split(declaration)
     choices = [[p.strip() for p in piece.split(",")] if i % 2 else [piece] for i, piece in enumerate(pieces)]
-    found: dict[frozenset[Atom], Template] = {}
+    found: dict[frozenset[Atom], RuleTemplate] = {}
     for parts in product(*choices):
         atoms = [Atom.parse(atom.strip()) for atom in "".join(parts).split("&")]
         if len(set(atoms)) == len(atoms):
-            found.setdefault(frozenset(atoms), Template(tuple(atoms)))
+            found.setdefault(frozenset(atoms), RuleTemplate(tuple(atoms)))
     if not found:
         raise SettingsError("every alternative of this template names an atom twice")
     return list(found.values())
@@ -107,12 +107,12 @@ def template_text(name: str) -> str:
     return (_FILES / f"{name}.txt").read_text(encoding="utf-8")
 
 
-def named_templates(name: str) -> tuple[Template, ...]:
+def named_templates(name: str) -> tuple[RuleTemplate, ...]:
     """A set that phistack ships; :raises SettingsError: for an unknown name."""
     return read_templates(template_text(name), f"the template set {name}")
 
 
-def restricted(templates: Iterable[Template], columns: Collection[str]) -> tuple[Template, ...]:
+def restricted(templates: Iterable[RuleTemplate], columns: Collection[str]) -> tuple[RuleTemplate, ...]:
     """The templates that need only the given columns, as when column groups are left out in an ablation.
 
     :raises SettingsError: if a template names a column that no feature setting gives.

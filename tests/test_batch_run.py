@@ -19,7 +19,7 @@ from ensemble.batch.lock import locked
 from ensemble.batch.reports.audit import _START, _link
 from ensemble.batch.settings import read_struck
 from ensemble.batch.workers.detector import pieces
-from ensemble.batch.workers.work import Note
+from ensemble.batch.workers.work import NoteInput
 from ensemble.deidentification import Policy
 from ensemble.tools.progress import duration
 from features.errors import BundleError, CorpusError, SettingsError
@@ -607,4 +607,4 @@ def test_what_is_reported_does_not_depend_on_which_chunk_is_done_first(tmp_path)
 
 
 def test_nothing_that_is_shown_of_a_note_tells_its_patient_or_its_text():
-    assert repr(Note("1", "MRN 4711", (Part("Dr. Ames"),))) == "Note(id='1')"
+    assert repr(NoteInput("1", "MRN 4711", (Part("Dr. Ames"),))) == "NoteInput(id='1')"

@@ -28,7 +28,7 @@ from submodels.blstm.encoder import (
     rows_of,
     with_characters,
 )
-from submodels.blstm.inference import Reading, blocks_of, emissions_of
+from submodels.blstm.inference import NetworkInput, blocks_of, emissions_of
 from submodels.blstm.submodel import BlstmSubmodel
 from submodels.blstm.training import load_keras
 from submodels.blstm.weights import NetworkSizes, first_weights
@@ -167,7 +167,9 @@ def test_tokens_of_one_value_have_the_same_word_and_columns_of_the_block(most, s
     features = random.integers(0, most, (5, 4), dtype=np.int32)[random.integers(0, 5, 30)]
     bounds = np.array([0, 30], dtype=np.int32)
     blocks = ((3, 0, 1), (2,))
-    reading = Reading.of([EncodedNote(spellings, spellings, features, bounds, bounds, spellings[:0])], blocks, window=8)
+    reading = NetworkInput.of(
+        [EncodedNote(spellings, spellings, features, bounds, bounds, spellings[:0])], blocks, window=8
+    )
     for columns, block in zip(blocks, reading.blocks, strict=True):
         values = features[:, columns]
         if block is reading.blocks[0]:

@@ -1,7 +1,7 @@
 """Invisible characters do not keep an identifier from being replaced as the plain one, struck or found again."""
 
 from ensemble.batch.forms.rows import Part
-from ensemble.batch.workers.detector import Found
+from ensemble.batch.workers.detector import Detection
 from ensemble.batch.workers.register import Register, by_length
 from ensemble.batch.workers.told import with_told
 from ensemble.batch.workers.words import KnownWords, capitalised, resembling, struck_places
@@ -59,7 +59,10 @@ def test_a_struck_word_is_found_however_it_is_written():
 def test_what_a_column_tells_is_found_however_column_and_text_are_written():
     for name in ("Anselm Birchwood", "An\u200dselm\u00a0Birch\u00adwood"):
         for text, there in ((PLAIN, "Anselm Birchwood"), (WRITTEN, "\u200dAn\u200dselm\u00a0Birch\u00adwood")):
-            parts, found = (Part(name, "PATIENT"), Part(text)), (Found((Span(0, len(name), "PATIENT"),)), Found(()))
+            parts, found = (
+                (Part(name, "PATIENT"), Part(text)),
+                (Detection((Span(0, len(name), "PATIENT"),)), Detection(())),
+            )
             [(_, in_text)] = with_told([parts], [found], "en")
             assert [text[span.start : span.end] for span in in_text.spans] == [there]
 

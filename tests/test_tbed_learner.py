@@ -27,7 +27,7 @@ from tbed.report import describe, score_rules
 from tbed.rules import Rule, parse_rules
 from tbed.settings import LearnerSettings
 from tbed.tagger import Tagger
-from tbed.templates import Template, named_templates, read_templates
+from tbed.templates import RuleTemplate, named_templates, read_templates
 
 MEDDOCAN = Path(__file__).parents[1].parent / "shared" / "corpora" / "meddocan" / "train" / "brat"
 WORDS_ONLY = FeatureSettings(without=tuple(group for group in COLUMN_GROUPS if group != "words"), split_lines=True)
@@ -143,7 +143,7 @@ def untagged(documents: Sequence[Document]) -> Notes:
     return Notes(tables, [["O"] * len(table) for table in tables], [table.tags() for table in tables])
 
 
-def naive(notes: Notes, templates: Sequence[Template], max_rules: int) -> list[tuple[str, int]]:
+def naive(notes: Notes, templates: Sequence[RuleTemplate], max_rules: int) -> list[tuple[str, int]]:
     """Brill's algorithm by the book, slow, over notes as one stretch each: rules with their gains."""
     tags = [list(of_note) for of_note in notes.initial]
     ids = [[table.space.values("word")[i] for i in table.column("word")] for table in notes.tables]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from features.errors import SettingsError
 from tbed.atoms import Atom
 from tbed.rules import EDGE, Rule, RuleFile, format_rules, parse_rules
-from tbed.templates import Template, named_templates, read_templates, restricted, template_names
+from tbed.templates import RuleTemplate, named_templates, read_templates, restricted, template_names
 
 COLUMNS = ("word", "lower", "key")
 TAGS = ("O", "B-AGE", "I-AGE", "B-DOCTOR")
@@ -107,7 +107,7 @@ def test_the_shipped_sets() -> None:
 
 
 def test_templates_without_their_column_are_left_out_but_a_column_that_never_is_is_an_error() -> None:
-    templates = (Template.parse("word[0] & tag[-1]"), Template.parse("key[0]"))
+    templates = (RuleTemplate.parse("word[0] & tag[-1]"), RuleTemplate.parse("key[0]"))
     assert restricted(templates, ["word"]) == templates[:1]
     with pytest.raises(SettingsError, match="names kye, which is no feature column"):
-        restricted([Template.parse("kye[0]")], ["word"])
+        restricted([RuleTemplate.parse("kye[0]")], ["word"])

@@ -93,7 +93,7 @@ def mutated(chance: random.Random, content: bytes) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class InputKind:
     """A kind of input.
 
     :param make: writes a sound one into an empty folder, for which it is given an engine; gives its path.
@@ -142,13 +142,13 @@ def _hashed_again(path: Path) -> None:
         return  # It is the manifest that was damaged.
 
 
-KINDS: dict[str, Kind] = {
-    **{name: Kind(partial(_written, name), partial(read_corpus, accept_unknown_labels=True)) for name in FORMATS},
+KINDS: dict[str, InputKind] = {
+    **{name: InputKind(partial(_written, name), partial(read_corpus, accept_unknown_labels=True)) for name in FORMATS},
     **{
-        f"{name}, rows": Kind(partial(_written, name), _rows)
+        f"{name}, rows": InputKind(partial(_written, name), _rows)
         for name in ("jsonl", "csv", "parquet", "brat", "text", "i2b2")
     },
-    "bundle": Kind(_copied, load_bundle, _hashed_again),
+    "bundle": InputKind(_copied, load_bundle, _hashed_again),
 }
 
 

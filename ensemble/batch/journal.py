@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from ensemble.batch.disk import GO_ON
-from ensemble.batch.workers.register import Entry
+from ensemble.batch.workers.register import HashedIdentifier
 from features.errors import MissingResourceError
 
 __all__ = ["DoneChunk", "Journal"]
@@ -120,7 +120,7 @@ class Journal:
             database.execute("INSERT OR REPLACE INTO begun VALUES (?, ?)", (number, times + 1))
         return times
 
-    def add(self, number: int, chunk: DoneChunk, entries: Iterable[tuple[bytes, Entry]]) -> None:
+    def add(self, number: int, chunk: DoneChunk, entries: Iterable[tuple[bytes, HashedIdentifier]]) -> None:
         """A chunk is done.
 
         :param entries: the hash of a patient and an entry of the register, for each identifier.
@@ -158,7 +158,7 @@ class Journal:
             notes, quarantined = self._database.execute(query).fetchone()
         return notes, quarantined
 
-    def entries(self, patient: bytes) -> list[Entry]:
+    def entries(self, patient: bytes) -> list[HashedIdentifier]:
         """The identifiers of a patient."""
         query = "SELECT label, words, identifier FROM register WHERE patient = ? ORDER BY words, identifier, label"
         with self._checked():

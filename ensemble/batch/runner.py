@@ -42,7 +42,7 @@ from ensemble.batch.source import input_state, passed_over
 from ensemble.batch.store import Store
 from ensemble.batch.workers.detector import bundle_digest, bundle_labels
 from ensemble.batch.workers.pool import Workers
-from ensemble.batch.workers.work import Job, Note
+from ensemble.batch.workers.work import Job, NoteInput
 from ensemble.tools.meter import meter
 from ensemble.tools.processes import keeping
 from features.errors import MissingResourceError, SettingsError
@@ -219,7 +219,7 @@ def _process(settings: RunSettings, form: Form, store: Store, workers: Workers, 
     shares: dict[int, float] = {}
     share_done = read = 0.0
 
-    def todo() -> Iterator[tuple[Chunk, list[Note]]]:
+    def todo() -> Iterator[tuple[Chunk, list[NoteInput]]]:
         nonlocal n_chunks, share_done, read
         for chunk in chunks_of(form):
             n_chunks += 1
@@ -227,7 +227,7 @@ def _process(settings: RunSettings, form: Form, store: Store, workers: Workers, 
             digests.update(chunk.digest)
             done = store.journal.done(chunk.number)
             if done is None:
-                yield chunk, [Note(row.id, row.patient, row.parts) for row in chunk.rows if row.parts]
+                yield chunk, [NoteInput(row.id, row.patient, row.parts) for row in chunk.rows if row.parts]
             elif done.input != chunk.digest:
                 raise _changed_input(settings, store.journal)
             else:

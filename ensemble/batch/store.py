@@ -23,7 +23,7 @@ from ensemble.batch.disk import writing
 from ensemble.batch.forms.rows import Form, Row, sha256
 from ensemble.batch.journal import DoneChunk, Journal
 from ensemble.batch.reasons import may_pass
-from ensemble.batch.workers.register import Entry, Register
+from ensemble.batch.workers.register import HashedIdentifier, Register
 from ensemble.batch.workers.work import NoteResult
 from features.errors import CorpusError
 from features.hashed import hashed
@@ -91,7 +91,7 @@ class Store:
             return "the form of the output cannot hold a character of the new text"
         return ""
 
-    def _entries(self, outcomes: Sequence[Outcome]) -> set[tuple[bytes, Entry]]:
+    def _entries(self, outcomes: Sequence[Outcome]) -> set[tuple[bytes, HashedIdentifier]]:
         return {
             (self.register.patient(row.patient), entry)
             for row, result in outcomes

@@ -59,7 +59,7 @@ _OWN_HOSTS = ("localhost", "127.0.0.1", "::1")
 _PACKAGES = ("phistack", "numpy", "scikit-learn", "python-crfsuite", "keras", "tensorflow", "nltk")
 
 
-class _LabelSet(TypedDict):
+class _LabelSetFile(TypedDict):
     """What `label_set.json` holds."""
 
     name: str
@@ -149,7 +149,7 @@ def _manifest(engine: Engine, trained_on: Mapping[str, Any], figures: Mapping[st
 
 
 def _read_engine(files: SavedFiles, kinds: Mapping[str, str], names: Subset) -> Engine:
-    state = files.json("label_set.json", _LabelSet)
+    state = files.json("label_set.json", _LabelSetFile)
     if not all(map(is_label, state["categories"])):
         raise BundleError("the engine has a label that is no name; train it again")
     label_set = LabelSet(state["name"], state["categories"], frozenset(state["hipaa_labels"]), state["language"])

@@ -41,7 +41,7 @@ class _TrainedOn(TypedDict, total=False):
     patients: int
 
 
-class _Manifest(TypedDict):
+class _StandingManifest(TypedDict):
     trained_on: _TrainedOn
     figures: _Figures
 
@@ -66,7 +66,7 @@ class Standing:
 def standing_of(manifest: Mapping[str, Any]) -> Standing:
     """The standing of the engine of a manifest, which may hold anything."""
     try:
-        known: _Manifest = same_type(dict(manifest), _Manifest)
+        known: _StandingManifest = same_type(dict(manifest), _StandingManifest)
     except ValueError:
         known = {"trained_on": {}, "figures": {}}
     found = known["figures"].get("strict", {}).get("stack", {})

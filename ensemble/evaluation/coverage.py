@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ensemble.evaluation.counts import IntArray
-from ensemble.evaluation.notes import Note, Pair
+from ensemble.evaluation.notes import AnnotatedText, DocumentPair
 from features.errors import EvaluationError
 from features.sentences import count_sentences
 from features.shown import shown_id
@@ -73,7 +73,7 @@ class Coverage:
         return self.uncovered_documents / self.documents
 
 
-def leak(pairs: Sequence[Pair], false_negatives: int, sentence_counts: Mapping[str, int] | None) -> Leak:
+def leak(pairs: Sequence[DocumentPair], false_negatives: int, sentence_counts: Mapping[str, int] | None) -> Leak:
     """The leak over documents.
 
     :param sentence_counts: document id -> sentences in a reference; our own splitter counts without it.
@@ -90,7 +90,7 @@ def leak(pairs: Sequence[Pair], false_negatives: int, sentence_counts: Mapping[s
     return Leak(false_negatives, sum(sentence_counts[pair.id] for pair in pairs), "reference")
 
 
-def coverage(pairs: Sequence[Pair], missed: IntArray) -> Coverage:
+def coverage(pairs: Sequence[DocumentPair], missed: IntArray) -> Coverage:
     """Character recall, and the documents that are not clean.
 
     :param missed: strict false negatives of each document, shape `(n_documents,)`.
@@ -105,5 +105,5 @@ def coverage(pairs: Sequence[Pair], missed: IntArray) -> Coverage:
     )
 
 
-def _characters(note: Note) -> set[int]:
+def _characters(note: AnnotatedText) -> set[int]:
     return {offset for phi in note.phi for offset in range(phi.start, phi.end)}

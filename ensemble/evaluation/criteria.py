@@ -23,7 +23,7 @@ import numpy as np
 
 from ensemble.evaluation.counts import DocumentCounts, IntArray, count, count_forgiving
 from ensemble.evaluation.items import UNITS, EndWithin
-from ensemble.evaluation.notes import Note, Pair, Phi
+from ensemble.evaluation.notes import AnnotatedText, DocumentPair, Phi
 from features.errors import SettingsError
 from features.labels import LabelSet
 from features.names import no_such
@@ -52,7 +52,7 @@ class Criterion:
     end_tolerance: int = 0
     joined_unit: str = ""
 
-    def counts(self, pair: Pair) -> DocumentCounts:
+    def counts(self, pair: DocumentPair) -> DocumentCounts:
         """True positives, false positives and false negatives of one document."""
         gold, system = self.items(pair.gold), self.items(pair.system)
         if not self.joined_unit:
@@ -60,11 +60,11 @@ class Criterion:
         joined = Criterion(self.name, self.joined_unit, typed=self.typed, only=self.only)
         return count_forgiving(gold, system, joined.items(pair.gold), joined.items(pair.system))
 
-    def by_document(self, pairs: Sequence[Pair]) -> IntArray:
+    def by_document(self, pairs: Sequence[DocumentPair]) -> IntArray:
         """The counts of each document, of shape `(n_documents, 3)`."""
         return np.array([self.counts(pair) for pair in pairs], dtype=np.int64).reshape(-1, 3)
 
-    def items(self, note: Note) -> frozenset[object]:
+    def items(self, note: AnnotatedText) -> frozenset[object]:
         """The PHI of one side of a document as a set in which equal means: a hit."""
         chosen = filter(SELECTIONS[self.only], note.phi)
         typed = SELECTIONS[self.typed]

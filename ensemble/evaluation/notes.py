@@ -1,8 +1,8 @@
 """Which documents are compared, and their PHI in one vocabulary.
 
-    Phi(12, 17, "NAME", "DOCTOR", False)     one PHI, its category, and whether HIPAA lists its type
-    Note(text, phi)                          one document as one side, gold or system, sees it
-    Pair("110-01", gold_note, system_note)   the two sides of one document
+    Phi(12, 17, "NAME", "DOCTOR", False)             one PHI, its category, and whether HIPAA lists its type
+    AnnotatedText(text, phi)                         one document as one side, gold or system, sees it
+    DocumentPair("110-01", gold_note, system_note)   the two sides of one document
 
 Labels compare without regard to case, and come from gold and from the system: a type that only the system uses is
 scored too.
@@ -19,7 +19,7 @@ from features.errors import EvaluationError, LabelError
 from features.labels import LabelSet
 from features.shown import shown_id, shown_label
 
-__all__ = ["Label", "Note", "Pair", "Pairing", "Phi", "pair", "vocabulary"]
+__all__ = ["AnnotatedText", "DocumentPair", "Label", "Pairing", "Phi", "pair", "vocabulary"]
 
 
 class Phi(NamedTuple):
@@ -41,7 +41,7 @@ class Label(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class AnnotatedText:
     """The text of a document and the PHI that one side marks in it, sorted, each once."""
 
     text: str = field(repr=False)
@@ -49,12 +49,12 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class DocumentPair:
     """One document, as gold and as the system see it."""
 
     id: str
-    gold: Note
-    system: Note
+    gold: AnnotatedText
+    system: AnnotatedText
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Pairing:
     :param extra: ids of the system that gold lacks.
     """
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[DocumentPair, ...]
     missing: tuple[str, ...]
     extra: tuple[str, ...]
 
@@ -110,13 +110,13 @@ def _refuse(ids: tuple[str, ...], where: str) -> None:
         )
 
 
-def _pair(gold: Document, system: Document, labels: Mapping[str, Label]) -> Pair:
+def _pair(gold: Document, system: Document, labels: Mapping[str, Label]) -> DocumentPair:
     if gold.text != system.text:
         raise EvaluationError(
             f"document {shown_id(gold.id)}: the texts of gold and system differ from offset "
             f"{_first_difference(gold.text, system.text)} on; a system must return the text unchanged"
         )
-    return Pair(gold.id, _note(gold, labels), _note(system, labels))
+    return DocumentPair(gold.id, _note(gold, labels), _note(system, labels))
 
 
 def _first_difference(one: str, other: str) -> int:
@@ -124,8 +124,8 @@ def _first_difference(one: str, other: str) -> int:
     return next((offset for offset, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
-def _note(document: Document, labels: Mapping[str, Label]) -> Note:
-    return Note(document.text, tuple(sorted(set(_phi(document, labels)))))
+def _note(document: Document, labels: Mapping[str, Label]) -> AnnotatedText:
+    return AnnotatedText(document.text, tuple(sorted(set(_phi(document, labels)))))
 
 
 def _phi(document: Document, labels: Mapping[str, Label]) -> Iterable[Phi]:

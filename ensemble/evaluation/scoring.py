@@ -20,7 +20,7 @@ from ensemble.evaluation.counts import IntArray, count_by
 from ensemble.evaluation.coverage import coverage, leak
 from ensemble.evaluation.criteria import applicable
 from ensemble.evaluation.intervals import RESAMPLES, Bootstrap
-from ensemble.evaluation.notes import Pair, Pairing, Phi, pair, vocabulary
+from ensemble.evaluation.notes import DocumentPair, Pairing, Phi, pair, vocabulary
 from ensemble.evaluation.report import STRICT, Report
 from ensemble.evaluation.scores import scores
 from features.documents import Corpus
@@ -116,13 +116,13 @@ def _reports(
         )
 
 
-def _in_use(names: Iterable[str], pairs: Sequence[Pair], attribute: str) -> list[str]:
+def _in_use(names: Iterable[str], pairs: Sequence[DocumentPair], attribute: str) -> list[str]:
     """Those names that gold or system uses at least once, in the order of the label set."""
     used = {getattr(phi, attribute) for p in pairs for note in (p.gold, p.system) for phi in note.phi}
     return [name for name in dict.fromkeys(names) if name in used]
 
 
-def _by(pairs: Sequence[Pair], attribute: str, names: Sequence[str]) -> IntArray:
+def _by(pairs: Sequence[DocumentPair], attribute: str, names: Sequence[str]) -> IntArray:
     """Strict counts by document and category or type; shape `(n_documents, n_names, 3)`."""
 
     def key(phi: Phi) -> str:

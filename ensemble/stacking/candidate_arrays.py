@@ -16,10 +16,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ensemble.stacking.candidates import PooledCandidate
-from features.arrays import Floats, Integers
+from features.arrays import Floats, Integers, Integers32
 from features.columns.table import FeatureTable
 
 __all__ = ["RIVALS", "CandidateArrays"]
@@ -222,7 +221,7 @@ def _numbers(values: Iterable[int]) -> Integers:
     return np.fromiter(values, dtype=np.int64)
 
 
-def _end_to_end(offsets: Sequence[NDArray[np.int32]], begins: Integers) -> Integers:
+def _end_to_end(offsets: Sequence[Integers32], begins: Integers) -> Integers:
     """Offsets in each note as offsets in all of them end to end."""
     parts = [begin + some for begin, some in zip(begins, offsets, strict=True)]
     return np.concatenate([np.zeros(0, dtype=np.int64), *parts])

@@ -83,7 +83,7 @@ class StackerSettings:
             raise SettingsError(no_such("kernel setting", self.kernel, KERNELS))
 
 
-class _State(TypedDict):
+class _StackerState(TypedDict):
     """What `stacker.json` holds."""
 
     settings: StackerSettings
@@ -254,7 +254,7 @@ class Stacker:
         :param sources: the submodels whose candidates it must know; any if not given.
         :param counts: of the words of the training notes; without them repeats are not sought.
         """
-        state = files.json("stacker.json", _State)
+        state = files.json("stacker.json", _StackerState)
         with damage_refused("the stacker of the engine"):
             stacker = cls(state["settings"])
             stacker.features_ = MetaFeatures(

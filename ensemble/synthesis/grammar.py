@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from features.errors import SettingsError
 
-__all__ = ["Piece", "Placeholder", "expand", "placeholders"]
+__all__ = ["Placeholder", "TemplatePiece", "expand", "placeholders"]
 
 _NOTATION = re.compile(
     r"\[\[(?P<label>[A-Z-]+)(?:\.(?P<role>\w+))?(?::(?P<form>\w+))?\]\]"
@@ -41,7 +41,7 @@ class Placeholder:
     form: str = ""
 
 
-Piece = str | Placeholder
+TemplatePiece = str | Placeholder
 
 
 def placeholders(template: str) -> tuple[Placeholder, ...]:
@@ -51,7 +51,7 @@ def placeholders(template: str) -> tuple[Placeholder, ...]:
     return (*(_placeholder(m) for m in outer if m["label"]), *inner)
 
 
-def expand(template: str, words: Mapping[str, Sequence[str]], rng: random.Random) -> list[Piece]:
+def expand(template: str, words: Mapping[str, Sequence[str]], rng: random.Random) -> list[TemplatePiece]:
     """Choose among all that a template leaves open, except the PHI.
 
     :param template: one template, in the notation above.
@@ -60,7 +60,7 @@ def expand(template: str, words: Mapping[str, Sequence[str]], rng: random.Random
     :returns: literal text and placeholders in turn; no two literals follow each other.
     :raises SettingsError: if the template names an unknown vocabulary.
     """
-    merged: list[Piece] = []
+    merged: list[TemplatePiece] = []
     for piece in _expand(template.replace("\\n", "\n"), words, rng):
         if isinstance(piece, str) and merged and isinstance(merged[-1], str):
             merged[-1] += piece
@@ -69,7 +69,7 @@ def expand(template: str, words: Mapping[str, Sequence[str]], rng: random.Random
     return [_ARTICLE_BEFORE_VOWEL.sub(r"\1n ", p) if isinstance(p, str) else p for p in merged]
 
 
-def _expand(template: str, words: Mapping[str, Sequence[str]], rng: random.Random) -> Iterator[Piece]:
+def _expand(template: str, words: Mapping[str, Sequence[str]], rng: random.Random) -> Iterator[TemplatePiece]:
     end = 0
     for match in _NOTATION.finditer(template):
         yield template[end : match.start()]
@@ -95,7 +95,7 @@ def _placeholder(match: re.Match[str]) -> Placeholder:
     return Placeholder(match["label"], match["role"] or "", match["form"] or "")
 
 
-def _vocabulary_entry(name: str, words: Mapping[str, Sequence[str]], rng: random.Random) -> list[Piece]:
+def _vocabulary_entry(name: str, words: Mapping[str, Sequence[str]], rng: random.Random) -> list[TemplatePiece]:
     entries = words.get(name.removesuffix("_cap"))
     if not entries:
         raise SettingsError(f"a template names the vocabulary {name}, which vocabulary.toml does not have")

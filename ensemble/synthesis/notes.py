@@ -18,7 +18,7 @@ from ensemble.synthesis.dates import FULL_FORMATS
 from ensemble.synthesis.grammar import Placeholder, expand
 from ensemble.synthesis.people import Patient
 from ensemble.synthesis.phi import Scene
-from ensemble.synthesis.templates import Template, table, templates
+from ensemble.synthesis.templates import NoteTemplate, table, templates
 from features.documents import Span
 
 __all__ = ["write_note"]
@@ -95,18 +95,18 @@ def _paragraph_break(pool: str, builder: TextBuilder) -> str:
     return "\n" if pool == "header" or builder.rng.random() < 0.9 else ""
 
 
-def _fitting(pool: Sequence[Template], patient: Patient) -> list[Template]:
+def _fitting(pool: Sequence[NoteTemplate], patient: Patient) -> list[NoteTemplate]:
     """The templates without what is said of the other sex only."""
     other = _ONE_SEX["M" if patient.sex == "F" else "F"]
     return [template for template in pool if not any(words in template.text for words in other)]
 
 
-def _draw(pool: Sequence[Template], number: int, distinct_facts: bool, rng: random.Random) -> list[Template]:
+def _draw(pool: Sequence[NoteTemplate], number: int, distinct_facts: bool, rng: random.Random) -> list[NoteTemplate]:
     order = sorted(pool, key=lambda template: -(rng.random() ** (1 / template.weight)))
     return list(_without_repeats(order, number) if distinct_facts else order[:number])
 
 
-def _without_repeats(order: Sequence[Template], number: int) -> Iterator[Template]:
+def _without_repeats(order: Sequence[NoteTemplate], number: int) -> Iterator[NoteTemplate]:
     seen: set[str] = set()
     for template in order:
         facts = {f"{slot.label}.{slot.role}" for slot in template.slots if _is_fact(slot)}

@@ -18,7 +18,7 @@ from typing import Any
 
 from ensemble.synthesis.grammar import Placeholder, placeholders
 
-__all__ = ["NOTE_TYPES", "PARTS", "Template", "table", "templates"]
+__all__ = ["NOTE_TYPES", "PARTS", "NoteTemplate", "table", "templates"]
 
 NOTE_TYPES = ("discharge", "letter", "nursing", "radiology", "telephone", "problems")
 PARTS = ("header", "opening", "history", "findings", "plan", "closing")
@@ -27,7 +27,7 @@ _FILES = resources.files("ensemble.synthesis") / "templates"
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class NoteTemplate:
     """One sentence or block of a part.
 
     :param text: in the notation of `ensemble.synthesis.grammar`.
@@ -53,10 +53,10 @@ def table(name: str) -> dict[str, Any]:
 
 
 @cache
-def templates(part: str, note_type: str) -> tuple[Template, ...]:
+def templates(part: str, note_type: str) -> tuple[NoteTemplate, ...]:
     """The templates of one part of one note type, each once, in the order of the file."""
     factors = table("label_factors")
-    found: dict[str, Template] = {}
+    found: dict[str, NoteTemplate] = {}
     drawing: list[str] = []
     for line in (_FILES / f"{part}.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith("= "):
@@ -66,7 +66,7 @@ def templates(part: str, note_type: str) -> tuple[Template, ...]:
     return tuple(found.values())
 
 
-def _template(line: str, factors: dict[str, float]) -> Template:
+def _template(line: str, factors: dict[str, float]) -> NoteTemplate:
     slots = placeholders(line)
     labels = {slot.label for slot in slots} or {"none"}
-    return Template(line, slots, math.prod(factors.get(label, 1.0) for label in labels))
+    return NoteTemplate(line, slots, math.prod(factors.get(label, 1.0) for label in labels))

@@ -16,8 +16,8 @@ from itertools import pairwise
 from typing import ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from features.arrays import Integers32
 from features.errors import MissingResourceError, SettingsError
 
 __all__ = ["Annotator", "CoreNlpAnnotator", "NltkAnnotator", "annotators_of"]
@@ -36,7 +36,7 @@ class Annotator(Protocol):
         """The column's name."""
         ...
 
-    def columns(self, words: Sequence[str], sentences: NDArray[np.int32]) -> dict[str, list[str]]:
+    def columns(self, words: Sequence[str], sentences: Integers32) -> dict[str, list[str]]:
         """Column -> the value of each token.
 
         :param words: the tokens' text, `n_tokens` of them.
@@ -87,7 +87,7 @@ class NltkAnnotator:
             ) from None
         return lambda sentences: [tagger.tag(sentence) for sentence in sentences]
 
-    def columns(self, words: Sequence[str], sentences: NDArray[np.int32]) -> dict[str, list[str]]:
+    def columns(self, words: Sequence[str], sentences: Integers32) -> dict[str, list[str]]:
         """The column `pos`; see `Annotator.columns`."""
         cut = _cut(words, sentences)
         return {"pos": [tag for tagged in self._tag_sentences(cut) for _, tag in tagged]}
@@ -118,7 +118,7 @@ class CoreNlpAnnotator:
             ) from None
         return tag
 
-    def columns(self, words: Sequence[str], sentences: NDArray[np.int32]) -> dict[str, list[str]]:
+    def columns(self, words: Sequence[str], sentences: Integers32) -> dict[str, list[str]]:
         """The column that the server tags; see `Annotator.columns`."""
         cut = _cut(words, sentences)
         answers = self._ask(cut) if cut else []
@@ -150,6 +150,6 @@ class CoreNlpAnnotator:
         return [tag_at[start] for start in starts]
 
 
-def _cut(words: Sequence[str], sentences: NDArray[np.int32]) -> list[list[str]]:
+def _cut(words: Sequence[str], sentences: Integers32) -> list[list[str]]:
     bounds = sentences.tolist()
     return [list(words[a:b]) for a, b in pairwise(bounds)]

@@ -13,18 +13,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["Coded", "Distinct", "Integers"]
+from features.arrays import Integers32
 
-Integers = NDArray[np.int32]
-Coded = tuple[Integers, list[str]]
+__all__ = ["Coded", "Distinct"]
+
+Coded = tuple[Integers32, list[str]]
 """Codes, one a token, and the strings that the codes 0, 1, 2, ... stand for."""
 
 _FULL = 1 << 16
 
 
-class _Numbers(dict[str, int]):
+class _StringNumbers(dict[str, int]):
     """String -> number; a string that is asked for the first time gets the next one."""
 
     def __init__(self) -> None:
@@ -41,8 +41,8 @@ class Distinct:
     """Distinct strings in the order in which they came."""
 
     def __init__(self) -> None:
-        self._numbers = _Numbers()
-        self._answers: dict[str, Integers] = {}
+        self._numbers = _StringNumbers()
+        self._answers: dict[str, Integers32] = {}
         self._mapped: dict[str, Distinct] = {}
 
     def __len__(self) -> int:
@@ -58,7 +58,7 @@ class Distinct:
         """Whether there are so many strings that a new table should be started."""
         return len(self) > _FULL
 
-    def numbers(self, strings: Iterable[str]) -> Integers:
+    def numbers(self, strings: Iterable[str]) -> Integers32:
         """The number of each string, of shape `(n_strings,)`; new strings are added."""
         return np.fromiter(map(self._numbers.__getitem__, strings), dtype=np.int32)
 
@@ -66,7 +66,7 @@ class Distinct:
         """The number of a string; -1 if it never came."""
         return self._numbers.get(string, -1)
 
-    def of_each(self, question: str, function: Callable[[str], int]) -> Integers:
+    def of_each(self, question: str, function: Callable[[str], int]) -> Integers32:
         """What a function says of every string, of shape `(n_distinct,)`.
 
         :param question: names the function; it is called for strings only that came since the question was last asked.

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from features.columns.distinct import Coded, Distinct, Integers
+from features.arrays import Integers32
+from features.columns.distinct import Coded, Distinct
 from features.columns.word_columns import NONE
 from features.sentences import sentence_starts
 from features.tokens import Tokeniser, TokenOffsets, offsets_of
@@ -62,7 +63,7 @@ class Layout:
 
     texts: Sequence[str] = field(repr=False)
     cuts: Sequence[tuple[list[str], list[str]]] = field(repr=False)
-    starts: Sequence[Integers] = field(repr=False)
+    starts: Sequence[Integers32] = field(repr=False)
     known: Known = field(repr=False)
 
     @classmethod
@@ -101,11 +102,11 @@ class Layout:
         return list(chain.from_iterable(words for words, _ in self.cuts))
 
     @cached_property
-    def numbers(self) -> Integers:
+    def numbers(self) -> Integers32:
         """The tokens' numbers in `known.words`."""
         return self.known.words.numbers(self.words)
 
-    def of_words(self, question: str, function: Callable[[str], int]) -> Integers:
+    def of_words(self, question: str, function: Callable[[str], int]) -> Integers32:
         """What a function says of the token's text; see `Distinct.of_each`."""
         numbers = self.numbers
         return self.known.words.of_each(question, function)[numbers]
@@ -123,12 +124,12 @@ class Layout:
         return found
 
     @cached_property
-    def bounds(self) -> Integers:
+    def bounds(self) -> Integers32:
         """The first token of each note, then the number of tokens: shape `(n_notes + 1,)`."""
         return np.cumsum([0, *(len(words) for words, _ in self.cuts)], dtype=np.int32)
 
     @cached_property
-    def note(self) -> Integers:
+    def note(self) -> Integers32:
         """The number of the token's note."""
         return self.spread(np.arange(len(self.cuts)), self.bounds)
 
@@ -139,7 +140,7 @@ class Layout:
         return opens
 
     @cached_property
-    def space(self) -> Integers:
+    def space(self) -> Integers32:
         """The white space before the token: 0 none, 1 one blank, 2 wider, 3 a line end."""
         gaps = Distinct()
         numbers = gaps.numbers(chain.from_iterable(gaps for _, gaps in self.cuts))
@@ -154,12 +155,12 @@ class Layout:
         return opens
 
     @cached_property
-    def lines(self) -> Integers:
+    def lines(self) -> Integers32:
         """The first token of each line that has tokens, then the number of tokens: shape `(n_lines + 1,)`."""
         return np.append(np.flatnonzero(self.opens_line), len(self)).astype(np.int32)
 
     @cached_property
-    def line(self) -> Integers:
+    def line(self) -> Integers32:
         """The number of the token's line."""
         return np.cumsum(self.opens_line, dtype=np.int32) - 1
 
@@ -171,7 +172,7 @@ class Layout:
         return codes[self._last_colon], keys.strings
 
     @cached_property
-    def key_distance(self) -> Integers:
+    def key_distance(self) -> Integers32:
         """How many tokens ago the colon of the key was; 0 where there is no key."""
         at = np.append(np.array([colon for colon, _ in self._colons], dtype=np.int32), 0)
         return np.where(self._last_colon >= 0, np.arange(len(self)) - at[self._last_colon], 0).astype(np.int32)
@@ -185,7 +186,7 @@ class Layout:
         return [(colon, key) for colon, key in keys if key]
 
     @cached_property
-    def _last_colon(self) -> Integers:
+    def _last_colon(self) -> Integers32:
         """For each token, which of `_colons` is the last one before it in its line; -1 if there is none."""
         colons = np.array([colon for colon, _ in self._colons], dtype=np.int32)
         before = np.searchsorted(colons, np.arange(len(self)), side="left")
@@ -228,7 +229,7 @@ class Layout:
     # Sentences, pieces
 
     @cached_property
-    def sentences(self) -> Integers:
+    def sentences(self) -> Integers32:
         """The first token of each sentence, then the number of tokens: shape `(n_sentences + 1,)`."""
         starts = [start[:-1] + first for start, first in zip(self.starts, self.bounds.tolist(), strict=False)]
         return np.concatenate([*starts, self.bounds[-1:]], dtype=np.int32)
@@ -240,7 +241,7 @@ class Layout:
         return opens
 
     @cached_property
-    def pieces(self) -> Integers:
+    def pieces(self) -> Integers32:
         """The first token of each stretch without white space, then the number of tokens: `(n_pieces + 1,)`."""
         return np.append(np.flatnonzero(self.opens_piece), len(self)).astype(np.int32)
 
@@ -252,11 +253,11 @@ class Layout:
 
     # Arrays
 
-    def since(self, bounds: Integers) -> Integers:
+    def since(self, bounds: Integers32) -> Integers32:
         """How many tokens ago the token's stretch began; `bounds` as in `spread`."""
         return np.arange(len(self), dtype=np.int32) - self.spread(bounds[:-1], bounds)
 
-    def spread(self, values: NDArray[np.integer], bounds: Integers) -> Integers:
+    def spread(self, values: NDArray[np.integer], bounds: Integers32) -> Integers32:
         """One value a stretch as one value a token.
 
         :param values: of shape `(n_stretches,)`.

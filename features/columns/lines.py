@@ -8,8 +8,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from features.arrays import Integers32
 from features.columns.table import FeatureTable
 
 __all__ = ["line_bounds"]
@@ -19,7 +19,7 @@ _LONGEST = 1_000
 sequences go side by side: one line without end would take many times as long as the same tokens in such lines."""
 
 
-def line_bounds(table: FeatureTable) -> NDArray[np.int32]:
+def line_bounds(table: FeatureTable) -> Integers32:
     """The sentences of a note, those of one line joined as long as they have at most 1,000 tokens, as bounds.
 
     An abbreviation within an address is easily taken for the end of a sentence, and no tag sequence can then say the

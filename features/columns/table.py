@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
+from features.arrays import Integers32
 from features.byte_pairs import BytePairs
 from features.columns.annotators import Annotator, annotators_of
 from features.columns.distinct import Distinct
@@ -110,7 +110,7 @@ class FeatureSettings:
         )
 
 
-class _State(TypedDict):
+class _SpaceState(TypedDict):
     """What `features.json` holds."""
 
     settings: FeatureSettings
@@ -122,7 +122,7 @@ class _State(TypedDict):
 
 
 @dataclass(frozen=True)
-class Batch:
+class LazyColumns:
     """Some notes whose columns are read together, each when it is first asked for.
 
     :param space: says what columns and ids stand for.
@@ -131,9 +131,9 @@ class Batch:
 
     space: FeatureSpace = field(repr=False)
     layout: Layout = field(repr=False)
-    _columns: dict[str, NDArray[np.int32]] = field(default_factory=dict, init=False, repr=False)
+    _columns: dict[str, Integers32] = field(default_factory=dict, init=False, repr=False)
 
-    def column(self, name: str) -> NDArray[np.int32]:
+    def column(self, name: str) -> Integers32:
         """The ids of one column for the tokens of all notes; :raises SettingsError: if the settings leave it out."""
         ids = self._columns.get(name)
         if ids is None:
@@ -154,8 +154,8 @@ class FeatureTable:
 
     view: PlainView
     offsets: TokenOffsets = field(repr=False)
-    sentences: NDArray[np.int32] = field(repr=False)
-    batch: Batch = field(repr=False)
+    sentences: Integers32 = field(repr=False)
+    batch: LazyColumns = field(repr=False)
     number: int = field(repr=False)
     _kept: dict[str, tuple[Hashable, Any]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -177,13 +177,13 @@ class FeatureTable:
         """The tokens' text."""
         return self.batch.layout.cuts[self.number][0]
 
-    def column(self, name: str) -> NDArray[np.int32]:
+    def column(self, name: str) -> Integers32:
         """The ids of one column, of shape `(n_tokens,)`; :raises SettingsError: if the settings leave it out."""
         bounds = self.batch.layout.bounds
         return self.batch.column(name)[bounds[self.number] : bounds[self.number + 1]]
 
     @property
-    def ids(self) -> NDArray[np.int32]:
+    def ids(self) -> Integers32:
         """All columns, of shape `(n_tokens, n_columns)`; who needs some of them reads those by `column`."""
         return np.stack([self.column(name) for name in self.space.columns], axis=1)
 
@@ -282,11 +282,11 @@ class FeatureSpace:
             [view.document.text for view in views], self.tokeniser_,
             split_lines=self.split_lines_, abbreviations=self.abbreviations_, known=self._known,
         )  # fmt: skip
-        batch = Batch(self, layout)
+        batch = LazyColumns(self, layout)
         for number, view in enumerate(views):
             yield FeatureTable(view, layout.offsets(number), layout.starts[number], batch, number)
 
-    def read(self, name: str, layout: Layout) -> NDArray[np.int32]:
+    def read(self, name: str, layout: Layout) -> Integers32:
         """The ids of one column, one a token; :raises SettingsError: if the settings leave the column out."""
         self.position(name)
         vocabulary = self.vocabularies_[name]
@@ -319,7 +319,7 @@ class FeatureSpace:
     @classmethod
     def load(cls, files: SavedFiles) -> FeatureSpace:
         """Read what `save` wrote; :raises BundleError: if it is not that."""
-        state = files.json("features.json", _State)
+        state = files.json("features.json", _SpaceState)
         with damage_refused("the feature settings of the engine"):
             space = cls(state["settings"])
             pairs = state["byte_pairs"]

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from features.columns.distinct import Integers
+from features.arrays import Integers32
 
 __all__ = ["Vocabulary"]
 
@@ -54,7 +54,7 @@ class Vocabulary:
             self._values.append(value)
         return number
 
-    def ids(self, codes: Integers, strings: Sequence[str]) -> Integers:
+    def ids(self, codes: Integers32, strings: Sequence[str]) -> Integers32:
         """The ids of many values, of shape `(n_values,)`.
 
         :param codes: for each value its place in `strings`, of shape `(n_values,)`.

@@ -16,7 +16,7 @@ from pathlib import Path
 from features.documents import Corpus, Document, Span, patient_of
 from features.errors import CorpusError
 from features.files import encode_text, file_name, read_text
-from features.formats.format import Format, Reading
+from features.formats.format import Format, ReadNotes
 from features.formats.spans import checked_span, parse_offset
 from features.shown import shown_id
 
@@ -27,14 +27,14 @@ _JOINED = "discontinuous spans joined"
 _BLANKS = str.maketrans("\n\r\t", "   ")
 
 
-def read(paths: Sequence[Path]) -> Reading:
+def read(paths: Sequence[Path]) -> ReadNotes:
     """Read one note from each pair of files; the paths may be of either kind.
 
     :raises CorpusError: for an `.ann` without `.txt`, a malformed line, or spans that do not fit the text.
     """
     warnings: Counter[str] = Counter()
     texts = dict.fromkeys(path.with_suffix(".txt") for path in paths)
-    return Reading(tuple(_read_note(path, warnings) for path in texts), warnings=warnings)
+    return ReadNotes(tuple(_read_note(path, warnings) for path in texts), warnings=warnings)
 
 
 def _read_note(path: Path, warnings: Counter[str]) -> Document:

@@ -27,7 +27,7 @@ import numpy as np
 from features.documents import Corpus, Document, Span, patient_of
 from features.errors import CorpusError
 from features.files import encode_text, read_text
-from features.formats.format import Format, Reading
+from features.formats.format import Format, ReadNotes
 from features.formats.spans import checked_id, checked_span, parse_offset
 from features.shown import shown_id
 from features.tags import OUTSIDE, decode, encode
@@ -51,12 +51,12 @@ class _Lines:
     sentences: list[list[tuple[int, list[str]]]] = field(default_factory=lambda: [[]])
 
 
-def read(paths: Sequence[Path]) -> Reading:
+def read(paths: Sequence[Path]) -> ReadNotes:
     """Read the notes of each file, in order; a note without an id is named after its file.
 
     :raises CorpusError: for a line without a tag, or offsets that do not fit the text.
     """
-    return Reading(tuple(document for path in paths for document in _read_file(path)))
+    return ReadNotes(tuple(document for path in paths for document in _read_file(path)))
 
 
 def _read_file(path: Path) -> Iterator[Document]:

@@ -21,7 +21,7 @@ from features.documents import Corpus
 from features.errors import CorpusError
 from features.files import encode_all, encode_text, read_text
 from features.formats.columns import SPANS, USUAL_NAMES, ColumnNames, read_record, record_of, spans_in
-from features.formats.format import Format, Reading
+from features.formats.format import Format, ReadNotes
 
 __all__ = ["CSV", "header_of"]
 
@@ -30,7 +30,7 @@ _LONGEST_FIELD = 2**31 - 1
 _LONGEST_HEADER = 2**20
 
 
-def read(paths: Sequence[Path], columns: ColumnNames = USUAL_NAMES) -> Reading:
+def read(paths: Sequence[Path], columns: ColumnNames = USUAL_NAMES) -> ReadNotes:
     """Read the notes of each file, in order.
 
     :raises CorpusError: for a missing column, a record that breaks the grammar, or spans that do not fit.
@@ -46,7 +46,7 @@ def read(paths: Sequence[Path], columns: ColumnNames = USUAL_NAMES) -> Reading:
         documents += [read_record(place, record, columns) for place, record in records]
         names += header
         warnings += columns.without_patient(header, len(records))
-    return Reading(tuple(documents), warnings=warnings + columns.left_out(names))
+    return ReadNotes(tuple(documents), warnings=warnings + columns.left_out(names))
 
 
 def header_of(text: str, columns: ColumnNames) -> tuple[str, list[str]]:

@@ -1,7 +1,7 @@
 """What a corpus format is, and what reading one gives.
 
     Format("brat", ...)                     a name, what it looks like, a reader and a writer
-    Reading(documents, {"DOCTOR": "NAME"})  the notes, and the category that the files tell of each label
+    ReadNotes(documents, {"DOCTOR": "NAME"})  the notes, and the category that the files tell of each label
 
 A format is a value made of functions, not a class to inherit from: each module of this package declares its own.
 """
@@ -16,11 +16,11 @@ from pathlib import Path
 from features.documents import Corpus, Document
 from features.formats.columns import ColumnNames
 
-__all__ = ["Format", "Reading"]
+__all__ = ["Format", "ReadNotes"]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadNotes:
     """What was read from files, before a label set is chosen.
 
     :param documents: the notes, in the order of the files.
@@ -50,11 +50,11 @@ class Format:
     name: str
     description: str
     suffixes: tuple[str, ...]
-    read: Callable[[Sequence[Path]], Reading]
+    read: Callable[[Sequence[Path]], ReadNotes]
     render: Callable[[Corpus], Iterable[tuple[str, bytes]]]
     single_file: bool = False
     label_set: str | None = None
-    read_columns: Callable[[Sequence[Path], ColumnNames], Reading] | None = None
+    read_columns: Callable[[Sequence[Path], ColumnNames], ReadNotes] | None = None
 
     def is_of(self, path: Path) -> bool:
         """Whether the name of a file ends as those of the format do."""

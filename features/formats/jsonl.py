@@ -17,7 +17,7 @@ from features.documents import Corpus, Document
 from features.errors import CorpusError
 from features.files import read_text
 from features.formats.columns import USUAL_NAMES, ColumnNames, read_record, record_of
-from features.formats.format import Format, Reading
+from features.formats.format import Format, ReadNotes
 from features.shown import shown_id
 
 __all__ = ["JSONL"]
@@ -26,7 +26,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
-def read(paths: Sequence[Path], columns: ColumnNames = USUAL_NAMES) -> Reading:
+def read(paths: Sequence[Path], columns: ColumnNames = USUAL_NAMES) -> ReadNotes:
     """Read the notes of each file, in order; :raises CorpusError: for malformed JSON or spans that do not fit."""
     names: dict[str, None] = {}
     documents = []
@@ -37,7 +37,7 @@ def read(paths: Sequence[Path], columns: ColumnNames = USUAL_NAMES) -> Reading:
             documents.append(read_record(place, record, columns))
     if documents:
         columns.check(str(paths[0].parent if len(paths) > 1 else paths[0]), [*names])
-    return Reading(tuple(documents), warnings=columns.left_out(names))
+    return ReadNotes(tuple(documents), warnings=columns.left_out(names))
 
 
 def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:

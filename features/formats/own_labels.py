@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from features.columns.word_columns import LANGUAGES
 from features.documents import Document
 from features.errors import LabelError
-from features.formats.format import Reading
+from features.formats.format import ReadNotes
 from features.labels import LabelSet
 from features.languages import language_of
 from features.shown import shown_label
@@ -32,7 +32,7 @@ _MOST_SHOWN = 12
 
 
 def label_set_of(
-    reading: Reading,
+    reading: ReadNotes,
     given: str | LabelSet | None = None,
     *,
     usual: str | None = None,

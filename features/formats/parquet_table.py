@@ -18,7 +18,7 @@ from features.documents import Corpus
 from features.errors import CorpusError, MissingResourceError
 from features.files import encode_all, encode_text, read_bytes
 from features.formats.columns import SPANS, USUAL_NAMES, ColumnNames, read_record, record_of, spans_in
-from features.formats.format import Format, Reading
+from features.formats.format import Format, ReadNotes
 
 if TYPE_CHECKING:
     import pyarrow
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["PARQUET", "parquet_module"]
 
 
-def read(paths: Sequence[Path], columns: ColumnNames = USUAL_NAMES) -> Reading:
+def read(paths: Sequence[Path], columns: ColumnNames = USUAL_NAMES) -> ReadNotes:
     """Read the notes of each file, in order.
 
     :raises CorpusError: if a file is no Parquet file, lacks a column, or has spans that do not fit.
@@ -40,7 +40,7 @@ def read(paths: Sequence[Path], columns: ColumnNames = USUAL_NAMES) -> Reading:
         documents += [read_record(place, row, columns) for place, row in _records(path, rows)]
         names += header
         warnings += columns.without_patient(header, len(rows))
-    return Reading(tuple(documents), warnings=warnings + columns.left_out(names))
+    return ReadNotes(tuple(documents), warnings=warnings + columns.left_out(names))
 
 
 def _table(path: Path, columns: ColumnNames) -> tuple[list[str], list[dict[str, Any]]]:

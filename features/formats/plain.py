@@ -11,15 +11,15 @@ from pathlib import Path
 from features.documents import Corpus, Document, patient_of
 from features.errors import CorpusError
 from features.files import encode_text, file_name, read_text
-from features.formats.format import Format, Reading
+from features.formats.format import Format, ReadNotes
 from features.shown import shown_id
 
 __all__ = ["TEXT"]
 
 
-def read(paths: Sequence[Path]) -> Reading:
+def read(paths: Sequence[Path]) -> ReadNotes:
     """Read one note from each file; :raises CorpusError: if a file is not UTF-8."""
-    return Reading(tuple(Document(path.stem, read_text(path), (), patient_of(path.stem)) for path in paths))
+    return ReadNotes(tuple(Document(path.stem, read_text(path), (), patient_of(path.stem)) for path in paths))
 
 
 def render(corpus: Corpus) -> Iterator[tuple[str, bytes]]:

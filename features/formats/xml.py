@@ -25,7 +25,7 @@ from lxml import etree
 from features.documents import Corpus, Document, Span, patient_of
 from features.errors import CorpusError
 from features.files import file_name, read_text
-from features.formats.format import Format, Reading
+from features.formats.format import Format, ReadNotes
 from features.formats.spans import checked_span, parse_offset
 from features.shown import shown_id, shown_label
 
@@ -47,7 +47,7 @@ def root_of(path: Path) -> str:
     return match[1] if match else ""
 
 
-def read(root: str, paths: Sequence[Path]) -> Reading:
+def read(root: str, paths: Sequence[Path]) -> ReadNotes:
     """Read one note from each file.
 
     :param root: the name that the root element must have.
@@ -55,7 +55,7 @@ def read(root: str, paths: Sequence[Path]) -> Reading:
     """
     categories: dict[str, str] = {}
     documents = tuple(_read_note(root, path, categories) for path in paths)
-    return Reading(documents, categories)
+    return ReadNotes(documents, categories)
 
 
 def text_of(root: str, path: Path, content: str) -> str:

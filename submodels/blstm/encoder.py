@@ -20,8 +20,8 @@ from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from features.arrays import Integers32
 from features.columns.lines import line_bounds
 from features.columns.table import FeatureTable
 
@@ -30,16 +30,15 @@ __all__ = [
     "UNKNOWN",
     "EncodedNote",
     "Encoder",
-    "Row",
+    "TokenRange",
     "batch_of",
     "batches_of",
     "rows_of",
     "with_characters",
 ]
 
-Batch = dict[str, NDArray[np.int32]]
+BatchArrays = dict[str, Integers32]
 
-Integers = NDArray[np.int32]
 
 PADDING, UNKNOWN = 0, 1
 LONGEST_WORD = 20
@@ -64,12 +63,12 @@ class EncodedNote:
     :param tags: tag ids, of shape `(n_tokens,)`; empty where they are not known.
     """
 
-    words: Integers = field(repr=False)
-    spellings: Integers = field(repr=False)
-    features: Integers = field(repr=False)
-    sentences: Integers = field(repr=False)
-    lines: Integers = field(repr=False)
-    tags: Integers = field(repr=False)
+    words: Integers32 = field(repr=False)
+    spellings: Integers32 = field(repr=False)
+    features: Integers32 = field(repr=False)
+    sentences: Integers32 = field(repr=False)
+    lines: Integers32 = field(repr=False)
+    tags: Integers32 = field(repr=False)
 
     def pieces(self, longest: int) -> Iterator[tuple[int, int]]:
         """Lines as (first token, token after the last); a line of more than `longest` tokens by its sentences."""
@@ -81,7 +80,7 @@ class EncodedNote:
                 yield from pairwise(inner.tolist())
 
 
-Row = tuple[int, int, int]
+TokenRange = tuple[int, int, int]
 """Some lines or sentences of a note: its place in a list of notes, first token, token after the last."""
 
 
@@ -147,7 +146,7 @@ class Encoder:
             np.array([places[tag] for tag in table.tags(scheme=scheme)] if tags else [], dtype=np.int32),
         )
 
-    def spell(self, words: Iterable[str]) -> Integers:
+    def spell(self, words: Iterable[str]) -> Integers32:
         """Character ids of words, of shape `(n_words, LONGEST_WORD + 2)`."""
         words = list(words)
         characters = np.zeros((len(words), LONGEST_WORD + 2), dtype=np.int32)
@@ -156,26 +155,26 @@ class Encoder:
             row[1 : 1 + len(ids)] = ids
         return characters
 
-    def _features(self, table: FeatureTable) -> Integers:
+    def _features(self, table: FeatureTable) -> Integers32:
         ids = np.empty((len(table), len(self.columns)), dtype=np.int32)
         for place, name in enumerate(self.columns):
             ids[:, place] = table.column(name)
         return self._lookups[np.minimum(ids, self._last_ids) + self._begins]
 
     @staticmethod
-    def _lookup(ids: Sequence[int], offset: int) -> Integers:
+    def _lookup(ids: Sequence[int], offset: int) -> Integers32:
         """Id of the feature space -> id of the network; one further id than known, for all that are higher."""
         lookup = np.full(max(ids, default=0) + 2, offset, dtype=np.int32)
         lookup[list(ids)] = offset + 1 + np.arange(len(ids), dtype=np.int32)
         return lookup
 
 
-def rows_of(notes: Sequence[EncodedNote], *, window: int) -> list[Row]:
+def rows_of(notes: Sequence[EncodedNote], *, window: int) -> list[TokenRange]:
     """Consecutive lines joined into rows of at most `window` tokens, so that the network sees what is around a line.
 
     A longer line has a row of its own; one of more than twice the window is taken by its sentences.
     """
-    rows: list[Row] = []
+    rows: list[TokenRange] = []
     for number, note in enumerate(notes):
         first = last = 0
         for start, end in note.pieces(2 * window):
@@ -188,12 +187,12 @@ def rows_of(notes: Sequence[EncodedNote], *, window: int) -> list[Row]:
     return rows
 
 
-def batches_of(rows: Sequence[Row], *, tokens: int) -> list[list[Row]]:
+def batches_of(rows: Sequence[TokenRange], *, tokens: int) -> list[list[TokenRange]]:
     """Rows of about the same length put together, so that a batch has about `tokens` tokens with its padding.
 
     :returns: batches, the shortest rows first; rows of equal length stay in order.
     """
-    batches: list[list[Row]] = []
+    batches: list[list[TokenRange]] = []
     for row in sorted(rows, key=lambda row: row[2] - row[1]):
         length = row[2] - row[1]
         if not batches or (len(batches[-1]) + 1) * length > tokens:
@@ -202,7 +201,7 @@ def batches_of(rows: Sequence[Row], *, tokens: int) -> list[list[Row]]:
     return batches
 
 
-def batch_of(rows: Sequence[Row], notes: Sequence[EncodedNote]) -> Batch:
+def batch_of(rows: Sequence[TokenRange], notes: Sequence[EncodedNote]) -> BatchArrays:
     """The arrays of some rows, padded with 0 to the longest.
 
     :returns: `words`, `spellings`, `begins` (1 where a tag sequence begins), `tags` of shape `(n_rows, n_tokens)`,
@@ -226,7 +225,7 @@ def batch_of(rows: Sequence[Row], notes: Sequence[EncodedNote]) -> Batch:
     }  # fmt: skip
 
 
-def with_characters(batch: Batch, characters: Integers) -> Batch:
+def with_characters(batch: BatchArrays, characters: Integers32) -> BatchArrays:
     """The batch with the spelling of its distinct words as `characters`, and `spellings` as places in that.
 
     :param characters: of all words, as `Encoder.spell` gives it.

@@ -2,7 +2,7 @@
 
     blocks = blocks_of(encoder.columns)
     emissions_of(networks, notes, characters, blocks, window=64)    one array of shape (n_tokens, n_tags) for each note
-    reading = Reading.of(notes, blocks, window=64)                  what several networks over the same notes can share
+    reading = NetworkInput.of(notes, blocks, window=64)             what several networks over the same notes can share
     token_emissions(weights, reading, characters)                   (n_tokens, n_tags), all notes end to end
 
 It computes what `submodels.blstm.network.TaggingNetwork.emissions` does; a test holds the two together. Three things
@@ -15,21 +15,19 @@ takes seconds to start; `benchmarks/decoding.py` measures both.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from submodels.blstm.encoder import EncodedNote, Row, rows_of
+from features.arrays import Floats32, Integers, Integers32
+from submodels.blstm.encoder import EncodedNote, TokenRange, rows_of
+from submodels.blstm.weights import NetworkWeights
 
-__all__ = ["Reading", "blocks_of", "emissions_of", "lstm", "spelling_vectors", "token_emissions"]
+__all__ = ["NetworkInput", "blocks_of", "emissions_of", "lstm", "spelling_vectors", "token_emissions"]
 
-Floats = NDArray[np.float32]
-Integers = NDArray[np.int64]
-Weights = Mapping[str, Floats]
-Inputs = Sequence[tuple[Floats, Integers]]
+Inputs = Sequence[tuple[Floats32, Integers]]
 """For each block, what its distinct values add to the gates, and which of them each token has."""
 
 _TOGETHER = (
@@ -69,7 +67,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Batch:
+class RowBatch:
     """Rows that are read at once, their tokens in the order of the steps: first tokens, then second tokens, and so on.
 
     :param sizes: how many rows have a token at each step; never rising.
@@ -82,7 +80,7 @@ class Batch:
     back: Integers = field(repr=False)
 
     @classmethod
-    def of(cls, first: Integers, last: Integers) -> Batch:
+    def of(cls, first: Integers, last: Integers) -> RowBatch:
         """From the first token of each row and the token after its last, the longest row first."""
         # (n_steps,): as rows are sorted by length, those that have a step are the first ones.
         steps = np.arange(int((last - first).max()))
@@ -94,7 +92,7 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class Reading:
+class NetworkInput:
     """What depends on notes alone: the distinct values of their tokens, and the rows in which they are read.
 
     :param words: word ids of all notes end to end, `(n_tokens,)`.
@@ -104,14 +102,14 @@ class Reading:
     :param batches: together they hold every token once.
     """
 
-    words: NDArray[np.int32] = field(repr=False)
-    spellings: NDArray[np.int32] = field(repr=False)
-    features: NDArray[np.int32] = field(repr=False)
+    words: Integers32 = field(repr=False)
+    spellings: Integers32 = field(repr=False)
+    features: Integers32 = field(repr=False)
     blocks: tuple[Block, ...]
-    batches: tuple[Batch, ...]
+    batches: tuple[RowBatch, ...]
 
     @classmethod
-    def of(cls, notes: Sequence[EncodedNote], blocks: Sequence[Sequence[int]], window: int) -> Reading:
+    def of(cls, notes: Sequence[EncodedNote], blocks: Sequence[Sequence[int]], window: int) -> NetworkInput:
         """Read notes of one encoder, at least one of them with a token.
 
         :param blocks: every feature column in one of them, as `blocks_of` gives them.
@@ -127,17 +125,17 @@ class Reading:
         return cls(words, spellings, features, distinct, tuple(_batches(rows_of(notes, window=window), notes)))
 
 
-def _batches(rows: Sequence[Row], notes: Sequence[EncodedNote]) -> Iterator[Batch]:
+def _batches(rows: Sequence[TokenRange], notes: Sequence[EncodedNote]) -> Iterator[RowBatch]:
     # (n_rows, 3): first token and token after the last within the note, number of the note; the longest row first.
     begins = np.cumsum([0, *(len(note.words) for note in notes)])
     edges = np.array(sorted(((first, last, number) for number, first, last in rows), key=lambda row: row[0] - row[1]))
     # (n_rows,) each: the same as tokens of all notes end to end.
     first, last = (edges[:, i] + begins[edges[:, 2]] for i in range(2))
     for i in range(0, len(first), _ROWS_AT_ONCE):
-        yield Batch.of(first[i : i + _ROWS_AT_ONCE], last[i : i + _ROWS_AT_ONCE])
+        yield RowBatch.of(first[i : i + _ROWS_AT_ONCE], last[i : i + _ROWS_AT_ONCE])
 
 
-def _block(columns: Sequence[int], values: Sequence[NDArray[np.int32]]) -> Block:
+def _block(columns: Sequence[int], values: Sequence[Integers32]) -> Block:
     """Tokens with equal values put together.
 
     The values of a token are read as the digits of one number; where it grows too long, the numbers so far are first
@@ -159,12 +157,12 @@ def _block(columns: Sequence[int], values: Sequence[NDArray[np.int32]]) -> Block
 
 
 def emissions_of(
-    networks: Sequence[Weights],
+    networks: Sequence[NetworkWeights],
     notes: Sequence[EncodedNote],
-    characters: NDArray[np.int32],
+    characters: Integers32,
     blocks: Sequence[Sequence[int]],
     window: int,
-) -> list[Floats]:
+) -> list[Floats32]:
     """How well each tag fits each token, as the mean over some networks that read the same.
 
     :param networks: the weights of each, by the names of `network.first_weights`.
@@ -174,11 +172,11 @@ def emissions_of(
     :param window: as in training; see `rows_of`.
     :returns: for each note an array of shape `(n_tokens, n_tags)`.
     """
-    found: list[Floats] = []
+    found: list[Floats32] = []
     for some in _parts(notes):
         edges = np.cumsum([0, *(len(note.words) for note in some)]).tolist()
         if edges[-1]:
-            reading = Reading.of(some, blocks, window)
+            reading = NetworkInput.of(some, blocks, window)
             of_networks = [token_emissions(weights, reading, characters) for weights in networks]
             emissions = np.stack(of_networks).mean(axis=0)
         else:
@@ -187,7 +185,7 @@ def emissions_of(
     return found
 
 
-def token_emissions(weights: Weights, reading: Reading, characters: NDArray[np.int32]) -> Floats:
+def token_emissions(weights: NetworkWeights, reading: NetworkInput, characters: Integers32) -> Floats32:
     """How well each tag fits each token of a reading, of shape `(n_tokens, n_tags)`."""
     units = weights["dense"].shape[0] // 2
     parts = _inputs(weights, reading, spelling_vectors(weights, characters))
@@ -205,7 +203,7 @@ def token_emissions(weights: Weights, reading: Reading, characters: NDArray[np.i
     return emissions
 
 
-def _inputs(weights: Weights, reading: Reading, spellings: Floats) -> list[tuple[Floats, Integers]]:
+def _inputs(weights: NetworkWeights, reading: NetworkInput, spellings: Floats32) -> list[tuple[Floats32, Integers]]:
     """For each block its distinct inputs, and the rows of the LSTM's kernel that they are multiplied with."""
     size = weights["feature"].shape[1]
     of_word = weights["word"].shape[1] + spellings.shape[1]
@@ -223,7 +221,7 @@ def _inputs(weights: Weights, reading: Reading, spellings: Floats) -> list[tuple
     return found
 
 
-def spelling_vectors(weights: Weights, characters: NDArray[np.int32]) -> Floats:
+def spelling_vectors(weights: NetworkWeights, characters: Integers32) -> Floats32:
     """The answer of the character CNN for each word, of shape `(n_words, n_channels)`.
 
     The kernels of all widths are taken as one, as wide as the widest. The windows over a word are gone through from
@@ -243,7 +241,7 @@ def spelling_vectors(weights: Weights, characters: NDArray[np.int32]) -> Floats:
     return vectors
 
 
-def _strongest(weights: Weights, characters: NDArray[np.int32], lengths: Integers) -> Floats:
+def _strongest(weights: NetworkWeights, characters: Integers32, lengths: Integers) -> Floats32:
     """The strongest answer of each convolution over words that are sorted by length, the longest first.
 
     :param lengths: of the words, with the padding before them.
@@ -265,11 +263,11 @@ def _strongest(weights: Weights, characters: NDArray[np.int32], lengths: Integer
         answers = window @ joint.reshape(-1, len(widths))[: window.shape[1], channels]
         np.maximum(strongest[words, channels], answers, out=strongest[words, channels])
     biases = [weights[f"kernel{len(kernel)}_bias"] for kernel in kernels]
-    found: Floats = strongest + np.concatenate(biases)
+    found: Floats32 = strongest + np.concatenate(biases)
     return found
 
 
-def lstm(inputs: Inputs, sizes: Sequence[int], recurrent: Floats) -> Floats:
+def lstm(inputs: Inputs, sizes: Sequence[int], recurrent: Floats32) -> Floats32:
     """An LSTM over rows of a batch; see `fused_lstm` for its equations.
 
     A sigmoid is taken as a hyperbolic tangent of half the value, `0.5 + 0.5 * tanh(x / 2)`, which never overflows; all
@@ -305,9 +303,9 @@ def lstm(inputs: Inputs, sizes: Sequence[int], recurrent: Floats) -> Floats:
     return hidden
 
 
-def _halved(kernel: Floats) -> Floats:
+def _halved(kernel: Floats32) -> Floats32:
     """The weights of input gate, candidate, forget gate and output gate, those of the three sigmoids halved."""
-    halved: Floats = kernel * np.repeat(np.array([0.5, 1.0, 0.5, 0.5], dtype=np.float32), kernel.shape[-1] // 4)
+    halved: Floats32 = kernel * np.repeat(np.array([0.5, 1.0, 0.5, 0.5], dtype=np.float32), kernel.shape[-1] // 4)
     return halved
 
 

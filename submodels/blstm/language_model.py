@@ -15,8 +15,8 @@ from typing import Any, Self
 import keras
 import numpy as np
 from keras import ops
-from numpy.typing import NDArray
 
+from features.arrays import Integers32
 from submodels.blstm.encoder import EncodedNote
 
 __all__ = ["LanguageModel"]
@@ -33,7 +33,7 @@ class LanguageModel:
     :param seed: decides on the first weights.
     """
 
-    def __init__(self, classes: NDArray[np.int32], *, units: int, weight: float, seed: int = 0) -> None:
+    def __init__(self, classes: Integers32, *, units: int, weight: float, seed: int = 0) -> None:
         self.weight = weight
         random = np.random.default_rng(seed)
         shape = (units, int(classes.max()) + 1)

@@ -17,9 +17,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from features.arrays import Integers
+from features.arrays import Integers, Integers32
 from submodels.blstm.encoder import EncodedNote
 
 __all__ = ["OF_THE_PLACE", "Mentions"]
@@ -33,7 +32,7 @@ OF_THE_PLACE = frozenset((
 _ALIKE = "key"
 """The column in which mentions that replace each other agree."""
 
-Kind = tuple[str, int]
+MentionKind = tuple[str, int]
 """A label, and the value of the column `key` where the mention begins."""
 
 _OF_TOKENS = ("words", "spellings", "features", "tags")
@@ -53,8 +52,8 @@ class Mentions:
 
     notes: Sequence[EncodedNote] = field(repr=False)
     begins: Integers = field(repr=False)
-    of_notes: Sequence[Sequence[tuple[int, int, Kind]]] = field(repr=False)
-    by_kind: dict[Kind, list[tuple[int, int]]] = field(repr=False)
+    of_notes: Sequence[Sequence[tuple[int, int, MentionKind]]] = field(repr=False)
+    by_kind: dict[MentionKind, list[tuple[int, int]]] = field(repr=False)
     staying: list[int]
 
     @classmethod
@@ -73,7 +72,7 @@ class Mentions:
             list(_mentions(note, int(begin), found, column))
             for note, begin, found in zip(notes, begins[:-1], spans, strict=True)
         ]
-        by_kind: defaultdict[Kind, list[tuple[int, int]]] = defaultdict(list)
+        by_kind: defaultdict[MentionKind, list[tuple[int, int]]] = defaultdict(list)
         for first, last, kind in (mention for mentions in of_notes for mention in mentions):
             by_kind[kind].append((first, last))
         staying = [place for place, name in enumerate(columns) if name in OF_THE_PLACE]
@@ -98,7 +97,7 @@ class Mentions:
         return notes
 
     @cached_property
-    def _joined(self) -> dict[str, NDArray[np.int32]]:
+    def _joined(self) -> dict[str, Integers32]:
         """The tokens of all notes, laid end to end."""
         return {name: np.concatenate([getattr(note, name) for note in self.notes]) for name in _OF_TOKENS}
 
@@ -120,7 +119,7 @@ class Mentions:
 
 def _mentions(
     note: EncodedNote, begin: int, spans: Iterable[tuple[int, int, str]], column: int | None
-) -> Iterator[tuple[int, int, Kind]]:
+) -> Iterator[tuple[int, int, MentionKind]]:
     """The mentions of a note that begins at a token; those that the end of a sentence divides are left out."""
     for first, last, label in spans:
         if not np.any((note.sentences > first) & (note.sentences < last)):

@@ -21,9 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
-from features.arrays import check_shapes
+from features.arrays import Floats32, check_shapes
 from features.columns.lines import line_bounds
 from features.columns.table import FeatureSpace, FeatureTable
 from features.errors import BundleError, SettingsError, TrainingError
@@ -240,7 +239,7 @@ class BlstmSubmodel:
             )
         ]
 
-    def emissions(self, tables: Sequence[FeatureTable]) -> list[NDArray[np.float32]]:
+    def emissions(self, tables: Sequence[FeatureTable]) -> list[Floats32]:
         """The score of each tag at each token of each note, of shape `(n_tokens, n_tags)`."""
         spellings: dict[str, int] = {}
         notes = [self.encoder_.encode(table, spellings) for table in tables]

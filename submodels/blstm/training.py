@@ -19,13 +19,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from features.arrays import Integers32
 from features.errors import TrainingError
 from features.reporting import report
-from submodels.blstm.encoder import UNKNOWN, Batch, Row, batch_of, batches_of, rows_of, with_characters
+from submodels.blstm.encoder import UNKNOWN, BatchArrays, TokenRange, batch_of, batches_of, rows_of, with_characters
 from submodels.blstm.mention_replacement import Mentions
-from submodels.blstm.weights import Weights
+from submodels.blstm.weights import NetworkWeights
 
 if TYPE_CHECKING:
     from submodels.blstm.network import TaggingNetwork
@@ -67,13 +67,13 @@ class TrainingPlan:
 def train(
     network: TaggingNetwork,
     mentions: Mentions,
-    characters: NDArray[np.int32],
+    characters: Integers32,
     plan: TrainingPlan,
     *,
-    unknown_values: NDArray[np.int32],
+    unknown_values: Integers32,
     seed: int,
     reported: Callable[[float, str], None] = report,
-) -> Weights:
+) -> NetworkWeights:
     """Train the network.
 
     :param mentions: those of the training notes.
@@ -110,7 +110,7 @@ class _Optimiser:
         self._adam.build(self._variables)
         self._graph: Callable[..., Any] | None = None
 
-    def step(self, batch: Batch) -> float:
+    def step(self, batch: BatchArrays) -> float:
         """One step of training; the loss before it."""
         self._done += 1
         if self._graph is None:
@@ -123,7 +123,7 @@ class _Optimiser:
         """How many of the steps are done, in [0, 1]."""
         return min(self._done / max(self._steps, 1), 1.0)
 
-    def averaged(self) -> Weights:
+    def averaged(self) -> NetworkWeights:
         """A copy of the averaged weights."""
         return {name: np.array(average.numpy()) for name, average in self._averages.items()}
 
@@ -132,7 +132,7 @@ class _Optimiser:
         done = self.share
         return self._plan.learning_rate * min(done / _WARM_UP, (1 - done) / (1 - _WARM_UP) + 0.01)
 
-    def _compiled(self, batch: Batch) -> Callable[..., Any]:
+    def _compiled(self, batch: BatchArrays) -> Callable[..., Any]:
         """The step as a graph that takes batches of any size, so that it is traced once."""
         import tensorflow as tf
 
@@ -156,22 +156,22 @@ class _Optimiser:
         return compiled
 
 
-def _pass(mentions: Mentions, plan: TrainingPlan, generator: np.random.Generator) -> Iterator[Batch]:
+def _pass(mentions: Mentions, plan: TrainingPlan, generator: np.random.Generator) -> Iterator[BatchArrays]:
     """All notes once, with other mentions in the place of some."""
     notes = mentions.replaced(plan.replacement, generator) if plan.replacement else mentions.notes
     for batch in _shuffled(rows_of(notes, window=plan.window), plan.batch_tokens, generator):
         yield batch_of(batch, notes)
 
 
-def _shuffled(rows: Sequence[Row], tokens: int, generator: np.random.Generator) -> list[list[Row]]:
+def _shuffled(rows: Sequence[TokenRange], tokens: int, generator: np.random.Generator) -> list[list[TokenRange]]:
     """Batches in random order, of rows that are together by chance among those of the same length."""
     batches = batches_of([rows[i] for i in generator.permutation(len(rows))], tokens=tokens)
     return [batches[i] for i in generator.permutation(len(batches))]
 
 
 def _noised(
-    batch: Batch, plan: TrainingPlan, unknown_values: NDArray[np.int32], generator: np.random.Generator
-) -> Batch:
+    batch: BatchArrays, plan: TrainingPlan, unknown_values: Integers32, generator: np.random.Generator
+) -> BatchArrays:
     """The batch with some words and feature values made unknown, as they may be in other notes."""
     words, features = batch["words"], batch["features"]
     forgotten = (generator.random(words.shape) < plan.word_dropout) & (words > 0)

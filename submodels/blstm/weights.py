@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["NetworkSizes", "Weights", "first_weights", "save_weights"]
+from features.arrays import Floats32
 
-Weights = dict[str, NDArray[np.float32]]
+__all__ = ["NetworkSizes", "NetworkWeights", "first_weights", "save_weights"]
+
+NetworkWeights = Mapping[str, Floats32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +78,10 @@ class NetworkSizes:
 _EMBEDDINGS = ("word", "character", "feature")
 
 
-def first_weights(sizes: NetworkSizes, seed: int) -> Weights:
+def first_weights(sizes: NetworkSizes, seed: int) -> NetworkWeights:
     """Random weights, uniform within the bounds of Ma and Hovy 2016; 1 for the bias of forget gates, 0 for others."""
     random = np.random.default_rng(seed)
-    weights: Weights = {}
+    weights: dict[str, Floats32] = {}
     for name, shape in sizes.shapes().items():
         if len(shape) == 1:
             weights[name] = np.zeros(shape, dtype=np.float32)
@@ -92,7 +93,7 @@ def first_weights(sizes: NetworkSizes, seed: int) -> Weights:
     return weights
 
 
-def save_weights(path: Path, weights: Mapping[str, NDArray[np.float32]]) -> None:
+def save_weights(path: Path, weights: NetworkWeights) -> None:
     """Write weights as NumPy arrays in a zip file."""
     with path.open("wb") as file:
         np.savez(file, allow_pickle=False, **weights)

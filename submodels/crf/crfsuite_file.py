@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from features.errors import BundleError
 
-__all__ = ["Weights", "read_weights"]
+__all__ = ["CrfWeights", "read_weights"]
 
 _HEADER = struct.Struct("<4sI4s9I")
 _FEATURES = struct.Struct("<4sII")
@@ -40,7 +40,7 @@ _MOST_LABELS, _LONGEST_STRING, _MOST_CELLS = 2_000, 1_000, 2**28
 
 
 @dataclass(frozen=True, eq=False)
-class Weights:
+class CrfWeights:
     """What a linear-chain model has learned.
 
     :param labels: the names of the L tags.
@@ -55,7 +55,7 @@ class Weights:
     transitions: NDArray[np.float64] = field(repr=False)
 
 
-def read_weights(data: bytes) -> Weights:
+def read_weights(data: bytes) -> CrfWeights:
     """The weights in a model file.
 
     :param data: the whole file.
@@ -67,7 +67,7 @@ def read_weights(data: bytes) -> Weights:
         raise BundleError(f"the CRF's model file is damaged ({type(error).__name__}); train again") from None
 
 
-def _read(data: bytes) -> Weights:
+def _read(data: bytes) -> CrfWeights:
     magic, size, kind, version, _, n_labels, n_attributes, at_features, at_labels, at_attributes, _, _ = (
         _HEADER.unpack_from(data)
     )
@@ -87,7 +87,7 @@ def _read(data: bytes) -> Weights:
         raise ValueError("a weight is no number")
     state = _table(features[features["type"] == _STATE], (n_attributes, n_labels))
     transitions = _table(features[features["type"] == _TRANSITION], (n_labels, n_labels))
-    return Weights(labels, attributes, state, transitions)
+    return CrfWeights(labels, attributes, state, transitions)
 
 
 def _table(features: NDArray[np.void], shape: tuple[int, int]) -> NDArray[np.float64]:

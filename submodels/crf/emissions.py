@@ -15,15 +15,14 @@ from dataclasses import dataclass, field
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
-from features.arrays import Floats, Integers
+from features.arrays import Floats, Integers, Integers32
 from features.columns.table import FeatureTable
-from submodels.crf.templates import Crosses, Template
+from submodels.crf.templates import Cross, Crosses
 
 __all__ = ["AttributeWeights"]
 
-Columns = Mapping[str, Integers]
+ColumnIds = Mapping[str, Integers]
 """The ids of each column, the notes laid end to end; see `Crosses.laid_out`."""
 
 _LARGEST_TABLE = 2**18
@@ -67,7 +66,7 @@ class AttributeWeights:
         scores: Floats = present @ self._weights
         return scores
 
-    def _rows(self, columns: Columns, places: Integers) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def _rows(self, columns: ColumnIds, places: Integers) -> tuple[Integers32, Integers32]:
         """The rows of the weights that some tokens have, one token after the other, and how many each has."""
         first, last = int(places[0]), int(places[-1]) + 1
         found = np.empty((len(self._groups), last - first), dtype=np.int32)
@@ -80,7 +79,7 @@ class AttributeWeights:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Numbers:
+class _Numbering:
     """Turns known integers into numbers, and all others into 0.
 
     :param known: the known integers, sorted; their numbers are 1, 2, 3, ...
@@ -91,7 +90,7 @@ class _Numbers:
     table: Integers
 
     @classmethod
-    def of(cls, known: Integers, size: int) -> _Numbers:
+    def of(cls, known: Integers, size: int) -> _Numbering:
         """The numbers of known integers, where all that can come are below `size`."""
         table = np.zeros(size if size <= _LARGEST_TABLE else 0, dtype=np.int64)
         if len(table):
@@ -115,32 +114,32 @@ class _Finder:
     :param weights: of each number, of shape `(n, L)`; those of 0 are zero.
     """
 
-    template: Template
-    of_columns: list[_Numbers] = field(repr=False)
-    of_pairs: list[_Numbers] = field(repr=False)
+    template: Cross
+    of_columns: list[_Numbering] = field(repr=False)
+    of_pairs: list[_Numbering] = field(repr=False)
     weights: Floats = field(repr=False)
 
     @classmethod
-    def of(cls, template: Template, bases: Sequence[int], digits: Sequence[Integers], state: Floats) -> _Finder:
+    def of(cls, template: Cross, bases: Sequence[int], digits: Sequence[Integers], state: Floats) -> _Finder:
         """The finder of known attributes.
 
         :param bases: above all ids of each column.
         :param digits: the ids of each column in the attributes.
         :param state: the weights of the attributes.
         """
-        of_columns = [_Numbers.of(np.unique(ids), base) for ids, base in zip(digits, bases, strict=True)]
-        of_pairs: list[_Numbers] = []
+        of_columns = [_Numbering.of(np.unique(ids), base) for ids, base in zip(digits, bases, strict=True)]
+        of_pairs: list[_Numbering] = []
         before, n_before = of_columns[0](digits[0]), len(of_columns[0].known)
         for numbers, ids in zip(of_columns[1:], digits[1:], strict=True):
             width = len(numbers.known) + 1
             pairs = before * width + numbers(ids)
-            of_pairs.append(_Numbers.of(np.unique(pairs), (n_before + 1) * width))
+            of_pairs.append(_Numbering.of(np.unique(pairs), (n_before + 1) * width))
             before, n_before = of_pairs[-1](pairs), len(of_pairs[-1].known)
         weights = np.zeros((n_before + 1, state.shape[1]))
         weights[before] = state
         return cls(template, of_columns, of_pairs, weights)
 
-    def numbers(self, columns: Columns, first: int, last: int) -> Integers:
+    def numbers(self, columns: ColumnIds, first: int, last: int) -> Integers:
         """The number at each place from `first` to before `last`."""
         (name, offset), *others = self.template
         found = self.of_columns[0](columns[name][first + offset : last + offset])
@@ -169,7 +168,7 @@ class _Group:
             first = (first[:, None] + weights).reshape(-1, weights.shape[1])
         return first
 
-    def numbers(self, columns: Columns, first: int, last: int) -> Integers:
+    def numbers(self, columns: ColumnIds, first: int, last: int) -> Integers:
         """The combination at each place, 0 where there is no attribute."""
         found = self.finders[0].numbers(columns, first, last)
         for finder in self.finders[1:]:

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from features.arrays import Floats
+from features.arrays import Floats, Integers32
 from features.columns.lines import line_bounds
 from features.columns.table import FeatureSpace, FeatureTable
 from features.errors import BundleError, SettingsError, TrainingError
@@ -36,7 +36,7 @@ from submodels.chain.candidates import batches, propose
 from submodels.chain.crf import Chain
 from submodels.crf.crfsuite_file import read_weights
 from submodels.crf.emissions import AttributeWeights
-from submodels.crf.templates import TEMPLATES, Crosses, Template, usable
+from submodels.crf.templates import TEMPLATES, Cross, Crosses, usable
 
 __all__ = ["CrfSubmodel"]
 
@@ -78,7 +78,7 @@ class CrfSubmodel:
     def __init__(
         self,
         *,
-        templates: Sequence[Template] = TEMPLATES,
+        templates: Sequence[Cross] = TEMPLATES,
         scheme: str = "BIOES",
         join_sentences: bool = True,
         c1: float = 0.05,
@@ -171,7 +171,7 @@ class CrfSubmodel:
         if any(not template or abs(offset) > _FURTHEST for template in self.templates for _, offset in template):
             raise SettingsError(f"the CRF's templates must look at most {_FURTHEST} tokens before or after")
 
-    def _sequences(self, table: FeatureTable) -> NDArray[np.int32]:
+    def _sequences(self, table: FeatureTable) -> Integers32:
         return line_bounds(table) if self.join_sentences else table.sentences
 
     def _crosses(self, space: FeatureSpace) -> Crosses:
@@ -210,7 +210,7 @@ class CrfSubmodel:
             trainer.train(str(Path(folder) / _MODEL_FILE))
             return (Path(folder) / _MODEL_FILE).read_bytes()
 
-    def _attributes(self, tables: Sequence[FeatureTable]) -> tuple[NDArray[np.object_], NDArray[np.int32]]:
+    def _attributes(self, tables: Sequence[FeatureTable]) -> tuple[NDArray[np.object_], Integers32]:
         """Every attribute that is frequent enough, by name, and which of them each token has.
 
         :returns: names of shape `(n_attributes,)`, and indices of shape `(n_tokens, n_templates)`, -1 for none.

@@ -24,9 +24,9 @@ from features.arrays import Integers
 from features.columns.table import FeatureSpace, FeatureTable
 from features.errors import SettingsError
 
-__all__ = ["TEMPLATES", "Crosses", "Template", "usable"]
+__all__ = ["TEMPLATES", "Cross", "Crosses", "usable"]
 
-Template = tuple[tuple[str, int], ...]
+Cross = tuple[tuple[str, int], ...]
 
 _NEAR = (-2, -1, 0, 1, 2)
 _BESIDE = (-1, 0, 1)
@@ -65,7 +65,7 @@ _CROSSES: tuple[tuple[str, ...], ...] = (
 )  # fmt: skip
 """Columns of one token read together."""
 
-_CONTEXTS: tuple[Template, ...] = (
+_CONTEXTS: tuple[Cross, ...] = (
     (("short_shape", -1), ("word", 0)), (("word", 0), ("short_shape", 1)),
     (("piece_shape", 0), ("word", -1)), (("piece_shape", 0), ("word", 1)), (("piece_shape", 0), ("lower", -2)),
     (("relative", 0), ("lower", -1)), (("relative", 0), ("lower", 1)),
@@ -74,7 +74,7 @@ _CONTEXTS: tuple[Template, ...] = (
 )  # fmt: skip
 """Different columns of neighbouring tokens read together."""
 
-TEMPLATES: tuple[Template, ...] = (
+TEMPLATES: tuple[Cross, ...] = (
     *(((name, offset),) for name, offsets in _WINDOWS for offset in offsets),
     *(tuple((name, offset) for offset in run) for name, runs in _RUNS for run in runs),
     *(tuple((name, 0) for name in names) for names in _CROSSES),
@@ -83,7 +83,7 @@ TEMPLATES: tuple[Template, ...] = (
 """What the CRF reads unless told otherwise."""
 
 
-def usable(templates: Iterable[Template], columns: Collection[str]) -> tuple[Template, ...]:
+def usable(templates: Iterable[Cross], columns: Collection[str]) -> tuple[Cross, ...]:
     """The templates that name none but the given columns."""
     return tuple(template for template in templates if all(name in columns for name, _ in template))
 
@@ -101,7 +101,7 @@ class Crosses:
     :raises SettingsError: if a template crosses so many columns that 63 bits cannot number its values.
     """
 
-    templates: tuple[Template, ...]
+    templates: tuple[Cross, ...]
     space: FeatureSpace = field(repr=False)
     _base: dict[str, int] = field(init=False, repr=False)
     _none: dict[str, int] = field(init=False, repr=False)
@@ -154,7 +154,7 @@ class Crosses:
             found.append(ids)
         return found[::-1]
 
-    def _read_one(self, template: Template, columns: dict[str, Integers], places: Integers) -> Integers:
+    def _read_one(self, template: Cross, columns: dict[str, Integers], places: Integers) -> Integers:
         values = np.zeros(len(places), dtype=np.int64)
         silent = np.zeros(len(places), dtype=np.bool_)
         for name, offset in template:

@@ -61,7 +61,7 @@ class _Fit:
     free: list[_Match]
 
 
-class _State(TypedDict):
+class _RegexState(TypedDict):
     """What `settings.json` holds."""
 
     settings: dict[str, Any]
@@ -220,7 +220,7 @@ class RegexSubmodel:
     @classmethod
     def load(cls, files: SavedFiles, space: FeatureSpace) -> Self:
         """Read what `save` wrote; :raises BundleError: if it is not that."""
-        state = files.json("settings.json", _State)
+        state = files.json("settings.json", _RegexState)
         text = files.text("patterns.toml")
         with damage_refused("the regex submodel of the engine"):
             submodel = saved_submodel(cls, state["settings"])

@@ -20,7 +20,7 @@ from typing import Self
 from ensemble.batch.forms.rows import Part
 from ensemble.batch.reasons import DIED, STUCK
 from ensemble.batch.workers.processes import end_pool, start_pool
-from ensemble.batch.workers.work import Job, Note, NoteResult, process_chunk, start_worker
+from ensemble.batch.workers.work import Job, NoteInput, NoteResult, process_chunk, start_worker
 from features.errors import MissingResourceError
 
 __all__ = ["DEATHS_OF_A_NOTE", "Alone"]
@@ -33,7 +33,7 @@ found by the harmless note. A note that kills does so three times for certain.""
 _DEATHS_AT_THE_START = 30
 _SECONDS_OF_PAUSE = 0.3
 _LONGEST_PAUSE = 5.0
-_HARMLESS = Note("harmless", "harmless", (Part("Nothing to report."),))
+_HARMLESS = NoteInput("harmless", "harmless", (Part("Nothing to report."),))
 
 
 class Alone:
@@ -43,7 +43,7 @@ class Alone:
     :param patience: seconds after which a process with these notes is given up; 0 for never.
     """
 
-    def __init__(self, job: Job, patience: Callable[[Sequence[Note]], float]) -> None:
+    def __init__(self, job: Job, patience: Callable[[Sequence[NoteInput]], float]) -> None:
         self._job = job
         self._patience = patience
         self._pool: Executor | None = None
@@ -62,7 +62,7 @@ class Alone:
             end_pool(self._pool)
             self._pool = None
 
-    def process(self, notes: Sequence[Note]) -> list[NoteResult]:
+    def process(self, notes: Sequence[NoteInput]) -> list[NoteResult]:
         """De-identify notes; one result each, in order.
 
         :raises MissingResourceError: if processes die whatever they are given.
@@ -79,7 +79,7 @@ class Alone:
                 results[i] = result
         return results
 
-    def _judged(self, note: Note) -> NoteResult:
+    def _judged(self, note: NoteInput) -> NoteResult:
         """What becomes of a single note, or that it is deadly."""
         try:
             result = self._survived([note], DEATHS_OF_A_NOTE)
@@ -91,7 +91,7 @@ class Alone:
             raise _machine_kills()
         return NoteResult(problem=DIED)
 
-    def _survived(self, notes: Sequence[Note], tries: int) -> list[NoteResult] | None:
+    def _survived(self, notes: Sequence[NoteInput], tries: int) -> list[NoteResult] | None:
         """The results, or nothing if the process died each time.
 
         :raises TimeoutError: if a single note did not come back; of several, nothing is told of each.

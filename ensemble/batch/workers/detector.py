@@ -1,7 +1,7 @@
 """The detector of a run: a trained engine as the workers see it.
 
     detector = load_detector(bundle)
-    detector.find([Document("110-01", text)])     [Found(spans=(Span(12, 17, "DOCTOR"),), lowest=0.93)]
+    detector.find([Document("110-01", text)])     [Detection(spans=(Span(12, 17, "DOCTOR"),), lowest=0.93)]
 
 Whatever callable takes the path of a bundle and gives a `Detector` can stand in for `load_detector`.
 """
@@ -21,7 +21,7 @@ from features.formats.spans import is_label
 from features.labels import LabelSet
 from features.saved_files import SavedFiles
 
-__all__ = ["LONGEST_PIECE", "Detector", "Found", "bundle_digest", "bundle_labels", "load_detector", "pieces"]
+__all__ = ["LONGEST_PIECE", "Detection", "Detector", "bundle_digest", "bundle_labels", "load_detector", "pieces"]
 
 LONGEST_PIECE = 100_000
 """Longer notes are searched in pieces of at most so many characters, so that one note never takes all memory."""
@@ -30,14 +30,14 @@ _LABELS = "label_set.json"
 _BREAKS = ("\n\n", "\n", " ")
 
 
-class _LabelSet(TypedDict):
+class _LabelCategories(TypedDict):
     """What is read of `label_set.json` before all of it is."""
 
     categories: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Detection:
     """What was found in one note.
 
     :param spans: accepted by the stacker.
@@ -69,7 +69,7 @@ class Detector:
         """Whether a folded word is one of the language, as far as is known."""
         return (self.counts or WordCounts(self.language)).is_word(word)
 
-    def find(self, documents: Sequence[Document]) -> list[Found]:
+    def find(self, documents: Sequence[Document]) -> list[Detection]:
         """The PHI of each note, in order."""
         parts = [(at, document) for document in documents for at in pieces(document.text)]
         texts = (Document(document.id, document.text[at[0] : at[1]], (), document.group) for at, document in parts)
@@ -78,7 +78,7 @@ class Detector:
 
     def _found(
         self, document: Document, decided: Iterator[tuple[tuple[tuple[int, int], Document], list[Decision]]]
-    ) -> Found:
+    ) -> Detection:
         spans: list[Span] = []
         lowest, end = 1.0, -1
         while end < len(document.text):
@@ -86,7 +86,7 @@ class Detector:
             accepted = [decision for decision in decisions if decision.accepted]
             spans += (Span(start + d.span.start, start + d.span.end, d.span.label) for d in accepted)
             lowest = min([lowest, *(d.probability for d in accepted)])
-        return Found(tuple(spans), lowest)
+        return Detection(tuple(spans), lowest)
 
 
 def load_detector(path: Path) -> Detector:
@@ -113,7 +113,7 @@ def bundle_labels(path: Path) -> tuple[str, ...]:
     from ensemble.bundles.files import read_one
 
     try:
-        labels = SavedFiles({_LABELS: read_one(path, _LABELS)}).json(_LABELS, _LabelSet)["categories"]
+        labels = SavedFiles({_LABELS: read_one(path, _LABELS)}).json(_LABELS, _LabelCategories)["categories"]
     except BundleError:
         return ()
     return tuple(filter(is_label, labels))

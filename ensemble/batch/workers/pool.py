@@ -22,7 +22,7 @@ from typing import Any, Generic, Self, TypeVar
 from ensemble.batch.workers.alone import Alone
 from ensemble.batch.workers.processes import end_pool, start_pool
 from ensemble.batch.workers.search import Search, search_chunk
-from ensemble.batch.workers.work import Job, Note, NoteResult, process_chunk
+from ensemble.batch.workers.work import Job, NoteInput, NoteResult, process_chunk
 from features.errors import MissingResourceError
 
 __all__ = ["Workers"]
@@ -93,7 +93,7 @@ class Workers:
         return self.jobs == 1 and not self.cluster
 
     def process(
-        self, chunks: Iterable[tuple[_T, Sequence[Note]]], deaths: Callable[[_T], int] = lambda chunk: 0
+        self, chunks: Iterable[tuple[_T, Sequence[NoteInput]]], deaths: Callable[[_T], int] = lambda chunk: 0
     ) -> Iterator[tuple[_T, list[NoteResult]]]:
         """De-identify the notes of chunks.
 
@@ -169,7 +169,7 @@ class Workers:
 
     def _patience(self, notes: Sequence[Any]) -> float:
         """Seconds after which a process that says nothing is given up, however many slow notes it has."""
-        units = max((note.units for note in notes if isinstance(note, Note)), default=1)
+        units = max((note.units for note in notes if isinstance(note, NoteInput)), default=1)
         return _SECONDS_TO_START + 10 * units * self.job.timeout if self.job.timeout else 0.0
 
     def _window(self) -> int:

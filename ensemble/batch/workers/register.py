@@ -21,20 +21,20 @@ from features.documents import Document
 from features.plain_view import plain_text, plain_view
 from features.ranges import Range, covering
 
-__all__ = ["ByLength", "Entry", "Register", "by_length", "forms_of"]
+__all__ = ["ByLength", "HashedIdentifier", "Register", "by_length", "forms_of"]
 
 _TOKEN = re.compile(r"[^\W_]+")
 _LONGEST = 12
 _SHORT = 4
 
-Entry = tuple[str, int, bytes]
+HashedIdentifier = tuple[str, int, bytes]
 """The label of an identifier, its number of words, and the hash of its words."""
 
 ByLength = dict[int, dict[bytes, str]]
 """Number of words -> hash of the words -> label."""
 
 
-def by_length(entries: Iterable[Entry]) -> ByLength:
+def by_length(entries: Iterable[HashedIdentifier]) -> ByLength:
     """Entries as they are searched for."""
     found: ByLength = {}
     for label, length, digest in entries:
@@ -63,7 +63,7 @@ class Register:
         """The hash of a patient."""
         return self._hash("patient:" + patient)
 
-    def entry(self, label: str, identifier: str) -> Entry | None:
+    def entry(self, label: str, identifier: str) -> HashedIdentifier | None:
         """The entry of an identifier; nothing if it has no letter or digit, or only one of them."""
         words = _TOKEN.findall(fold(plain_text(identifier)))[:_LONGEST]
         joined = " ".join(words)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from ensemble.batch.workers.register import Entry, Register, by_length
+from ensemble.batch.workers.register import HashedIdentifier, Register, by_length
 from ensemble.batch.workers.work import Job
 
 __all__ = ["IN_COLUMN", "Search", "search_chunk"]
@@ -25,7 +25,7 @@ class Search:
 
     text: str = field(repr=False)
     replaced: list[tuple[int, int]]
-    entries: list[Entry] = field(repr=False)
+    entries: list[HashedIdentifier] = field(repr=False)
     column: str = ""
 
 

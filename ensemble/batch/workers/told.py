@@ -16,7 +16,7 @@ from dataclasses import replace
 from itertools import islice
 
 from ensemble.batch.forms.rows import Part
-from ensemble.batch.workers.detector import Found
+from ensemble.batch.workers.detector import Detection
 from ensemble.deidentification.kinds import kind_anywhere
 from ensemble.stacking.repeats import Manner, Mention, Repeat, WordCounts, manner_of, search
 from ensemble.stacking.repeats.search import folded
@@ -33,8 +33,8 @@ _SHORTEST_PART = 2
 
 
 def with_told(
-    notes: Sequence[Sequence[Part]], found: Sequence[Sequence[Found]], language: str
-) -> list[tuple[Found, ...]]:
+    notes: Sequence[Sequence[Part]], found: Sequence[Sequence[Detection]], language: str
+) -> list[tuple[Detection, ...]]:
     """What was found in the notes of a patient, with what their columns tell.
 
     :param notes: the parts of each note; those with a label are one identifier as a whole.
@@ -59,7 +59,7 @@ def _manner_of(label: str) -> Manner | None:
     return manner_of(label) or ("whole" if kind_anywhere(label) in _WHOLE else None)
 
 
-def _with_spans(found: Found, spans: Iterable[Span]) -> Found:
+def _with_spans(found: Detection, spans: Iterable[Span]) -> Detection:
     """What was found in a text, with the spans that it does not cover yet."""
     covered = covering((span.start, span.end) for span in found.spans)
     return replace(found, spans=found.spans + tuple(span for span in spans if not covered(span.start, span.end)))

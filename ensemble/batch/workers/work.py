@@ -1,6 +1,6 @@
 """What a worker process does with the notes of a chunk: detect, replace, prove, look again.
 
-    results = process_chunk(job, [Note("110-01", "110", (Part("Seen by Dr. Ames."), Part("Ann Hill", "PATIENT")))])
+    results = process_chunk(job, [NoteInput("110-01", "110", (Part("Seen by Dr. Ames."), Part("Ann Hill", "PATIENT")))])
     results[0].texts           ("Seen by Dr. [DOCTOR].", "[PATIENT]")
     results[0].problem         why there are no texts, without a word of the note
 
@@ -22,8 +22,8 @@ from typing import Any
 from ensemble.batch.forms.columns import check_labels
 from ensemble.batch.forms.rows import Part, texts_digest
 from ensemble.batch.reasons import took_longer
-from ensemble.batch.workers.detector import LONGEST_PIECE, Detector, Found, bundle_digest, load_detector
-from ensemble.batch.workers.register import Entry, Register, forms_of
+from ensemble.batch.workers.detector import LONGEST_PIECE, Detection, Detector, bundle_digest, load_detector
+from ensemble.batch.workers.register import HashedIdentifier, Register, forms_of
 from ensemble.batch.workers.told import with_told
 from ensemble.batch.workers.words import KnownWords, capitalised, resembling, struck_places
 from ensemble.deidentification import REMOVING, Deidentified, Deidentifier, PatientMemory, Policy, kind_of, verify
@@ -34,11 +34,11 @@ from features.documents import Document, Span
 from features.errors import BundleError, PhistackError, SettingsError, place_of
 from features.ranges import covering, touching
 
-FoundInParts = tuple[Found, ...]
+FoundInParts = tuple[Detection, ...]
 _NOTES_OF_A_LIMIT = 16
 _COMMON_KINDS = ("DATE", "AGE", "SEX")
 
-__all__ = ["STRUCK", "Job", "Note", "NoteResult", "process_chunk", "start_worker"]
+__all__ = ["STRUCK", "Job", "NoteInput", "NoteResult", "process_chunk", "start_worker"]
 
 STRUCK = "STRUCK"
 """The label of words on the strike list; a policy treats it as it treats any label that it does not name."""
@@ -82,7 +82,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class NoteInput:
     """A note on its way to a worker."""
 
     id: str
@@ -113,7 +113,7 @@ class NoteResult:
     texts: tuple[str, ...] = field(default=(), repr=False)
     problem: str = ""
     record: dict[str, Any] = field(default_factory=dict)
-    entries: set[Entry] = field(default_factory=set, repr=False)
+    entries: set[HashedIdentifier] = field(default_factory=set, repr=False)
 
 
 _LOADED: dict[tuple[Any, ...], tuple[Detector, Deidentifier]] = {}
@@ -142,7 +142,7 @@ def start_worker(job: Job) -> None:
     check_labels(job.labels, _LOADED[job.identity][0].label_set.labels)
 
 
-def process_chunk(job: Job, notes: Sequence[Note]) -> list[NoteResult]:
+def process_chunk(job: Job, notes: Sequence[NoteInput]) -> list[NoteResult]:
     """De-identify notes; one result each, in order. A note's failure is in its result and stops nothing."""
     start_worker(job)
     detector, deidentifier = _LOADED[job.identity]
@@ -155,7 +155,7 @@ def process_chunk(job: Job, notes: Sequence[Note]) -> list[NoteResult]:
     return results
 
 
-def _objection(job: Job, detector: Detector, note: Note) -> str:
+def _objection(job: Job, detector: Detector, note: NoteInput) -> str:
     """Why the engine cannot read a note, or nothing."""
     objections: list[str] = []
 
@@ -167,10 +167,10 @@ def _objection(job: Job, detector: Detector, note: Note) -> str:
 
 
 def _find_in_readable(
-    job: Job, detector: Detector, notes: Sequence[Note], results: list[NoteResult]
+    job: Job, detector: Detector, notes: Sequence[NoteInput], results: list[NoteResult]
 ) -> list[FoundInParts]:
     """Detect in the notes that have no problem; nothing is found in the others, which do not come out."""
-    found: list[FoundInParts] = [(Found(()),) * len(note.parts) for note in notes]
+    found: list[FoundInParts] = [(Detection(()),) * len(note.parts) for note in notes]
     fine = [i for i, result in enumerate(results) if not result.problem]
     for i, in_parts in zip(fine, _find(job, detector, *_only(fine, notes, results)), strict=True):
         found[i] = in_parts
@@ -178,12 +178,12 @@ def _find_in_readable(
 
 
 def _only(
-    indices: Sequence[int], notes: Sequence[Note], results: Sequence[NoteResult]
-) -> tuple[list[Note], list[NoteResult]]:
+    indices: Sequence[int], notes: Sequence[NoteInput], results: Sequence[NoteResult]
+) -> tuple[list[NoteInput], list[NoteResult]]:
     return [notes[i] for i in indices], [results[i] for i in indices]
 
 
-def _find(job: Job, detector: Detector, notes: Sequence[Note], results: list[NoteResult]) -> list[FoundInParts]:
+def _find(job: Job, detector: Detector, notes: Sequence[NoteInput], results: list[NoteResult]) -> list[FoundInParts]:
     """Detect in all notes at once; where that fails, one by one, so that only the note at fault is lost."""
     # Most notes take a small part of their limit, and one that hangs should not use up those of all.
     limits = 1 + sum(note.units for note in notes) // _NOTES_OF_A_LIMIT
@@ -195,7 +195,7 @@ def _find(job: Job, detector: Detector, notes: Sequence[Note], results: list[Not
         single: list[FoundInParts] = []
         problem = _failure(partial(_append_found, single, detector, [note]), job.timeout * note.units)
         result.problem = result.problem or problem
-        found += [(Found(()),) * len(note.parts)] if problem else single
+        found += [(Detection(()),) * len(note.parts)] if problem else single
     fine = [i for i, result in enumerate(results) if not result.problem]
     again: list[FoundInParts] = []
     # Once more together, as what is found in a note of a patient is sought in the others.
@@ -207,7 +207,7 @@ def _find(job: Job, detector: Detector, notes: Sequence[Note], results: list[Not
     return found
 
 
-def _append_found(found: list[FoundInParts], detector: Detector, notes: Sequence[Note]) -> None:
+def _append_found(found: list[FoundInParts], detector: Detector, notes: Sequence[NoteInput]) -> None:
     """Append what is in the parts of each note."""
     pairs = [pair for note in notes for pair in zip(note.parts, note.documents, strict=True)]
     read = iter(detector.find([document for part, document in pairs if not part.label]))
@@ -215,17 +215,17 @@ def _append_found(found: list[FoundInParts], detector: Detector, notes: Sequence
     found += [tuple(islice(in_parts, len(note.parts))) for note in notes]
 
 
-def _whole(part: Part) -> Found:
+def _whole(part: Part) -> Detection:
     """The whole text, without the blanks around it, as one identifier."""
     start, end = len(part.text) - len(part.text.lstrip()), len(part.text.rstrip())
-    return Found((Span(start, end, part.label),) if start < end else ())
+    return Detection((Span(start, end, part.label),) if start < end else ())
 
 
 def _replace(
     job: Job,
     detector: Detector,
     deidentifier: Deidentifier,
-    run: list[tuple[int, Note]],
+    run: list[tuple[int, NoteInput]],
     found: list[FoundInParts],
     results: list[NoteResult],
 ) -> None:
@@ -240,11 +240,11 @@ def _replace(
     named = (pair for pair in spans if _holds_names(pair[1].label, deidentifier))
     known = KnownWords(document.text[span.start : span.end] for document, span in named)
 
-    def remember(i: int, note: Note) -> None:
+    def remember(i: int, note: NoteInput) -> None:
         for document, spans in parts[i]:
             deidentifier.remember(memory, document, spans)
 
-    def change(i: int, note: Note) -> None:
+    def change(i: int, note: NoteInput) -> None:
         changed = [deidentifier.apply(document, spans, memory) for document, spans in parts[i]]
         for (document, spans), result in zip(parts[i], changed, strict=True):
             verify(document, result, spans)
@@ -261,7 +261,7 @@ def _seek_in_run(
     job: Job,
     detector: Detector,
     deidentifier: Deidentifier,
-    run: list[tuple[int, Note]],
+    run: list[tuple[int, NoteInput]],
     found: list[FoundInParts],
     results: list[NoteResult],
 ) -> None:
@@ -282,7 +282,7 @@ def _seek_in_run(
 
 
 def _with_repeats(
-    detector: Detector, deidentifier: Deidentifier, notes: Sequence[Note], found: Sequence[FoundInParts]
+    detector: Detector, deidentifier: Deidentifier, notes: Sequence[NoteInput], found: Sequence[FoundInParts]
 ) -> list[FoundInParts]:
     """What was found, and where it stands again although nothing marked it."""
     pairs = [pair for note, of in zip(notes, found, strict=True) for pair in zip(note.documents, of, strict=True)]
@@ -307,7 +307,7 @@ def _with_struck(job: Job, deidentifier: Deidentifier, text: str, spans: tuple[S
 
 
 def _record(
-    job: Job, note: Note, found: FoundInParts, changed: Sequence[Deidentified], out: NoteResult, known: KnownWords
+    job: Job, note: NoteInput, found: FoundInParts, changed: Sequence[Deidentified], out: NoteResult, known: KnownWords
 ) -> None:
     register = Register(job.secret)
     replacements = [replacement for result in changed for replacement in result.replacements]
@@ -341,7 +341,7 @@ def _counted(items: Iterable[str]) -> dict[str, int]:
     return dict(sorted(Counter(items).items()))
 
 
-def _look_again(job: Job, detector: Detector, notes: Sequence[Note], results: list[NoteResult]) -> None:
+def _look_again(job: Job, detector: Detector, notes: Sequence[NoteInput], results: list[NoteResult]) -> None:
     """Count what the detector finds in the output outside what was replaced."""
     fine = [i for i, result in enumerate(results) if not result.problem]
     if job.second_pass and fine:
@@ -355,13 +355,13 @@ def _look_again(job: Job, detector: Detector, notes: Sequence[Note], results: li
             result.texts, result.record, result.entries = (), {}, set()
 
 
-def _written(note: Note, result: NoteResult) -> Note:
+def _written(note: NoteInput, result: NoteResult) -> NoteInput:
     """The note as it comes out."""
     parts = zip(note.parts, result.texts, strict=True)
     return replace(note, parts=tuple(replace(part, text=text) for part, text in parts))
 
 
-def _left(found: Found, replaced: Sequence[tuple[int, int]]) -> Iterator[str]:
+def _left(found: Detection, replaced: Sequence[tuple[int, int]]) -> Iterator[str]:
     """The labels of what was found; what touches a replacement is a surrogate or a tag, with or without neighbours."""
     touched = touching(replaced)
     yield from (span.label for span in found.spans if not touched(span.start, span.end))

@@ -17,7 +17,7 @@ from ensemble.deidentification.letters import WORD, fold, is_latin
 from ensemble.deidentification.names.tables import NameTables, name_tables
 from ensemble.deidentification.words import known_words
 
-__all__ = ["NameForm", "Piece", "parse_name"]
+__all__ = ["NameForm", "NamePart", "parse_name"]
 
 _GAP = re.compile(r"[\s.,\-‐‑–'’()/&;:*]*")
 _GENITIVE = re.compile(r"['’][sS]$")
@@ -27,7 +27,7 @@ _NAMES = ("first", "last")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class NamePart:
     """A word or what stands between words.
 
     :param text: as written, without its genitive ending.
@@ -51,7 +51,7 @@ class Piece:
 class NameForm:
     """A mention as pieces, which together are the mention."""
 
-    pieces: tuple[Piece, ...] = field(repr=False)
+    pieces: tuple[NamePart, ...] = field(repr=False)
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -76,25 +76,25 @@ def parse_name(mention: str, language: str) -> NameForm | None:
     return NameForm(tuple(_mark_names(pieces, name_tables(language), language)))
 
 
-def _split(mention: str) -> list[Piece] | None:
-    pieces: list[Piece] = []
+def _split(mention: str) -> list[NamePart] | None:
+    pieces: list[NamePart] = []
     position = 0
     for match in WORD.finditer(mention):
         gap = mention[position : match.start()]
         if not _GAP.fullmatch(gap) or not is_latin(match[0].replace("'", "").replace("’", "")):
             return None
-        pieces.append(Piece(gap, "gap"))
+        pieces.append(NamePart(gap, "gap"))
         ending = _GENITIVE.search(match[0])
         cut = ending.start() if ending else len(match[0])
-        pieces.append(Piece(match[0][:cut], "name", match[0][cut:]))
+        pieces.append(NamePart(match[0][:cut], "name", match[0][cut:]))
         position = match.end()
     rest = mention[position:]
     if not pieces or len(pieces) > 2 * _MOST_WORDS or not _GAP.fullmatch(rest):
         return None
-    return [*pieces, Piece(rest, "gap")]
+    return [*pieces, NamePart(rest, "gap")]
 
 
-def _mark_words(pieces: list[Piece], language: str) -> list[Piece]:
+def _mark_words(pieces: list[NamePart], language: str) -> list[NamePart]:
     """Titles at the beginning, credentials at the end, connectors, particles and initials."""
     titles, credentials, connectors, particles = (
         known_words(language, "names", name) for name in ("titles", "credentials", "connectors", "particles")
@@ -123,12 +123,12 @@ def _mark_words(pieces: list[Piece], language: str) -> list[Piece]:
     return marked
 
 
-def _is_particle(word: Piece, gap_after: str, place: int) -> bool:
+def _is_particle(word: NamePart, gap_after: str, place: int) -> bool:
     """A particle is written small, or in capitals or with a capital inside a longer name."""
     return "." not in gap_after and gap_after != "" and (word.text.islower() or place > 1)
 
 
-def _mark_names(pieces: list[Piece], tables: NameTables, language: str) -> list[Piece]:
+def _mark_names(pieces: list[NamePart], tables: NameTables, language: str) -> list[NamePart]:
     places = [place for place, piece in enumerate(pieces) if piece.role == "name"]
     units = _units(pieces, places)
     if len(places) == 1 and _are_initials(pieces, places[0], tables):
@@ -153,7 +153,7 @@ def _last(places: Sequence[int]) -> int:
     return places[-1] if places else 0
 
 
-def _units(pieces: list[Piece], places: Sequence[int]) -> list[list[int]]:
+def _units(pieces: list[NamePart], places: Sequence[int]) -> list[list[int]]:
     """Places of words, those joined by a hyphen together."""
     units: list[list[int]] = []
     for place in places:
@@ -165,14 +165,14 @@ def _units(pieces: list[Piece], places: Sequence[int]) -> list[list[int]]:
     return units
 
 
-def _are_initials(pieces: list[Piece], place: int, tables: NameTables) -> bool:
+def _are_initials(pieces: list[NamePart], place: int, tables: NameTables) -> bool:
     word = pieces[place]
     known = tables.gender(word.folded) is not None or tables.is_last(word.folded)
     alone = all(piece.role == "gap" for number, piece in enumerate(pieces) if number != place)
     return alone and word.text.isupper() and len(word.folded) <= 3 and not known
 
 
-def _roles_by_order(pieces: list[Piece], units: list[list[int]], tables: NameTables, language: str) -> list[str]:
+def _roles_by_order(pieces: list[NamePart], units: list[list[int]], tables: NameTables, language: str) -> list[str]:
     words = [pieces[unit[0]].folded for unit in units]
     firsts = [tables.gender(word) is not None for word in words]
     lasts = [tables.is_last(word) for word in words]
@@ -193,7 +193,7 @@ def _roles_by_order(pieces: list[Piece], units: list[list[int]], tables: NameTab
     return ["first"] * n_first + ["last"] * (len(units) - n_first)
 
 
-def _genitives(pieces: list[Piece], tables: NameTables, language: str) -> list[Piece]:
+def _genitives(pieces: list[NamePart], tables: NameTables, language: str) -> list[NamePart]:
     """A final -s without apostrophe is an ending where the word without it is a frequent name and with it none."""
     if language not in ("sv", "de", "nl", "en") or not any(piece.role in _NAMES for piece in pieces):
         return pieces

@@ -20,7 +20,7 @@ from functools import cache
 
 from ensemble.deidentification.context import Context
 from ensemble.deidentification.letters import fold, in_case_of
-from ensemble.deidentification.names.forms import NameForm, Piece, parse_name
+from ensemble.deidentification.names.forms import NameForm, NamePart, parse_name
 from ensemble.deidentification.names.tables import LOCALES, name_tables
 from ensemble.deidentification.words import known_words, words
 
@@ -54,7 +54,7 @@ def surrogate_name(mention: str, context: Context) -> str | None:
     return "".join(pieces)
 
 
-def _piece(piece: Piece, form: NameForm, titled: str | None, context: Context) -> str | None:
+def _piece(piece: NamePart, form: NameForm, titled: str | None, context: Context) -> str | None:
     match piece.role:
         case "first" | "last":
             alone = len(form.words) == 1

@@ -35,7 +35,7 @@ _REPUBLIC = re.compile(r"(?:republica|republic|republik|republiek)(?: de la| del
 
 
 @dataclass(frozen=True)
-class _State:
+class _UsState:
     name: str
     abbreviation: str
     cities: tuple[str, ...]
@@ -120,9 +120,9 @@ def _table(language: str) -> Mapping[str, Any]:
 
 
 @cache
-def _states(language: str) -> tuple[_State, ...]:
+def _states(language: str) -> tuple[_UsState, ...]:
     return tuple(
-        _State(name, entry[0], tuple(entry[1:]), region)
+        _UsState(name, entry[0], tuple(entry[1:]), region)
         for region, states in _table(language)["regions"].items()
         for name, entry in states.items()
     )

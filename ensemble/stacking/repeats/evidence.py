@@ -1,6 +1,6 @@
 """A repeat described by named numbers, from which a machine can learn whether it is PHI.
 
-    place = Place(repeat, 0, "Smith, Dana: fell.", decisions, counts)
+    place = RepeatPlace(repeat, 0, "Smith, Dana: fell.", decisions, counts)
     EVIDENCE["best seed"](place)       0.98
     matrix_of([place])                 all numbers, (1, len(EVIDENCE))
 
@@ -23,13 +23,13 @@ from ensemble.stacking.candidates import Decision
 from ensemble.stacking.repeats.search import Repeat, folded
 from ensemble.stacking.repeats.words import Seen, WordCounts
 
-__all__ = ["EVIDENCE", "Place", "is_plain_name", "matrix_of"]
+__all__ = ["EVIDENCE", "RepeatPlace", "is_plain_name", "matrix_of"]
 
 _BEFORE = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RepeatPlace:
     """A repeat and what is known about the place where it stands.
 
     :param repeat: what was found again.
@@ -69,36 +69,36 @@ class Place:
         return max(alike, default=0.0)
 
 
-def is_plain_name(place: Place) -> bool:
+def is_plain_name(place: RepeatPlace) -> bool:
     """Whether a repeat is part of a name, written with a capital, with a word that is none of the language."""
     is_new = not all(map(place.counts.is_word, place.repeat.parts))
     return place.repeat.is_name and place.written[:1].isupper() and is_new
 
 
-def _share(place: Place) -> float:
+def _share(place: RepeatPlace) -> float:
     """How much of the most alike seed stands here."""
     here = place.repeat.parts
     return max(len(here & seed.parts) / len(seed.parts) if seed.parts else 1.0 for seed in place.repeat.seeds)
 
 
-def _best_vote(place: Place) -> float:
+def _best_vote(place: RepeatPlace) -> float:
     """The best score that a submodel gave to an overlapping candidate that was not accepted."""
     refused = (decision for decision in place.decisions if not decision.accepted)
     return max((vote.score for decision in refused for vote in decision.votes), default=0.0)
 
 
-def _word_before(place: Place) -> str:
+def _word_before(place: RepeatPlace) -> str:
     before = place.text[max(0, place.repeat.span.start - _BEFORE) : place.repeat.span.start]
     words = before.replace(".", " ").split()
     return folded(words[-1]) if words and "\n" not in before[before.rfind(words[-1]) :] else ""
 
 
-def _written_so(place: Place) -> bool:
+def _written_so(place: RepeatPlace) -> bool:
     """Whether the words stand in a seed as they are written here."""
     return any(seed.written.issuperset(place.repeat.words) for seed in place.repeat.seeds)
 
 
-EVIDENCE: Mapping[str, Callable[[Place], float]] = {
+EVIDENCE: Mapping[str, Callable[[RepeatPlace], float]] = {
     "best seed": lambda place: max(seed.probability for seed in place.repeat.seeds),
     "mentions": lambda place: log1p(sum(seed.times for seed in place.repeat.seeds)),
     "notes of mentions": lambda place: log1p(len({note for seed in place.repeat.seeds for note in seed.places})),
@@ -130,7 +130,7 @@ EVIDENCE: Mapping[str, Callable[[Place], float]] = {
 """Name -> the number, from a place."""
 
 
-def matrix_of(places: Sequence[Place]) -> NDArray[np.float64]:
+def matrix_of(places: Sequence[RepeatPlace]) -> NDArray[np.float64]:
     """The evidence of some repeats, of shape `(n_repeats, len(EVIDENCE))`."""
     rows = [[float(number(place)) for number in EVIDENCE.values()] for place in places]
     return np.array(rows, dtype=np.float64).reshape(len(places), len(EVIDENCE))

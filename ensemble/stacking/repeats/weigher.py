@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from ensemble.stacking.candidates import Decision, non_overlapping
 from ensemble.stacking.cross_fitting import distances_out_of_fold, logistic_curve, probability
 from ensemble.stacking.kernel_machine import KernelMachine, KernelSettings
-from ensemble.stacking.repeats.evidence import EVIDENCE, Place, is_plain_name, matrix_of
+from ensemble.stacking.repeats.evidence import EVIDENCE, RepeatPlace, is_plain_name, matrix_of
 from ensemble.stacking.repeats.search import Mention, Repeat, search
 from ensemble.stacking.repeats.words import WordCounts
 from features.arrays import Floats
@@ -60,7 +60,7 @@ _ABOUT = 0.0002
 """A difference in F1 that counts for nothing; repeats are few, so it is smaller than the stacker's."""
 
 
-class _State(TypedDict):
+class _WeigherState(TypedDict):
     """What `repeats.json` holds."""
 
     evidence: list[str]
@@ -146,7 +146,7 @@ class RepeatWeigher:
         places = self._places(tables, decisions)
         return _extended(decisions, places, self._chances(places), self.threshold_)
 
-    def _chances(self, places: Sequence[Sequence[Place]]) -> list[Floats]:
+    def _chances(self, places: Sequence[Sequence[RepeatPlace]]) -> list[Floats]:
         if self.machine_ is None:
             return list(map(_by_rule, places))
         together = [place for found in places for place in found]
@@ -155,9 +155,9 @@ class RepeatWeigher:
 
     def _places(
         self, tables: Sequence[FeatureTable], decisions: Decided, *, is_training: bool = False
-    ) -> list[list[Place]]:
+    ) -> list[list[RepeatPlace]]:
         """For each note its repeats, and all that tells whether they are right."""
-        places: list[list[Place]] = []
+        places: list[list[RepeatPlace]] = []
         numbered = zip(tables, decisions, strict=True)
         for patient, run in groupby(numbered, key=lambda item: item[0].document.group):
             notes = list(run)
@@ -167,7 +167,7 @@ class RepeatWeigher:
             for i, repeats in enumerate(search(texts, mentions, self.counts.language)):
                 near = _overlapping(notes[i][1], repeats)
                 pairs = zip(repeats, near, strict=True)
-                places.append([Place(r, i, texts[i], found, self.counts, without) for r, found in pairs])
+                places.append([RepeatPlace(r, i, texts[i], found, self.counts, without) for r, found in pairs])
         return places
 
     def save(self, folder: Path) -> None:
@@ -189,7 +189,7 @@ class RepeatWeigher:
     def load(cls, files: SavedFiles, counts: WordCounts) -> RepeatWeigher:
         """Read what `save` wrote; :raises BundleError: if it is not that, or of other evidence than ours."""
         weigher = cls(counts)
-        state = files.json("repeats.json", _State)
+        state = files.json("repeats.json", _WeigherState)
         with damage_refused("the repeats of the engine"):
             if state["evidence"] != list(EVIDENCE):
                 raise BundleError("the engine weighs repeats by evidence that is not known here; train it again")
@@ -214,14 +214,14 @@ def _overlapping(decisions: Sequence[Decision], repeats: Sequence[Repeat]) -> li
     return [[d for d in window if d.span.overlaps(r.span)] for r, window in zip(repeats, windows, strict=True)]
 
 
-def _by_rule(places: Sequence[Place]) -> Floats:
+def _by_rule(places: Sequence[RepeatPlace]) -> Floats:
     """The probability of the surest seed where the declared rule holds, otherwise 0."""
     best = EVIDENCE["best seed"]
     return np.array([best(place) if is_plain_name(place) else 0.0 for place in places])
 
 
 def _extended(
-    decisions: Decided, places: Sequence[Sequence[Place]], chances: Sequence[Floats], threshold: float
+    decisions: Decided, places: Sequence[Sequence[RepeatPlace]], chances: Sequence[Floats], threshold: float
 ) -> list[list[Decision]]:
     return [
         _with_repeats(decided, found, chance, threshold) if found else list(decided)
@@ -230,7 +230,7 @@ def _extended(
 
 
 def _with_repeats(
-    decided: Sequence[Decision], places: Sequence[Place], chances: Floats, threshold: float
+    decided: Sequence[Decision], places: Sequence[RepeatPlace], chances: Floats, threshold: float
 ) -> list[Decision]:
     """The decisions on a note; what an accepted repeat overlaps is no longer accepted."""
     accepted = _accepted([place.repeat for place in places], chances, threshold)
@@ -250,7 +250,7 @@ def _accepted(repeats: Sequence[Repeat], chances: Floats, threshold: float) -> s
     return set(non_overlapping(repeats, (chances - threshold).tolist()))
 
 
-def _told(place: Place) -> str:
+def _told(place: RepeatPlace) -> str:
     """Where the repeated mentions stand, without their text."""
     seeds = place.repeat.seeds
     whole = any(len(seed.words) == len(place.repeat.words) for seed in seeds)
@@ -262,7 +262,9 @@ def _told(place: Place) -> str:
 class _Scoring:
     """Strict F1 of the training notes under any probabilities and threshold."""
 
-    def __init__(self, tables: Sequence[FeatureTable], decisions: Decided, places: Sequence[Sequence[Place]]) -> None:
+    def __init__(
+        self, tables: Sequence[FeatureTable], decisions: Decided, places: Sequence[Sequence[RepeatPlace]]
+    ) -> None:
         self._notes = [
             ({d.span for d in decided if d.accepted}, [place.repeat for place in found], set(table.document.spans))
             for table, decided, found in zip(tables, decisions, places, strict=True)

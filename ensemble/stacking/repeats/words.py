@@ -48,7 +48,7 @@ class Seen(NamedTuple):
     inside: int = 0
 
 
-class _State(TypedDict):
+class _CountsState(TypedDict):
     """What is saved."""
 
     language: str
@@ -109,7 +109,7 @@ class WordCounts:
     @classmethod
     def load(cls, files: SavedFiles) -> WordCounts:
         """Read what `save` wrote; :raises BundleError: if it is not that."""
-        state = files.json(cls.FILE, _State)
+        state = files.json(cls.FILE, _CountsState)
         return cls(state["language"], state["seen"])
 
 
