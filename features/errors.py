@@ -4,10 +4,16 @@
     ├── CorpusError               a file or folder that cannot be read as annotated notes
     ├── LabelError                a PHI label that the label set does not know
     ├── SettingsError             a configuration that cannot work
-    ├── MissingResourceError      optional data or a server that is not there
+    │   └── UnsafePatternError    a regular expression that may never end
+    ├── MissingResourceError      optional data, a server or a process that is not there
+    ├── StorageError              a disk that is full, fails, or gives back other than was written
+    ├── OverdueError              work that takes longer than it may
     ├── TrainingError             a corpus from which nothing can be learned
     ├── BundleError               a trained engine that is damaged, tampered with or too new
+    ├── VerificationError         a de-identified text that is not what its policy asks for
     └── EvaluationError           gold and system documents that cannot be compared
+
+    Stopped                       a KeyboardInterrupt that says what is kept; no error, and the status is 130
 
 A message says what is wrong, where, and what to do, and never holds a line of a note's text: documents are named
 by id as `features.shown` shows it, places by offset.
@@ -21,9 +27,14 @@ __all__ = [
     "EvaluationError",
     "LabelError",
     "MissingResourceError",
+    "OverdueError",
     "PhistackError",
     "SettingsError",
+    "Stopped",
+    "StorageError",
     "TrainingError",
+    "UnsafePatternError",
+    "VerificationError",
     "place_of",
 ]
 
@@ -44,8 +55,23 @@ class SettingsError(PhistackError):
     """A configuration cannot work."""
 
 
+class UnsafePatternError(SettingsError):
+    """A regular expression may take endless time on some text, or is too large to tell."""
+
+
 class MissingResourceError(PhistackError):
-    """Optional data, or a server, that the settings ask for is not there."""
+    """Optional data, a server or a process that the settings ask for is not there."""
+
+
+class StorageError(PhistackError):
+    """A disk is full or fails; where a run can go on later, the message says so."""
+
+
+class OverdueError(PhistackError):
+    """Work takes longer than it may."""
+
+    def __init__(self, message: str = "the work took longer than it may; allow it more time") -> None:
+        super().__init__(message)
 
 
 class TrainingError(PhistackError):
@@ -56,8 +82,16 @@ class BundleError(PhistackError):
     """A trained engine on disk is damaged, was tampered with, or is of another protocol."""
 
 
+class VerificationError(PhistackError):
+    """A new text is not what the policy asks for, so it must not be used."""
+
+
 class EvaluationError(PhistackError):
     """Gold and system documents cannot be compared."""
+
+
+class Stopped(KeyboardInterrupt):
+    """Somebody pressed Ctrl-C; the message says what was kept."""
 
 
 def place_of(error: BaseException) -> str:

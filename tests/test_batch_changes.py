@@ -12,7 +12,7 @@ import pytest
 from ensemble.batch import RunSettings, audit_run, deidentify
 from ensemble.batch.store import Store
 from ensemble.deidentification import Policy
-from features.errors import CorpusError, MissingResourceError, SettingsError
+from features.errors import CorpusError, SettingsError, StorageError
 from features.files import write_file, write_folder
 
 
@@ -174,7 +174,7 @@ def test_a_full_disk_is_told_with_the_file_and_what_to_do_and_the_run_goes_on(ru
         patch.setattr(Path, "open", opened)
         patch.setattr(Path, "write_bytes", written)
         told = f"{run.work}/{refused.rstrip('/')}.* cannot be written: No space left on device; .*free space.*goes on"
-        with pytest.raises(MissingResourceError, match=told):
+        with pytest.raises(StorageError, match=told):
             deidentify(run)
     assert deidentify(run)["notes"] == 300 and audit_run(run.target).problems == ()
 

@@ -18,7 +18,7 @@ import pytest
 from ensemble.batch import RunSettings, audit_run, deidentify
 from ensemble.batch.journal import Journal
 from ensemble.deidentification import Policy
-from features.errors import MissingResourceError, PhistackError
+from features.errors import MissingResourceError, PhistackError, StorageError
 
 HERE = Path(__file__).parent
 ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{HERE.parent}{os.pathsep}{HERE}", "OMP_NUM_THREADS": "1"}
@@ -129,7 +129,7 @@ def test_on_a_full_disk_a_run_stops_and_goes_on_when_there_is_room(run, expected
     try:
         small = replace(run, target=disk / "out.jsonl")
         for _ in range(2):
-            with pytest.raises(MissingResourceError, match=f"{small.work}.*(space|full|FULL|IOERR)") as stopped:
+            with pytest.raises(StorageError, match=f"{small.work}.*(space|full|FULL|IOERR)") as stopped:
                 deidentify(small)
             assert "free space" in str(stopped.value) and "goes on where it stopped" in str(stopped.value)
             assert "Hill" not in str(stopped.value)

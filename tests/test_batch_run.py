@@ -22,7 +22,7 @@ from ensemble.batch.workers.detector import pieces
 from ensemble.batch.workers.work import NoteInput
 from ensemble.deidentification import Policy
 from ensemble.tools.progress import duration
-from features.errors import BundleError, CorpusError, SettingsError
+from features.errors import BundleError, CorpusError, SettingsError, StorageError
 
 KEY = b"0123456789abcdef" * 2
 
@@ -129,7 +129,8 @@ def test_a_note_whose_output_cannot_be_checked_does_not_come_out(run, engines):
 
 
 def test_time_is_limited_in_threads_too(engines, tmp_path):
-    from ensemble.tools.deadline import OverdueError, deadline
+    from ensemble.tools.deadline import deadline
+    from features.errors import OverdueError
 
     caught = []
 
@@ -323,7 +324,7 @@ def test_an_output_that_does_not_read_as_written_is_not_published(run, monkeypat
         target.write_bytes(b"".join(chunks).replace(b"saw", b"SAW"))
 
     monkeypatch.setattr("ensemble.batch.forms.json_lines.write_chunks", spoil)
-    with pytest.raises(CorpusError, match="does not read as it was written"):
+    with pytest.raises(StorageError, match="does not read as it was written"):
         deidentify(run)
     assert not run.target.exists()
 

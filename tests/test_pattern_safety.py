@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ensemble.tools.deadline import deadline
-from features.errors import SettingsError
+from features.errors import UnsafePatternError
 from submodels.regex.pattern_files import parse_patterns, shipped_patterns
 from submodels.regex.pattern_safety import LONGEST, refuse_blow_up
 
@@ -24,7 +24,7 @@ HARMLESS = [
 
 @pytest.mark.parametrize("regex", ENDLESS)
 def test_a_repetition_that_reads_one_text_in_many_ways_is_refused(regex):
-    with pytest.raises(SettingsError, match="pattern mine repeats something"):
+    with pytest.raises(UnsafePatternError, match="pattern mine repeats something"):
         refuse_blow_up(re.compile(regex), "mine")
 
 
@@ -41,12 +41,12 @@ def test_all_shipped_patterns_pass(language):
 
 @pytest.mark.parametrize("regex", ["a" * (LONGEST + 1), "(" * 30 + "a" + ")?" * 30, "(?:" + "ab" * 1_500 + "){8}"])
 def test_what_is_too_large_to_look_through_is_refused(regex):
-    with pytest.raises(SettingsError, match="make two of it"):
+    with pytest.raises(UnsafePatternError, match="make two of it"):
         refuse_blow_up(re.compile(f"(?:{regex})+"), "mine")
 
 
 def test_a_file_of_patterns_tells_which_one_it_is():
-    with pytest.raises(SettingsError, match="the pattern evil repeats"):
+    with pytest.raises(UnsafePatternError, match="the pattern evil repeats"):
         parse_patterns("[[patterns]]\nname = 'evil'\nregex = '(a+)+b'\nlabel = 'DATE'")
 
 
@@ -72,7 +72,7 @@ def test_what_passes_ends_soon_on_every_repeated_word(regex):
     pattern = re.compile(f"{regex}!")
     try:
         refuse_blow_up(pattern, "mine")
-    except SettingsError:
+    except UnsafePatternError:
         return
     for word in WORDS:
         with deadline(2.0, busy=True):

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ensemble.deidentification.redaction import redact
+from ensemble.deidentification import redact
 from ensemble.experiments.parts import all_answers
 from ensemble.tasks.engines import score_on
 from ensemble.training.proposals import propose

@@ -18,9 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ensemble.tools import progress as shown
-from ensemble.tools.processes import Stopped, in_processes, keeping
+from ensemble.tools.processes import in_processes, keeping
 from ensemble.tools.progress import progress, stage
 from ensemble.training.fit_progress import COSTS, Fit, FitWatch, reporting
+from features.errors import Stopped
 from features.formats import write_corpus
 from features.reporting import report
 from tests import invented_corpora as invented

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.deidentification.deidentifier import VerificationError
 from features.documents import Corpus, Document, Span
-from features.errors import CorpusError, LabelError, PhistackError
+from features.errors import CorpusError, LabelError, PhistackError, VerificationError
 from features.formats import read_corpus, write_corpus
 from features.hashed import hashed
 from features.labels import LabelSet

@@ -7,19 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.deidentification import (
-    Deidentified,
-    Deidentifier,
-    PatientMemory,
-    Policy,
-    VerificationError,
-    read_key,
-    verify,
-)
+from ensemble.deidentification import Deidentified, Deidentifier, PatientMemory, Policy, read_key, verify
 from ensemble.deidentification.keyed import Keyed, key_check
 from ensemble.deidentification.letters import normalised
 from features.documents import Document, Span
-from features.errors import CorpusError, SettingsError
+from features.errors import CorpusError, SettingsError, VerificationError
 from features.labels import LabelSet
 
 KEY = b"a key of the tests, not a secret"

@@ -21,7 +21,7 @@ from ensemble.batch.store import Store
 from ensemble.batch.workers.pool import Workers
 from ensemble.batch.workers.search import Search
 from ensemble.tools.meter import meter
-from features.errors import CorpusError
+from features.errors import StorageError
 
 __all__ = ["check_output"]
 
@@ -29,7 +29,7 @@ __all__ = ["check_output"]
 def check_output(settings: RunSettings, form: Form, store: Store, workers: Workers) -> None:
     """Put the output together, read it again, and search each patient's output for the patient's identifiers.
 
-    :raises CorpusError: if what is read is not what the workers made.
+    :raises StorageError: if what is read is not what the workers made.
     """
     path = store.assemble(settings.target.name)
     # What went in under the limit may come out a little longer.
@@ -72,8 +72,8 @@ def _searches(store: Store, records: list[dict[str, Any]], rows: Iterator[Row]) 
                 yield Search(value, [], entries, column)
 
 
-def _differs(store: Store) -> CorpusError:
-    return CorpusError(
+def _differs(store: Store) -> StorageError:
+    return StorageError(
         f"the output in {store.folder} does not read as it was written, so it is not published; check the disk and "
         f"start again"
     )

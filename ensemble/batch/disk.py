@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from features.errors import MissingResourceError
+from features.errors import StorageError
 
 __all__ = ["GO_ON", "writing"]
 
@@ -19,10 +19,8 @@ GO_ON = "if the disk is full, free space on it, and start again: the run goes on
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Tell which file of an unfinished run could not be written; :raises MissingResourceError: in place of OSError."""
+    """Tell which file of an unfinished run could not be written; :raises StorageError: in place of OSError."""
     try:
         yield
     except OSError as error:
-        raise MissingResourceError(
-            f"{path} cannot be written: {error.strerror or type(error).__name__}; {GO_ON}"
-        ) from None
+        raise StorageError(f"{path} cannot be written: {error.strerror or type(error).__name__}; {GO_ON}") from None

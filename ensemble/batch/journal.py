@@ -21,7 +21,7 @@ from typing import Any, Self
 
 from ensemble.batch.disk import GO_ON
 from ensemble.batch.workers.register import HashedIdentifier
-from features.errors import MissingResourceError
+from features.errors import StorageError
 
 __all__ = ["DoneChunk", "Journal"]
 
@@ -61,7 +61,7 @@ class Journal:
     """The journal in a folder, made if it is not there.
 
     :param folder: that of the unfinished run; only one process may use it.
-    :raises MissingResourceError: in every method, if the disk is full or fails.
+    :raises StorageError: in every method, if the disk is full or fails.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -88,7 +88,7 @@ class Journal:
             yield
         except sqlite3.Error as error:
             name = getattr(error, "sqlite_errorname", None) or type(error).__name__
-            raise MissingResourceError(f"the journal {self.path} cannot be used ({name}); {GO_ON}") from None
+            raise StorageError(f"the journal {self.path} cannot be used ({name}); {GO_ON}") from None
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:

@@ -19,7 +19,7 @@ from typing import Any
 from ensemble.batch.reports.audit import changes
 from ensemble.batch.reports.report import AUDIT, read_summary
 from ensemble.batch.settings import RunSettings
-from features.errors import CorpusError, SettingsError
+from features.errors import SettingsError, StorageError
 
 __all__ = ["clear", "is_published", "publish", "refuse_changed", "refuse_taken", "remove", "replaces_own"]
 
@@ -73,7 +73,7 @@ def publish(settings: RunSettings, *, replace: bool) -> dict[str, Any]:
     :param replace: whether what is there is an earlier result of the same run.
     :returns: the summary.
     :raises SettingsError: if something else is there.
-    :raises CorpusError: if the summary cannot be read.
+    :raises StorageError: if the summary cannot be read.
     """
     for staged, target in (
         (settings.work / "reports", settings.reports),
@@ -87,7 +87,7 @@ def publish(settings: RunSettings, *, replace: bool) -> dict[str, Any]:
         _sync(folder)
     summary = read_summary(settings.reports)
     if summary is None:
-        raise CorpusError(f"the reports in {settings.reports} cannot be read")
+        raise StorageError(f"the reports in {settings.reports} cannot be read")
     return summary
 
 

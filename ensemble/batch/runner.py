@@ -45,7 +45,7 @@ from ensemble.batch.workers.pool import Workers
 from ensemble.batch.workers.work import Job, NoteInput
 from ensemble.tools.meter import meter
 from ensemble.tools.processes import keeping
-from features.errors import MissingResourceError, SettingsError
+from features.errors import SettingsError, StorageError
 
 __all__ = ["deidentify"]
 
@@ -65,7 +65,8 @@ def deidentify(settings: RunSettings) -> dict[str, Any]:
     :raises SettingsError: if the output is taken or was changed, another run is at it, or input, bundle, policy, key or
         code are not those with which the run began.
     :raises CorpusError: if the input cannot be opened.
-    :raises MissingResourceError: if the disk is full or the cluster is gone; a later start goes on.
+    :raises StorageError: if the disk is full or fails; a later start goes on.
+    :raises MissingResourceError: if the cluster is gone, or processes die whatever they are given; likewise.
     """
     form = open_form(settings.source, settings.target, settings.form_settings, settings.form)
     refuse_other_ending(form, settings.target)
@@ -148,7 +149,7 @@ def _journal(work: Path) -> Iterator[Journal]:
             try:
                 yield journal
             except BaseException:
-                with suppress(MissingResourceError):
+                with suppress(StorageError):
                     nothing_done = not _is_worth(journal)
                 raise
     finally:

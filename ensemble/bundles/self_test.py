@@ -14,9 +14,9 @@ import numpy as np
 
 from ensemble.engine import Engine
 from ensemble.stacking.subsets import subset_name
-from ensemble.tools.deadline import OverdueError, deadline
+from ensemble.tools.deadline import deadline
 from features.documents import Document
-from features.errors import BundleError
+from features.errors import BundleError, OverdueError
 
 __all__ = ["SelfTest", "check_self_test", "self_test"]
 

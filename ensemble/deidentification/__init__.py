@@ -11,6 +11,7 @@
     memory         what is known of a patient: identifiers and, in a `name_index`, names
     strategies     tag, number, mask, remove, keep, generalise
     deidentifier   a note and its spans to a new text; the proof that nothing else changed
+    redaction      the policy `tag` in one call
     surrogates     from a kind to the module that makes its surrogates, and what no surrogate may be
     context        what a surrogate may depend on
 
@@ -19,11 +20,12 @@ Surrogates: `names` (with `name_forms`, `name_tables`), `date_shift` (with `date
 Their words are tables: `words/LANGUAGE.toml`, `places/LANGUAGE.toml`.
 """
 
-from ensemble.deidentification.deidentifier import Deidentified, Deidentifier, Replacement, VerificationError, verify
+from ensemble.deidentification.deidentifier import Deidentified, Deidentifier, Replacement, verify
 from ensemble.deidentification.keyed import read_key
 from ensemble.deidentification.kinds import KINDS, kind_of
 from ensemble.deidentification.memory import PatientMemory
 from ensemble.deidentification.policy import REMOVING, STRATEGIES, Policy, PolicyOptions
+from ensemble.deidentification.redaction import redact
 
 __all__ = [
     "KINDS",
@@ -35,8 +37,8 @@ __all__ = [
     "Policy",
     "PolicyOptions",
     "Replacement",
-    "VerificationError",
     "kind_of",
     "read_key",
+    "redact",
     "verify",
 ]

@@ -23,19 +23,15 @@ from ensemble.deidentification.memory import PatientMemory
 from ensemble.deidentification.policy import Policy
 from ensemble.deidentification.surrogates import LANGUAGES, Context, surrogate
 from features.documents import Document, Span
-from features.errors import PhistackError, SettingsError
+from features.errors import SettingsError, VerificationError
 from features.labels import LabelSet
 from features.plain_view import plain_text
 from features.shown import shown_id
 
-__all__ = ["Deidentified", "Deidentifier", "Replacement", "VerificationError", "verify"]
+__all__ = ["Deidentified", "Deidentifier", "Replacement", "verify"]
 
 _NUMBERS = 10**6
 _SEVERITY = {"keep": 0, "generalise": 1}
-
-
-class VerificationError(PhistackError):
-    """A new text is not what the policy asks for, so it must not be used."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ensemble.deidentification.redaction import redact
+from ensemble.deidentification import redact
 from ensemble.engine import Engine
 from ensemble.evaluation.figures import strict_scores, table_of
 from ensemble.stacking.folds import held_out_patients

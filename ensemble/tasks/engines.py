@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from ensemble.bundles.bundle import load_bundle, save_bundle
-from ensemble.deidentification.redaction import redact
+from ensemble.deidentification import redact
 from ensemble.engine import Engine
 from ensemble.evaluation import Report, Score, evaluate_systems
 from ensemble.evaluation.figures import figures_of, strict_scores

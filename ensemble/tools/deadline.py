@@ -19,11 +19,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-__all__ = ["OverdueError", "deadline"]
+from features.errors import OverdueError
 
-
-class OverdueError(Exception):
-    """What was begun took too long."""
+__all__ = ["deadline"]
 
 
 @contextmanager

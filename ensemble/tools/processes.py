@@ -22,15 +22,12 @@ from typing import TypeVar
 from warnings import filterwarnings
 
 from ensemble.tools.one_thread import ONE_THREAD
+from features.errors import Stopped
 
-__all__ = ["Stopped", "end_with", "ignore_replaced", "in_processes", "keeping", "without_interrupts"]
+__all__ = ["end_with", "ignore_replaced", "in_processes", "keeping", "without_interrupts"]
 
 _R = TypeVar("_R")
 _SECONDS_BETWEEN_LOOKS = 1.0
-
-
-class Stopped(KeyboardInterrupt):
-    """Somebody pressed Ctrl-C; the message says what was kept."""
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ensemble.deidentification.redaction import redact
+from ensemble.deidentification import redact
 from ensemble.evaluation import Score
 from ensemble.stacking.candidates import Decision
 from features.documents import Document, Span

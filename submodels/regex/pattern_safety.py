@@ -1,7 +1,7 @@
 """Whether a regular expression can take time without end: found from its parse tree, before it sees a text.
 
     refuse_blow_up(re.compile(r"(?:\\w+ )+\\d"), "my-pattern")       raises nothing
-    refuse_blow_up(re.compile(r"(?:\\w+ ?)+\\d"), "my-pattern")      SettingsError: `aaaa` is read in 2^n ways
+    refuse_blow_up(re.compile(r"(?:\\w+ ?)+\\d"), "my-pattern")      UnsafePatternError: `aaaa` is read in 2^n ways
 
 Python tries all ways in which a repetition can read a text. Where a stretch that leads from a place in the repetition
 back to this place can be read in two ways, n such stretches are read in 2^n. This is just what is looked for, in the
@@ -20,7 +20,7 @@ from functools import lru_cache
 from itertools import combinations, product
 from typing import Any
 
-from features.errors import SettingsError
+from features.errors import UnsafePatternError
 from submodels.regex.trees import ONE_CHARACTER, UNBOUNDED, matcher, parsed
 
 __all__ = ["LONGEST", "refuse_blow_up"]
@@ -46,23 +46,20 @@ def refuse_blow_up(pattern: re.Pattern[str], name: str) -> None:
     """See that a pattern needs no more than a power of the text's length.
 
     :param name: of the pattern, for the message.
-    :raises SettingsError: if it is too long, too deep, or has a repetition that can read one text in many ways.
+    :raises UnsafePatternError: if it is too long, too deep, or has a repetition that can read one text in many ways.
     """
     if len(pattern.pattern) > LONGEST:
-        raise SettingsError(f"the pattern {name} has more than {LONGEST} characters; make two of it")
+        raise UnsafePatternError(f"the pattern {name} has more than {LONGEST} characters; make two of it")
     sample = _SAMPLE + tuple(sorted(set(pattern.pattern) - set(_SAMPLE)))
     try:
-        if any(map(_is_ambiguous, _automata(parsed(pattern), pattern.flags, sample))):
-            raise SettingsError(
-                f"the pattern {name} repeats something that can read the same text in several ways, such as (a+)+ or "
-                f"(a|a)*, so that it may never end; make its parts begin with different characters, or use (?>...)"
-            )
-    except _TooLargeError:
-        raise SettingsError(f"the pattern {name} is nested too deep or too large; make two of it") from None
-
-
-class _TooLargeError(Exception):
-    """Such a pattern is not looked through."""
+        is_safe = not any(map(_is_ambiguous, _automata(parsed(pattern), pattern.flags, sample)))
+    except UnsafePatternError:
+        raise UnsafePatternError(f"the pattern {name} is nested too deep or too large; make two of it") from None
+    if not is_safe:
+        raise UnsafePatternError(
+            f"the pattern {name} repeats something that can read the same text in several ways, such as (a+)+ or "
+            f"(a|a)*, so that it may never end; make its parts begin with different characters, or use (?>...)"
+        )
 
 
 @dataclass(frozen=True)
@@ -95,7 +92,7 @@ class _Automaton:
     def place(self, characters: int) -> _Part:
         """One more place."""
         if len(self.sets) >= _MOST_PLACES:
-            raise _TooLargeError
+            raise UnsafePatternError
         self.sets.append(characters)
         self.follow.append(Counter())
         here = len(self.sets) - 1
@@ -121,7 +118,7 @@ class _Automaton:
     def _node(self, node: Any, flags: int, depth: int) -> _Part:
         name, argument = str(node[0]), node[1]
         if depth > _DEEPEST:
-            raise _TooLargeError
+            raise UnsafePatternError
         if name in ONE_CHARACTER:
             return self.place(_characters(repr(node), _Node(node), flags, self.sample))
         if name == "SUBPATTERN":
@@ -223,7 +220,7 @@ def _automata(tree: Any, flags: int, sample: tuple[str, ...]) -> Iterator[_Autom
 def _endless(nodes: Iterable[Any], flags: int, depth: int = 0) -> Iterator[tuple[list[Any], int]]:
     """The outermost repetitions without end in which there is something to choose."""
     if depth > _DEEPEST:
-        raise _TooLargeError
+        raise UnsafePatternError
     for node in nodes:
         name, argument = str(node[0]), node[1]
         if name in _REPEATS and _is_endless(*argument):
@@ -268,7 +265,7 @@ def _splits(automaton: _Automaton, circle: set[int]) -> bool:
                 seen.add(pair)
                 waiting.append(pair)
         if len(seen) > _MOST_PAIRS:
-            raise _TooLargeError
+            raise UnsafePatternError
     return False
 
 

@@ -29,9 +29,9 @@ from ensemble.batch.workers.words import KnownWords, capitalised, resembling, st
 from ensemble.deidentification import REMOVING, Deidentified, Deidentifier, PatientMemory, Policy, kind_of, verify
 from ensemble.stacking.repeats.release import unmarked
 from ensemble.tools.code_digest import code_digest
-from ensemble.tools.deadline import OverdueError, deadline
+from ensemble.tools.deadline import deadline
 from features.documents import Document, Span
-from features.errors import BundleError, PhistackError, SettingsError, place_of
+from features.errors import BundleError, OverdueError, PhistackError, SettingsError, place_of
 from features.ranges import covering, touching
 
 FoundInParts = tuple[Detection, ...]

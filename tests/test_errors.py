@@ -1,0 +1,50 @@
+"""Errors: one tree in one module, and a sentence and a status of each at the command line."""
+
+import ast
+import builtins
+import sys
+from pathlib import Path
+
+import pytest
+
+from ensemble.command_line.app import main
+from features import errors
+from features.errors import PhistackError, Stopped
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("features", "tbed", "submodels", "ensemble")
+OURS = [found for found in vars(errors).values() if isinstance(found, type) and issubclass(found, BaseException)]
+NAMES = {
+    name for name, found in vars(builtins).items() if isinstance(found, type) and issubclass(found, BaseException)
+} | {error.__name__ for error in OURS}
+
+
+def exceptions_of(path: Path) -> set[str]:
+    """The classes of a source, at whatever depth, that derive from an exception."""
+    classes = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.ClassDef)]
+    return {node.name for node in classes if {ast.unparse(base).rpartition(".")[2] for base in node.bases} & NAMES}
+
+
+def test_every_exception_is_in_the_one_tree_and_public_and_described():
+    sources = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
+    elsewhere = {path.name: found for path in sources if (found := exceptions_of(path)) and path.name != "errors.py"}
+    assert elsewhere == {}
+    names = exceptions_of(ROOT / "features" / "errors.py")
+    assert names == {error.__name__ for error in OURS} == set(errors.__all__) - {"place_of"}
+    tree = (errors.__doc__ or "").split("A message says")[0]
+    assert {line.strip("│├└─ ").partition(" ")[0] for line in tree.splitlines()[2:] if line.strip()} == names
+
+
+@pytest.mark.parametrize("error", OURS, ids=lambda error: error.__name__)
+def test_the_command_line_makes_of_each_one_sentence_and_a_status(error, monkeypatch, capsys):
+    def failing(*given: object, **told: object) -> None:
+        raise error("the thing is broken; mend it")
+
+    monkeypatch.setattr("ensemble.batch.audit_run", failing)
+    monkeypatch.setattr(sys, "argv", ["phistack", "audit", "out"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert issubclass(error, PhistackError) or error is Stopped
+    assert ended.value.code == (130 if error is Stopped else 1)
+    said = "phistack: stopped; the thing" if error is Stopped else "phistack: the thing"
+    assert capsys.readouterr().err == f"{said} is broken; mend it\n"
