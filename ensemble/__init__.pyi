@@ -7,10 +7,9 @@ from ensemble.deidentification import Deidentified as Deidentified
 from ensemble.deidentification import Deidentifier as Deidentifier
 from ensemble.deidentification import PatientMemory as PatientMemory
 from ensemble.deidentification import Policy as Policy
-from ensemble.deidentification import VerificationError as VerificationError
 from ensemble.deidentification import read_key as read_key
+from ensemble.deidentification import redact as redact
 from ensemble.deidentification import verify as verify
-from ensemble.deidentification.redaction import redact as redact
 from ensemble.engine import Engine as Engine
 from ensemble.evaluation import Comparison as Comparison
 from ensemble.evaluation import Report as Report
@@ -30,9 +29,13 @@ from features.errors import CorpusError as CorpusError
 from features.errors import EvaluationError as EvaluationError
 from features.errors import LabelError as LabelError
 from features.errors import MissingResourceError as MissingResourceError
+from features.errors import OverdueError as OverdueError
 from features.errors import PhistackError as PhistackError
 from features.errors import SettingsError as SettingsError
+from features.errors import StorageError as StorageError
 from features.errors import TrainingError as TrainingError
+from features.errors import UnsafePatternError as UnsafePatternError
+from features.errors import VerificationError as VerificationError
 from features.formats import read_corpus as read_corpus
 from features.formats import write_corpus as write_corpus
 from features.labels import LabelSet as LabelSet

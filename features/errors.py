@@ -13,8 +13,6 @@
     ├── VerificationError         a de-identified text that is not what its policy asks for
     └── EvaluationError           gold and system documents that cannot be compared
 
-    Stopped                       a KeyboardInterrupt that says what is kept; no error, and the status is 130
-
 A message says what is wrong, where, and what to do, and never holds a line of a note's text: documents are named
 by id as `features.shown` shows it, places by offset.
 """
@@ -30,7 +28,6 @@ __all__ = [
     "OverdueError",
     "PhistackError",
     "SettingsError",
-    "Stopped",
     "StorageError",
     "TrainingError",
     "UnsafePatternError",
@@ -88,10 +85,6 @@ class VerificationError(PhistackError):
 
 class EvaluationError(PhistackError):
     """Gold and system documents cannot be compared."""
-
-
-class Stopped(KeyboardInterrupt):
-    """Somebody pressed Ctrl-C; the message says what was kept."""
 
 
 def place_of(error: BaseException) -> str:

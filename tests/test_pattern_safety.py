@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ensemble.tools.deadline import deadline
-from features.errors import UnsafePatternError
+from features.errors import OverdueError, UnsafePatternError
 from submodels.regex.pattern_files import parse_patterns, shipped_patterns
 from submodels.regex.pattern_safety import LONGEST, refuse_blow_up
 
@@ -75,5 +75,5 @@ def test_what_passes_ends_soon_on_every_repeated_word(regex):
     except UnsafePatternError:
         return
     for word in WORDS:
-        with deadline(2.0, busy=True):
+        with deadline(2.0, OverdueError, busy=True):
             assert pattern.match(word * 26) is None

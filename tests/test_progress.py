@@ -21,7 +21,6 @@ from ensemble.tools import progress as shown
 from ensemble.tools.processes import in_processes, keeping
 from ensemble.tools.progress import progress, stage
 from ensemble.training.fit_progress import COSTS, Fit, FitWatch, reporting
-from features.errors import Stopped
 from features.formats import write_corpus
 from features.reporting import report
 from tests import invented_corpora as invented
@@ -186,7 +185,7 @@ def test_the_first_processes_of_a_command_do_not_hear_ctrl_c_either():
 
 
 def test_the_innermost_words_on_what_is_kept_are_told():
-    with pytest.raises(Stopped, match="inner"), keeping(lambda: "outer"), keeping(lambda: "inner"):
+    with pytest.raises(KeyboardInterrupt, match="inner"), keeping(lambda: "outer"), keeping(lambda: "inner"):
         raise KeyboardInterrupt
 
 

@@ -66,7 +66,7 @@ def _answers_in_time(engine: Engine, texts: list[str], path: Path) -> list[list[
     try:
         with np.errstate(over="raise", invalid="raise", divide="raise"):
             _answers(engine, ["1 a"])
-            with deadline(_SECONDS, busy=True):
+            with deadline(_SECONDS, OverdueError, busy=True):
                 return _answers(engine, texts)
     except OverdueError:
         raise BundleError(

@@ -1,8 +1,8 @@
 """Time limits within one process.
 
-    with deadline(60.0):
+    with deadline(60.0, OverdueError):
         ...                            OverdueError is raised in here after 60 seconds
-    with deadline(10.0, busy=True):
+    with deadline(10.0, OverdueError, busy=True):
         ...                            the same after 10 seconds of work of this process, however busy the machine is
 
 In the main thread a signal of the operating system interrupts, also inside a regular expression and a wait. In another
@@ -19,33 +19,32 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from features.errors import OverdueError
-
 __all__ = ["deadline"]
 
 
 @contextmanager
-def deadline(seconds: float, *, busy: bool = False) -> Iterator[None]:
-    """Raise OverdueError in the block when the time is over; without limit if `seconds` is 0.
+def deadline(seconds: float, error: type[Exception], *, busy: bool = False) -> Iterator[None]:
+    """Raise an error in the block when the time is over; without limit if `seconds` is 0.
 
+    :param error: what is raised; it is made without arguments.
     :param busy: only time in which the process works counts, where the main thread asks.
     """
     if seconds <= 0:
         yield
     elif threading.current_thread() is threading.main_thread():
-        with _by_signal(seconds, busy):
+        with _by_signal(seconds, error, busy):
             yield
     else:
-        with _by_thread(seconds):
+        with _by_thread(seconds, error):
             yield
 
 
 @contextmanager
-def _by_signal(seconds: float, busy: bool) -> Iterator[None]:
+def _by_signal(seconds: float, error: type[Exception], busy: bool) -> Iterator[None]:
     clock, alarm = (signal.ITIMER_PROF, signal.SIGPROF) if busy else (signal.ITIMER_REAL, signal.SIGALRM)
 
     def ring(signal_number: int, frame: FrameType | None) -> None:
-        raise OverdueError
+        raise error
 
     before = signal.signal(alarm, ring)
     signal.setitimer(clock, seconds)
@@ -57,7 +56,7 @@ def _by_signal(seconds: float, busy: bool) -> Iterator[None]:
 
 
 @contextmanager
-def _by_thread(seconds: float) -> Iterator[None]:
+def _by_thread(seconds: float, error: type[Exception]) -> Iterator[None]:
     thread = ctypes.c_ulong(threading.get_ident())
     lock = threading.Lock()
     over = False
@@ -65,7 +64,7 @@ def _by_thread(seconds: float) -> Iterator[None]:
     def ring() -> None:
         with lock:
             if not over:
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(OverdueError))
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(error))
 
     timer = threading.Timer(seconds, ring)
     timer.daemon = True

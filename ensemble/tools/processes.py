@@ -22,7 +22,6 @@ from typing import TypeVar
 from warnings import filterwarnings
 
 from ensemble.tools.one_thread import ONE_THREAD
-from features.errors import Stopped
 
 __all__ = ["end_with", "ignore_replaced", "in_processes", "keeping", "without_interrupts"]
 
@@ -32,13 +31,11 @@ _SECONDS_BETWEEN_LOOKS = 1.0
 
 @contextmanager
 def keeping(what: Callable[[], str]) -> Iterator[None]:
-    """Let Ctrl-C say what is kept; :raises Stopped: with those words."""
+    """Let Ctrl-C say what is kept; :raises KeyboardInterrupt: with those words, or those of an inner one."""
     try:
         yield
-    except Stopped:
-        raise
-    except KeyboardInterrupt:
-        raise Stopped(what()) from None
+    except KeyboardInterrupt as stop:
+        raise stop if stop.args else KeyboardInterrupt(what()) from None
 
 
 def in_processes(calls: Iterable[Callable[[], _R]], *, jobs: int, in_order: bool = False) -> Iterator[_R]:

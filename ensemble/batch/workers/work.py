@@ -370,7 +370,7 @@ def _left(found: Detection, replaced: Sequence[tuple[int, int]]) -> Iterator[str
 def _failure(action: Callable[[], object], seconds: float) -> str:
     """Do it; the reason if that failed, without any text."""
     try:
-        with deadline(seconds):
+        with deadline(seconds, OverdueError):
             action()
     except OverdueError:
         return took_longer(seconds)
