@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import pickle
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,8 +14,11 @@ from features.documents import Document, Span
 from features.errors import BundleError, SettingsError, TrainingError
 from features.saved_files import SavedFiles
 from submodels.base import Submodel, submodel_class
+from submodels.regex.scanner import Match, Scanner
+from submodels.regex.submodel import RegexSubmodel
 from submodels.tbed import STARTS, TbedSubmodel
 
+STRICT = {"choose_precision": 1.0}
 NAMES = ("Smith", "Jones", "Rivera", "Okafor", "Lindqvist", "Tanaka", "Weber", "Novak")
 
 
@@ -61,6 +66,30 @@ def test_candidates_name_their_rule(tables: list[FeatureTable]) -> None:
     rules = {f"rule {number}: {rule}" for number, rule in enumerate(model.rules_.rules, 1)}
     assert evidence
     assert evidence <= rules
+
+
+def test_a_note_is_searched_once_for_the_regex_submodel_and_for_tbed(
+    tables: list[FeatureTable], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched: list[str] = []
+    find = Scanner.find
+
+    def counted(scanner: Scanner, texts: Sequence[str], language: str) -> Iterator[Match]:
+        searched.extend(texts)
+        return find(scanner, texts, language)
+
+    regex, tbed, stricter = (model.fit(tables) for model in (RegexSubmodel(), TbedSubmodel(), RegexSubmodel(**STRICT)))
+    notes = unseen(tables)
+    texts = [table.document.text for table in notes]
+    sent = pickle.dumps(notes)
+    monkeypatch.setattr(Scanner, "find", counted)
+    found = regex.propose(notes)
+    assert pickle.dumps(notes) == sent, "what one submodel found is no part of a note's table"
+    tbed.propose(notes)
+    assert searched == texts
+    assert [len(candidates) for candidates in stricter.propose(notes)] == [len(candidates) for candidates in found]
+    assert [c for candidates in stricter.propose(notes) for c in candidates if c.chosen] == []
+    assert searched == 2 * texts
 
 
 def test_a_rule_that_was_switched_off_in_the_file_is_not_applied(tables: list[FeatureTable], tmp_path: Path) -> None:

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import numpy as np
 
@@ -121,7 +121,6 @@ class _SpaceState(TypedDict):
     vocabularies: dict[str, list[str]]
 
 
-@dataclass(frozen=True)
 class LazyColumns:
     """Some notes whose columns are read together, each when it is first asked for.
 
@@ -129,9 +128,9 @@ class LazyColumns:
     :param layout: the notes' tokens.
     """
 
-    space: FeatureSpace = field(repr=False)
-    layout: Layout = field(repr=False)
-    _columns: dict[str, Integers32] = field(default_factory=dict, init=False, repr=False)
+    def __init__(self, space: FeatureSpace, layout: Layout) -> None:
+        self.space, self.layout = space, layout
+        self._columns: dict[str, Integers32] = {}
 
     def column(self, name: str) -> Integers32:
         """The ids of one column for the tokens of all notes; :raises SettingsError: if the settings leave it out."""
@@ -141,9 +140,9 @@ class LazyColumns:
         return ids
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class FeatureTable:
-    """One note's tokens and their columns.
+    """One note's tokens and their columns. Each table is equal to itself only, so that more can be found out about it.
 
     :param view: the note as it is read.
     :param offsets: starts and ends of the tokens, each of shape `(n_tokens,)`.
@@ -157,7 +156,6 @@ class FeatureTable:
     sentences: Integers32 = field(repr=False)
     batch: LazyColumns = field(repr=False)
     number: int = field(repr=False)
-    _kept: dict[str, tuple[Hashable, Any]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.offsets[0])
@@ -186,19 +184,6 @@ class FeatureTable:
     def ids(self) -> Integers32:
         """All columns, of shape `(n_tokens, n_columns)`; who needs some of them reads those by `column`."""
         return np.stack([self.column(name) for name in self.space.columns], axis=1)
-
-    def keep(self, name: str, key: Hashable, value: Any) -> None:
-        """Keep what was found out about the note, for another submodel that needs the same.
-
-        :param name: what it is; one value is kept for each name.
-        :param key: all on which the value depends, beside the note.
-        """
-        self._kept[name] = (key, value)
-
-    def recall(self, name: str, key: Hashable) -> Any:
-        """What `keep` kept under the same name and key; `None` if there is nothing."""
-        kept_key, value = self._kept.get(name, (None, None))
-        return value if kept_key == key else None
 
     def tags(self, *, scheme: str = "BIO", counts: Counter[str] | None = None) -> list[str]:
         """The gold PHI as one tag a token; see `features.tags.encode`."""

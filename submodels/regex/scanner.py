@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from submodels.regex.openings import ANYTHING, CHARACTERS, DEPTH, openings
 from submodels.regex.pattern_files import Pattern
 
-__all__ = ["Scanner"]
+__all__ = ["Match", "Scanner"]
 
 _BEFORE, _BEYOND = CHARACTERS, CHARACTERS + 1
 _BITS = 64

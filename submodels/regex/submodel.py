@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self, TypedDict
+from weakref import WeakKeyDictionary
 
 from features.columns.table import FeatureSpace, FeatureTable
 from features.documents import Document, Span
@@ -38,6 +39,12 @@ __all__ = ["RegexSubmodel"]
 
 _LOG = logging.getLogger("phistack")
 _ENOUGH_MATCHES = 10
+
+_Search = tuple[str, tuple[tuple[str, str, str, str, str, float], ...], str, float]
+"""All on which the candidates of a note depend: source, patterns, language, precision from which on one is chosen."""
+
+_FOUND: WeakKeyDictionary[FeatureTable, tuple[_Search, tuple[Candidate, ...]]] = WeakKeyDictionary()
+"""The last search in each note that is in memory, and its candidates: TBED starts from those of the same patterns."""
 
 
 class _Match(NamedTuple):
@@ -181,9 +188,9 @@ class RegexSubmodel:
     def propose(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
         """Candidates for each note; those of the surest and then the longest patterns are chosen.
 
-        They are kept with the tables, so that TBED's initial tagger does not search again with the same patterns.
+        A note in which the same patterns were sought last, as TBED's initial tagger does, is not searched again.
         """
-        new = [table for table in tables if table.recall(self.name, self._key) is None]
+        new = [table for table in tables if _FOUND.get(table, (None, ()))[0] != self._search]
         texts = [table.document.text for table in new]
         best: list[dict[Span, Pattern]] = [{} for _ in new]
         for note, number, start, end in self._scanner.find(texts, self.language_):
@@ -192,14 +199,16 @@ class RegexSubmodel:
             if span not in best[note] or best[note][span].precision < pattern.precision:
                 best[note][span] = pattern
         for table, found in zip(new, best, strict=True):
-            table.keep(self.name, self._key, self._candidates(table.document.text, found))
-        return [list(table.recall(self.name, self._key)) for table in tables]
+            _FOUND[table] = self._search, tuple(self._candidates(table.document.text, found))
+        return [list(_FOUND[table][1]) for table in tables]
 
     def _set_patterns(self, patterns: Iterable[Pattern]) -> None:
         self.patterns_ = tuple(patterns)
         self._scanner = Scanner(self.patterns_)
-        told = tuple((p.name, p.regex, p.flags, p.validator, p.labels[ANY_SET], p.precision) for p in self.patterns_)
-        self._key = (told, self.language_, self.choose_precision)
+        patterns = tuple(
+            (p.name, p.regex, p.flags, p.validator, p.labels[ANY_SET], p.precision) for p in self.patterns_
+        )
+        self._search: _Search = (self.name, patterns, self.language_, self.choose_precision)
 
     def _candidates(self, text: str, best: Mapping[Span, Pattern]) -> list[Candidate]:
         taken = bytearray(len(text))
