@@ -19,9 +19,10 @@ from pathlib import Path
 from benchmarks.measuring import RESULTS, ROOT, Benchmark, measure, write_results
 from ensemble.stacking.folds import held_out_patients
 from ensemble.synthesis import synthesize
-from ensemble.training.settings import SUBMODELS, EngineSettings
+from ensemble.training.settings import EngineSettings
 from features.documents import Corpus
 from features.formats import read_corpus
+from submodels.registry import SUBMODELS
 
 SYNTHETIC = Benchmark(
     "synthetic-notes",

@@ -11,9 +11,10 @@ import sys
 from pathlib import Path
 
 from benchmarks.measuring import LIMIT_MINUTES, RESULTS, ROOT, Benchmark, measure, write_results
-from ensemble.training.settings import SUBMODELS, EngineSettings
+from ensemble.training.settings import EngineSettings
 from features.columns.table import FeatureSettings
 from features.formats import read_corpus
+from submodels.registry import SUBMODELS
 
 MEDDOCAN = Benchmark(
     "meddocan",

@@ -68,10 +68,11 @@ def main() -> None:
 def _train(path: Path, submodels: str, language: str, jobs: int) -> dict[str, Any]:
     """Train without a cache; what a results file has under `training`."""
     from ensemble.tools.stopwatch import Stopwatch
-    from ensemble.training.settings import SUBMODELS, EngineSettings
+    from ensemble.training.settings import EngineSettings
     from ensemble.training.trainer import train
     from features.columns.table import FeatureSettings
     from features.formats import read_corpus
+    from submodels.registry import SUBMODELS
 
     corpus = read_corpus(path, accept_unknown_labels=True)
     settings = EngineSettings(features=FeatureSettings(language=language or corpus.label_set.language))

@@ -4,6 +4,7 @@
     ├── CorpusError               a file or folder that cannot be read as annotated notes
     ├── LabelError                a PHI label that the label set does not know
     ├── SettingsError             a configuration that cannot work
+    │   ├── PackageError          it needs a package that is not installed, or is not as it should be
     │   └── UnsafePatternError    a regular expression that may never end
     ├── MissingResourceError      optional data, a server or a process that is not there
     ├── StorageError              a disk that is full, fails, or gives back other than was written
@@ -26,6 +27,7 @@ __all__ = [
     "LabelError",
     "MissingResourceError",
     "OverdueError",
+    "PackageError",
     "PhistackError",
     "SettingsError",
     "StorageError",
@@ -50,6 +52,10 @@ class LabelError(PhistackError):
 
 class SettingsError(PhistackError):
     """A configuration cannot work."""
+
+
+class PackageError(SettingsError):
+    """A submodel or column is of a package that is not installed, cannot be imported, or disagrees with another."""
 
 
 class UnsafePatternError(SettingsError):

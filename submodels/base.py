@@ -1,6 +1,8 @@
-"""What every submodel is, and where all of them are listed.
+"""What every submodel is. The kinds that there are, ours and those of other packages, are in `submodels.registry`.
 
     Candidate(Span(12, 17, "DOCTOR"), source="crf", score=0.93, evidence="")
+    new_submodel("crf", {"c2": 0.1})                       a submodel named as its kind
+    new_submodel("second", {"kind": "crf", "c2": 1.0})     one with a name of its own
 
 A submodel's constructor only stores its settings; `fit` learns from feature tables whose documents carry gold spans;
 `propose` gives candidates for tables whose gold spans it never looks at. Learned state ends in an underscore, and is
@@ -9,20 +11,33 @@ saved to a folder without pickle.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from inspect import signature
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self, TypeVar, get_type_hints, runtime_checkable
+from typing import Any, ClassVar, Self, TypeVar, get_type_hints
 
 from features.columns.table import FeatureSpace, FeatureTable
 from features.documents import Span
-from features.errors import SettingsError
-from features.names import did_you_mean, no_such
+from features.errors import PackageError, SettingsError
+from features.names import did_you_mean
 from features.saved_files import SavedFiles, same_type
+from submodels.registry import KINDS, newest, usual_name
 
-__all__ = ["KINDS", "Candidate", "Submodel", "new_submodel", "saved_submodel", "submodel_class"]
+__all__ = [
+    "KIND",
+    "Candidate",
+    "Submodel",
+    "kind_of",
+    "load_submodel",
+    "new_submodel",
+    "saved_submodel",
+    "submodel_class",
+]
+
+KIND = "kind"
+"""The setting of a submodel that is no argument of its constructor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,66 +59,99 @@ class Candidate:
     evidence: str = field(default="", compare=False, repr=False)
 
 
-@runtime_checkable
-class Submodel(Protocol):
-    """One model that proposes PHI.
+class Submodel(ABC):
+    """One model that proposes PHI: a class of its own for each kind.
 
-    `kind` is its versioned name in bundles, `name` the source that its candidates carry.
+    A kind says of itself, as attributes of its class:
+
+    :cvar kind: its versioned name, as bundles have it, such as `crf.v1`.
+    :cvar cost: what a fit costs beside those of the other kinds: about the seconds of one fold of MEDDOCAN.
+    :ivar name: the source that its candidates carry: the usual name of the kind, until an engine has another for it.
     """
 
     kind: ClassVar[str]
-    name: ClassVar[str]
+    cost: ClassVar[float] = 100.0
+    name: str
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.name = usual_name(getattr(cls, "kind", ""))
+
+    @abstractmethod
     def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
         """Learn from annotated notes; :raises TrainingError: if they hold nothing to learn from."""
-        ...
 
+    @abstractmethod
     def propose(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
-        """Candidates for each note, in the order of the notes."""
-        ...
+        """Candidates for each note, in the order of the notes; `name` is their source."""
 
+    @abstractmethod
     def save(self, folder: Path) -> None:
         """Write settings and learned state into an existing, empty folder, without pickle."""
-        ...
 
     @classmethod
+    @abstractmethod
     def load(cls, files: SavedFiles, space: FeatureSpace) -> Self:
         """Read what `save` wrote; :raises BundleError: if it is not that. `space` is the one of training."""
-        ...
 
+    @abstractmethod
     def settings(self) -> Mapping[str, Any]:
         """The constructor's arguments, JSON-ready."""
-        ...
 
+    @classmethod
+    def for_label_set(cls, settings: Mapping[str, Any], label_set: str) -> Mapping[str, Any]:
+        """The constructor's arguments that are given, with what the name of a shipped label set adds to them."""
+        return settings
 
-KINDS: Mapping[str, tuple[str, str]] = {
-    "regex.v1": ("submodels.regex.submodel", "RegexSubmodel"),
-    "tbed.v1": ("submodels.tbed", "TbedSubmodel"),
-    "crf.v1": ("submodels.crf.submodel", "CrfSubmodel"),
-    "blstm.v1": ("submodels.blstm.submodel", "BlstmSubmodel"),
-}
-"""Versioned kind -> module and class; a module is imported when its kind is first used."""
+    @classmethod
+    def holds(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
+        """The usual names of other kinds that a submodel with these arguments has within it, as TBED has patterns."""
+        return ()
 
 
 def submodel_class(kind: str) -> type[Submodel]:
-    """The class of a kind (`crf.v1`, or `crf` for its newest version); :raises SettingsError: for an unknown one."""
-    matching = [known for known in KINDS if kind in (known, known.rpartition(".")[0])]
-    if not matching:
-        raise SettingsError(no_such("submodel", kind, (known.rpartition(".")[0] for known in KINDS)))
-    module, name = KINDS[matching[-1]]
-    found: type[Submodel] = getattr(import_module(module), name)
+    """The class of a kind (`crf.v1`, or `crf` for its newest version).
+
+    :raises PackageError: if it is of no installed package, or what the package registers is no such kind.
+    """
+    versioned = newest(kind)
+    found = KINDS.load(versioned)
+    if not (isinstance(found, type) and issubclass(found, Submodel) and found.kind == versioned):
+        raise PackageError(
+            f"what the package {KINDS.packages(versioned)[0]} registers as the submodel kind {versioned} is no class "
+            f"derived from submodels.base.Submodel with that kind"
+        )
     return found
 
 
-def new_submodel(kind: str, settings: Mapping[str, Any]) -> Submodel:
-    """An untrained submodel; :raises SettingsError: for a setting that it does not have."""
-    found = submodel_class(kind)
+def kind_of(name: str, settings: Mapping[str, Any]) -> str:
+    """The kind of a submodel of an engine: the one that its settings name, otherwise the one it is named as."""
+    return str(settings.get(KIND, name))
+
+
+def new_submodel(name: str, settings: Mapping[str, Any]) -> Submodel:
+    """An untrained submodel of an engine.
+
+    :param settings: arguments of the constructor, and the kind under `KIND` where it is not the name.
+    :raises SettingsError: for a setting that it does not have.
+    """
+    found = submodel_class(kind_of(name, settings))
+    given = {key: value for key, value in settings.items() if key != KIND}
     known = signature(found).parameters
-    unknown = [name for name in settings if name not in known]
+    unknown = [key for key in given if key not in known]
     if unknown:
         near = did_you_mean(unknown[0], known)
-        raise SettingsError(f"the submodel {kind} has no setting {unknown[0]}{near}; there are {', '.join(known)}")
-    return found(**settings)
+        raise SettingsError(f"the submodel {name} has no setting {unknown[0]}{near}; there are {', '.join(known)}")
+    model = found(**given)
+    model.name = name
+    return model
+
+
+def load_submodel(name: str, kind: str, files: SavedFiles, space: FeatureSpace) -> Submodel:
+    """A trained submodel of an engine; :raises BundleError: if the files are not what a submodel of the kind saved."""
+    model = submodel_class(kind).load(files, space)
+    model.name = name
+    return model
 
 
 _S = TypeVar("_S", bound=Submodel)

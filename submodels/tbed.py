@@ -50,7 +50,7 @@ class _TbedState(TypedDict):
     tags: list[str]
 
 
-class TbedSubmodel:
+class TbedSubmodel(Submodel):
     """Transformation-based error-driven learning.
 
     Learned by `fit`: `rules_` (a `RuleFile`), `tags_` (the tags that rules may name), `regex_` or `frequent_` (the
@@ -71,7 +71,7 @@ class TbedSubmodel:
     """
 
     kind: ClassVar[str] = "tbed.v1"
-    name: ClassVar[str] = "tbed"
+    cost: ClassVar[float] = 30.0
 
     def __init__(
         self,
@@ -102,6 +102,18 @@ class TbedSubmodel:
         """The constructor's arguments, JSON-ready."""
         names = ("start", "regex", "templates", "max_rules", "min_gain", "min_groups", "within", "held_out")
         return {name: getattr(self, name) for name in names}
+
+    @classmethod
+    def for_label_set(cls, settings: Mapping[str, Any], label_set: str) -> Mapping[str, Any]:
+        """The arguments with the label set for the patterns that it starts from, if it does."""
+        if not cls.holds(settings):
+            return settings
+        return {**settings, "regex": {"label_set": label_set, **settings.get("regex", {})}}
+
+    @classmethod
+    def holds(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
+        """The regex kind, where it starts from patterns."""
+        return ("regex",) if settings.get("start", STARTS[0]) == "regex" else ()
 
     def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
         """Learn the initial tagger, then the rules that correct its errors.

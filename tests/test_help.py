@@ -19,12 +19,12 @@ from ensemble.command_line.app import app
 from ensemble.command_line.examples import EXAMPLES
 from ensemble.deidentification import STRATEGIES, Policy
 from ensemble.stacking.candidates import Decision
-from ensemble.training.settings import SUBMODELS
 from ensemble.views.explanation import print_explanation
 from features.documents import Document, Span
 from features.formats import FORMATS
 from features.labels import LabelSet
 from submodels.base import Candidate
+from submodels.registry import SUBMODELS
 
 ROOT = Path(__file__).parents[1]
 GROUP = get_command(app)

@@ -1,8 +1,11 @@
+from dataclasses import replace
+
 import pytest
 
-from ensemble.training.settings import SUBMODELS, EngineSettings
+from ensemble.training.settings import EngineSettings
 from features.errors import SettingsError
 from submodels.base import new_submodel
+from submodels.registry import SUBMODELS
 
 
 def test_a_file_names_only_what_differs(tmp_path):
@@ -76,3 +79,51 @@ def test_the_preset_of_zhao_has_the_settings_of_the_paper():
 def test_an_unknown_preset_is_refused_by_name():
     with pytest.raises(SettingsError, match="zhao2020"):
         EngineSettings.preset("zhao2021")
+
+
+def test_several_submodels_of_one_kind_stand_under_names_of_their_own(tmp_path):
+    path = tmp_path / "settings.toml"
+    path.write_text(
+        "[submodels.second]\nkind = 'crf'\nc2 = 1.0\n[submodels.crf]\n"
+        "[submodels.a-2]\nkind = 'regex'\n[submodels.regex]\n"
+    )
+    settings = EngineSettings.from_toml(path)
+    assert list(settings.submodels) == ["regex", "crf", "second", "a-2"]
+    assert settings.digest != replace(settings, submodels={**settings.submodels, "second": {"kind": "crf"}}).digest
+    assert list(settings.only(("second", "crf")).submodels) == ["crf", "second"]
+    assert settings.for_label_set("nut").submodels["a-2"] == {"kind": "regex", "label_set": "nut"}
+    models = {name: new_submodel(name, given) for name, given in settings.submodels.items()}
+    assert {name: (type(model).__name__, model.name) for name, model in models.items()} == {
+        "regex": ("RegexSubmodel", "regex"),
+        "crf": ("CrfSubmodel", "crf"),
+        "second": ("CrfSubmodel", "second"),
+        "a-2": ("RegexSubmodel", "a-2"),
+    }
+
+
+def test_a_kind_that_the_name_tells_changes_nothing():
+    assert EngineSettings(submodels={"crf": {"kind": "crf"}}) == EngineSettings(submodels={"crf": {}})
+
+
+@pytest.mark.parametrize(
+    ("submodels", "told"),
+    [
+        ({"../crf": {"kind": "crf"}}, "cannot be named '../crf'"),
+        ({"a+b": {"kind": "crf"}}, "cannot be named"),
+        ({"a.b": {"kind": "crf"}}, "cannot be named"),
+        ({"stack": {"kind": "crf"}}, "cannot be named 'stack'"),
+        ({"x" * 41: {"kind": "crf"}}, "at most 40"),
+        ({"crf": {}, "CRF": {"kind": "crf"}}, "small and capital"),
+        ({"regex": {"kind": "crf"}}, "the name of a kind"),
+        ({"second": {}}, "a name of your own needs a kind"),
+        ({"second": {"kind": "crf.v9"}}, "no submodel is named crf.v9"),
+        ({"second": {"kind": "crf", "colour": 1}}, "the submodel second has no setting colour"),
+        ({"crf": 3}, "must be a table"),
+        ({f"name-{i}": {"kind": "crf"} for i in range(9)}, "at most 8 submodels"),
+        ({f"{i}".rjust(35, "x"): {"kind": "crf"} for i in range(3)}, "100 characters"),
+    ],
+)
+def test_a_name_or_kind_that_cannot_be_is_told(submodels, told):
+    with pytest.raises(SettingsError, match=told) as caught:
+        new_submodel(*next(iter(EngineSettings(submodels=submodels).submodels.items())))
+    assert "\n" not in str(caught.value)

@@ -9,7 +9,8 @@ from features.columns.table import FeatureSettings, FeatureSpace
 from features.documents import Document
 from features.errors import TrainingError
 from features.saved_files import SavedFiles
-from submodels.base import KINDS, submodel_class
+from submodels.base import submodel_class
+from submodels.registry import KINDS
 from tests.odd_shapes import SHAPES
 
 QUICK = {
@@ -36,7 +37,7 @@ def check(document, candidates, labels, name):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", KINDS.names)
 def test_it_learns_from_notes_of_any_shape_and_proposes_for_any(kind, shape, tmp_path, caplog):
     documents = SHAPES[shape]()
     space = FeatureSpace(FeatureSettings())
@@ -54,7 +55,7 @@ def test_it_learns_from_notes_of_any_shape_and_proposes_for_any(kind, shape, tmp
     assert not any(name in caplog.text for name in ("Selwyn", "Alder", "2019"))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", KINDS.names)
 def test_one_note_is_enough_and_none_is_told(kind):
     documents = SHAPES["one line"]()[:1]
     found = submodel_class(kind)

@@ -11,7 +11,8 @@ from features.columns.table import FeatureSettings, FeatureSpace
 from features.documents import Document, Span
 from features.errors import BundleError, SettingsError, TrainingError
 from features.saved_files import SavedFiles
-from submodels.base import KINDS, Candidate, Submodel, submodel_class
+from submodels.base import Candidate, Submodel, submodel_class
+from submodels.registry import KINDS, usual_name
 
 NAMES = ["Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "Vance", "Wexford", "Yarrow"]
 QUICK = {"blstm": {"epochs": 2}}
@@ -39,7 +40,7 @@ def _new(kind):
     return found(**{name: value for name, value in wanted.items() if name in accepted})
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=KINDS.names)
 def fitted(request, tables):
     return _new(request.param).fit(tables, seed=1)
 
@@ -52,7 +53,8 @@ def unseen(tables):
 
 def test_it_has_the_face_of_a_submodel(fitted):
     assert isinstance(fitted, Submodel)
-    assert KINDS[fitted.kind][1] == type(fitted).__name__
+    assert fitted.name == usual_name(fitted.kind)
+    assert fitted.cost > 0
     assert submodel_class(fitted.name) is type(fitted)
 
 

@@ -42,7 +42,7 @@ from features.labels import LabelSet
 from features.language_gate import LanguageGate
 from features.paths import refuse_existing
 from features.saved_files import SavedFiles, damage_refused
-from submodels.base import submodel_class
+from submodels.base import load_submodel
 
 __all__ = ["OPTIONAL_PARTS", "PROTOCOL", "SERVERS", "load_bundle", "read_manifest", "save_bundle"]
 
@@ -155,7 +155,7 @@ def _read_engine(files: SavedFiles, kinds: Mapping[str, str], names: Subset) -> 
     label_set = LabelSet(state["name"], state["categories"], frozenset(state["hipaa_labels"]), state["language"])
     space = FeatureSpace.load(files.part("features"))
     _refuse_strange_servers((space.settings.pos, space.settings.ner))
-    models = [submodel_class(kinds[name]).load(files.part("submodels").part(name), space) for name in names]
+    models = [load_submodel(name, kinds[name], files.part("submodels").part(name), space) for name in names]
     smaller = files.part("subset_stackers")
     homes = {subset: smaller.part(subset_name(subset)) for subset in subsets_of(names)}
     homes[tuple(kinds)] = files.part("stacker")

@@ -32,7 +32,7 @@ from features.saved_files import (
     read_file,
     same_type,
 )
-from submodels.base import KINDS
+from submodels.registry import KINDS
 
 __all__ = ["MANIFEST", "PROTOCOL", "file_hash", "manifest_digest", "read_bundle", "read_manifest", "read_one"]
 
@@ -146,12 +146,12 @@ def _manifest(entries: Mapping[str, _Entry], path: Path) -> dict[str, Any]:
 
 def _check_kinds(kinds: Mapping[str, str], path: Path) -> None:
     for name, kind in kinds.items():
-        if kind not in KINDS:
+        if kind not in KINDS.names:
             raise BundleError(
-                f"the bundle {path} has a submodel of kind {kind[:40]!a}, which this phistack does not know"
+                f"the bundle {path} needs the submodel kind {kind[:40]!a}, which is not installed; install the package "
+                f"that provides it"
             )
-        if name != kind.rpartition(".")[0]:
-            raise BundleError(f"the bundle {path} has a submodel that is not named as its kind {kind}; do not use it")
+        check_name(name)
     if not kinds:
         raise BundleError(f"the bundle {path} has no submodels; train it again")
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from submodels.registry import usual_names
+
 __all__ = [
     "FORMATS",
     "FORMS",
@@ -38,7 +40,7 @@ LABEL_SETS = _tables("features/label_sets", "mappings")
 STRATEGIES = ("tag", "number", "mask", "remove", "surrogate", "generalise", "keep")
 FORMS = ("jsonl", "csv", "parquet", "text", "brat", "i2b2", "ngrid", "meddocan")
 FORMATS = ("i2b2", "ngrid", "meddocan", "brat", "conll", "jsonl", "csv", "parquet", "text")
-SUBMODELS = ("regex", "tbed", "crf", "blstm")
+SUBMODELS = usual_names()
 
 
 def one_of(names: Iterable[str]) -> str:

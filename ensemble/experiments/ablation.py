@@ -34,6 +34,8 @@ from ensemble.training.settings import EngineSettings
 from features.columns.table import COLUMN_GROUPS
 from features.documents import Corpus
 from features.paths import new_folder, refuse_existing
+from submodels.base import kind_of, submodel_class
+from submodels.registry import newest, usual_name
 
 __all__ = ["SCHEMA", "Ablation", "Variant", "ablate", "variants_of", "write_ablation"]
 
@@ -90,12 +92,12 @@ def variants_of(settings: EngineSettings, *, groups: bool) -> list[Variant]:
     """Every variant: each submodel alone, the stack, and the stack with one part left out or exchanged.
 
     TBED starts from the tags of patterns of its own, so the stack is also tried without the regex submodel and TBED
-    together.
+    together; likewise with any kind that another holds.
 
     :param groups: whether feature groups are left out too, those that have columns under these settings.
     """
     names, features, without = tuple(settings.submodels), settings.stacker.features, settings.features.without
-    left_out = [(name,) for name in names] + ([("regex", "tbed")] if {"regex", "tbed"} <= {*names} else [])
+    left_out = [(name,) for name in names] + _held_within_others(settings)
     rows = [Variant(name, "submodel alone", (name,), "", without) for name in names]
     rows.append(Variant(STACK, "stack", names, features, without))
     for gone in left_out:
@@ -111,6 +113,17 @@ def variants_of(settings: EngineSettings, *, groups: bool) -> list[Variant]:
         if group not in without and fewer.columns != settings.features.columns:
             rows.append(Variant(f"without {group}", "without a feature group", names, features, fewer.without))
     return rows
+
+
+def _held_within_others(settings: EngineSettings) -> list[tuple[str, ...]]:
+    """Each submodel of which others have the like within them, together with these."""
+    kinds = {name: newest(kind_of(name, given)) for name, given in settings.submodels.items()}
+    holding = {name: submodel_class(kinds[name]).holds({**settings.submodels[name]}) for name in settings.submodels}
+    groups = [
+        (name, *(other for other in holding if usual_name(kinds[name]) in holding[other] and other != name))
+        for name in settings.submodels
+    ]
+    return [group for group in groups if len(group) > 1]
 
 
 def ablate(

@@ -25,11 +25,12 @@ from ensemble.evaluation.figures import strict_scores, table_of
 from ensemble.stacking.folds import held_out_patients
 from ensemble.synthesis import synthesize
 from ensemble.tasks.engines import note_view, score_on, train_bundle
-from ensemble.training.settings import SUBMODELS, EngineSettings
+from ensemble.training.settings import EngineSettings
 from ensemble.views.page import NoteView, write_page
 from features.documents import Corpus, Document
 from features.formats import write_corpus
 from features.paths import refuse_existing
+from submodels.registry import SUBMODELS
 
 __all__ = ["run_demo"]
 

@@ -1,12 +1,12 @@
 """How far many fits in several processes are: each appends what it reports to one file, which this process reads.
 
-    watch = FitWatch([Fit("blstm", "fold 1 of 2", 5200), ...], path)
+    watch = FitWatch([Fit("blstm", "fold 1 of 2", 5200, cost=574.0), ...], path)
     with reporting(path, 0):         in the process of the first fit
         model.fit(tables)
     watch.look()                     (0.31, "1 of 4 fits, now blstm, fold 1 of 2 (round 3 of 12)")
 
 The share that is done is one of time: what a fit will take is known from those of its submodel so far and, before there
-are any, from what the submodels cost in relation to each other.
+are any, from what their kinds say that they cost in relation to each other.
 """
 
 from __future__ import annotations
@@ -23,10 +23,7 @@ from statistics import fmean
 
 from features.reporting import listening
 
-__all__ = ["COSTS", "Fit", "FitWatch", "reporting"]
-
-COSTS = {"blstm": 574.0, "crf": 242.0, "tbed": 30.0, "regex": 1.0}
-"""What submodels cost in relation to each other: about the seconds of one fold of MEDDOCAN."""
+__all__ = ["Fit", "FitWatch", "reporting"]
 
 _SECONDS_BETWEEN_REPORTS = 0.5
 _ENOUGH = 0.1
@@ -63,6 +60,7 @@ class Fit:
     :param name: of the submodel.
     :param part: which of its fits.
     :param size: of the notes that it learns from, in any unit, above 0.
+    :param cost: what a fit of its kind costs beside those of others, above 0.
     :param begun: when it began, by its last report.
     :param lasted: how many seconds that was before this report.
     :param reported: the share that it reported last.
@@ -73,6 +71,7 @@ class Fit:
     name: str
     part: str
     size: float
+    cost: float
     begun: float | None = None
     lasted: float = 0.0
     reported: float | None = None
@@ -151,8 +150,9 @@ class FitWatch:
             if seconds is not None:
                 rates[fit.name].append(seconds / fit.size)
         known = {name: fmean(found) for name, found in rates.items()}
-        scale = fmean(rate / COSTS[name] for name, rate in known.items()) if known else 1e-3
+        cost = {fit.name: fit.cost for fit in self.fits}
+        scale = fmean(rate / cost[name] for name, rate in known.items()) if known else 1e-3
         return [
-            fit.size * known.get(fit.name, scale * COSTS[fit.name]) if fit.seconds is None else fit.seconds
+            fit.size * known.get(fit.name, scale * fit.cost) if fit.seconds is None else fit.seconds
             for fit in self.fits
         ]

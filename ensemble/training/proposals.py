@@ -12,18 +12,19 @@ from __future__ import annotations
 import logging
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from ensemble.stacking.folds import check_phi, labels_in_one_fold, training_folds
 from ensemble.tools.processes import in_processes, keeping
 from ensemble.tools.progress import stage
 from ensemble.tools.stopwatch import Spent, Stopwatch
-from ensemble.training.fit_progress import COSTS, Fit, FitWatch, reporting
+from ensemble.training.fit_progress import Fit, FitWatch, reporting
 from ensemble.training.fold_cache import FoldCache
 from ensemble.training.settings import EngineSettings
 from features.columns.table import FeatureSpace, FeatureTable
@@ -31,7 +32,8 @@ from features.documents import Corpus, Document
 from features.errors import TrainingError
 from features.shown import explained, shown_label
 from features.tags import OUTSIDE
-from submodels.base import Candidate, new_submodel
+from submodels.base import Candidate, Submodel, kind_of, new_submodel, submodel_class
+from submodels.registry import KINDS, newest, usual_name
 
 __all__ = ["FEATURES", "FITS", "Proposals", "Proposed", "prepared", "propose", "run_tasks", "tasks_of"]
 
@@ -78,6 +80,16 @@ class FitTask:
     folder: Path | None = None
 
     @property
+    def kind(self) -> str:
+        """The versioned kind of the submodel."""
+        return newest(kind_of(self.name, self.settings))
+
+    @property
+    def cost(self) -> float:
+        """What a fit of the kind costs beside those of others."""
+        return submodel_class(self.kind).cost
+
+    @property
     def size(self) -> int:
         """Of the notes to learn from, in tokens."""
         return 1 + sum(map(len, self.training))
@@ -90,6 +102,7 @@ class FitTask:
             self.name,
             dict(self.settings),
             self.seed,
+            KINDS.code_of(self.kind),
             space.settings.columns,
             repr(space.settings),
         )
@@ -98,7 +111,7 @@ class FitTask:
         """Fit, then propose for the held-out notes, or save the model where there are none."""
         model = new_submodel(self.name, self.settings).fit(self.training, seed=self.seed)
         if self.folder is None:
-            return model.propose(self.held_out)
+            return _checked(model, model.propose(self.held_out))
         self.folder.mkdir(parents=True)
         model.save(self.folder)
         return []
@@ -127,7 +140,7 @@ def propose(
         space, tables, folds, warnings = prepared(corpus, settings, folds=out_of_fold)
         others = space.tables(unseen)
         tasks = list(tasks_of(settings, tables, folds, unseen=others))
-        proposals, seconds = run_tasks(tasks, len(tables) + len(others), jobs, FoldCache(cache))
+        proposals, seconds = run_tasks(tasks, settings.submodels, len(tables) + len(others), jobs, FoldCache(cache))
     n = len(tables)
     return Proposed(
         tables=tables,
@@ -171,14 +184,14 @@ def tasks_of(
     folder: Path | None = None,
     unseen: Sequence[FeatureTable] = (),
 ) -> Iterator[FitTask]:
-    """All fits, the dear ones first so that no process is left with one at the end.
+    """All fits, the costly ones first so that no process is left with one at the end.
 
     :param folder: where models of all notes are saved; without it there are none.
     :param unseen: further notes to propose for; their indices follow those of `tables`.
     """
-    seed = settings.seed
-    for name in sorted(settings.submodels, key=COSTS.__getitem__, reverse=True):
-        arguments = settings.submodels[name]
+    kinds = {name: newest(kind_of(name, given)) for name, given in settings.submodels.items()}
+    for name, kind in sorted(kinds.items(), key=lambda row: submodel_class(row[1]).cost, reverse=True):
+        arguments, seed = settings.submodels[name], settings.seed + _own_seed(name, kind)
         if folder is not None:
             yield FitTask(name, arguments, "all", tables, (), (), seed, folder / name)
         if unseen:
@@ -191,15 +204,34 @@ def tasks_of(
             yield FitTask(name, arguments, part, rest, [tables[i] for i in fold], fold, seed)
 
 
+def _own_seed(name: str, kind: str) -> int:
+    """What a name of its own adds to the seed, so that two submodels of one kind do not begin alike."""
+    return 0 if name == usual_name(kind) else 1 + crc32(name.encode()) % 1_000_000
+
+
+def _checked(model: Submodel, proposals: Proposals) -> Proposals:
+    """See that candidates name the submodel that proposed them, as the stacker knows them by that."""
+    if any(candidate.source != model.name for candidates in proposals for candidate in candidates):
+        raise TrainingError(
+            f"the submodel {model.name} gives candidates that name another source; {type(model).__name__} must give "
+            f"its own name as theirs"
+        )
+    return proposals
+
+
 def run_tasks(
-    tasks: Sequence[FitTask], n_documents: int, jobs: int, cache: FoldCache
+    tasks: Sequence[FitTask], names: Iterable[str], n_documents: int, jobs: int, cache: FoldCache
 ) -> tuple[dict[str, Proposals], dict[tuple[str, str], Spent]]:
-    names = sorted({task.name for task in tasks}, key=COSTS.__getitem__)
+    """Do the fits in parallel processes.
+
+    :param names: of the submodels, in the order of the engine.
+    :returns: for each submodel, its candidates for each note; and (submodel, part) -> what it took.
+    """
     out_of_fold: dict[str, Proposals] = {name: [[] for _ in range(n_documents)] for name in names}
     seconds: dict[tuple[str, str], Spent] = {}
     with tempfile.TemporaryDirectory(prefix="phistack-") as folder:
         path = Path(folder) / "reports"
-        watch = FitWatch([Fit(task.name, task.part, task.size) for task in tasks], path)
+        watch = FitWatch([Fit(task.name, task.part, task.size, task.cost) for task in tasks], path)
         calls = [partial(_timed, number, task, cache, path) for number, task in enumerate(tasks)]
         with stage("", total=1.0, weight=FITS, look=watch.look), keeping(lambda: _kept(tasks, watch, cache)):
             for i, proposals, spent in in_processes(calls, jobs=jobs):

@@ -13,13 +13,15 @@
     features = "all"
 
 A file names only what differs from the defaults. `[submodels]` may leave some out: only those that it has a table for
-are trained; without `[submodels]` all four are.
+are trained; without `[submodels]` all four are. A submodel is of the kind that it is named as, unless its table says
+another `kind`, so that there may be several of one kind.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -33,12 +35,18 @@ from features.errors import SettingsError
 from features.labels import LabelSet
 from features.names import did_you_mean, no_such
 from features.regular_files import read_regular
-from submodels.base import new_submodel
+from submodels.base import KIND, kind_of, new_submodel, submodel_class
+from submodels.registry import SUBMODELS, newest, usual_name, usual_names
 
-__all__ = ["SUBMODELS", "EngineSettings"]
+__all__ = ["EngineSettings"]
 
-SUBMODELS = ("regex", "tbed", "crf", "blstm")
-"""The submodels that are trained when nothing else is said."""
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
+_TAKEN = ("stack", "stacker", "features", "load")
+"""Names that tables and times of a training have for other things."""
+_MOST = 8
+"""A stacker is trained for each subset of the submodels, and twice as many for each further one."""
+_LONGEST = 100
+"""Characters of the name of a subset, which is that of a folder in the bundle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +54,8 @@ class EngineSettings:
     """How an engine is trained.
 
     :param features: tokens and columns.
-    :param submodels: name -> constructor arguments that differ from the defaults.
+    :param submodels: name -> constructor arguments that differ from the defaults, and the `kind` where the name is
+        not that of a kind; ours come first and in their usual order, then the others as they are given.
     :param stacker: how the stacker is trained.
     :param folds: parts into which patients are split for out-of-fold prediction.
     :param seed: of every random choice.
@@ -59,13 +68,11 @@ class EngineSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        unknown = [name for name in self.submodels if name not in SUBMODELS]
-        if unknown:
-            raise SettingsError(no_such("submodel", unknown[0], SUBMODELS))
         if not self.submodels:
             raise SettingsError("name at least one submodel to train")
-        ordered = {name: dict(self.submodels[name]) for name in SUBMODELS if name in self.submodels}
-        object.__setattr__(self, "submodels", ordered)
+        _check_names(tuple(self.submodels))
+        names = sorted(self.submodels, key=lambda name: SUBMODELS.index(name) if name in SUBMODELS else len(SUBMODELS))
+        object.__setattr__(self, "submodels", {name: _checked(name, self.submodels[name]) for name in names})
 
     @classmethod
     def from_toml(cls, path: Path) -> EngineSettings:
@@ -104,12 +111,11 @@ class EngineSettings:
         """The same, with patterns told the corpus' label set, so that those for types too rare to learn are kept."""
         if name not in LabelSet.names():
             return self
-        submodels = {key: dict(settings) for key, settings in self.submodels.items()}
-        if "regex" in submodels:
-            submodels["regex"].setdefault("label_set", name)
-        if submodels.get("tbed", {"start": ""}).get("start", "regex") == "regex":
-            submodels["tbed"]["regex"] = {"label_set": name, **submodels["tbed"].get("regex", {})}
-        return replace(self, submodels=submodels)
+        told = {
+            key: submodel_class(kind_of(key, settings)).for_label_set(settings, name)
+            for key, settings in self.submodels.items()
+        }
+        return replace(self, submodels=told)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; `from_dict` reads it back."""
@@ -119,9 +125,42 @@ class EngineSettings:
     @property
     def digest(self) -> str:
         """A short hash of all settings, those left at their defaults too, for result tables."""
-        submodels = {name: dict(new_submodel(name, given).settings()) for name, given in self.submodels.items()}
+        submodels = {
+            name: {**new_submodel(name, given).settings(), **({KIND: given[KIND]} if KIND in given else {})}
+            for name, given in self.submodels.items()
+        }
         complete = json.dumps(self.to_dict() | {"submodels": submodels}, sort_keys=True)
         return hashlib.sha256(complete.encode()).hexdigest()[:12]
+
+
+def _check_names(names: tuple[str, ...]) -> None:
+    """See that names can be those of folders and of sources of candidates, and that they are not too many."""
+    for name in names:
+        if not _NAME.fullmatch(name) or name in _TAKEN:
+            raise SettingsError(
+                f"a submodel cannot be named {name[:60]!a}; a name has at most 40 letters, digits, - and _, a letter "
+                f"first, and is none of {', '.join(_TAKEN)}"
+            )
+    if len({name.casefold() for name in names}) < len(names):
+        raise SettingsError("two submodels have names that differ in small and capital letters only; rename one")
+    if len(names) > _MOST or len("+".join(names)) > _LONGEST:
+        raise SettingsError(
+            f"an engine has at most {_MOST} submodels, whose names have at most {_LONGEST} characters together, not "
+            f"{len(names)} with {len('+'.join(names))}"
+        )
+
+
+def _checked(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a submodel, without a kind that its name tells as well."""
+    if not isinstance(settings, Mapping):
+        raise SettingsError(f"the settings of the submodel {name} must be a table, as [submodels.{name}] in a file is")
+    kind = kind_of(name, settings)
+    usual = usual_name(newest(kind))
+    if kind == name:
+        return {key: value for key, value in settings.items() if key != KIND}
+    if name in usual_names() and name != usual:
+        raise SettingsError(f"the submodel {name} has the name of a kind and is of the kind {kind}; rename it")
+    return dict(settings)
 
 
 def _refuse_unknown(table: Mapping[str, Any], kind: type, where: str) -> None:

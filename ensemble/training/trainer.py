@@ -29,7 +29,7 @@ from features.documents import Corpus, Document, Span
 from features.language_gate import LanguageGate
 from features.plain_view import plain_view
 from features.saved_files import SavedFiles
-from submodels.base import submodel_class
+from submodels.base import kind_of, load_submodel
 
 __all__ = ["Training", "out_of_fold_corpora", "train"]
 
@@ -81,9 +81,12 @@ def train(
         preparing = watch.spent()
         folder = Path(temporary)
         tasks = list(tasks_of(settings, tables, folds, folder=folder))
-        out_of_fold, seconds = run_tasks(tasks, len(tables), jobs, FoldCache(cache))
+        out_of_fold, seconds = run_tasks(tasks, settings.submodels, len(tables), jobs, FoldCache(cache))
         watch = Stopwatch()
-        models = [submodel_class(name).load(SavedFiles.of_folder(folder / name), space) for name in settings.submodels]
+        models = [
+            load_submodel(name, kind_of(name, given), SavedFiles.of_folder(folder / name), space)
+            for name, given in settings.submodels.items()
+        ]
         seconds |= {("features", "all"): preparing, ("load", "all"): watch.spent()}
         pools = _pools(out_of_fold)
         watch = Stopwatch()

@@ -30,7 +30,7 @@ from features.names import no_such
 from features.reporting import report
 from features.saved_files import SavedFiles, damage_refused
 from features.tags import OUTSIDE, SCHEMES, decode
-from submodels.base import Candidate, saved_submodel
+from submodels.base import Candidate, Submodel, saved_submodel
 from submodels.blstm.encoder import EncodedNote, Encoder
 from submodels.blstm.inference import blocks_of, emissions_of
 from submodels.blstm.mention_replacement import Mentions
@@ -87,7 +87,7 @@ class _Vocabularies(TypedDict):
     tags: list[str]
 
 
-class BlstmSubmodel:
+class BlstmSubmodel(Submodel):
     """Bidirectional LSTM with character CNN, feature embeddings and a CRF on top.
 
     Learned by `fit`: `encoder_` (words, characters and feature values), `tags_`, `weights_` (of each network).
@@ -119,7 +119,7 @@ class BlstmSubmodel:
     """
 
     kind: ClassVar[str] = "blstm.v1"
-    name: ClassVar[str] = "blstm"
+    cost: ClassVar[float] = 574.0
 
     def __init__(
         self,

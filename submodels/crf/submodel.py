@@ -31,7 +31,7 @@ from features.errors import BundleError, SettingsError, TrainingError
 from features.reporting import report
 from features.saved_files import SavedFiles, damage_refused
 from features.tags import OUTSIDE, SCHEMES
-from submodels.base import Candidate, saved_submodel
+from submodels.base import Candidate, Submodel, saved_submodel
 from submodels.chain.candidates import batches, propose
 from submodels.chain.crf import Chain
 from submodels.crf.crfsuite_file import read_weights
@@ -56,7 +56,7 @@ _FURTHEST = 50
 _ITERATION = re.compile(r"Iteration #(\d+)|Loss: ([\d.]+)")
 
 
-class CrfSubmodel:
+class CrfSubmodel(Submodel):
     """The CRF.
 
     Learned by `fit`: `crosses_` (the templates in use), `chain_` (tags and transitions), `weights_` (of attributes),
@@ -73,7 +73,7 @@ class CrfSubmodel:
     """
 
     kind: ClassVar[str] = "crf.v1"
-    name: ClassVar[str] = "crf"
+    cost: ClassVar[float] = 242.0
 
     def __init__(
         self,

@@ -24,7 +24,7 @@ from features.documents import Document, Span
 from features.errors import BundleError, LabelError, SettingsError, TrainingError
 from features.labels import LabelSet
 from features.saved_files import SavedFiles, damage_refused
-from submodels.base import Candidate, saved_submodel
+from submodels.base import Candidate, Submodel, saved_submodel
 from submodels.regex.pattern_files import (
     ANY_SET,
     Pattern,
@@ -75,7 +75,7 @@ class _RegexState(TypedDict):
     language: str
 
 
-class RegexSubmodel:
+class RegexSubmodel(Submodel):
     """Patterns whose labels and precision are learned.
 
     Learned by `fit`: `patterns_`, the patterns kept, each with one label; `language_`, that of the notes.
@@ -89,7 +89,7 @@ class RegexSubmodel:
     """
 
     kind: ClassVar[str] = "regex.v1"
-    name: ClassVar[str] = "regex"
+    cost: ClassVar[float] = 1.0
 
     def __init__(
         self,
@@ -118,6 +118,11 @@ class RegexSubmodel:
             "min_precision": self.min_precision,
             "choose_precision": self.choose_precision,
         }
+
+    @classmethod
+    def for_label_set(cls, settings: Mapping[str, Any], label_set: str) -> Mapping[str, Any]:
+        """The arguments with the label set, so that patterns for types too rare to learn are kept."""
+        return {"label_set": label_set, **settings}
 
     def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
         """Learn label and precision of every pattern; `seed` changes nothing.

@@ -1,0 +1,111 @@
+"""Things by name that installed packages offer, ours among them: kinds of submodels, and feature columns.
+
+    COLUMNS = Registry("phistack.columns", "feature column")
+    COLUMNS.names                 ("ward",): from the metadata of packages alone; nothing of theirs is imported
+    COLUMNS.load("ward")          what the package has under that name; imported now
+
+A package declares what it offers as entry points (Python Packaging User Guide, "Entry points specification"), in its
+`pyproject.toml`:
+
+    [project.entry-points."phistack.columns"]
+    ward = "hospital_columns:WARD"
+
+What is loaded is always code that somebody installed: a file names a thing, and never where it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
+
+from features.errors import PackageError
+from features.names import did_you_mean
+
+__all__ = ["Registry"]
+
+_CODE = (".py", ".toml", ".txt")
+
+
+@dataclass(frozen=True)
+class Registry:
+    """The things of one sort.
+
+    :param group: of the entry points.
+    :param what: one of the things, in words.
+    :param ours: name -> `module:attribute` of those that phistack itself has.
+    """
+
+    group: str
+    what: str
+    ours: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def _entries(self) -> dict[str, list[EntryPoint]]:
+        """Every entry by its name, ours first; read once in a process."""
+        found = {name: [EntryPoint(name, value, self.group)] for name, value in self.ours.items()}
+        for entry in sorted(entry_points(group=self.group), key=lambda entry: (entry.name, _package(entry))):
+            found.setdefault(entry.name, []).append(entry)
+        return found
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names, ours first."""
+        return tuple(self._entries)
+
+    def packages(self, name: str) -> tuple[str, ...]:
+        """The packages that offer something under the name."""
+        return tuple(dict.fromkeys(map(_package, self._entries.get(name, ()))))
+
+    def load(self, name: str) -> Any:
+        """What the name stands for.
+
+        :raises PackageError: if no installed package offers it, or more than one, or it cannot be imported.
+        """
+        if name not in self._entries:
+            told = ascii(name[:40])[1:-1]
+            raise PackageError(
+                f"the {self.what} {told} is not installed{did_you_mean(told, self.names)}; "
+                f"install the package that provides it"
+            )
+        self.refuse_two(name, self.packages(name))
+        entry = self._entries[name][0]
+        try:
+            return entry.load()
+        except Exception as error:
+            raise PackageError(
+                f"the {self.what} {name} cannot be imported from {entry.value} of the package {_package(entry)} "
+                f"({type(error).__name__}); install that package again"
+            ) from error
+
+    def refuse_two(self, name: str, packages: tuple[str, ...]) -> None:
+        """See that one package alone claims a name; :raises PackageError: if not."""
+        if len(packages) > 1:
+            raise PackageError(
+                f"the {self.what} {name} is claimed by the packages {' and '.join(packages)}; uninstall one of them"
+            )
+
+    def code_of(self, name: str) -> str:
+        """SHA-256 over the code of the package in which a thing is; empty for ours.
+
+        What is kept between runs must not outlive the code that made it.
+        """
+        if name in self.ours:
+            return ""
+        self.load(name)
+        root = Path(str(sys.modules[self._entries[name][0].module.partition(".")[0]].__file__))
+        files = sorted(root.parent.rglob("*")) if root.name == "__init__.py" else [root]
+        digest = hashlib.sha256()
+        for path in files:
+            if path.suffix in _CODE:
+                digest.update(path.relative_to(root.parent).as_posix().encode() + b"\0" + path.read_bytes())
+        return digest.hexdigest()
+
+
+def _package(entry: EntryPoint) -> str:
+    return entry.dist.name if entry.dist is not None else "phistack"

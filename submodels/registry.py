@@ -1,0 +1,74 @@
+"""The kinds of submodels: ours, and those of installed packages.
+
+    usual_names()            ("regex", "tbed", "crf", "blstm", ...): nothing is imported to list them
+    newest("crf")            "crf.v1"
+    usual_name("crf.v1")     "crf"
+
+A kind has a versioned name, as bundles write it; without the version it is the usual name of its submodels. Another
+package adds a kind by an entry point `name.v1` in the group `phistack.submodels` (`features.registry`).
+"""
+
+from __future__ import annotations
+
+import re
+
+from features.errors import PackageError
+from features.names import no_such
+from features.registry import Registry
+
+__all__ = ["KINDS", "SUBMODELS", "newest", "usual_name", "usual_names"]
+
+KINDS = Registry(
+    "phistack.submodels",
+    "submodel kind",
+    {
+        "regex.v1": "submodels.regex.submodel:RegexSubmodel",
+        "tbed.v1": "submodels.tbed:TbedSubmodel",
+        "crf.v1": "submodels.crf.submodel:CrfSubmodel",
+        "blstm.v1": "submodels.blstm.submodel:BlstmSubmodel",
+    },
+)
+# Ours are in a table and not among the entry points of our own package: metadata is written when a package is
+# installed, so that a checkout, or an update of its files alone, would lack or misname the kinds that its bundles need.
+
+_KIND = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9_-]*)\.v(?P<version>[0-9]+)")
+
+
+def usual_name(kind: str) -> str:
+    """The name of a kind without its version; empty for what is no versioned name."""
+    match = _KIND.fullmatch(kind)
+    return match["name"] if match else ""
+
+
+SUBMODELS = tuple(map(usual_name, KINDS.ours))
+"""The submodels that are trained when nothing else is said, by their usual names."""
+
+
+def usual_names() -> tuple[str, ...]:
+    """The usual names of all kinds, ours first."""
+    return tuple(dict.fromkeys(filter(None, map(usual_name, KINDS.names))))
+
+
+def newest(name: str) -> str:
+    """The newest version of a kind, by its usual name; a versioned name is given back.
+
+    All versions must be of one package, so that no other can take the place of a kind by a higher number.
+
+    :raises PackageError: if no installed package has such a kind, or more than one.
+    """
+    if name in KINDS.names and not usual_name(name):
+        raise PackageError(f"the submodel kind {name} of {KINDS.packages(name)[0]} has no version, as {name}.v1 has")
+    usual = usual_name(name) or name
+    versions = [kind for kind in KINDS.names if usual_name(kind) == usual]
+    if not versions or (name != usual and name not in versions):
+        raise PackageError(
+            f"{no_such('submodel', name, usual_names())}; a name of your own needs a kind, and the kind of "
+            f"another package that package"
+        )
+    KINDS.refuse_two(usual, tuple(dict.fromkeys(p for kind in versions for p in KINDS.packages(kind))))
+    return name if name != usual else max(versions, key=_version)
+
+
+def _version(kind: str) -> int:
+    match = _KIND.fullmatch(kind)
+    return int(match["version"]) if match else 0
