@@ -63,7 +63,7 @@ class House:
 
 
 def room_of(module: str) -> str:
-    """The room of a module: `ensemble.batch.forms.rows` is in `ensemble.batch`."""
+    """The room of a module: `ensemble.batch.formats.rows` is in `ensemble.batch`."""
     return ".".join(module.split(".")[: 2 if module.startswith("ensemble.") else 1])
 
 

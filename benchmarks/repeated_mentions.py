@@ -24,9 +24,9 @@ from rich.table import Table
 
 from ensemble.bundles.bundle import load_bundle
 from ensemble.engine import Engine
-from ensemble.stacking.repeats.release import unmarked
 from ensemble.stacking.repeats.search import folded, manner_of, words_of
-from ensemble.stacking.repeats.words import WordCounts
+from ensemble.stacking.repeats.unmarked import unmarked
+from ensemble.stacking.repeats.word_counts import WordCounts
 from features.documents import Document, Span
 from features.formats import read_corpus
 from features.ranges import touching

@@ -1,4 +1,4 @@
-"""Label sets: which PHI types an annotation scheme knows, and the category and HIPAA standing of each.
+"""Label sets: which PHI types an annotation scheme knows, and the category and HIPAA status of each.
 
     labels = LabelSet.named("i2b2-2014")
     labels.category("DOCTOR")    # "NAME"
@@ -16,7 +16,7 @@ from importlib import resources
 
 from features.errors import LabelError
 from features.hashed import hashed
-from features.names import did_you_mean, no_such
+from features.suggestions import did_you_mean, no_such
 
 __all__ = ["LabelSet", "label_mapping"]
 

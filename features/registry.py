@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from features.errors import PackageError
-from features.names import did_you_mean
+from features.suggestions import did_you_mean
 
 __all__ = ["Registry"]
 

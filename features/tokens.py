@@ -24,7 +24,7 @@ import numpy as np
 from features.arrays import Integers32
 from features.byte_pairs import BytePairs
 from features.errors import SettingsError
-from features.names import no_such
+from features.suggestions import no_such
 
 __all__ = ["TOKENISERS", "TokenOffsets", "Tokeniser", "offsets_of"]
 

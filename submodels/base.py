@@ -21,8 +21,8 @@ from typing import Any, ClassVar, Self, TypeVar, get_type_hints
 from features.columns.table import FeatureSpace, FeatureTable
 from features.documents import Span
 from features.errors import PackageError, SettingsError
-from features.names import did_you_mean
 from features.saved_files import SavedFiles, same_type
+from features.suggestions import did_you_mean
 from submodels.registry import KINDS, newest, usual_name
 
 __all__ = [

@@ -13,8 +13,8 @@ from __future__ import annotations
 import re
 
 from features.errors import PackageError
-from features.names import no_such
 from features.registry import Registry
+from features.suggestions import no_such
 
 __all__ = ["KINDS", "SUBMODELS", "newest", "usual_name", "usual_names"]
 

@@ -26,7 +26,7 @@ from features.saved_files import SavedFiles, damage_refused
 from features.tags import OUTSIDE, decode, encode
 from submodels.base import Candidate, Submodel, saved_submodel, submodel_class
 from tbed.grid import STRETCHES
-from tbed.initial import FrequentTags, FrequentTagsState
+from tbed.initial_tagger import FrequentTags, FrequentTagsState
 from tbed.learner import learn
 from tbed.notes import Notes
 from tbed.rules import Rule, RuleFile, format_rules, parse_rules

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from features.errors import SettingsError
 from tbed.atoms import TAG
 from tbed.grid import Condition, Ids, TokenGrid
-from tbed.slots import Keys, Numbers
+from tbed.hash_table import Keys, Numbers
 from tbed.templates import RuleTemplate
 
 __all__ = ["Encoding", "Views"]

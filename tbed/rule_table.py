@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.arrays import Integers32
-from tbed.slots import Keys, Numbers, Slots
+from tbed.hash_table import HashTable, Keys, Numbers
 
 __all__ = ["RuleTable"]
 
@@ -37,7 +37,7 @@ class RuleTable:
 
     def __init__(self, target_codes: Keys) -> None:
         self._target_codes = target_codes
-        self.contexts, self._rules = Slots(), Slots()
+        self.contexts, self._rules = HashTable(), HashTable()
         self.known: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
         self._bad: Integers32 = np.zeros(0, dtype=np.int32)
         self._first: Integers32 = np.zeros(0, dtype=np.int32)

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from tbed.atoms import TAG, Atom
 from tbed.encoding import Encoding
 from tbed.grid import Condition, Ids, TokenGrid
+from tbed.hash_table import Keys, Numbers
 from tbed.notes import Notes, flat_tags
 from tbed.rule_table import RuleTable
 from tbed.rules import EDGE, Example, Rule
 from tbed.settings import LearnerSettings
-from tbed.slots import Keys, Numbers
 
 __all__ = ["BestRule", "RuleSearch", "Tagging"]
 

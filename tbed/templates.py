@@ -18,7 +18,7 @@ from itertools import product
 
 from features.columns.table import COLUMN_GROUPS
 from features.errors import SettingsError
-from features.names import no_such
+from features.suggestions import no_such
 from tbed.atoms import TAG, Atom
 
 __all__ = ["RuleTemplate", "named_templates", "read_templates", "restricted", "template_names", "template_text"]

@@ -16,11 +16,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ensemble.batch import Columns, FormSettings, RunSettings, audit_run, deidentify
-from ensemble.batch.forms.columns import treatments_of
-from ensemble.batch.forms.csv_rows import _parsed
-from ensemble.batch.forms.recognise import open_form
-from ensemble.batch.reports.account import done, held_back
+from ensemble.batch import Columns, FormatSettings, RunSettings, audit_run, deidentify
+from ensemble.batch.formats.columns import treatments_of
+from ensemble.batch.formats.csv_rows import _parsed
+from ensemble.batch.formats.recognise import open_format
+from ensemble.batch.reports.terminal_summary import done, held_back
 from ensemble.batch.store import Store
 from ensemble.batch.workers.processes import end_pool, start_pool
 from ensemble.batch.workers.work import process_chunk
@@ -75,16 +75,16 @@ def read(path):
 def run_over(engines, source, columns, policy="tag", key=None, **more):
     bundle = engines.bundle(source.parent / "bundle")
     target = source.with_name("out" + source.suffix)
-    form_settings = FormSettings(columns)
+    form_settings = FormatSettings(columns)
     return RunSettings(
         source, target, bundle, Policy.named(policy), key, form_settings=form_settings, load=engines.quick, **more
     )
 
 
-FORMS = pytest.mark.parametrize("name", ["in.csv", "in.jsonl", "in.parquet"])
+EACH_FORMAT = pytest.mark.parametrize("name", ["in.csv", "in.jsonl", "in.parquet"])
 
 
-@FORMS
+@EACH_FORMAT
 def test_a_column_that_nobody_named_stops_the_run_before_the_first_note(engines, tmp_path, name):
     run = run_over(engines, write(tmp_path / name, ROWS), Columns(others={"ward": "keep"}))
     with pytest.raises(CorpusError) as refused:
@@ -105,11 +105,11 @@ def test_a_column_that_only_the_last_line_has_stops_the_run_too(engines, tmp_pat
 def test_a_line_with_a_column_that_nobody_named_is_held_back_where_it_is_met(tmp_path):
     """As in a file that grew after its columns were looked at."""
     source = write(tmp_path / "in.jsonl", [{"id": "1", "text": "a"}, {"id": "2", "text": None, "nick": "Annie"}])
-    rows = list(open_form(source, tmp_path / "out.jsonl", FormSettings()).rows())
+    rows = list(open_format(source, tmp_path / "out.jsonl", FormatSettings()).rows())
     assert [row.problem for row in rows] == ["", "it has a column that nobody named"]
 
 
-@FORMS
+@EACH_FORMAT
 def test_each_column_comes_out_as_it_was_asked_for(engines, tmp_path, name):
     source = write(tmp_path / name, [{**row, "mrn": "A-4711", "more": "Dr. Rusk called."} for row in ROWS])
     columns = Columns(others={**NAMED, "mrn": "remove", "more": "redact"})
@@ -125,7 +125,7 @@ def test_each_column_comes_out_as_it_was_asked_for(engines, tmp_path, name):
     assert summary["settings"]["columns"]["others"] == dict(columns.others)
 
 
-@FORMS
+@EACH_FORMAT
 def test_several_columns_of_text_are_read(engines, tmp_path, name):
     rows = [{"id": "1", "history": "Dr. Ames", "plan": "Call Dr. Pell."}]
     source = write(tmp_path / name, rows)
@@ -134,7 +134,7 @@ def test_several_columns_of_text_are_read(engines, tmp_path, name):
     assert found == [{"id": "1", "history": "Dr. [DOCTOR]", "plan": "Call Dr. [DOCTOR]."}]
 
 
-@FORMS
+@EACH_FORMAT
 def test_a_column_of_names_has_the_surrogates_of_the_note(engines, tmp_path, name):
     rows = [{**row, "text": f"Patient Ann Hill came on {row['born']}."} for row in ROWS]
     source = write(tmp_path / name, rows)
@@ -145,7 +145,7 @@ def test_a_column_of_names_has_the_surrogates_of_the_note(engines, tmp_path, nam
         assert {first, last} & {"Ann", "Hill"} == set() and row["born"] != "03/12/1950"
 
 
-@FORMS
+@EACH_FORMAT
 def test_what_a_column_tells_of_the_patient_is_replaced_in_the_texts_and_sought_in_kept_columns(
     engines, tmp_path, name
 ):
@@ -162,7 +162,7 @@ def test_what_a_column_tells_of_the_patient_is_replaced_in_the_texts_and_sought_
     assert "3 identifiers may still be there, 2 of them in the column ward (see" in done(summary, tmp_path / "out")
 
 
-@FORMS
+@EACH_FORMAT
 @pytest.mark.parametrize(("treatment", "is_there"), [("MEDICALRECORD", True), ("remove", False)])
 def test_the_column_of_the_patient_can_be_replaced_or_removed(engines, tmp_path, name, treatment, is_there):
     rows = [{"id": i, "text": "MRN 4711, Mr. Ng.", "name": "Ng", "mrn": 4711} for i in range(2)]
@@ -266,8 +266,8 @@ def test_annotations_never_pass_and_what_was_converted_comes_out_readable(engine
 )
 def test_of_a_json_line_the_rest_stays_byte_for_byte_where_members_are_removed(tmp_path, line, expected):
     (tmp_path / "in.jsonl").write_text(line, newline="")
-    form = open_form(
-        tmp_path / "in.jsonl", tmp_path / "out.jsonl", FormSettings(Columns(others={"a": "remove", "b": "remove"}))
+    form = open_format(
+        tmp_path / "in.jsonl", tmp_path / "out.jsonl", FormatSettings(Columns(others={"a": "remove", "b": "remove"}))
     )
     assert form.encode([(row, row.texts) for row in form.rows()]).decode() == expected
 
@@ -276,7 +276,7 @@ def test_of_a_csv_file_the_rest_stays_byte_for_byte_where_columns_are_removed(tm
     content = '\ufeffa;"text";b;id;c\r\nx;"Seen;""ok""";"1;\r\n2";1; 007 \r\n\r\n;;;2;"q"'
     (tmp_path / "in.csv").write_text(content, newline="")
     others = {"a": "remove", "b": "remove", "c": "keep"}
-    form = open_form(tmp_path / "in.csv", tmp_path / "out.csv", FormSettings(Columns(others=others)))
+    form = open_format(tmp_path / "in.csv", tmp_path / "out.csv", FormatSettings(Columns(others=others)))
     written = form.encode([(row, row.texts) for row in form.rows()]).decode()
     assert written == '\ufeff"text";id;c\r\n"Seen;""ok""";1; 007 \r\n\r\n;2;"q"'
 
@@ -324,7 +324,7 @@ def test_only_what_is_kept_comes_out(tmp_path_factory, engines, treatments, rows
     assert b"text0" not in whole and audit_run(run.target).problems == ()
 
 
-@FORMS
+@EACH_FORMAT
 def test_an_interrupted_run_goes_on_to_the_same_bytes_and_another_treatment_is_another_run(
     engines, tmp_path, monkeypatch, name
 ):
@@ -458,7 +458,7 @@ def test_an_output_of_a_run_before_columns_were_named_can_be_audited(engines, tm
     from ensemble.batch.commands import _columns
 
     source = write(tmp_path / "in.csv", ROWS)
-    rows = open_form(source, source, FormSettings(_columns(["id", "text", "group"]))).rows()
+    rows = open_format(source, source, FormatSettings(_columns(["id", "text", "group"]))).rows()
     assert [row.texts for row in rows if row.parts] == [(row["text"],) for row in ROWS]
 
 
@@ -489,7 +489,7 @@ def test_csv_written_again_is_csv(tmp_path):
     written = io.StringIO()
     csv.writer(written).writerows([("id", "text", "name"), ("1", "a", 'Hill, "Ann"')])
     (tmp_path / "in.csv").write_text(written.getvalue(), newline="")
-    form = open_form(tmp_path / "in.csv", tmp_path / "out.csv", FormSettings(Columns(others={"name": "PATIENT"})))
+    form = open_format(tmp_path / "in.csv", tmp_path / "out.csv", FormatSettings(Columns(others={"name": "PATIENT"})))
     pairs = [(row, ["a,b", "[PATIENT]"] if row.parts else []) for row in form.rows()]
     assert list(csv.reader(io.StringIO(form.encode(pairs).decode()))) == [
         ["id", "text", "name"], ["1", "a,b", "[PATIENT]"],

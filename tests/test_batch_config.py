@@ -20,7 +20,7 @@ def asked(monkeypatch, tmp_path, phistack):
         return {"notes": 0, "quarantined": 0, "settings": {"columns": {}}, **none, **counts}
 
     monkeypatch.setattr(commands, "deidentify", keep)
-    monkeypatch.setattr(batch, "tell_standing", lambda model: None)
+    monkeypatch.setattr(batch, "tell_reliability", lambda model: None)
 
     def run(config, *arguments):
         (tmp_path / "config.toml").write_text(config)

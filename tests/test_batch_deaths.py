@@ -35,7 +35,7 @@ N_NOTES = 400
 @pytest.fixture
 def run(engines, tmp_path, monkeypatch):
     """Settings of a run over 400 notes of 200 patients in seven chunks."""
-    monkeypatch.setattr("ensemble.batch.workers.alone._SECONDS_OF_PAUSE", 0.01)
+    monkeypatch.setattr("ensemble.batch.workers.isolation._SECONDS_OF_PAUSE", 0.01)
     write(tmp_path / "in.jsonl", {})
     bundle = engines.bundle(tmp_path / "bundle")
     target, policy = tmp_path / "out.jsonl", Policy.named("number")

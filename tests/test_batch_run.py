@@ -13,7 +13,7 @@ import pytest
 
 from ensemble.batch import Columns, RunSettings, audit_run, deidentify, deidentify_files
 from ensemble.batch.commands import key_from, policy_from
-from ensemble.batch.forms.rows import FormSettings, Part
+from ensemble.batch.formats.rows import FormatSettings, Part
 from ensemble.batch.journal import DoneChunk, Journal
 from ensemble.batch.lock import locked
 from ensemble.batch.reports.audit import _START, _link
@@ -34,7 +34,7 @@ def run(engines, tmp_path):
     bundle = engines.bundle(tmp_path / "bundle")
     return RunSettings(
         tmp_path / "in.jsonl", tmp_path / "out.jsonl", bundle, Policy.named("tag"),
-        form_settings=FormSettings(Columns(rest="keep")), load=engines.quick,
+        form_settings=FormatSettings(Columns(rest="keep")), load=engines.quick,
     )  # fmt: skip
 
 
@@ -155,12 +155,12 @@ def test_a_note_that_the_encoding_cannot_express_goes_to_quarantine(run, engines
     folder = tmp_path / "notes"
     folder.mkdir()
     (folder / "1.txt").write_text("Dr. Ames")
-    run = replace(run, source=folder, target=tmp_path / "out", form_settings=FormSettings(encoding="ascii"))
-    from ensemble.batch.forms.recognise import open_form
+    run = replace(run, source=folder, target=tmp_path / "out", form_settings=FormatSettings(encoding="ascii"))
+    from ensemble.batch.formats.recognise import open_format
     from ensemble.batch.store import Store
     from ensemble.batch.workers.work import NoteResult
 
-    form = open_form(folder, tmp_path / "out", run.form_settings)
+    form = open_format(folder, tmp_path / "out", run.form_settings)
     row = next(form.rows())
     result = NoteResult(("Dr. Ström",), record={})
     store = Store(tmp_path, None, form, b"0" * 32)
@@ -323,7 +323,7 @@ def test_an_output_that_does_not_read_as_written_is_not_published(run, monkeypat
     def spoil(chunks, target):
         target.write_bytes(b"".join(chunks).replace(b"saw", b"SAW"))
 
-    monkeypatch.setattr("ensemble.batch.forms.json_lines.write_chunks", spoil)
+    monkeypatch.setattr("ensemble.batch.formats.json_lines.write_chunks", spoil)
     with pytest.raises(StorageError, match="does not read as it was written"):
         deidentify(run)
     assert not run.target.exists()
@@ -524,17 +524,17 @@ def test_notes_of_the_same_id_are_each_looked_at(run):
 
 def test_a_note_may_come_out_longer_than_notes_may_go_in(run):
     write(run.source, ["Dr. A " * 15])
-    deidentify(replace(run, form_settings=FormSettings(Columns(rest="keep"), max_bytes=150)))
+    deidentify(replace(run, form_settings=FormatSettings(Columns(rest="keep"), max_bytes=150)))
     assert texts(run.target) == ["Dr. [DOCTOR] " * 15]
 
 
 def test_no_note_can_have_the_secret_of_a_patient_written_into_the_audit_log(run):
-    from ensemble.deidentification.keyed import Keyed
+    from ensemble.deidentification.keyed_choices import KeyedChoices
 
     write(run.source, ["patient:110", "phistack key check", "id:1"])
     deidentify(replace(run, key=KEY))
     log = (run.reports / "audit.jsonl").read_text()
-    assert Keyed(KEY, "110")._key.hex() not in log
+    assert KeyedChoices(KEY, "110")._key.hex() not in log
     assert not any(hmac.digest(KEY, text.encode(), "sha256").hex() in log for text in texts(run.source))
 
 

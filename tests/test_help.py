@@ -13,8 +13,8 @@ import pytest
 from rich.console import Console
 from typer.main import get_command
 
-from ensemble.batch.forms.recognise import FORM_NAMES
-from ensemble.command_line import names
+from ensemble.batch.formats.recognise import FORMAT_NAMES
+from ensemble.command_line import choices
 from ensemble.command_line.app import app
 from ensemble.command_line.examples import EXAMPLES
 from ensemble.deidentification import STRATEGIES, Policy
@@ -108,20 +108,20 @@ def test_no_example_is_of_a_command_that_is_not_there():
 
 
 def test_the_names_in_help_are_those_of_the_code():
-    assert Policy.names() == names.POLICIES
-    assert LabelSet.names() == names.LABEL_SETS
-    assert names.STRATEGIES == STRATEGIES
-    assert names.FORMS == FORM_NAMES
-    assert tuple(FORMATS) == names.FORMATS
-    assert names.SUBMODELS == SUBMODELS
+    assert Policy.names() == choices.POLICIES
+    assert LabelSet.names() == choices.LABEL_SETS
+    assert choices.STRATEGIES == STRATEGIES
+    assert choices.INPUT_FORMATS == FORMAT_NAMES
+    assert tuple(FORMATS) == choices.FORMATS
+    assert choices.SUBMODELS == SUBMODELS
 
 
 @pytest.mark.parametrize(
     ("command", "told"),
     [
-        ("deidentify", (*names.POLICIES, *names.STRATEGIES, *names.FORMS)),
-        ("train", (*names.PRESETS, *names.LABEL_SETS, *names.SUBMODELS)),
-        ("convert", (*names.FORMATS, *names.LABEL_SETS)),
+        ("deidentify", (*choices.POLICIES, *choices.STRATEGIES, *choices.INPUT_FORMATS)),
+        ("train", (*choices.PRESETS, *choices.LABEL_SETS, *choices.SUBMODELS)),
+        ("convert", (*choices.FORMATS, *choices.LABEL_SETS)),
     ],
 )
 def test_help_lists_what_an_option_may_be(helped, command, told):

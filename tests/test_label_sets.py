@@ -45,7 +45,7 @@ def test_hipaa_types_are_those_of_the_tasks_criteria(name):
         ("nut", "Care_Institute", "LOCATION", False),
     ],
 )
-def test_category_and_hipaa_standing(name, label, category, hipaa):
+def test_category_and_hipaa_status(name, label, category, hipaa):
     labels = LabelSet.named(name)
     assert (labels.category(label), labels.hipaa(label)) == (category, hipaa)
 
@@ -67,7 +67,7 @@ def test_every_set_maps_to_the_english_ones(source, target):
     assert source == target or label_mapping(source, target)
 
 
-def test_mappings_keep_hipaa_standing_into_the_coarser_dutch_set():
+def test_mappings_keep_hipaa_status_into_the_coarser_dutch_set():
     english, dutch = LabelSet.named("i2b2-2014"), LabelSet.named("nut")
     lost = [s for s, t in label_mapping("i2b2-2014", "nut").items() if english.hipaa(s) and not dutch.hipaa(t)]
     assert lost == []

@@ -1,10 +1,10 @@
 """Invisible characters do not keep an identifier from being replaced as the plain one, struck or found again."""
 
-from ensemble.batch.forms.rows import Part
+from ensemble.batch.formats.rows import Part
+from ensemble.batch.workers.column_identifiers import with_column_identifiers
 from ensemble.batch.workers.detector import Detection
-from ensemble.batch.workers.register import Register, by_length
-from ensemble.batch.workers.told import with_told
-from ensemble.batch.workers.words import KnownWords, capitalised, resembling, struck_places
+from ensemble.batch.workers.identifier_register import IdentifierRegister, by_length
+from ensemble.batch.workers.review_words import KnownWords, capitalised, resembling, struck_places
 from ensemble.deidentification import Deidentifier, Policy, verify
 from features.documents import Document, Span
 from features.labels import LabelSet
@@ -36,7 +36,7 @@ def test_surrogates_are_those_of_the_plain_text():
 
 
 def test_an_identifier_is_found_again_however_it_is_written():
-    register = Register(KEY)
+    register = IdentifierRegister(KEY)
     for known in ("Anselm Birchwood", "An\u200dselm\u00a0Birch\u00adwood"):
         entries = by_length([entry] if (entry := register.entry("DOCTOR", known)) else [])
         for text in (PLAIN, WRITTEN):
@@ -63,7 +63,7 @@ def test_what_a_column_tells_is_found_however_column_and_text_are_written():
                 (Part(name, "PATIENT"), Part(text)),
                 (Detection((Span(0, len(name), "PATIENT"),)), Detection(())),
             )
-            [(_, in_text)] = with_told([parts], [found], "en")
+            [(_, in_text)] = with_column_identifiers([parts], [found], "en")
             assert [text[span.start : span.end] for span in in_text.spans] == [there]
 
 

@@ -14,9 +14,9 @@ from ensemble.bundles.bundle import load_bundle, save_bundle
 from ensemble.deidentification.letters import fold
 from ensemble.engine import Engine
 from ensemble.stacking.candidates import Decision, pooled
+from ensemble.stacking.repeats.classifier import SAID_AGAIN, RepeatClassifier
 from ensemble.stacking.repeats.search import Mention, search, words_of
-from ensemble.stacking.repeats.weigher import SAID_AGAIN, RepeatWeigher
-from ensemble.stacking.repeats.words import Seen, WordCounts
+from ensemble.stacking.repeats.word_counts import Seen, WordCounts
 from ensemble.stacking.stacker import Stacker, StackerSettings
 from ensemble.training.settings import EngineSettings
 from ensemble.training.trainer import train
@@ -155,27 +155,27 @@ def _accepted(decisions):
 
 def test_a_name_that_was_missed_in_the_header_is_accepted_and_words_of_the_language_are_not():
     tables, decisions = _half_found()
-    weigher = RepeatWeigher(WordCounts.of((t.document for t in tables), "en")).fit(tables, decisions, _folds(48))
-    assert weigher.machine_ is not None
-    assert _accepted(weigher.out_of_fold_) == [list(table.document.spans) for table in tables]
-    assert _accepted(weigher.extended(tables[:2], decisions[:2])) == [list(t.document.spans) for t in tables[:2]]
-    refused = [d for d in weigher.out_of_fold_[0] if not d.accepted]
+    classifier = RepeatClassifier(WordCounts.of((t.document for t in tables), "en")).fit(tables, decisions, _folds(48))
+    assert classifier.machine_ is not None
+    assert _accepted(classifier.out_of_fold_) == [list(table.document.spans) for table in tables]
+    assert _accepted(classifier.extended(tables[:2], decisions[:2])) == [list(t.document.spans) for t in tables[:2]]
+    refused = [d for d in classifier.out_of_fold_[0] if not d.accepted]
     assert [vote.source for d in refused for vote in d.votes] == [SAID_AGAIN] * 2
 
 
 def test_with_too_few_repeats_a_rule_decides_and_where_it_does_harm_nothing_is_accepted():
     tables, decisions = _half_found(6)
     counts = WordCounts.of((t.document for t in tables), "en")
-    weigher = RepeatWeigher(counts).fit(tables, decisions, _folds(6, 2))
-    assert weigher.machine_ is None
-    assert _accepted(weigher.out_of_fold_) == [list(table.document.spans) for table in tables]
+    classifier = RepeatClassifier(counts).fit(tables, decisions, _folds(6, 2))
+    assert classifier.machine_ is None
+    assert _accepted(classifier.out_of_fold_) == [list(table.document.spans) for table in tables]
     unmarked = _tables([t.document.with_spans(t.document.spans[1:]) for t in tables])
-    weigher = RepeatWeigher(counts).fit(unmarked, decisions, _folds(6, 2))
-    assert _accepted(weigher.out_of_fold_) == _accepted(decisions)
+    classifier = RepeatClassifier(counts).fit(unmarked, decisions, _folds(6, 2))
+    assert _accepted(classifier.out_of_fold_) == _accepted(decisions)
 
 
 def test_repeats_in_training_are_judged_by_machines_that_never_saw_the_patient(monkeypatch):
-    from ensemble.stacking.repeats import weigher as module
+    from ensemble.stacking.repeats import classifier as module
 
     tables, decisions = _half_found()
     seen = []
@@ -187,9 +187,9 @@ def test_repeats_in_training_are_judged_by_machines_that_never_saw_the_patient(m
     original = module.distances_out_of_fold
     monkeypatch.setattr(module, "distances_out_of_fold", spy)
     counts = WordCounts.of((t.document for t in tables), "en")
-    RepeatWeigher(counts).fit(tables, decisions, _folds(48))
+    RepeatClassifier(counts).fit(tables, decisions, _folds(48))
     assert seen and all(folds == _folds(48) for folds in seen)
-    place = RepeatWeigher(counts)._places(tables[:1], decisions[:1], is_training=True)[0][0]
+    place = RepeatClassifier(counts)._places(tables[:1], decisions[:1], is_training=True)[0][0]
     assert place.patient == tables[0].document.group, "its own notes must not count as known words"
 
 
@@ -198,9 +198,9 @@ def test_the_notes_of_a_patient_are_searched_together_and_those_of_others_apart(
     ids = ["100-01", "100-02", "101-01"]
     tables = _tables([Document(id, text, (), id[:3]) for id, text in zip(ids, texts, strict=True)])
     decisions = [_decided(tables[0], [Span(8, 19, PATIENT)]), [], []]
-    weigher = RepeatWeigher(WordCounts("en"))
-    weigher.machine_, weigher.threshold_ = None, 0.5
-    first, second, other = weigher.extended(tables, decisions)
+    classifier = RepeatClassifier(WordCounts("en"))
+    classifier.machine_, classifier.threshold_ = None, 0.5
+    first, second, other = classifier.extended(tables, decisions)
     assert [d.span for d in second if d.accepted] == [Span(0, 12, PATIENT)]
     assert "another note" in second[0].votes[0].evidence and "Selwyn" not in second[0].votes[0].evidence
     assert (first, other) == (decisions[0], [])
@@ -209,9 +209,9 @@ def test_the_notes_of_a_patient_are_searched_together_and_those_of_others_apart(
 def test_an_explanation_tells_that_a_name_is_said_again_and_where_without_its_text():
     text = "Selwyn, Dana fell. Patient Dana Selwyn left."
     table = _tables([Document("100-01", text)])[0]
-    weigher = RepeatWeigher(WordCounts("en"))
-    weigher.machine_, weigher.threshold_ = None, 0.5
-    decisions = weigher.extended([table], [_decided(table, [Span(27, 38, PATIENT)])])[0]
+    classifier = RepeatClassifier(WordCounts("en"))
+    classifier.machine_, classifier.threshold_ = None, 0.5
+    decisions = classifier.extended([table], [_decided(table, [Span(27, 38, PATIENT)])])[0]
     console = Console(width=140, record=True, file=io.StringIO())
     print_explanation(table.document, decisions, console)
     shown = console.export_text()
@@ -222,9 +222,9 @@ def test_an_accepted_repeat_takes_the_place_of_what_it_holds():
     text = "Selwyn, Dana fell. Patient Dana Selwyn left."
     table = _tables([Document("100-01", text)])[0]
     decisions = [_decided(table, [Span(8, 12, PATIENT), Span(27, 38, PATIENT)])]
-    weigher = RepeatWeigher(WordCounts("en"))
-    weigher.machine_, weigher.threshold_ = None, 0.5
-    assert _accepted(weigher.extended([table], decisions)) == [[Span(0, 12, PATIENT), Span(27, 38, PATIENT)]]
+    classifier = RepeatClassifier(WordCounts("en"))
+    classifier.machine_, classifier.threshold_ = None, 0.5
+    assert _accepted(classifier.extended([table], decisions)) == [[Span(0, 12, PATIENT), Span(27, 38, PATIENT)]]
 
 
 def _corpus():

@@ -1,7 +1,7 @@
 """The benchmark counts names that stay although they were found elsewhere in the patient's notes."""
 
 from benchmarks.repeated_mentions import outcome, released, table_of, without_repeats
-from ensemble.stacking.repeats.words import WordCounts
+from ensemble.stacking.repeats.word_counts import WordCounts
 from features.documents import Document, Span
 
 TEXT = "Smith, Dana: seen. Dana Smith fell. Rusk called."

@@ -13,7 +13,7 @@ from stdnum.se import personnummer
 
 from ensemble.deidentification import KINDS
 from ensemble.deidentification.context import Context
-from ensemble.deidentification.keyed import Keyed
+from ensemble.deidentification.keyed_choices import KeyedChoices
 from ensemble.deidentification.letters import fold, normalised, parts
 from ensemble.deidentification.memory import PatientMemory
 from ensemble.deidentification.places.cities import _states, _table
@@ -27,7 +27,7 @@ languages = st.sampled_from(LANGUAGES)
 def context(language="en", *, group="p", key=KEY, identifiers=()):
     memory = PatientMemory()
     memory.identifiers.update(identifiers)
-    return Context(Keyed(key, group), language, PolicyOptions(), memory)
+    return Context(KeyedChoices(key, group), language, PolicyOptions(), memory)
 
 
 def make(kind, mention, language="en", **more):

@@ -10,7 +10,7 @@ from ensemble.deidentification import Deidentifier, Policy, verify
 from ensemble.deidentification.dates.parsing import parse_dates
 from ensemble.deidentification.dates.patterns import names
 from ensemble.deidentification.dates.shift import offset, shift_dates
-from ensemble.deidentification.keyed import Keyed
+from ensemble.deidentification.keyed_choices import KeyedChoices
 from ensemble.deidentification.policy import PolicyOptions
 from features.documents import Document, Span
 from features.labels import LabelSet
@@ -93,14 +93,14 @@ def test_intervals_within_a_note_are_kept(data, language, first, second, key):
 @given(st.binary(min_size=16, max_size=16), st.text(max_size=5), st.booleans())
 def test_the_offset_is_never_zero_and_of_whole_weeks_where_weekdays_stay(key, group, keep_weekday):
     options = PolicyOptions(keep_weekday=keep_weekday)
-    days = offset(Keyed(key, group), options)
+    days = offset(KeyedChoices(key, group), options)
     assert 1 <= abs(days) <= 364
     assert not keep_weekday or days % 7 == 0
-    assert days == offset(Keyed(key, group), options)
+    assert days == offset(KeyedChoices(key, group), options)
 
 
 def test_offsets_of_many_patients_spread_over_the_whole_range():
-    found = [offset(Keyed(KEY, str(n)), PolicyOptions()) for n in range(2000)]
+    found = [offset(KeyedChoices(KEY, str(n)), PolicyOptions()) for n in range(2000)]
     assert len(set(found)) > 600
     assert 900 < sum(days > 0 for days in found) < 1100
 

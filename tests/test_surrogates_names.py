@@ -11,7 +11,7 @@ from ensemble.deidentification.letters import edits, fold, parts
 from ensemble.deidentification.memory import PatientMemory
 from ensemble.deidentification.names.surrogate import sounds_like
 from ensemble.deidentification.names.tables import LOCALES, name_tables
-from ensemble.deidentification.words import known_words
+from ensemble.deidentification.word_lists import known_words
 from features.documents import Document, Span
 from features.labels import LabelSet
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ensemble.deidentification import Deidentified, Deidentifier, PatientMemory, Policy, read_key, verify
-from ensemble.deidentification.keyed import Keyed, key_check
+from ensemble.deidentification.keyed_choices import KeyedChoices, key_check
 from ensemble.deidentification.letters import normalised
 from features.documents import Document, Span
 from features.errors import CorpusError, SettingsError, VerificationError
@@ -178,7 +178,7 @@ def test_nothing_shows_text_or_the_key():
     document = note()
     tool = deidentifier()
     result = tool.apply(document, document.spans)
-    shown = repr((tool, result, Keyed(KEY, "p")))
+    shown = repr((tool, result, KeyedChoices(KEY, "p")))
     assert "Smith" not in shown and "tests" not in shown and result.text[1:8] not in shown
 
 
@@ -209,6 +209,6 @@ def test_a_key_file_that_others_may_read_is_refused_with_what_to_type(tmp_path, 
 
 @given(st.integers(1, 10**6), st.lists(st.text(max_size=4), max_size=3))
 def test_keyed_numbers_are_in_range_and_depend_on_how_the_parts_are_cut(below, parts):
-    keyed = Keyed(KEY, "p")
+    keyed = KeyedChoices(KEY, "p")
     assert 0 <= keyed.number(below, *parts) < below
     assert keyed.number(10**30, "ab", "c") != keyed.number(10**30, "a", "bc")

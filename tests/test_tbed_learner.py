@@ -20,7 +20,7 @@ from features.columns.table import COLUMN_GROUPS, FeatureSettings, FeatureSpace,
 from features.documents import Document, Span
 from features.errors import SettingsError, TrainingError
 from tbed.atoms import Atom
-from tbed.initial import FrequentTags
+from tbed.initial_tagger import FrequentTags
 from tbed.learner import Learned, learn
 from tbed.notes import Notes
 from tbed.report import describe, score_rules

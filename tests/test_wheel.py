@@ -59,7 +59,7 @@ from pathlib import Path
 import ensemble
 from ensemble import *
 from ensemble.command_line.app import main
-from ensemble.command_line.names import LABEL_SETS, POLICIES, PRESETS
+from ensemble.command_line.choices import LABEL_SETS, POLICIES, PRESETS
 from tbed.templates import named_templates, template_names
 assert Path(ensemble.__file__).is_relative_to(sys.path[0])
 assert LABEL_SETS and POLICIES and PRESETS and template_names()

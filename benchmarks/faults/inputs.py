@@ -27,8 +27,8 @@ from itertools import cycle, islice
 from multiprocessing import get_context
 from pathlib import Path
 
-from ensemble.batch.forms.recognise import open_form
-from ensemble.batch.forms.rows import FormSettings
+from ensemble.batch.formats.recognise import open_format
+from ensemble.batch.formats.rows import FormatSettings
 from ensemble.bundles.bundle import load_bundle
 from features.documents import Corpus, Document, Span
 from features.errors import PhistackError
@@ -122,7 +122,7 @@ def _written(format: str, folder: Path, engine: Path) -> Path:
 
 
 def _rows(path: Path) -> None:
-    form = open_form(path, path.with_name("out"), FormSettings())
+    form = open_format(path, path.with_name("out"), FormatSettings())
     form.find_columns()
     for _ in form.rows():
         pass

@@ -19,10 +19,10 @@ version       of the code, told by its content
 """
 
 from ensemble.batch.commands import audit_run, deidentify_files
-from ensemble.batch.forms.columns import Columns
-from ensemble.batch.forms.rows import FormSettings
+from ensemble.batch.formats.columns import Columns
+from ensemble.batch.formats.rows import FormatSettings
 from ensemble.batch.reports.report import notices
 from ensemble.batch.runner import deidentify
 from ensemble.batch.settings import RunSettings
 
-__all__ = ["Columns", "FormSettings", "RunSettings", "audit_run", "deidentify", "deidentify_files", "notices"]
+__all__ = ["Columns", "FormatSettings", "RunSettings", "audit_run", "deidentify", "deidentify_files", "notices"]

@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ensemble.batch.forms.rows import Form, Row
+from ensemble.batch.formats.rows import InputFormat, Row
 
 __all__ = ["Chunk", "chunks_of"]
 
@@ -39,7 +39,7 @@ class Chunk:
         return hashlib.sha256(b"".join(row.digest for row in self.rows)).digest()
 
 
-def chunks_of(form: Form) -> Iterator[Chunk]:
+def chunks_of(form: InputFormat) -> Iterator[Chunk]:
     """The chunks of an input, one at a time in memory."""
     rows: list[Row] = []
     number = characters = 0

@@ -11,15 +11,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ensemble.batch.forms.columns import KEEP, Columns
-from ensemble.batch.forms.recognise import open_form
-from ensemble.batch.forms.rows import NO_LIMIT, FormSettings
+from ensemble.batch.formats.columns import KEEP, Columns
+from ensemble.batch.formats.recognise import open_format
+from ensemble.batch.formats.rows import NO_LIMIT, FormatSettings
 from ensemble.batch.reports.audit import AuditReport, check_log, output_digest
 from ensemble.batch.reports.report import AUDIT, read_summary
 from ensemble.batch.runner import deidentify
 from ensemble.batch.settings import RunSettings, read_struck
 from ensemble.deidentification import Policy, read_key
-from ensemble.deidentification.keyed import written_key
+from ensemble.deidentification.keyed_choices import written_key
 from features.errors import CorpusError, SettingsError
 
 __all__ = ["KEY_VARIABLE", "audit_run", "deidentify_files", "key_from", "policy_from"]
@@ -103,11 +103,11 @@ def audit_run(target: Path, *, key_file: Path | None = None) -> AuditReport:
         raise CorpusError(f"there is no finished run with a summary and an audit log in {folder}")
     try:
         run = summary["settings"]
-        settings = FormSettings(_columns(run["columns"]), run["encoding"], NO_LIMIT)
+        settings = FormatSettings(_columns(run["columns"]), run["encoding"], NO_LIMIT)
         name = run["form"]
     except (KeyError, TypeError, ValueError, SettingsError):
         raise CorpusError(f"the summary in {folder} was changed, so the output cannot be checked") from None
-    form = open_form(target, target, settings, name)
+    form = open_format(target, target, settings, name)
     return check_log(folder / AUDIT, form, output_digest(target), summary, key=key_from(key_file))
 
 

@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from ensemble.batch.disk import GO_ON
-from ensemble.batch.workers.register import HashedIdentifier
+from ensemble.batch.workers.identifier_register import HashedIdentifier
 from features.errors import StorageError
 
 __all__ = ["DoneChunk", "Journal"]

@@ -28,17 +28,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ensemble.batch.checking import check_output
 from ensemble.batch.chunks import Chunk, chunks_of
-from ensemble.batch.forms.columns import check_labels
-from ensemble.batch.forms.recognise import open_form, refuse_other_ending
-from ensemble.batch.forms.rows import Form
+from ensemble.batch.formats.columns import check_labels
+from ensemble.batch.formats.recognise import open_format, refuse_other_ending
+from ensemble.batch.formats.rows import InputFormat
+from ensemble.batch.input_state import input_state, passed_over
 from ensemble.batch.journal import Journal
 from ensemble.batch.lock import locked
+from ensemble.batch.output_check import check_output
 from ensemble.batch.publishing import clear, is_published, publish, refuse_changed, refuse_taken, remove, replaces_own
 from ensemble.batch.reports.report import PASSED_OVER, TRIED_AGAIN, read_summary, write_reports
 from ensemble.batch.settings import RunSettings
-from ensemble.batch.source import input_state, passed_over
 from ensemble.batch.store import Store
 from ensemble.batch.workers.detector import bundle_digest, bundle_labels
 from ensemble.batch.workers.pool import Workers
@@ -68,7 +68,7 @@ def deidentify(settings: RunSettings) -> dict[str, Any]:
     :raises StorageError: if the disk is full or fails; a later start goes on.
     :raises MissingResourceError: if the cluster is gone, or processes die whatever they are given; likewise.
     """
-    form = open_form(settings.source, settings.target, settings.form_settings, settings.form)
+    form = open_format(settings.source, settings.target, settings.form_settings, settings.form)
     refuse_other_ending(form, settings.target)
     settings = _with_columns(settings, form)
     fingerprint = settings.fingerprint(form.name, bundle_digest(settings.model))
@@ -92,7 +92,7 @@ def _kept(work: Path) -> str:
     return f"what is done is kept in {work}; the same command goes on" if _is_begun(work) else ""
 
 
-def _with_columns(settings: RunSettings, form: Form) -> RunSettings:
+def _with_columns(settings: RunSettings, form: InputFormat) -> RunSettings:
     """The settings with the columns that are there; says so where none tells the patient."""
     labels = bundle_labels(settings.model)
     columns = form.find_columns(labels)
@@ -109,7 +109,7 @@ def _is_begun(work: Path) -> bool:
     return (work / "journal.sqlite").exists()
 
 
-def _finished(settings: RunSettings, form: Form, fingerprint: Mapping[str, Any]) -> dict[str, Any] | None:
+def _finished(settings: RunSettings, form: InputFormat, fingerprint: Mapping[str, Any]) -> dict[str, Any] | None:
     """The summary of a finished run with the same settings and input; nothing if the output is free."""
     summary = read_summary(settings.reports) if is_published(settings) else None
     if summary is None or summary.get("settings") != fingerprint:
@@ -122,7 +122,7 @@ def _finished(settings: RunSettings, form: Form, fingerprint: Mapping[str, Any])
     return summary
 
 
-def _run(settings: RunSettings, form: Form, fingerprint: Mapping[str, Any]) -> dict[str, Any]:
+def _run(settings: RunSettings, form: InputFormat, fingerprint: Mapping[str, Any]) -> dict[str, Any]:
     with _journal(settings.work) as journal:
         secret = _begun(settings, form, journal, fingerprint)
         if not journal.fact("staged"):
@@ -162,7 +162,7 @@ def _is_worth(journal: Journal) -> bool:
     return bool(journal.numbers() or journal.fact("staged") or journal.fact("published"))
 
 
-def _begun(settings: RunSettings, form: Form, journal: Journal, fingerprint: Mapping[str, Any]) -> bytes:
+def _begun(settings: RunSettings, form: InputFormat, journal: Journal, fingerprint: Mapping[str, Any]) -> bytes:
     """Begin the run or take it up; :returns: the secret of its register."""
     # Where nothing is done yet, as after a bundle that could not be loaded, there is nothing to go on with.
     begun_with = journal.fact("settings") if _is_worth(journal) else None
@@ -180,7 +180,9 @@ def _begun(settings: RunSettings, form: Form, journal: Journal, fingerprint: Map
     return hmac.digest(settings.key or b"no key", str(journal.fact("salt")).encode(), "sha256")
 
 
-def _work(settings: RunSettings, form: Form, fingerprint: Mapping[str, Any], journal: Journal, secret: bytes) -> None:
+def _work(
+    settings: RunSettings, form: InputFormat, fingerprint: Mapping[str, Any], journal: Journal, secret: bytes
+) -> None:
     store = Store(settings.work, journal, form, secret)
     damaged = store.forget_damaged()
     suspects = store.may_improve()
@@ -210,7 +212,7 @@ def _work(settings: RunSettings, form: Form, fingerprint: Mapping[str, Any], jou
     write_reports(settings, fingerprint, store, facts)
 
 
-def _process(settings: RunSettings, form: Form, store: Store, workers: Workers, suspects: frozenset[int]) -> int:
+def _process(settings: RunSettings, form: InputFormat, store: Store, workers: Workers, suspects: frozenset[int]) -> int:
     """Do the chunks that are not done; :returns: how many notes that were.
 
     :param suspects: chunks with a note that may have killed its process, so that they have a process of their own.
@@ -253,7 +255,7 @@ def _process(settings: RunSettings, form: Form, store: Store, workers: Workers, 
     return n_notes
 
 
-def _refuse_changed_input(settings: RunSettings, form: Form, journal: Journal) -> None:
+def _refuse_changed_input(settings: RunSettings, form: InputFormat, journal: Journal) -> None:
     """Refuse an input of which any file is not as it was when the run began, also one that is not read yet."""
     if journal.fact("source") not in (None, input_state(form, settings.source)):
         raise _changed_input(settings, journal)

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ensemble.batch.forms.rows import TABLES, FormSettings, text_digest
+from ensemble.batch.formats.rows import TABLES, FormatSettings, text_digest
 from ensemble.batch.workers.detector import Detector, load_detector
 from ensemble.deidentification import Policy
-from ensemble.deidentification.keyed import key_check
+from ensemble.deidentification.keyed_choices import key_check
 from ensemble.deidentification.letters import fold
 from ensemble.tools.code_digest import code_digest
 from ensemble.tools.version import code_version
@@ -59,7 +59,7 @@ class RunSettings:
     policy: Policy
     key: bytes | None = field(default=None, repr=False)
     form: str = ""
-    form_settings: FormSettings = field(default_factory=FormSettings)
+    form_settings: FormatSettings = field(default_factory=FormatSettings)
     struck: frozenset[str] = field(default=frozenset(), repr=False)
     timeout: float = 60.0
     second_pass: bool = True

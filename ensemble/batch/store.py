@@ -20,10 +20,10 @@ from typing import Any
 
 from ensemble.batch.chunks import Chunk
 from ensemble.batch.disk import writing
-from ensemble.batch.forms.rows import Form, Row, sha256
+from ensemble.batch.formats.rows import InputFormat, Row, sha256
 from ensemble.batch.journal import DoneChunk, Journal
 from ensemble.batch.reasons import may_pass
-from ensemble.batch.workers.register import HashedIdentifier, Register
+from ensemble.batch.workers.identifier_register import HashedIdentifier, IdentifierRegister
 from ensemble.batch.workers.work import NoteResult
 from features.errors import CorpusError
 from features.hashed import hashed
@@ -44,11 +44,11 @@ class Store:
     :param secret: of the register.
     """
 
-    def __init__(self, folder: Path, journal: Journal, form: Form, secret: bytes) -> None:
+    def __init__(self, folder: Path, journal: Journal, form: InputFormat, secret: bytes) -> None:
         self.folder = folder
         self.journal = journal
         self.form = form
-        self.register = Register(secret)
+        self.register = IdentifierRegister(secret)
 
     def add(self, chunk: Chunk, results: Sequence[NoteResult]) -> None:
         """Keep what became of a chunk: files first, then one transaction."""

@@ -31,7 +31,7 @@ from ensemble.bundles.files import MANIFEST, PROTOCOL, file_hash, read_bundle, r
 from ensemble.bundles.model_card import model_card
 from ensemble.bundles.self_test import SelfTest, check_self_test, self_test
 from ensemble.engine import Engine
-from ensemble.stacking.repeats.words import WordCounts
+from ensemble.stacking.repeats.word_counts import WordCounts
 from ensemble.stacking.stacker import Stacker
 from ensemble.stacking.subsets import Subset, in_order, no_stacker, subset_name, subsets_of
 from ensemble.tools.version import installed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ensemble.bundles.standing import standing_of
+from ensemble.bundles.reliability import reliability_of
 
 __all__ = ["model_card"]
 
@@ -25,7 +25,7 @@ A phistack engine that finds protected health information (PHI) in clinical note
 
 ## Figures
 
-{standing}
+{reliability}
 
 {figures}
 
@@ -49,16 +49,16 @@ def model_card(manifest: Mapping[str, Any]) -> str:
     }
     return _CARD.format(
         facts=_rows(facts),
-        standing=_standing(manifest),
+        reliability=_reliability(manifest),
         trained_on=_rows(manifest["trained_on"]),
         figures=_figures(manifest["figures"]),
     )
 
 
-def _standing(manifest: Mapping[str, Any]) -> str:
-    standing = standing_of(manifest)
-    sentences = [f"This engine was {standing.sentence}."] if standing.sentence.startswith("trained") else []
-    return "\n\n".join([*sentences, *([f"**Warning**: {standing.warning}."] if standing.warning else [])])
+def _reliability(manifest: Mapping[str, Any]) -> str:
+    reliability = reliability_of(manifest)
+    sentences = [f"This engine was {reliability.sentence}."] if reliability.sentence.startswith("trained") else []
+    return "\n\n".join([*sentences, *([f"**Warning**: {reliability.warning}."] if reliability.warning else [])])
 
 
 def _rows(facts: Mapping[str, Any]) -> str:

@@ -21,7 +21,7 @@ from ensemble.command_line.options import (
     PolicyOption,
     StrategyOption,
 )
-from ensemble.command_line.output import fail, say, tell_standing, warn
+from ensemble.command_line.output import fail, say, tell_reliability, warn
 from ensemble.tools.processes import keeping
 from features.errors import SettingsError
 from features.shown import explained
@@ -56,9 +56,9 @@ def deidentify(
     cluster: Annotated[str, typer.Option(help="Address of a Dask scheduler, tcp://HOST:PORT.")] = "",
 ) -> None:
     """Take the PHI out of many notes; after an interruption, the same command goes on. Reports are in OUT.run."""
-    from ensemble.batch import Columns, FormSettings, deidentify_files, notices
-    from ensemble.batch.forms.columns import treatments_of
-    from ensemble.batch.reports.account import done, held_back
+    from ensemble.batch import Columns, FormatSettings, deidentify_files, notices
+    from ensemble.batch.formats.columns import treatments_of
+    from ensemble.batch.reports.terminal_summary import done, held_back
 
     if "-" in (str(source), str(out)):
         raise SettingsError(
@@ -67,11 +67,11 @@ def deidentify(
 
     treatments = treatments_of(merged(context, "column", column))
     columns = Columns(id_column, tuple(text_column or ("text",)), patient_column, treatments)
-    tell_standing(model)
+    tell_reliability(model)
     with keeping(lambda: "what is done is kept, and the same command goes on there"):
         summary = deidentify_files(
             source, out, model, policy=policy, strategies=merged(context, "strategy", strategy), key_file=key_file,
-            strike=strike, form=form, form_settings=FormSettings(columns, encoding), timeout=timeout,
+            strike=strike, form=form, form_settings=FormatSettings(columns, encoding), timeout=timeout,
             second_pass=second_pass, any_language=any_language, hide_ids=hide_ids, restart=restart, jobs=jobs,
             cluster=cluster,
         )  # fmt: skip

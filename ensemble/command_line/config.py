@@ -26,8 +26,8 @@ from typing import Annotated, Any
 import typer
 
 from features.errors import SettingsError
-from features.names import no_such
 from features.regular_files import read_regular
+from features.suggestions import no_such
 
 __all__ = ["ConfigOption", "merged"]
 

@@ -25,7 +25,7 @@ from ensemble.command_line.options import (
     names_in,
     with_options,
 )
-from ensemble.command_line.output import console, fail_for, say, say_where, tell, tell_standing, warn
+from ensemble.command_line.output import console, fail_for, say, say_where, tell, tell_reliability, warn
 from ensemble.tools.progress import stage
 from features.errors import SettingsError
 
@@ -76,7 +76,7 @@ def train(
     warn(done.warnings)
     console().print(table_of("strict, out of fold by patient", figures))
     say(f"the engine of {', '.join(done.engine.names)} is in {model}")
-    tell_standing(model)
+    tell_reliability(model)
 
 
 @with_options
@@ -96,7 +96,7 @@ def annotate(
         from ensemble.tasks.engines import annotate_corpus
 
         engine = load_bundle(model, only=names_in(submodels))
-    tell_standing(model)
+    tell_reliability(model)
     corpus, held_back = annotate_corpus(
         source, out, engine, reader=reading.reader, format=to or None, any_language=any_language
     )

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from ensemble.command_line.names import (
+from ensemble.command_line.choices import (
     FORMATS,
-    FORMS,
+    INPUT_FORMATS,
     LABEL_SETS,
     POLICIES,
     PRESETS,
@@ -145,7 +145,10 @@ AnnotatedFormatOption = Annotated[
 FormOption = Annotated[
     str,
     typer.Option(
-        "--form", "--from", help=f"Form of IN: {one_of(FORMS)}; otherwise recognised.", autocompletion=completing(FORMS)
+        "--form",
+        "--from",
+        help=f"Form of IN: {one_of(INPUT_FORMATS)}; otherwise recognised.",
+        autocompletion=completing(INPUT_FORMATS),
     ),
 ]
 PolicyOption = Annotated[

@@ -27,7 +27,7 @@ __all__ = [
     "say",
     "say_where",
     "tell",
-    "tell_standing",
+    "tell_reliability",
     "warn",
 ]
 
@@ -57,15 +57,15 @@ def warn(counts: Mapping[str, int]) -> None:
         print(f"phistack: warning: {what}: {count}", file=sys.stderr)
 
 
-def tell_standing(model: Path) -> None:
+def tell_reliability(model: Path) -> None:
     """Print on standard error what is known of how much an engine finds, and a warning where a person must check.
 
     :raises BundleError: if there is no bundle.
     """
     from ensemble.bundles.files import read_manifest
-    from ensemble.bundles.standing import standing_of
+    from ensemble.bundles.reliability import reliability_of
 
-    for line in standing_of(read_manifest(model)).lines:
+    for line in reliability_of(read_manifest(model)).lines:
         print(line, file=sys.stderr)
 
 

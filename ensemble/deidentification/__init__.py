@@ -21,7 +21,7 @@ Their words are tables: `words/LANGUAGE.toml`, `places/LANGUAGE.toml`.
 """
 
 from ensemble.deidentification.deidentifier import Deidentified, Deidentifier, Replacement, verify
-from ensemble.deidentification.keyed import read_key
+from ensemble.deidentification.keyed_choices import read_key
 from ensemble.deidentification.kinds import KINDS, kind_of
 from ensemble.deidentification.memory import PatientMemory
 from ensemble.deidentification.policy import REMOVING, STRATEGIES, Policy, PolicyOptions

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from ensemble.deidentification.keyed import Keyed
+from ensemble.deidentification.keyed_choices import KeyedChoices
 from ensemble.deidentification.memory import PatientMemory
 from ensemble.deidentification.policy import PolicyOptions
-from ensemble.deidentification.words import words
+from ensemble.deidentification.word_lists import words
 
 __all__ = ["Context"]
 
@@ -30,14 +30,14 @@ class Context:
     :param attempt: 0 at first; a higher number gives other choices, after one that must not be used.
     """
 
-    keyed: Keyed | None
+    keyed: KeyedChoices | None
     language: str
     options: PolicyOptions
     memory: PatientMemory
     attempt: int = 0
 
     @property
-    def choices(self) -> Keyed:
+    def choices(self) -> KeyedChoices:
         """The keyed choices; the deidentifier sees to it that they are there where surrogates are made."""
         if self.keyed is None:
             raise ValueError("surrogates need a key")

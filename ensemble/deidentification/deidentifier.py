@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from ensemble.deidentification import strategies
-from ensemble.deidentification.keyed import Keyed, usable_key
+from ensemble.deidentification.keyed_choices import KeyedChoices, usable_key
 from ensemble.deidentification.kinds import kind_of
 from ensemble.deidentification.letters import normalised
 from ensemble.deidentification.memory import PatientMemory
@@ -152,7 +152,7 @@ class Deidentifier:
         return self.policy.strategy(label, kind_of(label, self.label_set.name))
 
     def _context(self, document: Document, known: PatientMemory) -> Context:
-        keyed = None if self._key is None else Keyed(self._key, document.group)
+        keyed = None if self._key is None else KeyedChoices(self._key, document.group)
         return Context(keyed, self.language, self.policy.options, known)
 
     def _replace(self, span: Span, mention: str, context: Context, memory: PatientMemory | None) -> tuple[str, str]:

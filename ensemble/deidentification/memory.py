@@ -18,8 +18,8 @@ from typing import ClassVar
 
 from ensemble.deidentification.dates.parsing import four_digit_year, order_shown_by
 from ensemble.deidentification.letters import normalised
-from ensemble.deidentification.names.forms import NameForm, parse_name
 from ensemble.deidentification.names.index import NameIndex
+from ensemble.deidentification.names.parsing import ParsedName, parse_name
 from features.documents import Document
 
 __all__ = ["PatientMemory"]
@@ -75,7 +75,7 @@ class PatientMemory:
         if form is not None:
             self._add_name(form)
 
-    def _add_name(self, form: NameForm) -> None:
+    def _add_name(self, form: ParsedName) -> None:
         self._people[form.words] += 1
         for word, role in form.roles:
             if role in ("first", "last"):

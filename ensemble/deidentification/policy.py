@@ -37,8 +37,8 @@ from typing import Any
 from ensemble.deidentification.kinds import KINDS, kind_of
 from features.errors import SettingsError
 from features.labels import LabelSet
-from features.names import did_you_mean, no_such
 from features.regular_files import read_regular
+from features.suggestions import did_you_mean, no_such
 
 __all__ = ["REMOVING", "RESTRICTED_ZIP3", "STRATEGIES", "Policy", "PolicyOptions"]
 

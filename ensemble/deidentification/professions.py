@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from ensemble.deidentification.letters import fold, in_case_of
-from ensemble.deidentification.words import words
+from ensemble.deidentification.word_lists import words
 
 __all__ = ["profession_group"]
 

@@ -33,7 +33,7 @@ from ensemble.deidentification.places.organisations import (
     surrogate_room,
 )
 from ensemble.deidentification.professions import profession_group
-from ensemble.deidentification.words import LANGUAGES
+from ensemble.deidentification.word_lists import LANGUAGES
 
 __all__ = ["LANGUAGES", "Context", "surrogate"]
 

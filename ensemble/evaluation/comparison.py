@@ -18,7 +18,7 @@ from ensemble.evaluation.counts import IntArray
 from ensemble.evaluation.criteria import Criterion, applicable, criterion_named
 from ensemble.evaluation.intervals import RESAMPLES
 from ensemble.evaluation.measures import MEASURES
-from ensemble.evaluation.notes import pair, vocabulary
+from ensemble.evaluation.pairing import pair, vocabulary
 from ensemble.evaluation.scores import Score
 from ensemble.evaluation.systems import Difference, Systems
 from features.documents import Corpus

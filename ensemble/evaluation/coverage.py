@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ensemble.evaluation.counts import IntArray
-from ensemble.evaluation.notes import AnnotatedText, DocumentPair
+from ensemble.evaluation.pairing import AnnotatedText, DocumentPair
 from features.errors import EvaluationError
 from features.sentences import count_sentences
 from features.shown import shown_id

@@ -23,10 +23,10 @@ import numpy as np
 
 from ensemble.evaluation.counts import DocumentCounts, IntArray, count, count_forgiving
 from ensemble.evaluation.items import UNITS, EndWithin
-from ensemble.evaluation.notes import AnnotatedText, DocumentPair, Phi
+from ensemble.evaluation.pairing import AnnotatedText, DocumentPair, Phi
 from features.errors import SettingsError
 from features.labels import LabelSet
-from features.names import no_such
+from features.suggestions import no_such
 
 __all__ = ["CRITERIA", "SHORT_NAMES", "Criterion", "applicable", "criterion_named"]
 

@@ -15,7 +15,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 
-from ensemble.evaluation.notes import Phi
+from ensemble.evaluation.pairing import Phi
 from features.tokens import Tokeniser
 
 __all__ = ["UNITS", "EndWithin", "Item"]

@@ -20,7 +20,7 @@ from ensemble.evaluation.counts import IntArray, count_by
 from ensemble.evaluation.coverage import coverage, leak
 from ensemble.evaluation.criteria import applicable
 from ensemble.evaluation.intervals import RESAMPLES, Bootstrap
-from ensemble.evaluation.notes import DocumentPair, Pairing, Phi, pair, vocabulary
+from ensemble.evaluation.pairing import DocumentPair, Pairing, Phi, pair, vocabulary
 from ensemble.evaluation.report import STRICT, Report
 from ensemble.evaluation.scores import scores
 from features.documents import Corpus

@@ -17,7 +17,7 @@ from typing import Any
 from ensemble.evaluation import Criterion, Score
 from ensemble.evaluation.counts import IntArray
 from ensemble.evaluation.intervals import RESAMPLES
-from ensemble.evaluation.notes import pair, vocabulary
+from ensemble.evaluation.pairing import pair, vocabulary
 from ensemble.evaluation.systems import Difference, Systems
 from ensemble.experiments.parts import Answers
 from features.documents import Corpus

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemble.stacking.kernel_machine import KernelMachine, KernelSettings
+from ensemble.stacking.kernel_svm import KernelSettings, KernelSVM
 from features.arrays import Floats
 
 __all__ = ["distances_out_of_fold", "logistic_curve", "probability"]
@@ -28,7 +28,7 @@ def distances_out_of_fold(
     for fold in folds:
         held = set(fold)
         rest = [i for i in range(len(rows)) if i not in held]
-        machine = KernelMachine.fit(
+        machine = KernelSVM.fit(
             np.concatenate([rows[i] for i in rest]), np.concatenate([right[i] for i in rest]), kernel
         )
         for i in fold:

@@ -22,7 +22,7 @@ from ensemble.stacking.candidates import PooledCandidate
 from features.arrays import Floats
 from features.columns.table import FeatureTable
 from features.errors import SettingsError
-from features.names import no_such
+from features.suggestions import no_such
 
 __all__ = ["FEATURE_SETS", "MetaFeatures"]
 

@@ -25,17 +25,17 @@ import numpy as np
 from ensemble.stacking.candidates import Decision, PooledCandidate, non_overlapping
 from ensemble.stacking.cross_fitting import distances_out_of_fold, logistic_curve, probability
 from ensemble.stacking.folds import group_folds
-from ensemble.stacking.forms import Forms, FormsState
-from ensemble.stacking.kernel_machine import KernelMachine, KernelSettings
+from ensemble.stacking.kernel_svm import KernelSettings, KernelSVM
 from ensemble.stacking.meta_features import FEATURE_SETS, MetaFeatures
-from ensemble.stacking.repeats.weigher import RepeatWeigher
-from ensemble.stacking.repeats.words import WordCounts
+from ensemble.stacking.repeats.classifier import RepeatClassifier
+from ensemble.stacking.repeats.word_counts import WordCounts
+from ensemble.stacking.surface_forms import SurfaceForms, SurfaceFormsState
 from features.arrays import Floats
 from features.columns.table import FeatureTable
 from features.documents import Span
 from features.errors import BundleError, SettingsError, TrainingError
-from features.names import no_such
 from features.saved_files import SavedFiles, damage_refused
+from features.suggestions import no_such
 
 __all__ = ["KERNELS", "Stacker", "StackerSettings"]
 
@@ -66,7 +66,7 @@ class StackerSettings:
     :param kernel: a name in `KERNELS`.
     :param folds: parts of its own cross-validation.
     :param weigh_forms: whether a candidate whose form its label never had is less probable; see
-        `ensemble.stacking.forms`.
+        `ensemble.stacking.surface_forms`.
     :param seek_again: whether what was accepted is sought again, in the note and in the patient's other notes.
     """
 
@@ -94,7 +94,7 @@ class _StackerState(TypedDict):
     curve: tuple[float, float]
     threshold: float
     figures: dict[str, float]
-    forms: NotRequired[FormsState]
+    forms: NotRequired[SurfaceFormsState]
 
 
 class Stacker:
@@ -110,8 +110,8 @@ class Stacker:
 
     def __init__(self, settings: StackerSettings | None = None) -> None:
         self.settings = settings or StackerSettings()
-        self.repeats_: RepeatWeigher | None = None
-        self.forms_: Forms | None = None
+        self.repeats_: RepeatClassifier | None = None
+        self.forms_: SurfaceForms | None = None
 
     @property
     def counts(self) -> WordCounts | None:
@@ -147,7 +147,7 @@ class Stacker:
         folds = self._folds(tables, seed)
         if self.settings.weigh_forms:
             wrong = [[c.span for c in pool if c.span not in g] for g, pool in zip(gold, pools, strict=True)]
-            self.forms_ = Forms.of(tables, wrong)
+            self.forms_ = SurfaceForms.of(tables, wrong)
         self.figures_: dict[str, float] = {}
         best = -1.0
         for kernel in kernels or KERNELS[self.settings.kernel]:
@@ -162,12 +162,12 @@ class Stacker:
             if f1 > best:
                 best, self.kernel_, self.curve_, self.threshold_ = f1, kernel, curve, threshold
                 best_chances = chances
-        self.machine_ = KernelMachine.fit(np.concatenate(rows), np.concatenate(right), self.kernel_)
+        self.machine_ = KernelSVM.fit(np.concatenate(rows), np.concatenate(right), self.kernel_)
         weighed = self._weighed(tables, pools, best_chances, in_training=True)
         decided = [self._decided(pool, chance.tolist()) for pool, chance in zip(pools, weighed, strict=True)]
         if self.settings.seek_again:
             counts = counts or WordCounts.of((table.document for table in tables), self.features_.language)
-            self.repeats_ = RepeatWeigher(counts).fit(tables, decided, folds)
+            self.repeats_ = RepeatClassifier(counts).fit(tables, decided, folds)
             decided = self.repeats_.out_of_fold_
         self.out_of_fold_ = [
             table.view.all_in_note(decision.span for decision in note if decision.accepted)
@@ -267,10 +267,10 @@ class Stacker:
             stacker.threshold_ = state["threshold"]
             stacker.figures_ = state["figures"]
             if "forms" in state:
-                stacker.forms_ = Forms.from_dict(state["forms"])
-            stacker.machine_ = KernelMachine.from_arrays(files.arrays("stacker.npz"), len(stacker.features_.columns))
+                stacker.forms_ = SurfaceForms.from_dict(state["forms"])
+            stacker.machine_ = KernelSVM.from_arrays(files.arrays("stacker.npz"), len(stacker.features_.columns))
         if counts is not None and stacker.settings.seek_again:
-            stacker.repeats_ = RepeatWeigher.load(files, counts)
+            stacker.repeats_ = RepeatClassifier.load(files, counts)
         return stacker
 
     def _folds(self, tables: Sequence[FeatureTable], seed: int) -> list[list[int]]:

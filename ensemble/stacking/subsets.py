@@ -20,7 +20,7 @@ from ensemble.stacking.stacker import Stacker
 from ensemble.tools.progress import progress
 from features.columns.table import FeatureTable
 from features.errors import BundleError, SettingsError
-from features.names import did_you_mean
+from features.suggestions import did_you_mean
 from submodels.base import Candidate
 
 __all__ = ["Subset", "fit_subset_stackers", "in_order", "no_stacker", "subset_name", "subsets_of"]

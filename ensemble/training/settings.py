@@ -33,8 +33,8 @@ from ensemble.stacking.stacker import StackerSettings
 from features.columns.table import FeatureSettings
 from features.errors import SettingsError
 from features.labels import LabelSet
-from features.names import did_you_mean, no_such
 from features.regular_files import read_regular
+from features.suggestions import did_you_mean, no_such
 from submodels.base import KIND, kind_of, new_submodel, submodel_class
 from submodels.registry import SUBMODELS, newest, usual_name, usual_names
 

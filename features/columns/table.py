@@ -36,10 +36,10 @@ from features.columns.vocabulary import Vocabulary
 from features.columns.word_columns import LANGUAGES, STEM, WORD_COLUMNS, word_column
 from features.documents import Document, Span
 from features.errors import SettingsError
-from features.names import no_such
 from features.plain_view import PlainView, plain_view
 from features.saved_files import SavedFiles, damage_refused
 from features.sentences import learned_abbreviations
+from features.suggestions import no_such
 from features.tags import decode, encode
 from features.tokens import TOKENISERS, Tokeniser, TokenOffsets, camel_case_pieces
 

@@ -20,7 +20,7 @@ from typing import Any
 from features.documents import Document, Span, patient_of
 from features.errors import CorpusError, SettingsError
 from features.formats.spans import checked_id, checked_span
-from features.names import did_you_mean
+from features.suggestions import did_you_mean
 
 __all__ = ["SPANS", "USUAL_NAMES", "ColumnNames", "listed_names", "read_record", "record_of", "shown_names", "spans_in"]
 

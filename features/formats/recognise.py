@@ -25,8 +25,8 @@ from features.formats.jsonl import JSONL
 from features.formats.parquet_table import PARQUET
 from features.formats.plain import TEXT
 from features.formats.xml import I2B2, MEDDOCAN, NGRID, root_of
-from features.names import no_such
 from features.shown import shown_id
+from features.suggestions import no_such
 
 __all__ = ["FORMATS", "HIDDEN", "OTHER", "format_named", "format_told_by", "passed_over", "recognise"]
 

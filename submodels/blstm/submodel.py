@@ -26,9 +26,9 @@ from features.arrays import Floats32, check_shapes
 from features.columns.lines import line_bounds
 from features.columns.table import FeatureSpace, FeatureTable
 from features.errors import BundleError, SettingsError, TrainingError
-from features.names import no_such
 from features.reporting import report
 from features.saved_files import SavedFiles, damage_refused
+from features.suggestions import no_such
 from features.tags import OUTSIDE, SCHEMES, decode
 from submodels.base import Candidate, Submodel, saved_submodel
 from submodels.blstm.encoder import EncodedNote, Encoder

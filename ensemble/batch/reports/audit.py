@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Self, TypedDict
 
-from ensemble.batch.forms.rows import Form, texts_digest
+from ensemble.batch.formats.rows import InputFormat, texts_digest
 from features.saved_files import same_type
 from features.shown import shown_id
 
@@ -117,7 +117,7 @@ class AuditReport:
 
 
 def check_log(
-    path: Path, form: Form, digest: str, summary: Mapping[str, Any], *, key: bytes | None = None
+    path: Path, form: InputFormat, digest: str, summary: Mapping[str, Any], *, key: bytes | None = None
 ) -> AuditReport:
     """Check the chain of a log, and that output and summary are those of which it tells.
 

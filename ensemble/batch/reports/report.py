@@ -27,7 +27,7 @@ from ensemble.batch.reports.audit import AuditLog, output_digest, summary_digest
 from ensemble.batch.reports.summary_page import render_page
 from ensemble.batch.settings import RunSettings
 from ensemble.batch.store import Store
-from ensemble.batch.workers.search import IN_COLUMN
+from ensemble.batch.workers.leak_search import IN_COLUMN
 
 __all__ = [
     "AUDIT",

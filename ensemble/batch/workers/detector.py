@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from ensemble.stacking.candidates import Decision
-from ensemble.stacking.repeats.words import WordCounts
+from ensemble.stacking.repeats.word_counts import WordCounts
 from features.documents import Document, Span
 from features.errors import BundleError
 from features.formats.spans import is_label

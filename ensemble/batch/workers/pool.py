@@ -19,9 +19,9 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
-from ensemble.batch.workers.alone import Alone
+from ensemble.batch.workers.isolation import IsolatedProcess
+from ensemble.batch.workers.leak_search import LeakSearch, search_chunk
 from ensemble.batch.workers.processes import end_pool, start_pool
-from ensemble.batch.workers.search import Search, search_chunk
 from ensemble.batch.workers.work import Job, NoteInput, NoteResult, process_chunk
 from features.errors import MissingResourceError
 
@@ -70,7 +70,7 @@ class Workers:
         self.jobs = jobs
         self.cluster = cluster
         self._client: Any = None
-        self._alone = Alone(job, self._patience)
+        self._alone = IsolatedProcess(job, self._patience)
         self._lost: tuple[type[BaseException], ...] = (BrokenExecutor,)
         if cluster:
             self._connect()
@@ -103,7 +103,9 @@ class Workers:
         """
         return self._map(process_chunk, chunks, self._alone.process, deaths)
 
-    def search(self, chunks: Iterable[tuple[_T, Sequence[Search]]]) -> Iterator[tuple[_T, Counter[tuple[str, str]]]]:
+    def search(
+        self, chunks: Iterable[tuple[_T, Sequence[LeakSearch]]]
+    ) -> Iterator[tuple[_T, Counter[tuple[str, str]]]]:
         """Search outputs for the identifiers of their patients."""
         return self._map(search_chunk, chunks, self._searched_here)
 
@@ -177,7 +179,7 @@ class Workers:
             return _CHUNKS_PER_WORKER * max(1, sum(int(n) for n in self._client.nthreads().values()))
         return 1 if self.jobs == 1 else _CHUNKS_PER_WORKER * self.jobs
 
-    def _searched_here(self, searches: Sequence[Search]) -> Counter[tuple[str, str]]:
+    def _searched_here(self, searches: Sequence[LeakSearch]) -> Counter[tuple[str, str]]:
         return search_chunk(self.job, searches)
 
     def _start(self) -> Executor:

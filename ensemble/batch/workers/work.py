@@ -19,15 +19,15 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
-from ensemble.batch.forms.columns import check_labels
-from ensemble.batch.forms.rows import Part, texts_digest
+from ensemble.batch.formats.columns import check_labels
+from ensemble.batch.formats.rows import Part, texts_digest
 from ensemble.batch.reasons import took_longer
+from ensemble.batch.workers.column_identifiers import with_column_identifiers
 from ensemble.batch.workers.detector import LONGEST_PIECE, Detection, Detector, bundle_digest, load_detector
-from ensemble.batch.workers.register import HashedIdentifier, Register, forms_of
-from ensemble.batch.workers.told import with_told
-from ensemble.batch.workers.words import KnownWords, capitalised, resembling, struck_places
+from ensemble.batch.workers.identifier_register import HashedIdentifier, IdentifierRegister, spellings_of
+from ensemble.batch.workers.review_words import KnownWords, capitalised, resembling, struck_places
 from ensemble.deidentification import REMOVING, Deidentified, Deidentifier, PatientMemory, Policy, kind_of, verify
-from ensemble.stacking.repeats.release import unmarked
+from ensemble.stacking.repeats.unmarked import unmarked
 from ensemble.tools.code_digest import code_digest
 from ensemble.tools.deadline import deadline
 from features.documents import Document, Span
@@ -271,7 +271,7 @@ def _seek_in_run(
 
     def seek() -> None:
         if job.labels:
-            known.append(with_told([note.parts for note in notes], known[-1], deidentifier.language))
+            known.append(with_column_identifiers([note.parts for note in notes], known[-1], deidentifier.language))
         if job.policy.options.seek_again:
             known.append(_with_repeats(detector, deidentifier, notes, known[-1]))
 
@@ -309,11 +309,11 @@ def _with_struck(job: Job, deidentifier: Deidentifier, text: str, spans: tuple[S
 def _record(
     job: Job, note: NoteInput, found: FoundInParts, changed: Sequence[Deidentified], out: NoteResult, known: KnownWords
 ) -> None:
-    register = Register(job.secret)
+    register = IdentifierRegister(job.secret)
     replacements = [replacement for result in changed for replacement in result.replacements]
     replaced = [[(r.start_in_output, r.end_in_output) for r in result.replacements] for result in changed]
     pairs = [pair for part, result in zip(note.parts, changed, strict=True) for pair in _changes(part, result)]
-    entries = (register.entry(label, form) for label, old in pairs for form in forms_of(old))
+    entries = (register.entry(label, form) for label, old in pairs for form in spellings_of(old))
     out.entries = {entry for entry in entries if entry is not None}
     texts = list(zip(out.texts, replaced, strict=True))
     out.record = {

@@ -11,7 +11,7 @@ from functools import cache
 
 from ensemble.deidentification.context import Context
 from ensemble.deidentification.letters import fold, in_case_of
-from ensemble.deidentification.words import known_words, words
+from ensemble.deidentification.word_lists import known_words, words
 
 __all__ = ["OLDEST_AGE", "cap_age", "surrogate_age"]
 

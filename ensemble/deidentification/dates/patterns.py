@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from ensemble.deidentification.letters import fold
-from ensemble.deidentification.words import words
+from ensemble.deidentification.word_lists import words
 
 __all__ = ["DateNames", "filler", "names", "patterns"]
 

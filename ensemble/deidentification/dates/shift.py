@@ -15,7 +15,7 @@ from datetime import date, timedelta
 
 from ensemble.deidentification.dates.parsing import EARLIEST_YEAR, LATEST_YEAR, DatePoint, parse_dates
 from ensemble.deidentification.dates.patterns import DateNames, names
-from ensemble.deidentification.keyed import Keyed
+from ensemble.deidentification.keyed_choices import KeyedChoices
 from ensemble.deidentification.letters import fold, in_case_of
 from ensemble.deidentification.policy import PolicyOptions
 
@@ -24,7 +24,7 @@ __all__ = ["offset", "shift_dates"]
 _LEAP_YEAR, _COMMON_YEAR = 2000, 2001
 
 
-def offset(keyed: Keyed, options: PolicyOptions) -> int:
+def offset(keyed: KeyedChoices, options: PolicyOptions) -> int:
     """The number of days, never 0, by which the dates of the patient are shifted.
 
     Whole weeks where the weekday is kept. The same for every note, run and process with the same key.

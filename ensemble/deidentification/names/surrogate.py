@@ -20,9 +20,9 @@ from functools import cache
 
 from ensemble.deidentification.context import Context
 from ensemble.deidentification.letters import fold, in_case_of
-from ensemble.deidentification.names.forms import NameForm, NamePart, parse_name
+from ensemble.deidentification.names.parsing import NamePart, ParsedName, parse_name
 from ensemble.deidentification.names.tables import LOCALES, name_tables
-from ensemble.deidentification.words import known_words, words
+from ensemble.deidentification.word_lists import known_words, words
 
 __all__ = ["name_words", "new_letter", "sounds_like", "surrogate_name"]
 
@@ -54,7 +54,7 @@ def surrogate_name(mention: str, context: Context) -> str | None:
     return "".join(pieces)
 
 
-def _piece(piece: NamePart, form: NameForm, titled: str | None, context: Context) -> str | None:
+def _piece(piece: NamePart, form: ParsedName, titled: str | None, context: Context) -> str | None:
     match piece.role:
         case "first" | "last":
             alone = len(form.words) == 1
@@ -159,7 +159,7 @@ def _table_gender(name: str) -> str | None:
     return next((gender for language in LOCALES if (gender := name_tables(language).gender(name))), None)
 
 
-def _gender_of_titles(form: NameForm, language: str) -> str | None:
+def _gender_of_titles(form: ParsedName, language: str) -> str | None:
     titles = {piece.folded for piece in form.pieces if piece.role == "title"}
     female = titles & known_words(language, "names", "female_titles")
     male = titles & known_words(language, "names", "male_titles")

@@ -21,7 +21,7 @@ from ensemble.deidentification.places.cities import (
     surrogate_postcode,
     surrogate_state,
 )
-from ensemble.deidentification.words import known_words, words
+from ensemble.deidentification.word_lists import known_words, words
 
 __all__ = ["surrogate_address", "surrogate_place", "surrogate_street"]
 

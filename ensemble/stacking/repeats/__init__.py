@@ -11,6 +11,6 @@ weigher     learned from repeats in notes that nothing was trained on: which rep
 """
 
 from ensemble.stacking.repeats.search import Manner, Mention, Repeat, manner_of, search
-from ensemble.stacking.repeats.words import WordCounts
+from ensemble.stacking.repeats.word_counts import WordCounts
 
 __all__ = ["Manner", "Mention", "Repeat", "WordCounts", "manner_of", "search"]

@@ -21,7 +21,7 @@ from typing import Literal
 
 from ensemble.deidentification.kinds import kind_anywhere
 from ensemble.deidentification.letters import fold
-from ensemble.deidentification.words import known_words
+from ensemble.deidentification.word_lists import known_words
 from features.documents import Span
 from features.ranges import covering
 

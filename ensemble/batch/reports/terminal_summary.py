@@ -1,0 +1,92 @@
+"""What a finished run says of itself on the terminal, from its summary.
+
+    done(summary, Path("clean.csv"))
+    "1,204 identifiers replaced in 30 notes, which are in clean.csv; 3 columns kept as they are: id, group, ward; 4
+    identifiers may still be there (see clean.csv.run/summary.html)"
+
+    held_back(summary)      ["12 notes held back: not utf-8 at byte N; try --encoding cp1252"]
+
+It never says that a text is without PHI: nobody knows that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ensemble.batch.formats.columns import REDACT, REMOVE, Columns
+from ensemble.batch.reports.summary_page import IN_KEPT, STILL_THERE
+
+__all__ = ["done", "held_back"]
+
+_REMEDIES = (
+    (r"not utf-8 ", "try --encoding cp1252"),
+    (r"not UTF-8", "turn the file into UTF-8"),
+    (r"not \S+ at byte", "try another --encoding"),
+    (r"longer than the limit, or a quote", "close the quotes of the record that begins there"),
+    (r"longer than the limit", "cut them into parts"),
+    (r"in N lines a quote", "mend the record: a quote within a field is doubled, and each field has its comma"),
+    (r"not one valid JSON object", "mend the line: one object, in which each name is once"),
+    (r"it has a column that nobody named", "say what becomes of it with --column NAME=keep, remove, redact or a label"),
+    (r".* is neither a string nor a number", "take the column out with --column NAME=remove"),
+    (r".* is missing or is no name of a patient", "fill it in, or name another column with --patient-column"),
+    (r".* is (missing|empty) or is no name", "fill it in, or name another column with --id-column"),
+    (r".* is missing or is not a string", "fill it in, or name another column with --text-column"),
+    (r"its name is no id", "rename the file: one line, at most 200 characters"),
+    (r"the row group cannot be read", "get a whole copy of the file"),
+    (r"cannot be read: ", "see to it that you may read the file"),
+    (r"the encoding \S+ lacks", "turn the input into UTF-8"),
+    (r"the form of the output cannot hold", "give the notes as jsonl"),
+    (r"it took longer than", "allow more with --timeout"),
+    (r"its process ", "start the same command again; give fewer --jobs if memory is short"),
+    (r"\w+Error in \w+\.py line N", "this is a fault of phistack: report it, without any text"),
+)
+"""How a reason begins -> what to do."""
+
+
+def done(summary: Mapping[str, Any], target: Path) -> str:
+    """What was replaced, what was kept, and what may still be there."""
+    strategies = summary["PHI by strategy"]
+    n_notes = summary["notes"] - summary["quarantined"]
+    replaced = sum(strategies.values()) - strategies.get("keep", 0)
+    parts = [f"{_many(replaced, 'identifier')} replaced in {_many(n_notes, 'note')}, which are in {target}"]
+    if strategies.get("keep"):
+        parts.append(f"{_many(strategies['keep'], 'identifier')} kept by the policy")
+    if summary["settings"]["columns"]:
+        parts += _columns(Columns.from_dict(summary["settings"]["columns"]))
+    left = sum(sum(summary[name].values()) for name in STILL_THERE)
+    found = f"{_many(left, 'identifier')} may still be there" if left else "the checks found no other"
+    kept = "the column " if summary["settings"]["columns"] else ""
+    found += "".join(f", {count:,} of them in {kept}{_listed([name])}" for name, count in summary[IN_KEPT].items())
+    return "; ".join([*parts, f"{found} (see {target}.run/summary.html)"])
+
+
+def held_back(summary: Mapping[str, Any]) -> list[str]:
+    """Each reason for which notes are in quarantine: how many, and what to do."""
+    return [
+        f"{_many(count, 'note')} held back: {reason}{_remedy(reason)}"
+        for reason, count in summary["quarantined by reason"].items()
+    ]
+
+
+def _columns(columns: Columns) -> Iterator[str]:
+    removed = [name for name, given in columns.others.items() if given == REMOVE]
+    redacted = [name for name, given in columns.others.items() if given == REDACT or name in columns.labels]
+    kept_as = "kept as it is" if len(columns.kept) == 1 else "kept as they are"
+    for names, what in ((columns.kept, kept_as), (redacted, "redacted"), (removed, "removed")):
+        if names:
+            yield f"{_many(len(names), 'column')} {what}: {_listed(names)}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(name if name.isprintable() else ascii(name) for name in names)
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def _remedy(reason: str) -> str:
+    return next((f"; {remedy}" for begin, remedy in _REMEDIES if re.match(begin, reason)), "")

@@ -1,0 +1,141 @@
+"""A process of its own for notes of which one may be deadly.
+
+    with IsolatedProcess(job, patience) as alone:
+        results = alone.process(notes)      one each; the deadly note has a problem instead of a text
+
+A process that dies tells little of the note that it had: operators, other programs and the system when memory is short
+kill processes too, at any moment. So a death counts against a note only where the note was alone in a process that had
+already loaded the engine, and only `DEATHS_OF_A_NOTE` of them, with a pause between, condemn it; then a harmless note
+must get through the same way, or it is the machine that kills, and the run stops without blaming any note.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import BrokenExecutor, Executor
+from types import TracebackType
+from typing import Self
+
+from ensemble.batch.formats.rows import Part
+from ensemble.batch.reasons import DIED, STUCK
+from ensemble.batch.workers.processes import end_pool, start_pool
+from ensemble.batch.workers.work import Job, NoteInput, NoteResult, process_chunk, start_worker
+from features.errors import MissingResourceError
+
+__all__ = ["DEATHS_OF_A_NOTE", "IsolatedProcess"]
+
+DEATHS_OF_A_NOTE = 3
+"""How often a note's process must die while the note is alone in it. A note takes hundredths of a second, so that one
+kill from outside seldom meets the same note; three in a row do only where something kills whatever it sees, which is
+found by the harmless note. A note that kills does so three times for certain."""
+
+_DEATHS_AT_THE_START = 30
+_SECONDS_OF_PAUSE = 0.3
+_LONGEST_PAUSE = 5.0
+_HARMLESS = NoteInput("harmless", "harmless", (Part("Nothing to report."),))
+
+
+class IsolatedProcess:
+    """A fresh process, started when it is needed, and again when it died.
+
+    :param job: what to do with notes.
+    :param patience: seconds after which a process with these notes is given up; 0 for never.
+    """
+
+    def __init__(self, job: Job, patience: Callable[[Sequence[NoteInput]], float]) -> None:
+        self._job = job
+        self._patience = patience
+        self._pool: Executor | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process, if there is one."""
+        if self._pool is not None:
+            end_pool(self._pool)
+            self._pool = None
+
+    def process(self, notes: Sequence[NoteInput]) -> list[NoteResult]:
+        """De-identify notes; one result each, in order.
+
+        :raises MissingResourceError: if processes die whatever they are given.
+        """
+        together = self._survived(notes, tries=1)
+        if together is not None:
+            return together
+        results = [self._judged(note) for note in notes]
+        fine = [i for i, result in enumerate(results) if not result.problem]
+        if len(fine) > 1:
+            # Once more together, as notes of one patient share what is known of the patient.
+            again = self._survived([notes[i] for i in fine], DEATHS_OF_A_NOTE) or [results[i] for i in fine]
+            for i, result in zip(fine, again, strict=True):
+                results[i] = result
+        return results
+
+    def _judged(self, note: NoteInput) -> NoteResult:
+        """What becomes of a single note, or that it is deadly."""
+        try:
+            result = self._survived([note], DEATHS_OF_A_NOTE)
+        except TimeoutError:
+            return NoteResult(problem=STUCK)
+        if result is not None:
+            return result[0]
+        if self._survived([_HARMLESS], DEATHS_OF_A_NOTE) is None:
+            raise _machine_kills()
+        return NoteResult(problem=DIED)
+
+    def _survived(self, notes: Sequence[NoteInput], tries: int) -> list[NoteResult] | None:
+        """The results, or nothing if the process died each time.
+
+        :raises TimeoutError: if a single note did not come back; of several, nothing is told of each.
+        """
+        for number in range(1, tries + 1):
+            pool = self._ready()
+            try:
+                return pool.submit(process_chunk, self._job, list(notes)).result(self._patience(notes) or None)
+            except BrokenExecutor:
+                self.close()
+                _pause(number)
+            except TimeoutError:
+                self.close()
+                if len(notes) == 1:
+                    raise
+                break
+        return None
+
+    def _ready(self) -> Executor:
+        """A process that has loaded the engine, so that its next death is not one of the start."""
+        deaths = 0
+        while self._pool is None:
+            pool = start_pool(1)
+            try:
+                pool.submit(start_worker, self._job).result()
+                self._pool = pool
+            except BrokenExecutor:
+                end_pool(pool)
+                deaths += 1
+                if deaths == _DEATHS_AT_THE_START:
+                    raise _machine_kills() from None
+                _pause(deaths)
+            except BaseException:
+                end_pool(pool)
+                raise
+        return self._pool
+
+
+def _pause(number: int) -> None:
+    time.sleep(min(_LONGEST_PAUSE, _SECONDS_OF_PAUSE * number))
+
+
+def _machine_kills() -> MissingResourceError:
+    return MissingResourceError(
+        "processes of the run die whatever they are given, so something kills them: the system where memory is short "
+        "(give fewer --jobs), or somebody; no note is held back for it, and the same command goes on"
+    )

@@ -1,0 +1,101 @@
+"""What is known of how much an engine finds, for whoever is about to rely on it.
+
+    reliability = reliability_of(read_manifest(path))
+    reliability.sentence     "trained on 38 notes of 38 patients; out of fold it finds 91.2 % (88.0-93.9) of ..."
+    reliability.warning      "this engine was trained on few notes (fewer than 100): a person must check ..."
+
+The figures are those of the manifest: strict recall of the whole engine for patients that its submodels had not seen,
+with its 95 % interval. Bundles of older versions have no interval, and some have no figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+from features.saved_files import same_type
+
+__all__ = ["FEW_NOTES", "LEAST_RECALL", "Reliability", "reliability_of"]
+
+FEW_NOTES = 100
+LEAST_RECALL = 0.9
+"""With fewer notes, or where recall may be lower, a person must check what comes out."""
+
+
+class _Found(TypedDict, total=False):
+    recall: float
+    recall_interval: tuple[float, float]
+
+
+class _Strict(TypedDict, total=False):
+    stack: _Found
+
+
+class _Figures(TypedDict, total=False):
+    strict: _Strict
+
+
+class _TrainedOn(TypedDict, total=False):
+    documents: int
+    patients: int
+
+
+class _ReliabilityManifest(TypedDict):
+    trained_on: _TrainedOn
+    figures: _Figures
+
+
+@dataclass(frozen=True, slots=True)
+class Reliability:
+    """What is known of an engine, in words.
+
+    :param sentence: on how much it was trained, and how much of the PHI it finds.
+    :param warning: why a person must check what comes out; empty if figures give no reason to.
+    """
+
+    sentence: str
+    warning: str
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Both, as a terminal shows them."""
+        return (f"engine: {self.sentence}", *((f"warning: {self.warning}",) if self.warning else ()))
+
+
+def reliability_of(manifest: Mapping[str, Any]) -> Reliability:
+    """The reliability of the engine of a manifest, which may hold anything."""
+    try:
+        known: _ReliabilityManifest = same_type(dict(manifest), _ReliabilityManifest)
+    except ValueError:
+        known = {"trained_on": {}, "figures": {}}
+    found = known["figures"].get("strict", {}).get("stack", {})
+    documents = known["trained_on"].get("documents")
+    return Reliability(f"{_training(known['trained_on'])}; {_recall(found)}", _warning(documents, found))
+
+
+def _training(trained_on: _TrainedOn) -> str:
+    if "documents" not in trained_on:
+        return "on how many notes it was trained is not known"
+    patients = f" of {trained_on['patients']} patients" if "patients" in trained_on else ""
+    return f"trained on {trained_on['documents']} notes{patients}"
+
+
+def _recall(found: _Found) -> str:
+    if "recall" not in found:
+        return "how much of the PHI it finds is not known"
+    if "recall_interval" not in found:
+        return f"out of fold it finds {100 * found['recall']:.1f} % of the PHI, strictly (without an interval)"
+    low, high = found["recall_interval"]
+    return f"out of fold it finds {100 * found['recall']:.1f} % ({100 * low:.1f}-{100 * high:.1f}) of the PHI, strictly"
+
+
+def _warning(documents: int | None, found: _Found) -> str:
+    reasons = []
+    if documents is None or documents < FEW_NOTES:
+        reasons.append(f"was trained on few notes (fewer than {FEW_NOTES})" if documents else "tells not its training")
+    if "recall" not in found:
+        reasons.append("tells not how much it finds")
+    elif min(found.get("recall_interval", (found["recall"],))) < LEAST_RECALL:
+        reasons.append(f"may find less than {100 * LEAST_RECALL:.0f} % of the PHI")
+    return f"this engine {' and '.join(reasons)}: a person must check what comes out" if reasons else ""

@@ -1,0 +1,63 @@
+"""The names that options take, as `--help` lists them and the shell completes them.
+
+    POLICIES                                     "i2b2-2014", "limited-data-set", "mask", ...
+    typer.Option(help=one_of(POLICIES), autocompletion=completing(POLICIES))
+
+What is a table in a file is found by the names of the files. The others are written here once more, since importing
+what they name takes longer than printing help should; a test compares them with the code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from submodels.registry import usual_names
+
+__all__ = [
+    "FORMATS",
+    "INPUT_FORMATS",
+    "LABEL_SETS",
+    "POLICIES",
+    "PRESETS",
+    "STRATEGIES",
+    "SUBMODELS",
+    "completing",
+    "one_of",
+]
+
+_CODE = Path(__file__).parents[2]
+
+
+def _tables(folder: str, *but: str) -> tuple[str, ...]:
+    """The names of the TOML files in a folder of the code."""
+    return tuple(sorted({path.stem for path in (_CODE / folder).glob("*.toml")} - {*but}))
+
+
+POLICIES = _tables("ensemble/deidentification/policies")
+PRESETS = _tables("ensemble/training/presets")
+LABEL_SETS = _tables("features/label_sets", "mappings")
+STRATEGIES = ("tag", "number", "mask", "remove", "surrogate", "generalise", "keep")
+INPUT_FORMATS = ("jsonl", "csv", "parquet", "text", "brat", "i2b2", "ngrid", "meddocan")
+FORMATS = ("i2b2", "ngrid", "meddocan", "brat", "conll", "jsonl", "csv", "parquet", "text")
+SUBMODELS = usual_names()
+
+
+def one_of(names: Iterable[str]) -> str:
+    """The names as a list in words: `a, b or c`."""
+    *most, last = names
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+def completing(names: Iterable[str], after: str = "") -> Callable[[str], list[str]]:
+    """What completes a value that is one of some names.
+
+    :param after: what a name may follow within the value: the comma of a list, the sign of `LABEL=STRATEGY`.
+    """
+    known = tuple(names)
+
+    def complete(incomplete: str) -> list[str]:
+        before, sign, begun = incomplete.rpartition(after) if after else ("", "", incomplete)
+        return [f"{before}{sign}{name}" for name in known if name.startswith(begun)]
+
+    return complete

@@ -1,0 +1,117 @@
+"""Choices that depend on a secret key, the patient and what is chosen for, and on nothing else.
+
+    keyed = KeyedChoices(key, "patient-17")
+    keyed.number(365, "days")                     the same number below 365 in every note, run and process
+    keyed.pick(("Ann", "Eve"), "first", "mary")   the same name
+
+All choices are HMAC-SHA256 (RFC 2104, FIPS 198-1) under the key. A plain hash could be undone by hashing every name
+and number there is; without the key this can neither be computed nor undone. The key is never stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import math
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from features.errors import SettingsError
+from features.regular_files import open_regular
+
+__all__ = ["MINIMAL_KEY_BYTES", "KeyedChoices", "key_check", "read_key", "usable_key", "written_key"]
+
+MINIMAL_KEY_BYTES = 16
+
+_HOW = (
+    "make one with `(umask 077; openssl rand -hex 32 > KEYFILE)`, keep it apart from the notes and use the same one in "
+    "every run"
+)
+_WRITTEN = re.compile(rb"[0-9A-Fa-f]{32,1024}")
+_LONGEST_KEY_FILE = 4096
+_T = TypeVar("_T")
+
+
+class KeyedChoices:
+    """Reproducible choices for one patient.
+
+    :param key: the secret.
+    :param group: the patient, `Document.group`.
+    """
+
+    def __init__(self, key: bytes, group: str) -> None:
+        self._key = hmac.digest(key, b"patient:" + group.encode("utf-8", "surrogatepass"), "sha256")
+
+    def __repr__(self) -> str:
+        return "KeyedChoices()"
+
+    def number(self, below: int, *parts: object) -> int:
+        """A number from 0 to `below` - 1, as good as uniform, that depends on the parts and on their order."""
+        wanted = math.ceil(below.bit_length() / 8) + 8
+        counted = (len(data).to_bytes(8, "big") + data for data in (_bytes(part) for part in parts))
+        message, stream = b"".join(counted), b""
+        while len(stream) < wanted:
+            stream += hmac.digest(self._key, len(stream).to_bytes(4, "big") + message, "sha256")
+        return int.from_bytes(stream[:wanted], "big") % below
+
+    def pick(self, options: Sequence[_T], *parts: object) -> _T:
+        """One of the options, of which there is at least one."""
+        return options[self.number(len(options), *parts)]
+
+
+def usable_key(key: bytes | None) -> bytes:
+    """The key, if it is there and long enough; :raises SettingsError: if not, telling how to make one."""
+    if key is None:
+        raise SettingsError(f"surrogates need a secret key and none was given; {_HOW}")
+    if len(key) < MINIMAL_KEY_BYTES:
+        raise SettingsError(f"the secret key must have at least {MINIMAL_KEY_BYTES} bytes, not {len(key)}; {_HOW}")
+    return key
+
+
+def written_key(written: bytes, where: str) -> bytes:
+    """A secret as it is written down: at least 32 hexadecimal digits, without the white space at their ends.
+
+    The digits themselves are the key. Raw bytes are refused, as white space at their ends would be lost, and so are
+    words, as whoever guesses them can undo every surrogate.
+
+    :param where: it is written, for messages.
+    :raises SettingsError: if it is anything else.
+    """
+    key = written.strip()
+    if not _WRITTEN.fullmatch(key):
+        raise SettingsError(f"the secret key in {where} is not one line of at least 32 hexadecimal digits; {_HOW}")
+    return key
+
+
+def read_key(path: Path) -> bytes:
+    """The secret in a file.
+
+    :raises SettingsError: if the file cannot be read, others than its owner may read it, or it holds anything but at
+        least 32 hexadecimal digits.
+    """
+    try:
+        with open_regular(path) as file:
+            mode, written = os.fstat(file.fileno()).st_mode, file.read(_LONGEST_KEY_FILE)
+    except OSError as error:
+        raise SettingsError(f"the key file {path} cannot be read: {error.strerror}; {_HOW}") from None
+    if os.name == "posix" and mode & 0o077:
+        raise SettingsError(
+            f"the key file {path} may be read by others than its owner, so the key may be known already; type: chmod "
+            f"600 {path}"
+        )
+    return written_key(written, str(path))
+
+
+def key_check(key: bytes) -> str:
+    """Eight hexadecimal digits by which a later run notices that it was given another key.
+
+    They tell 32 bits about the key and no more, so that they are of no help with a key of 128 random bits.
+    """
+    return hmac.digest(key, b"phistack key check", hashlib.sha256).hex()[:8]
+
+
+def _bytes(part: object) -> bytes:
+    return str(part).encode("utf-8", "surrogatepass")

@@ -1,0 +1,140 @@
+"""Which documents are compared, and their PHI in one vocabulary.
+
+    Phi(12, 17, "NAME", "DOCTOR", False)             one PHI, its category, and whether HIPAA lists its type
+    AnnotatedText(text, phi)                         one document as one side, gold or system, sees it
+    DocumentPair("110-01", gold_note, system_note)   the two sides of one document
+
+Labels compare without regard to case, and come from gold and from the system: a type that only the system uses is
+scored too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from features.documents import Corpus, Document
+from features.errors import EvaluationError, LabelError
+from features.labels import LabelSet
+from features.shown import shown_id, shown_label
+
+__all__ = ["AnnotatedText", "DocumentPair", "Label", "Pairing", "Phi", "pair", "vocabulary"]
+
+
+class Phi(NamedTuple):
+    """One PHI: where it is, its category and type, and whether HIPAA Safe Harbor lists the type."""
+
+    start: int
+    end: int
+    category: str
+    label: str
+    hipaa: bool
+
+
+class Label(NamedTuple):
+    """A label as its label set spells it, with its category and HIPAA status."""
+
+    name: str
+    category: str
+    hipaa: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatedText:
+    """The text of a document and the PHI that one side marks in it, sorted, each once."""
+
+    text: str = field(repr=False)
+    phi: tuple[Phi, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPair:
+    """One document, as gold and as the system see it."""
+
+    id: str
+    gold: AnnotatedText
+    system: AnnotatedText
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """The documents that both sides have, in the order of gold.
+
+    :param pairs: what is compared.
+    :param missing: ids of gold that the system lacks.
+    :param extra: ids of the system that gold lacks.
+    """
+
+    pairs: tuple[DocumentPair, ...]
+    missing: tuple[str, ...]
+    extra: tuple[str, ...]
+
+
+def vocabulary(gold: LabelSet, system: LabelSet) -> Mapping[str, Label]:
+    """Every label of both sets by its upper-case spelling; where both know one, gold decides."""
+    known: dict[str, Label] = {}
+    for labels in (gold, system):
+        for name, category in labels.categories.items():
+            known.setdefault(name.upper(), Label(name, category, labels.hipaa(name)))
+    return known
+
+
+def pair(gold: Corpus, system: Corpus, labels: Mapping[str, Label], *, allow_missing: bool = False) -> Pairing:
+    """Match documents by id and check that their texts agree.
+
+    :param labels: the result of `vocabulary`.
+    :param allow_missing: compare what both sides have, instead of refusing.
+    :raises EvaluationError: if ids differ and `allow_missing` is off, if no document is common, or if texts differ.
+    :raises LabelError: if a span carries a label that neither label set knows.
+    """
+    answers = {document.id: document for document in system.documents}
+    known = {document.id for document in gold.documents}
+    missing = tuple(document.id for document in gold.documents if document.id not in answers)
+    extra = tuple(id for id in answers if id not in known)
+    if not allow_missing:
+        _refuse(missing, "of gold are missing from the system's output")
+        _refuse(extra, "of the system's output are not in gold")
+    pairs = tuple(_pair(d, answers[d.id], labels) for d in gold.documents if d.id in answers)
+    if not pairs:
+        raise EvaluationError("gold and system have no document in common, so there is nothing to score")
+    return Pairing(pairs, missing, extra)
+
+
+def _refuse(ids: tuple[str, ...], where: str) -> None:
+    if ids:
+        raise EvaluationError(
+            f"{len(ids)} documents {where}, the first is {shown_id(ids[0])}; complete them, or score "
+            "only those that both have "
+            "with --allow-missing"
+        )
+
+
+def _pair(gold: Document, system: Document, labels: Mapping[str, Label]) -> DocumentPair:
+    if gold.text != system.text:
+        raise EvaluationError(
+            f"document {shown_id(gold.id)}: the texts of gold and system differ from offset "
+            f"{_first_difference(gold.text, system.text)} on; a system must return the text unchanged"
+        )
+    return DocumentPair(gold.id, _note(gold, labels), _note(system, labels))
+
+
+def _first_difference(one: str, other: str) -> int:
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((offset for offset, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _note(document: Document, labels: Mapping[str, Label]) -> AnnotatedText:
+    return AnnotatedText(document.text, tuple(sorted(set(_phi(document, labels)))))
+
+
+def _phi(document: Document, labels: Mapping[str, Label]) -> Iterable[Phi]:
+    for span in document.spans:
+        label = labels.get(span.label.upper())
+        if label is None:
+            raise LabelError(
+                f"document {shown_id(document.id)}: the label of the span {span.start}-{span.end}, "
+                f"{shown_label(span.label)}, is in the label "
+                "set of neither gold nor system"
+            )
+        yield Phi(span.start, span.end, label.category, label.name, label.hipaa)

@@ -1,0 +1,284 @@
+"""Which repeats are PHI, learned from notes that nothing was trained on.
+
+    classifier = RepeatClassifier(counts).fit(tables, decisions, folds)    of stackers that never saw the patient
+    classifier.extended(tables, decisions)                                 the decisions, with repeats among them
+
+The stacker's accepted decisions are sought again in the note and in the notes of the same patient right before and
+after it. A machine of the stacker's kind judges each repeat by its evidence, and is trained out of fold as the stacker
+is. Its threshold is the lowest with about the best strict F1 of the whole result; where that is clearly worse than the
+result without repeats, none is accepted. A repeat that is accepted takes the place of what it overlaps. Where training
+has too few repeats to learn from, a rule takes those of names, with a capital, that are no words of the language.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from itertools import groupby, islice
+from pathlib import Path
+from typing import TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ensemble.stacking.candidates import Decision, non_overlapping
+from ensemble.stacking.cross_fitting import distances_out_of_fold, logistic_curve, probability
+from ensemble.stacking.kernel_svm import KernelSettings, KernelSVM
+from ensemble.stacking.repeats.repeat_features import REPEAT_FEATURES, RepeatPlace, is_plain_name, matrix_of
+from ensemble.stacking.repeats.search import Mention, Repeat, search
+from ensemble.stacking.repeats.word_counts import WordCounts
+from features.arrays import Floats
+from features.columns.table import FeatureTable
+from features.errors import BundleError
+from features.ranges import touching
+from features.saved_files import SavedFiles, damage_refused
+from submodels.base import Candidate
+
+__all__ = ["SAID_AGAIN", "RepeatClassifier"]
+
+_LOG = logging.getLogger("phistack")
+Decided = Sequence[Sequence[Decision]]
+
+SAID_AGAIN = "said again"
+"""The source of the vote for a repeat."""
+
+_KERNELS = (KernelSettings(0.01, 1.0, 1.0), KernelSettings(0.03, 1.0, 1.0), KernelSettings(0.01, 5.0, 5.0))
+_THRESHOLDS = tuple(np.round(np.arange(0.10, 0.91, 0.02), 2).tolist())
+_NEVER = 1.0
+"""The threshold that no repeat passes."""
+
+_BY_RULE = 0.5
+"""The threshold where there is no machine."""
+
+_FEWEST = 20
+"""Right ones and wrong ones that a machine needs to learn from."""
+
+_ABOUT = 0.0002
+"""A difference in F1 that counts for nothing; repeats are few, so it is smaller than the stacker's."""
+
+
+class _ClassifierState(TypedDict):
+    """What `repeats.json` holds."""
+
+    evidence: list[str]
+    kernel: KernelSettings
+    curve: tuple[float, float]
+    threshold: float
+    figures: dict[str, float]
+    has_machine: bool
+
+
+class RepeatClassifier:
+    """Adds accepted repeats to decisions.
+
+    Learned by `fit`: `machine_` (nothing where there were too few repeats), `kernel_`, `curve_`, `threshold_`,
+    `figures_` and `out_of_fold_` (the training notes' decisions, with repeats; not saved).
+
+    :param counts: of the words in training.
+    """
+
+    def __init__(self, counts: WordCounts) -> None:
+        self.counts = counts
+
+    def fit(
+        self, tables: Sequence[FeatureTable], decisions: Decided, folds: Sequence[Sequence[int]]
+    ) -> RepeatClassifier:
+        """Learn from decisions that were made out of fold.
+
+        :param tables: the annotated notes.
+        :param decisions: for each note, of a stacker that never saw its patient.
+        :param folds: indices of the notes; no patient is in two of them.
+        """
+        places = self._places(tables, decisions, is_training=True)
+        scoring = _Scoring(tables, decisions, places)
+        right = [
+            np.array([place.repeat.span in table.document.spans for place in found], dtype=bool)
+            for table, found in zip(tables, places, strict=True)
+        ]
+        n_right = sum(int(answers.sum()) for answers in right)
+        n_wrong = sum(map(len, right)) - n_right
+        self.machine_: KernelSVM | None = None
+        self.kernel_, self.curve_, self.threshold_ = _KERNELS[0], (1.0, 0.0), _BY_RULE
+        chances = list(map(_by_rule, places))
+        self.figures_ = {
+            "right repeats": float(n_right),
+            "wrong repeats": float(n_wrong),
+            "F1 without repeats": scoring.f1(chances, _NEVER),
+            "F1 by rule": scoring.f1(chances, _BY_RULE),
+        }
+        if min(n_right, n_wrong) >= _FEWEST:
+            rows = list(map(matrix_of, places))
+            chances = self._choose(rows, right, folds, scoring)
+            self.machine_ = KernelSVM.fit(np.concatenate(rows), np.concatenate(right), self.kernel_)
+        self.figures_["F1"] = scoring.f1(chances, self.threshold_)
+        if self.figures_["F1"] < self.figures_["F1 without repeats"] - _ABOUT:
+            self.threshold_ = _NEVER
+        _LOG.info("repeats: %s; threshold %s", self.figures_, self.threshold_)
+        self.out_of_fold_ = _extended(decisions, places, chances, self.threshold_)
+        return self
+
+    def _choose(
+        self,
+        rows: Sequence[Floats],
+        right: Sequence[NDArray[np.bool_]],
+        folds: Sequence[Sequence[int]],
+        scoring: _Scoring,
+    ) -> list[Floats]:
+        """Find kernel, curve and threshold; :returns: the probabilities out of fold under these."""
+        best, chosen = -1.0, [np.zeros(len(answers)) for answers in right]
+        for kernel in _KERNELS:
+            distances = distances_out_of_fold(rows, right, folds, kernel)
+            curve = logistic_curve(np.concatenate(distances), np.concatenate(right))
+            chances = [probability(distance, curve) for distance in distances]
+            scores = [scoring.f1(chances, threshold) for threshold in _THRESHOLDS]
+            self.figures_[f"gamma {kernel.gamma}, C {kernel.c_right}/{kernel.c_wrong}"] = max(scores)
+            if max(scores) > best:
+                best, chosen, self.kernel_, self.curve_ = max(scores), chances, kernel, curve
+                self.threshold_ = next(t for t, f1 in zip(_THRESHOLDS, scores, strict=True) if f1 >= best - _ABOUT)
+        return chosen
+
+    def extended(self, tables: Sequence[FeatureTable], decisions: Decided) -> list[list[Decision]]:
+        """The decisions on some notes with those on repeats among them, in order of their spans.
+
+        :param tables: the notes; those of a patient that follow each other are searched together.
+        """
+        places = self._places(tables, decisions)
+        return _extended(decisions, places, self._chances(places), self.threshold_)
+
+    def _chances(self, places: Sequence[Sequence[RepeatPlace]]) -> list[Floats]:
+        if self.machine_ is None:
+            return list(map(_by_rule, places))
+        together = [place for found in places for place in found]
+        chances = iter(probability(self.machine_.decision(matrix_of(together)), self.curve_).tolist())
+        return [np.array(list(islice(chances, len(found)))) for found in places]
+
+    def _places(
+        self, tables: Sequence[FeatureTable], decisions: Decided, *, is_training: bool = False
+    ) -> list[list[RepeatPlace]]:
+        """For each note its repeats, and all that tells whether they are right."""
+        places: list[list[RepeatPlace]] = []
+        numbered = zip(tables, decisions, strict=True)
+        for patient, run in groupby(numbered, key=lambda item: item[0].document.group):
+            notes = list(run)
+            texts = [table.document.text for table, _ in notes]
+            mentions = [[Mention(d.span, d.probability) for d in found if d.accepted] for _, found in notes]
+            without = patient if is_training else ""
+            for i, repeats in enumerate(search(texts, mentions, self.counts.language)):
+                near = _overlapping(notes[i][1], repeats)
+                pairs = zip(repeats, near, strict=True)
+                places.append([RepeatPlace(r, i, texts[i], found, self.counts, without) for r, found in pairs])
+        return places
+
+    def save(self, folder: Path) -> None:
+        """Write `repeats.json` and, if there is a machine, `repeats.npz`; the word counts are not among them."""
+        state = {
+            "evidence": list(REPEAT_FEATURES),
+            "kernel": asdict(self.kernel_),
+            "curve": self.curve_,
+            "threshold": self.threshold_,
+            "figures": self.figures_,
+            "has_machine": self.machine_ is not None,
+        }
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "repeats.json").write_text(json.dumps(state, indent=2), encoding="utf-8")
+        if self.machine_ is not None:
+            np.savez_compressed(folder / "repeats.npz", allow_pickle=False, **self.machine_.arrays())
+
+    @classmethod
+    def load(cls, files: SavedFiles, counts: WordCounts) -> RepeatClassifier:
+        """Read what `save` wrote; :raises BundleError: if it is not that, or of other evidence than ours."""
+        classifier = cls(counts)
+        state = files.json("repeats.json", _ClassifierState)
+        with damage_refused("the repeats of the engine"):
+            if state["evidence"] != list(REPEAT_FEATURES):
+                raise BundleError("the engine weighs repeats by evidence that is not known here; train it again")
+            classifier.kernel_ = state["kernel"]
+            classifier.curve_ = state["curve"]
+            classifier.threshold_ = state["threshold"]
+            classifier.figures_ = state["figures"]
+            has_machine = state["has_machine"]
+            classifier.machine_ = (
+                KernelSVM.from_arrays(files.arrays("repeats.npz"), len(REPEAT_FEATURES)) if has_machine else None
+            )
+        return classifier
+
+
+def _overlapping(decisions: Sequence[Decision], repeats: Sequence[Repeat]) -> list[list[Decision]]:
+    """For each repeat the decisions that share a character with it, those of the note being sorted by span."""
+    starts = [decision.span.start for decision in decisions]
+    longest = max((decision.span.end - decision.span.start for decision in decisions), default=0)
+    windows = (
+        decisions[bisect_left(starts, r.span.start - longest) : bisect_left(starts, r.span.end)] for r in repeats
+    )
+    return [[d for d in window if d.span.overlaps(r.span)] for r, window in zip(repeats, windows, strict=True)]
+
+
+def _by_rule(places: Sequence[RepeatPlace]) -> Floats:
+    """The probability of the surest seed where the declared rule holds, otherwise 0."""
+    best = REPEAT_FEATURES["best seed"]
+    return np.array([best(place) if is_plain_name(place) else 0.0 for place in places])
+
+
+def _extended(
+    decisions: Decided, places: Sequence[Sequence[RepeatPlace]], chances: Sequence[Floats], threshold: float
+) -> list[list[Decision]]:
+    return [
+        _with_repeats(decided, found, chance, threshold) if found else list(decided)
+        for decided, found, chance in zip(decisions, places, chances, strict=True)
+    ]
+
+
+def _with_repeats(
+    decided: Sequence[Decision], places: Sequence[RepeatPlace], chances: Floats, threshold: float
+) -> list[Decision]:
+    """The decisions on a note; what an accepted repeat overlaps is no longer accepted."""
+    accepted = _accepted([place.repeat for place in places], chances, threshold)
+    is_taken = touching((places[i].repeat.span.start, places[i].repeat.span.end) for i in accepted)
+    by_span = {
+        d.span: replace(d, accepted=False) if d.accepted and is_taken(d.span.start, d.span.end) else d for d in decided
+    }
+    for i, (place, chance) in enumerate(zip(places, chances.tolist(), strict=True)):
+        span = place.repeat.span
+        vote = Candidate(span, SAID_AGAIN, chance, i in accepted, _told(place))
+        known = by_span.get(span, Decision(span, 0.0, False, ()))
+        by_span[span] = Decision(span, max(chance, known.probability), i in accepted, (*known.votes, vote))
+    return [by_span[span] for span in sorted(by_span)]
+
+
+def _accepted(repeats: Sequence[Repeat], chances: Floats, threshold: float) -> set[int]:
+    return set(non_overlapping(repeats, (chances - threshold).tolist()))
+
+
+def _told(place: RepeatPlace) -> str:
+    """Where the repeated mentions stand, without their text."""
+    seeds = place.repeat.seeds
+    whole = any(len(seed.words) == len(place.repeat.words) for seed in seeds)
+    here = [seed.places[place.note] for seed in seeds if place.note in seed.places]
+    where = f"at {min(here)}" if here else "in another note of the patient"
+    return f"{'all' if whole else 'part'} of what is {where}; mentions: {sum(seed.times for seed in seeds)}"
+
+
+class _Scoring:
+    """Strict F1 of the training notes under any probabilities and threshold."""
+
+    def __init__(
+        self, tables: Sequence[FeatureTable], decisions: Decided, places: Sequence[Sequence[RepeatPlace]]
+    ) -> None:
+        self._notes = [
+            ({d.span for d in decided if d.accepted}, [place.repeat for place in found], set(table.document.spans))
+            for table, decided, found in zip(tables, decisions, places, strict=True)
+        ]
+
+    def f1(self, chances: Sequence[Floats], threshold: float) -> float:
+        """:param chances: for each note the probabilities of its repeats."""
+        n_right = n_all = 0
+        for (spans, repeats, gold), chance in zip(self._notes, chances, strict=True):
+            taken = [repeats[i].span for i in _accepted(repeats, chance, threshold)] if repeats else []
+            is_taken = touching((span.start, span.end) for span in taken)
+            found = {span for span in spans if not is_taken(span.start, span.end)}.union(taken) if taken else spans
+            n_right += len(found & gold)
+            n_all += len(found) + len(gold)
+        return 2 * n_right / n_all if n_all else 0.0

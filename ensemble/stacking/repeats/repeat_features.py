@@ -1,0 +1,136 @@
+"""A repeat described by named numbers, from which a machine can learn whether it is PHI.
+
+    place = RepeatPlace(repeat, 0, "Smith, Dana: fell.", decisions, counts)
+    REPEAT_FEATURES["best seed"](place)       0.98
+    matrix_of([place])                 all numbers, (1, len(REPEAT_FEATURES))
+
+What is told: how sure and how frequent the repeated mentions are, how much of them stands here and how it is written,
+whether its words are words of the language, and what the stacker made of the candidates that overlap it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import log1p
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ensemble.deidentification.names.tables import is_known_name
+from ensemble.deidentification.word_lists import known_words
+from ensemble.stacking.candidates import Decision
+from ensemble.stacking.repeats.search import Repeat, folded
+from ensemble.stacking.repeats.word_counts import Seen, WordCounts
+
+__all__ = ["REPEAT_FEATURES", "RepeatPlace", "is_plain_name", "matrix_of"]
+
+_BEFORE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatPlace:
+    """A repeat and what is known about the place where it stands.
+
+    :param repeat: what was found again.
+    :param note: the place of its note among those of the patient.
+    :param text: of the note.
+    :param decisions: the stacker's, on candidates that overlap the repeat.
+    :param counts: of words, in training.
+    :param patient: whose own notes do not count, as in training they are not new.
+    """
+
+    repeat: Repeat
+    note: int
+    text: str = field(repr=False)
+    decisions: Sequence[Decision] = field(repr=False)
+    counts: WordCounts = field(repr=False)
+    patient: str = field(default="", repr=False)
+
+    @property
+    def written(self) -> str:
+        """The repeat as it stands in the note."""
+        return self.text[self.repeat.span.start : self.repeat.span.end]
+
+    def seen(self, least: Callable[[Seen], int]) -> float:
+        """The least count over the words that matter, as a logarithm."""
+        return min(log1p(least(self.counts.count(word, self.patient))) for word in self.repeat.parts)
+
+    def best(self, *, exact: bool = False, label: bool = False, accepted: bool = False) -> float:
+        """The largest probability of the decisions: on the same span, of the same label, or accepted ones."""
+        span = self.repeat.span
+        alike = (
+            decision.probability
+            for decision in self.decisions
+            if decision.accepted == accepted
+            and (not label or decision.span.label == span.label)
+            and (not exact or (decision.span.start, decision.span.end) == (span.start, span.end))
+        )
+        return max(alike, default=0.0)
+
+
+def is_plain_name(place: RepeatPlace) -> bool:
+    """Whether a repeat is part of a name, written with a capital, with a word that is none of the language."""
+    is_new = not all(map(place.counts.is_word, place.repeat.parts))
+    return place.repeat.is_name and place.written[:1].isupper() and is_new
+
+
+def _share(place: RepeatPlace) -> float:
+    """How much of the most alike seed stands here."""
+    here = place.repeat.parts
+    return max(len(here & seed.parts) / len(seed.parts) if seed.parts else 1.0 for seed in place.repeat.seeds)
+
+
+def _best_vote(place: RepeatPlace) -> float:
+    """The best score that a submodel gave to an overlapping candidate that was not accepted."""
+    refused = (decision for decision in place.decisions if not decision.accepted)
+    return max((vote.score for decision in refused for vote in decision.votes), default=0.0)
+
+
+def _word_before(place: RepeatPlace) -> str:
+    before = place.text[max(0, place.repeat.span.start - _BEFORE) : place.repeat.span.start]
+    words = before.replace(".", " ").split()
+    return folded(words[-1]) if words and "\n" not in before[before.rfind(words[-1]) :] else ""
+
+
+def _written_so(place: RepeatPlace) -> bool:
+    """Whether the words stand in a seed as they are written here."""
+    return any(seed.written.issuperset(place.repeat.words) for seed in place.repeat.seeds)
+
+
+REPEAT_FEATURES: Mapping[str, Callable[[RepeatPlace], float]] = {
+    "best seed": lambda place: max(seed.probability for seed in place.repeat.seeds),
+    "mentions": lambda place: log1p(sum(seed.times for seed in place.repeat.seeds)),
+    "notes of mentions": lambda place: log1p(len({note for seed in place.repeat.seeds for note in seed.places})),
+    "said in this note": lambda place: any(place.note in seed.places for seed in place.repeat.seeds),
+    "is a name": lambda place: place.repeat.is_name,
+    "share of seed": _share,
+    "words": lambda place: log1p(len(place.repeat.words)),
+    "has last word": lambda place: any(folded(place.repeat.words[-1]) == s.words[-1] for s in place.repeat.seeds),
+    "has first word": lambda place: any(folded(place.repeat.words[0]) == s.words[0] for s in place.repeat.seeds),
+    "written as in seed": _written_so,
+    "capitalised": lambda place: all(word[:1].isupper() for word in place.repeat.words),
+    "in capitals": lambda place: place.written.isupper(),
+    "in small letters": lambda place: place.written.islower(),
+    "characters": lambda place: log1p(len(place.written)),
+    "line start": lambda place: not place.text[: place.repeat.span.start].rpartition("\n")[2].strip(),
+    "after title": lambda place: _word_before(place) in known_words(place.counts.language, "names", "titles"),
+    "common word": lambda place: all(map(place.counts.is_common, place.repeat.parts)),
+    "known name": lambda place: any(map(is_known_name, place.repeat.parts)),
+    "seen small": lambda place: place.seen(lambda seen: seen.small),
+    "seen outside": lambda place: place.seen(lambda seen: seen.outside),
+    "seen in names": lambda place: place.seen(lambda seen: seen.inside),
+    "refused, same": lambda place: place.best(exact=True, label=True),
+    "refused, same type": lambda place: place.best(label=True),
+    "refused": lambda place: place.best(),
+    "best vote for refused": _best_vote,
+    "accepted, same type": lambda place: place.best(label=True, accepted=True),
+    "accepted": lambda place: place.best(accepted=True),
+}
+"""Name -> the number, from a place."""
+
+
+def matrix_of(places: Sequence[RepeatPlace]) -> NDArray[np.float64]:
+    """The evidence of some repeats, of shape `(n_repeats, len(REPEAT_FEATURES))`."""
+    rows = [[float(number(place)) for number in REPEAT_FEATURES.values()] for place in places]
+    return np.array(rows, dtype=np.float64).reshape(len(places), len(REPEAT_FEATURES))

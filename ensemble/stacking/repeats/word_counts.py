@@ -1,0 +1,147 @@
+"""Which words are words of the language, and not only names.
+
+    counts = WordCounts.of(documents, "en")
+    counts.is_word("brown")                       True: it stands in small letters outside PHI, or in a list of ours
+    counts.count("brown")                         Seen(small=14, outside=17, inside=2), in patients
+    counts.count("brown", without="110")          the same without the notes of a patient, as if it were a new one
+
+A name that is also a word is a danger to the text, and a word that is also a name is one to the patient. The training
+notes tell how often a word stands where nothing is marked; `common_words.toml` lists names that are everyday words.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import ClassVar, NamedTuple, TypedDict
+
+from ensemble.deidentification.word_lists import LANGUAGES, known_words
+from ensemble.stacking.repeats.search import folded, manner_of, words_of
+from features.documents import Document
+from features.saved_files import SavedFiles
+
+__all__ = ["Seen", "WordCounts"]
+
+_SMALL, _OUTSIDE = 2, 3
+"""In the notes of how many patients a word must stand in small letters, or in any, to be one of the language."""
+
+_SHORTEST = 3
+_NAME = 2
+
+
+class Seen(NamedTuple):
+    """In the notes of how many patients a word stands.
+
+    :param small: outside PHI, in small letters.
+    :param outside: outside PHI.
+    :param inside: inside a name.
+    """
+
+    small: int = 0
+    outside: int = 0
+    inside: int = 0
+
+
+class _CountsState(TypedDict):
+    """What is saved."""
+
+    language: str
+    seen: dict[str, Seen]
+
+
+@dataclass(frozen=True)
+class WordCounts:
+    """The words of three letters and more of annotated notes.
+
+    :param language: ISO 639-1 code.
+    :param seen: folded word -> where it stands; without names of one patient alone.
+    :param patients: patient -> the words of their notes, each with 1 or 0; known in training only.
+    """
+
+    FILE: ClassVar[str] = "word_counts.json"
+
+    language: str
+    seen: Mapping[str, Seen] = field(default_factory=dict, repr=False)
+    patients: Mapping[str, Mapping[str, Seen]] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, documents: Iterable[Document], language: str) -> WordCounts:
+        """Count the words of notes whose PHI is marked."""
+        sets: defaultdict[str, tuple[set[str], set[str], set[str]]] = defaultdict(lambda: (set(), set(), set()))
+        for document in documents:
+            _add(document, *sets[document.group])
+        patients = {patient: _as_seen(*found) for patient, found in sets.items()}
+        totals = [Counter(word for found in sets.values() for word in found[i]) for i in range(3)]
+        # A name of one patient alone tells nothing of others, and should not be kept.
+        kept = sorted(totals[1].keys() | {word for word, patients in totals[2].items() if patients > 1})
+        seen = {word: Seen(*(total[word] for total in totals)) for word in kept}
+        return cls(language, seen, patients)
+
+    def count(self, word: str, without: str = "") -> Seen:
+        """Where a folded word stands; `without` leaves out a patient of the training."""
+        every = self.seen.get(word)
+        if every is None or not without:
+            return every or Seen()
+        own = self.patients.get(without, {}).get(word, Seen())
+        return Seen(*(total - mine for total, mine in zip(every, own, strict=True)))
+
+    def is_common(self, word: str) -> bool:
+        """Whether a folded word is in our list, or a month or a day of the week."""
+        return word in _common_words(self.language)
+
+    def is_word(self, word: str) -> bool:
+        """Whether a folded word is one of the language, as far as is known."""
+        seen = self.count(word)
+        is_usual = seen.outside >= _OUTSIDE and seen.outside > seen.inside
+        return self.is_common(word) or seen.small >= _SMALL or is_usual
+
+    def save(self, folder: Path) -> None:
+        """Write the counts, without the patients, as JSON."""
+        state = {"language": self.language, "seen": {word: list(seen) for word, seen in self.seen.items()}}
+        (folder / self.FILE).write_text(json.dumps(state, ensure_ascii=False), encoding="utf-8")
+
+    @classmethod
+    def load(cls, files: SavedFiles) -> WordCounts:
+        """Read what `save` wrote; :raises BundleError: if it is not that."""
+        state = files.json(cls.FILE, _CountsState)
+        return cls(state["language"], state["seen"])
+
+
+def _add(document: Document, small: set[str], outside: set[str], inside: set[str]) -> None:
+    marks = _marks(document)
+    for start, end in words_of(document.text):
+        word = folded(document.text[start:end])
+        if len(word) >= _SHORTEST and word.isalpha():
+            mark = max(marks[start:end])
+            if mark == _NAME:
+                inside.add(word)
+            elif not mark:
+                outside.add(word)
+                small.update([word] if document.text[start:end].islower() else [])
+
+
+def _marks(document: Document) -> bytearray:
+    """For each character 0 outside PHI, 1 inside, 2 inside a name."""
+    marks = bytearray(len(document.text))
+    for span in document.spans:
+        mark = _NAME if manner_of(span.label) == "parts" else 1
+        marks[span.start : span.end] = bytes(max(mark, old) for old in marks[span.start : span.end])
+    return marks
+
+
+def _as_seen(small: set[str], outside: set[str], inside: set[str]) -> dict[str, Seen]:
+    return {word: Seen(word in small, word in outside, word in inside) for word in outside | inside}
+
+
+@cache
+def _common_words(language: str) -> frozenset[str]:
+    text = (resources.files("ensemble.stacking.repeats") / "common_words.toml").read_text(encoding="utf-8")
+    listed = tomllib.loads(text).get(language, "").split()
+    dates = known_words(language, "dates", "months", "weekdays") if language in LANGUAGES else ()
+    return frozenset(map(folded, (*listed, *dates)))

@@ -1,0 +1,112 @@
+"""How the mentions of each label are written, and how much a form that a label never had speaks against a candidate.
+
+    surface_form("bxq32")                     "letters digits"
+    forms = SurfaceForms.of(tables, wrong)      the forms of all labels, with the patients in whose notes they are
+    forms.weighed("81", "USERNAME", 0.5) 0.1: no user name of 24 was a number
+
+With few notes the submodels learn rules that are right by chance, and a label's own candidates are too few to show it.
+Its mentions show more: where the forms of a label come again and again, a further one is improbable. How improbable is
+estimated by how many forms were seen with one patient only (Good 1953, after Turing), and set against how often wrong
+candidates have a form that their label lacks; the odds of a candidate are multiplied by this ratio (Bayes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TypedDict
+
+from features.columns.table import FeatureTable
+from features.documents import Span
+
+__all__ = ["SurfaceForms", "SurfaceFormsState", "surface_form"]
+
+_KINDS = (("letters", str.isalpha), ("digits", str.isdigit), ("blanks", str.isspace))
+
+_WEIGHT = 4
+"""So many candidates of a label weigh as much as what all labels say."""
+
+
+@lru_cache(maxsize=65536)
+def surface_form(text: str) -> str:
+    """Which kinds of characters a text has: letters, digits, blanks, others."""
+    kinds = [name for name, is_kind in _KINDS if any(map(is_kind, text))]
+    others = any(not any(is_kind(character) for _, is_kind in _KINDS) for character in text)
+    return " ".join([*kinds, *(["others"] if others else [])])
+
+
+class SurfaceFormsState(TypedDict):
+    """What `SurfaceForms.to_dict` gives."""
+
+    known: dict[str, list[str]]
+    ratios: dict[str, float]
+
+
+@dataclass(frozen=True)
+class SurfaceForms:
+    """The forms of labels.
+
+    :param patients: label -> form -> the patients in whose notes it is; none are named in an engine that was loaded.
+    :param ratios: label -> how much more often a mention than a wrong candidate has a form that is new, at most 1.
+    """
+
+    patients: Mapping[str, Mapping[str, frozenset[str]]] = field(repr=False)
+    ratios: Mapping[str, float] = field(repr=False)
+
+    @classmethod
+    def of(cls, tables: Sequence[FeatureTable], wrong: Sequence[Iterable[Span]]) -> SurfaceForms:
+        """Learn from annotated notes.
+
+        :param wrong: for each note the candidates, proposed out of fold, that are no PHI.
+        """
+        found: dict[str, dict[str, set[str]]] = {}
+        for table in tables:
+            for span in table.document.spans:
+                form = surface_form(table.document.text[span.start : span.end])
+                found.setdefault(span.label, {}).setdefault(form, set()).add(table.document.group)
+        patients = {label: {f: frozenset(groups) for f, groups in of.items()} for label, of in found.items()}
+        forms = cls(patients, {})
+        news: dict[str, list[bool]] = {label: [] for label in patients}
+        for table, spans in zip(tables, wrong, strict=True):
+            for span in spans:
+                text = table.document.text[span.start : span.end]
+                news.setdefault(span.label, []).append(forms.is_new(text, span.label, table.document.group))
+        everywhere = [new for of_label in news.values() for new in of_label]
+        share = (sum(everywhere) + 1) / (len(everywhere) + 2)
+        shares = {label: (sum(of) + _WEIGHT * share) / (len(of) + _WEIGHT) for label, of in news.items()}
+        ratios = {label: min(1.0, _chance_of_new(of) / shares[label]) for label, of in patients.items()}
+        return cls(patients, ratios)
+
+    def is_new(self, text: str, label: str, patient: str = "") -> bool:
+        """Whether no mention of the label in other patients' notes has the form of a text."""
+        return not self.patients.get(label, {}).get(surface_form(text), frozenset()) - {patient}
+
+    def weighed(self, text: str, label: str, chance: float, patient: str = "") -> float:
+        """The probability of a candidate, less where its form is new.
+
+        :param patient: whose note it is, where that note is one of those of training.
+        """
+        if not self.is_new(text, label, patient):
+            return chance
+        odds = chance * self.ratios.get(label, 1.0)
+        return odds / (odds + (1.0 - chance))
+
+    def to_dict(self) -> SurfaceFormsState:
+        """JSON-ready, without text and patients; read again by `from_dict`."""
+        return {"known": {label: sorted(of) for label, of in self.patients.items()}, "ratios": dict(self.ratios)}
+
+    @classmethod
+    def from_dict(cls, state: SurfaceFormsState) -> SurfaceForms:
+        """What `to_dict` gave; :raises ValueError: if a ratio is not from 0 to 1."""
+        if not all(0 < ratio <= 1 for ratio in state["ratios"].values()):
+            raise ValueError("a ratio that is none")
+        someone = frozenset({"*"})
+        known = {label: dict.fromkeys(forms, someone) for label, forms in state["known"].items()}
+        return cls(known, state["ratios"])
+
+
+def _chance_of_new(of: Mapping[str, frozenset[str]]) -> float:
+    """That the next mention of a label, in another patient's note, has a form of its own."""
+    seen_once = sum(len(patients) == 1 for patients in of.values())
+    return (seen_once + 1) / (sum(map(len, of.values())) + 1)

@@ -1,0 +1,68 @@
+"""A name that does not exist: the nearest one is named, wherever a name can be given."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ensemble.batch.formats.recognise import FORMAT_NAMES, open_format
+from ensemble.batch.formats.rows import FormatSettings
+from ensemble.deidentification import Policy
+from ensemble.evaluation import criterion_named
+from ensemble.stacking.stacker import StackerSettings
+from ensemble.stacking.subsets import in_order
+from ensemble.training.settings import EngineSettings
+from features.columns.table import FeatureSettings
+from features.errors import PhistackError
+from features.formats.recognise import format_named
+from features.labels import LabelSet, label_mapping
+from features.suggestions import did_you_mean, no_such
+from submodels.base import new_submodel, submodel_class
+from tbed.templates import template_text
+
+SLIPS = [
+    (lambda: Policy.named("safeharbour"), "safe-harbor"),
+    (lambda: Policy.named("tag").with_overrides({"DATE": "surogate"}), "surrogate"),
+    (lambda: Policy.named("tag").with_overrides({"DAET": "keep"}).check(LabelSet.named("i2b2-2014")), "DATE"),
+    (lambda: Policy.named("tag").with_options(shift_day=7), "shift_days"),
+    (lambda: open_format(Path(__file__), Path("x"), FormatSettings(), "parket"), "parquet"),
+    (lambda: format_named("i2b3"), "i2b2"),
+    (lambda: LabelSet.named("MedDocan"), "meddocan"),
+    (lambda: label_mapping("i2b2-2014", "nutt"), "nut"),
+    (lambda: EngineSettings.preset("zhao2002"), "zhao2020"),
+    (lambda: EngineSettings().only(("regx",)), "regex"),
+    (lambda: EngineSettings.from_dict({"fold": 3}), "folds"),
+    (lambda: StackerSettings(kernel="serach"), "search"),
+    (lambda: in_order(("regex", "crf"), ["cfr"]), "crf"),
+    (lambda: submodel_class("bltsm"), "blstm"),
+    (lambda: new_submodel("crf", {"max_iteration": 3}), "max_iterations"),
+    (lambda: template_text("bril24"), "brill24"),
+    (lambda: FeatureSettings(tokeniser="lui"), "liu"),
+    (lambda: criterion_named("strickt"), "strict"),
+]
+
+
+@pytest.mark.parametrize(("use", "meant"), SLIPS, ids=[meant for _, meant in SLIPS])
+def test_a_slip_of_the_pen_is_told_the_nearest_name(use, meant):
+    with pytest.raises(PhistackError, match=rf"\(did you mean {meant}\?\)"):
+        use()
+
+
+def test_a_name_like_none_gets_all_names_and_no_suggestion():
+    said = no_such("form of input", "xyzzy", FORMAT_NAMES)
+    assert "did you mean" not in said
+    assert said.endswith(", ".join(FORMAT_NAMES))
+
+
+def test_whatever_is_given_as_a_name_can_be_refused():
+    assert no_such("submodel", ["crf"], ()).startswith("no submodel is named ['crf']")
+    assert did_you_mean("x" * 10_000_000, ["x"]) == ""
+
+
+@given(st.sampled_from(Policy.names()), st.data())
+def test_a_name_with_two_letters_exchanged_or_in_capitals_is_found(name, data):
+    i = data.draw(st.integers(0, len(name) - 2))
+    slip = name[:i] + name[i + 1] + name[i] + name[i + 2 :]
+    assert len(name) < 4 or "did you mean" in did_you_mean(slip, Policy.names())
+    assert did_you_mean(name.upper(), Policy.names()) == f" (did you mean {name}?)"

@@ -1,0 +1,219 @@
+import json
+import subprocess
+import sys
+
+import pytest
+
+from ensemble.tasks.engines import train_bundle
+from ensemble.training.settings import EngineSettings
+from features.documents import Corpus, Document, Span
+from features.formats import read_corpus, write_corpus
+from features.labels import LabelSet
+
+SECRET = "Zzyzxsecret"
+QUICK = ("--submodels", "regex,crf", "--folds", 2, "--jobs", 1)
+
+
+def _corpus(n=8, name="Gorse"):
+    documents = []
+    for i in range(n):
+        text = f"Seen by Dr. {name}{'abcdefghij'[i]} on 0{i + 1}/12/2019 at ward {i}."
+        end = 13 + len(name)
+        documents.append(Document(f"{200 + i}-01", text, (Span(12, end, "DOCTOR"), Span(end + 4, end + 14, "DATE"))))
+    return Corpus(tuple(documents), LabelSet.named("i2b2-2014"))
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A folder with notes and an engine."""
+    folder = tmp_path_factory.mktemp("cli")
+    write_corpus(_corpus(), folder / "notes", format="i2b2")
+    train_bundle(_corpus(), folder / "engine", EngineSettings(folds=2).only(("regex", "crf")))
+    return folder
+
+
+def _one_sentence(error):
+    lines = [line for line in error.splitlines() if line.startswith("phistack: ")]
+    assert len(lines) == 1
+    assert "Traceback" not in error
+    return lines[0]
+
+
+def test_help_lists_every_command_and_needs_no_heavy_import():
+    code = "import sys; sys.argv = ['phistack', '--help']\nfrom ensemble.command_line.app import main\n"
+    code += "try: main()\nexcept SystemExit: pass\n"
+    code += "print(sorted({'numpy', 'tensorflow', 'sklearn', 'lxml', 'faker'} & set(sys.modules)))"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    for command in ("demo", "synthesize", "convert", "train", "annotate", "evaluate", "explain", "rules"):
+        assert command in shown
+    assert shown.endswith("[]\n")
+
+
+def test_synthesize_train_annotate_evaluate(phistack, tmp_path):
+    notes, engine, out, scores = (tmp_path / name for name in ("notes", "engine", "out", "scores.json"))
+    assert phistack("synthesize", notes, "--documents", 16, "--seed", 3)[0] == 0
+    status, shown, _ = phistack("train", notes, "--model", engine, *QUICK)
+    assert status == 0
+    assert "stack" in shown
+    assert phistack("annotate", notes, out, "--model", engine)[0] == 0
+    status, shown, _ = phistack("evaluate", notes, out, "--json", scores)
+    assert status == 0
+    assert json.loads(scores.read_text())["schema"].startswith("phistack.evaluation")
+    assert len(list(out.iterdir())) == 16
+
+
+def test_annotate_keeps_every_note_and_its_text(phistack, home, tmp_path):
+    model = ("--model", home / "engine")
+    status, shown, _ = phistack("annotate", home / "notes", tmp_path / "out", *model, "--to", "jsonl")
+    assert (status, shown.split()[0]) == (0, "8")
+    before, after = read_corpus(home / "notes"), read_corpus(tmp_path / "out")
+    assert [(d.id, d.text) for d in before.documents] == [(d.id, d.text) for d in after.documents]
+
+
+def test_plain_text_is_annotated_as_brat(phistack, home, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text("Seen by Dr. Gorsea on 05/12/2019.", encoding="utf-8")
+    assert phistack("annotate", tmp_path / "in", tmp_path / "out", "--model", home / "engine")[0] == 0
+    assert "DOCTOR 12 18" in (tmp_path / "out" / "a.ann").read_text()
+
+
+def test_explain_shows_offsets_and_text_only_if_asked(phistack, home, tmp_path):
+    status, shown, _ = phistack("explain", home / "notes", "--model", home / "engine")
+    assert status == 0
+    assert "DOCTOR" in shown
+    assert "Gorse" not in shown
+    page = tmp_path / "why.html"
+    status, shown, _ = phistack("explain", home / "notes", "--model", home / "engine", "--text", "--html", page)
+    assert status == 0
+    assert "Gorsea" in shown
+    assert "Gorsea" in page.read_text(encoding="utf-8")
+
+
+def test_convert_maps_labels(phistack, home, tmp_path):
+    arguments = ("--to", "jsonl", "--map-labels", "nut")
+    assert phistack("convert", home / "notes", tmp_path / "notes.jsonl", *arguments)[0] == 0
+    assert {span.label for d in read_corpus(tmp_path / "notes.jsonl").documents for span in d.spans} == {"Name", "Date"}
+
+
+def test_a_bundle_without_rules_says_so(phistack, home):
+    status, _, error = phistack("rules", home / "engine")
+    assert status == 1
+    assert "without TBED" in _one_sentence(error)
+
+
+def _spoiled(folder, name):
+    """A corpus with a fault, by its name."""
+    folder.mkdir()
+    path = folder / "300-01.xml"
+    good = f"<deIdi2b2><TEXT><![CDATA[Dr. {SECRET}]]></TEXT><TAGS>{{}}</TAGS></deIdi2b2>"
+    tag = '<NAME id="P0" start="{}" end="{}" text="{}" TYPE="{}" comment=""/>'
+    faults = {
+        "malformed": good.format("")[:-3],
+        "external entity": f'<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]>{good.format("")}',
+        "billion laughs": f'<!DOCTYPE a [<!ENTITY x "ha"><!ENTITY y "&x;&x;">]>{good.format("")}',
+        "offsets beyond": good.format(tag.format(4, 99, SECRET, "DOCTOR")),
+        "unknown label": good.format("".join(tag.format(4, 15, SECRET, t) for t in ("DOCTOR", "PATIENT", "WIZARD"))),
+        "encoding": good.format("").encode("utf-16"),
+    }
+    text = faults[name]
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return folder
+
+
+@pytest.mark.parametrize(
+    "name", ["malformed", "external entity", "billion laughs", "offsets beyond", "unknown label", "encoding"]
+)
+@pytest.mark.parametrize("command", ["train", "annotate", "convert", "evaluate"])
+def test_a_bad_file_gets_one_sentence_without_text_and_nothing_is_written(phistack, home, tmp_path, command, name):
+    if command == "annotate" and name == "unknown label":
+        pytest.skip("annotate does not look at the labels of its input")
+    bad, out = _spoiled(tmp_path / "bad", name), tmp_path / "out"
+    arguments = {
+        "train": (bad, "--model", out),
+        "annotate": (bad, out, "--model", home / "engine"),
+        "convert": (bad, out, "--to", "brat"),
+        "evaluate": (bad, bad, "--json", out),
+    }
+    status, shown, error = phistack(command, *arguments[command])
+    assert status == 1
+    assert SECRET not in shown + error
+    assert _one_sentence(error)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["bad"]
+
+
+def test_an_empty_corpus_and_a_missing_one(phistack, tmp_path):
+    (tmp_path / "empty").mkdir()
+    for source in (tmp_path / "empty", tmp_path / "none"):
+        status, _, error = phistack("train", source, "--model", tmp_path / "engine")
+        assert status == 1
+        assert str(source) in _one_sentence(error)
+
+
+def test_a_corpus_of_one_patient_cannot_be_folded(phistack, tmp_path):
+    documents = tuple(Document(f"300-0{i}", "Dr. Gorse", (Span(4, 9, "DOCTOR"),), "300") for i in range(5))
+    write_corpus(Corpus(documents, LabelSet.named("i2b2-2014")), tmp_path / "notes", format="i2b2")
+    status, _, error = phistack("train", tmp_path / "notes", "--model", tmp_path / "engine")
+    assert status == 1
+    assert "are of one patient" in _one_sentence(error)
+    assert not (tmp_path / "engine").exists()
+
+
+def test_a_label_of_one_fold_only_is_told(phistack, tmp_path, caplog):
+    corpus = _corpus()
+    first = corpus.documents[0]
+    rare = first.with_spans([*first.spans, Span(0, 4, "DEVICE")])
+    write_corpus(Corpus((rare, *corpus.documents[1:]), corpus.label_set), tmp_path / "notes", format="i2b2")
+    assert phistack("train", tmp_path / "notes", "--model", tmp_path / "engine", *QUICK)[0] == 0
+    assert "DEVICE occurs in one fold only" in caplog.text
+
+
+def test_gold_and_system_with_other_text_cannot_be_compared(phistack, home, tmp_path):
+    write_corpus(_corpus(name=SECRET), tmp_path / "other", format="i2b2")
+    status, shown, error = phistack("evaluate", home / "notes", tmp_path / "other")
+    assert status == 1
+    assert "200-01" in _one_sentence(error)
+    assert SECRET not in shown + error
+
+
+def test_a_tampered_bundle_stops_annotate(phistack, home, tmp_path):
+    import shutil
+
+    engine = shutil.copytree(home / "engine", tmp_path / "engine")
+    (engine / "label_set.json").write_text("{}")
+    status, _, error = phistack("annotate", home / "notes", tmp_path / "out", "--model", engine)
+    assert status == 1
+    assert "label_set.json was changed" in _one_sentence(error)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "told"), [("folds = 'x", "settings.toml"), ("fold = 3", "fold"), ("[features]\nlanguage = 'xx'", "xx")]
+)
+def test_a_bad_settings_file_is_named(phistack, home, tmp_path, content, told):
+    (tmp_path / "settings.toml").write_text(content)
+    arguments = ("--model", tmp_path / "engine", "--config", tmp_path / "settings.toml")
+    status, _, error = phistack("train", home / "notes", *arguments)
+    assert status == 1
+    assert told in _one_sentence(error)
+
+
+def test_nothing_is_overwritten(phistack, home, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine").write_text("keep")
+    status, _, error = phistack("annotate", home / "notes", tmp_path / "out", "--model", home / "engine")
+    assert status == 1
+    assert _one_sentence(error)
+    assert [entry.name for entry in (tmp_path / "out").iterdir()] == ["mine"]
+
+
+def test_an_unforeseen_error_tells_its_place_and_not_its_message(phistack, home, monkeypatch):
+    import ensemble.tasks.engines
+
+    def fail(*arguments, **options):
+        raise KeyError(SECRET)
+
+    monkeypatch.setattr(ensemble.tasks.engines, "explain_corpus", fail)
+    status, shown, error = phistack("explain", home / "notes", "--model", home / "engine")
+    assert status == 70
+    assert "KeyError in test_tasks_engines.py" in _one_sentence(error)
+    assert SECRET not in shown + error

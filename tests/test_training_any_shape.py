@@ -1,0 +1,155 @@
+"""A whole training on notes of any shape and layout, on corpora of others, and with every preset.
+
+Rounds and sizes are small, for speed; the code that runs is that of the defaults, in two processes where it says so.
+"""
+
+import pickle
+import tomllib
+from dataclasses import replace
+from importlib import resources
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ensemble.command_line.options import TrainingOptions
+from ensemble.evaluation import evaluate_systems
+from ensemble.training.proposals import tasks_of
+from ensemble.training.settings import EngineSettings
+from ensemble.training.trainer import out_of_fold_corpora, train
+from features.columns.table import FeatureSettings, FeatureSpace
+from features.documents import Corpus, Document, Span
+from features.errors import TrainingError
+from features.formats import read_corpus
+from features.labels import LabelSet
+from tests.odd_shapes import LAYOUTS, SHAPES, laid_out
+from tests.test_submodels_any_shape import QUICK
+
+QUICK_SUBMODELS = {"regex": {}, "tbed": {"max_rules": 30}, "crf": {"max_iterations": 8}, "blstm": QUICK["blstm"]}
+FAST = ("regex", "tbed", "crf")
+PLAIN = SHAPES["one line"]()
+COURTS = Path(__file__).parents[1].parent / "shared" / "corpora"
+PRESETS = sorted(file.name for file in (resources.files("ensemble.training") / "presets").iterdir())
+
+
+def corpus_of(documents, language="en"):
+    labels = {span.label: "OTHER" for document in documents for span in document.spans}
+    return Corpus(tuple(documents), LabelSet("custom", labels, language=language))
+
+
+def quick(names=FAST, language="en", folds=5):
+    submodels = {name: QUICK_SUBMODELS[name] for name in names}
+    return EngineSettings(features=FeatureSettings(language=language), submodels=submodels, folds=folds)
+
+
+def trained(documents, names=FAST, language="en", folds=5, jobs=1):
+    """The strict out-of-fold F1 of all systems; the engine also annotates the notes, and some others."""
+    corpus = corpus_of(documents, language)
+    training = train(corpus, quick(names, language, folds), jobs=jobs)
+    others = [Document("other-1", ""), Document("other-2", "\n"), Document("other-3", "Dr. Gorse 05/12/2019")]
+    notes = [*others, *(document.with_spans(()) for document in corpus.documents)]
+    annotated = list(training.engine.annotate(notes))
+    assert [(note.id, note.text) for note in annotated] == [(note.id, note.text) for note in notes]
+    reports = evaluate_systems(corpus, out_of_fold_corpora(training, corpus))
+    return {name: report.strict.f1.value for name, report in reports.items()}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_notes_of_any_shape_can_be_trained_on(shape):
+    f1 = trained(SHAPES[shape]())
+    assert f1["stack"] >= max(f1.values()) - 0.25
+
+
+@settings(max_examples=10, deadline=None)
+@given(layout=st.sampled_from([*LAYOUTS]), words=st.lists(st.text(max_size=30), min_size=8, max_size=8))
+def test_notes_in_any_layout_with_any_words_can_be_trained_on(layout, words):
+    assert trained(laid_out(layout, words), ("regex", "crf"), folds=2)["crf"] >= 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", ["one token", "a line of 5,000 tokens", "empty notes"])
+def test_all_four_submodels_train_on_them_in_two_processes(shape):
+    assert set(trained(SHAPES[shape](), (*FAST, "blstm"), folds=2, jobs=2)) == {*FAST, "blstm", "stack"}
+
+
+def _labelled(number, label):
+    """One note's first span gets another label."""
+    return [
+        note.with_spans([Span(*note.spans[0].__getstate__()[:2], label), *note.spans[1:]]) if i == number else note
+        for i, note in enumerate(PLAIN)
+    ]
+
+
+def test_a_label_in_one_fold_only_is_told_and_no_obstacle(caplog):
+    assert trained(_labelled(0, "NURSE"))["stack"] > 0.8
+    assert "the label NURSE occurs in one fold only" in caplog.text
+    assert trained(_labelled(0, "Birchwood"))
+    assert "Birchwood" not in caplog.text
+
+
+def test_a_label_of_its_own_for_every_note_is_no_obstacle():
+    trained([note.with_spans([Span(s.start, s.end, f"L{i}") for s in note.spans]) for i, note in enumerate(PLAIN)])
+
+
+def test_two_patients_are_enough_also_where_the_others_have_no_phi():
+    trained(PLAIN[:2])
+    trained([*PLAIN[:2], *(note.with_spans(()) for note in PLAIN[2:])])
+
+
+BLANK = Span(4, 5, "DATE")
+REFUSED = {
+    "no notes": ([], "no annotated PHI"),
+    "no PHI": ([note.with_spans(()) for note in PLAIN], "no annotated PHI"),
+    "one note": (PLAIN[:1], "all 1 notes of the corpus are of one patient"),
+    "one patient": ([replace(note, group="a") for note in PLAIN], "all 8 notes of the corpus are of one patient"),
+    "PHI of one patient": ([PLAIN[0], *(n.with_spans(()) for n in PLAIN[1:])], "all PHI of the corpus is in one fold"),
+    "PHI of blanks": ([replace(n, text="A bc " * 9, spans=(BLANK,)) for n in PLAIN], "letter, digit or mark"),
+    "all but one PHI of blanks": (
+        [PLAIN[0], *(replace(n, text="A bc " * 9, spans=(BLANK,)) for n in PLAIN[1:])],
+        "all PHI of the corpus is in one fold",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_notes_that_nothing_can_be_learned_from_are_refused_in_a_sentence(case):
+    documents, words = REFUSED[case]
+    with pytest.raises(TrainingError, match=words):
+        train(corpus_of(documents), quick())
+
+
+@pytest.mark.parametrize(("name", "language"), [("court-es", "es"), ("court-fr", "fr"), ("court-en", "en")])
+def test_a_handful_of_court_decisions_can_be_trained_on(name, language):
+    folder = COURTS / name / "train"
+    if not folder.is_dir():
+        pytest.skip(f"the corpus {name} is not in {COURTS}")
+    shortest = sorted(read_corpus(folder, accept_unknown_labels=True).documents, key=lambda note: len(note.text))[:6]
+    f1 = trained(shortest, language=language, folds=2)
+    assert f1["stack"] >= max(f1.values()) - 0.1
+
+
+def test_what_is_sent_to_other_processes_can_be_sent():
+    """All that a fit is bound to comes back whole, in whatever way notes are cut and after all was looked at once."""
+    from joblib.externals.loky.backend.reduction import dumps
+
+    for features in (FeatureSettings(), *(EngineSettings.preset(name[: -len(".toml")]).features for name in PRESETS)):
+        tables = FeatureSpace(features).fit(PLAIN)
+        for task in tasks_of(quick(), tables, [[0, 1, 2, 3], [4, 5, 6, 7]], unseen=tables[:2]):
+            again = pickle.loads(dumps(task))
+            assert again.key() == task.key()
+            assert [table.ids.tolist() for table in again.training] == [table.ids.tolist() for table in task.training]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_is_trained_in_as_many_processes_as_by_default(name):
+    """Only the rounds of the network and the rules are fewer than the preset has."""
+    told = tomllib.loads((resources.files("ensemble.training") / "presets" / name).read_text(encoding="utf-8"))
+    preset = EngineSettings.preset(name.removesuffix(".toml"))
+    fewer = {"blstm": {"epochs": 1, "least_steps": 1}, "tbed": {"max_rules": 5}}
+    submodels = {name: {**given, **fewer.get(name, {})} for name, given in preset.submodels.items()}
+    assert TrainingOptions().jobs == 2
+    training = train(corpus_of(PLAIN[:2]), replace(preset, submodels=submodels), jobs=TrainingOptions().jobs)
+    assert set(training.engine.names) == set(told.get("submodels", preset.submodels))
+    assert len(list(training.engine.annotate(PLAIN))) == len(PLAIN)
