@@ -26,7 +26,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from ensemble.tools.one_thread import ONE_THREAD  # noqa: E402
+from ensemble.tools.processes import ONE_THREAD  # noqa: E402
 
 # As the workers do; one process with the threads of two would not be one.
 os.environ.update(ONE_THREAD)

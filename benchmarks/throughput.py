@@ -34,7 +34,7 @@ from benchmarks.peers import PEERS, Peer, install
 from ensemble.bundles.bundle import read_manifest
 from ensemble.experiments.frontier import processor
 from ensemble.experiments.speed import measure_speed
-from ensemble.tools.one_thread import ONE_THREAD
+from ensemble.tools.processes import ONE_THREAD
 from ensemble.tools.progress import progress
 from features.documents import Document
 from features.errors import PhistackError

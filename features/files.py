@@ -1,8 +1,7 @@
-"""Bytes in, bytes out: strict UTF-8, and writing that is all or nothing.
+"""Text in, text out: strict UTF-8.
 
-    read_text(Path("110-01.txt"))                  the text, code point for code point
-    write_folder(Path("out"), [("a.txt", b"...")]) a folder that appears complete or not at all
-    read_text(STANDARD_INPUT)                      what is piped in, which may be asked for more than once
+    read_text(Path("110-01.txt"))    the text, code point for code point
+    read_text(STANDARD_INPUT)        what is piped in, which may be asked for more than once
 
 A byte order mark stays in the text as U+FEFF, and line ends stay as they are.
 """
@@ -12,18 +11,14 @@ from __future__ import annotations
 import gzip
 import io
 import re
-import shutil
 import sys
-import uuid
 import zlib
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
 from features.documents import Document
 from features.errors import CorpusError
-from features.regular_files import LONGEST_FILE, read_at_most, read_regular, remedy
+from features.regular_files import LONGEST_FILE, read_at_most, read_regular
 from features.shown import shown_id
 
 __all__ = [
@@ -34,8 +29,6 @@ __all__ = [
     "file_name",
     "read_bytes",
     "read_text",
-    "write_file",
-    "write_folder",
 ]
 
 _UNSAFE_NAME = re.compile(r"^\.|[/\\\x00-\x1f\x7f\ud800-\udfff]")
@@ -125,50 +118,3 @@ def file_name(document_id: str, suffix: str) -> str:
             "slash or a control character; rename the document or write the corpus as jsonl"
         )
     return document_id + suffix
-
-
-def write_file(target: Path, content: bytes) -> None:
-    """Write one file, which appears complete or not at all.
-
-    :raises CorpusError: if the target is a folder or a file that is not empty, or the disk refuses.
-    """
-    with _prepared(target) as part:
-        if target.is_dir():
-            raise CorpusError(f"{target} is a folder; give the name of a file to write to")
-        if target.exists() and target.stat().st_size:
-            raise CorpusError(f"{target} exists already and is not empty; give another name or remove it")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(content)
-        part.replace(target)
-
-
-def write_folder(target: Path, files: Iterable[tuple[str, bytes]]) -> None:
-    """Write a folder of files, which appears complete or not at all.
-
-    :param files: name and content of each file.
-    :raises CorpusError: if the target is a file or a folder that is not empty, or the disk refuses.
-    """
-    with _prepared(target) as part:
-        if target.exists() and not target.is_dir():
-            raise CorpusError(f"{target} is a file; give the name of a folder to write to")
-        if target.is_dir() and any(target.iterdir()):
-            raise CorpusError(f"the folder {target} exists already and is not empty; give another name or remove it")
-        part.mkdir(parents=True)
-        for name, content in files:
-            (part / name).write_bytes(content)
-        part.replace(target)
-
-
-@contextmanager
-def _prepared(target: Path) -> Iterator[Path]:
-    """A hidden name in the same folder, so that renaming never crosses a file system; gone at the end."""
-    whole = target.absolute()
-    part = whole.with_name(f".{uuid.uuid4().hex[:12]}.part")
-    try:
-        yield part
-    except OSError as error:
-        raise CorpusError(f"{target} cannot be written: {error.strerror}{remedy(error)}") from None
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-        with suppress(OSError):
-            part.unlink()

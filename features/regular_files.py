@@ -15,12 +15,11 @@ import stat
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-__all__ = ["LONGEST_FILE", "open_regular", "read_at_most", "read_regular", "remedy"]
+__all__ = ["LONGEST_FILE", "open_regular", "read_at_most", "read_regular"]
 
 LONGEST_FILE = 2**31
 """Bytes of a file that is read as a whole; a longer one is no corpus of notes."""
 
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 _PIECE = 2**16
 
 
@@ -84,11 +83,6 @@ def read_at_most(file: SupportsRead, longest: int) -> bytes:
         pieces.append(piece)
         longest -= len(piece)
     return b"".join(pieces)
-
-
-def remedy(error: OSError) -> str:
-    """What to do about a refusal of the disk, to be put behind what it was; nothing where that tells it."""
-    return "; free space on its disk and give the same command again" if error.errno in _FULL else ""
 
 
 def _refusal(kind: str, path: Path) -> OSError:

@@ -13,7 +13,6 @@ from ensemble.batch import RunSettings, audit_run, deidentify
 from ensemble.batch.store import Store
 from ensemble.deidentification import Policy
 from features.errors import CorpusError, SettingsError, StorageError
-from features.files import write_file, write_folder
 
 
 @pytest.fixture
@@ -177,14 +176,3 @@ def test_a_full_disk_is_told_with_the_file_and_what_to_do_and_the_run_goes_on(ru
         with pytest.raises(StorageError, match=told):
             deidentify(run)
     assert deidentify(run)["notes"] == 300 and audit_run(run.target).problems == ()
-
-
-@pytest.mark.parametrize("write", [lambda p: write_file(p, b"x"), lambda p: write_folder(p, [("a.txt", b"x")])])
-def test_a_full_disk_under_a_corpus_is_told_with_what_to_do(tmp_path, monkeypatch, write):
-    def full(self, content):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(CorpusError, match="out cannot be written: No space left on device; free space on its disk"):
-        write(tmp_path / "out")
-    assert not list(tmp_path.iterdir())

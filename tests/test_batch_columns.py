@@ -22,9 +22,9 @@ from ensemble.batch.formats.csv_rows import _parsed
 from ensemble.batch.formats.recognise import open_format
 from ensemble.batch.reports.terminal_summary import done, held_back
 from ensemble.batch.store import Store
-from ensemble.batch.workers.processes import end_pool, start_pool
 from ensemble.batch.workers.work import process_chunk
 from ensemble.deidentification import Policy
+from ensemble.tools.processes import end_pool, start_pool
 from features.errors import CorpusError, SettingsError
 from features.formats import read_corpus
 

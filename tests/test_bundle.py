@@ -9,7 +9,7 @@ from ensemble.bundles.bundle import load_bundle, read_manifest, save_bundle
 from ensemble.tasks.engines import train_bundle
 from ensemble.training.settings import EngineSettings
 from features.documents import Corpus, Document, Span
-from features.errors import BundleError, TrainingError
+from features.errors import BundleError, SettingsError, TrainingError
 from features.labels import LabelSet
 from tests.tampering import rehash
 
@@ -135,7 +135,7 @@ def test_a_zip_that_would_write_outside_its_folder_is_refused(tmp_path):
 
 
 def test_nothing_is_overwritten_and_nothing_half_written_stays(trained, tmp_path):
-    with pytest.raises(BundleError, match="already there"):
+    with pytest.raises(SettingsError, match="already there"):
         train_bundle(small_corpus(), trained[0], SETTINGS)
     with pytest.raises(TrainingError):
         train_bundle(small_corpus(1), tmp_path / "engine", SETTINGS)

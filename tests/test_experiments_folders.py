@@ -6,7 +6,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from ensemble.command_line.request import Request, shares_of
+from ensemble.command_line.request import Request, names_of, shares_of
 from ensemble.experiments.ablation import variants_of, write_ablation
 from ensemble.experiments.latex import ablation_latex, curve_latex, transfer_latex
 from ensemble.experiments.learning_curve import curves_of, learning_curve, samples_of, spread_of, write_curve
@@ -21,7 +21,7 @@ from features.documents import Corpus, Document, Span
 from features.errors import SettingsError, TrainingError
 from features.formats import write_corpus
 from features.labels import LabelSet
-from features.paths import names_of, new_folder
+from features.writing import new_folder
 
 NAMES = ["Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "Vance", "Wexford", "Yarrow"]
 SETTINGS = replace(

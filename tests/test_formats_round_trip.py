@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from features.documents import Corpus, Document, Span
-from features.errors import CorpusError
+from features.errors import CorpusError, SettingsError, StorageError
 from features.formats import FORMATS, read_corpus, write_corpus
 from features.labels import LabelSet
 
@@ -154,18 +154,17 @@ def test_nothing_is_ever_overwritten(format, tmp_path):
     corpus = Corpus((Document("1", "x"),), LABELS)
     write_corpus(corpus, target, format=format)
     before = {entry: entry.read_bytes() for entry in tmp_path.rglob("*") if entry.is_file()}
-    with pytest.raises(CorpusError, match="not empty"):
+    with pytest.raises(SettingsError, match="already there"):
         write_corpus(corpus, target, format=format)
     assert {entry: entry.read_bytes() for entry in tmp_path.rglob("*") if entry.is_file()} == before
 
 
 def test_a_file_where_a_folder_should_be_and_the_reverse_are_refused(tmp_path):
     corpus = Corpus((Document("1", "x"),), LABELS)
-    (tmp_path / "file").write_text("")
-    with pytest.raises(CorpusError, match="is a file; give the name of a folder"):
-        write_corpus(corpus, tmp_path / "file", format="brat")
-    with pytest.raises(CorpusError, match="is a folder; give the name of a file"):
-        write_corpus(corpus, tmp_path, format="jsonl")
+    (tmp_path / "file").write_text("x")
+    for target, format in ((tmp_path / "file", "brat"), (tmp_path, "jsonl")):
+        with pytest.raises(SettingsError, match="already there"):
+            write_corpus(corpus, target, format=format)
 
 
 def test_an_empty_folder_is_filled_and_missing_parents_are_made(tmp_path):
@@ -191,9 +190,9 @@ def test_what_the_disk_refuses_is_one_sentence_and_leaves_nothing(format, tmp_pa
     (tmp_path / "file").write_text("x")
     corpus = Corpus((Document("1", "x"),), LABELS)
     for target in (tmp_path / "file" / "out", tmp_path / ("x" * 300)):
-        with pytest.raises(CorpusError, match="cannot be written"):
+        with pytest.raises(StorageError, match="cannot be written"):
             write_corpus(corpus, target, format=format)
-    with pytest.raises(CorpusError, match="cannot be written"):
+    with pytest.raises(StorageError, match="cannot be written"):
         write_corpus(Corpus((Document("1", "x"), Document("y" * 300, "")), LABELS), tmp_path / "out", format="i2b2")
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
     with pytest.raises(CorpusError, match="there is no file or folder"):

@@ -17,7 +17,7 @@ from ensemble.evaluation.counts import Counts
 from ensemble.stacking.candidates import Decision
 from ensemble.views.page import NoteView, write_page
 from features.documents import Document, Span
-from features.errors import SettingsError
+from features.errors import StorageError
 from features.labels import LabelSet
 from submodels.base import Candidate
 
@@ -209,7 +209,7 @@ def test_an_older_page_is_replaced_and_nothing_else_is_left(tmp_path: Path) -> N
 
 def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "page.html").mkdir()
-    with pytest.raises(SettingsError, match="cannot be written"):
+    with pytest.raises(StorageError, match="cannot be written"):
         page(tmp_path)
 
 

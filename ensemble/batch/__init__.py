@@ -9,13 +9,11 @@ source        whether an input was changed; `note_folder` says what is in a fold
 chunks        rows that are handled together
 work          what a worker does with a chunk; `detector`, `words`, `told` serve it
 search        what a worker does with an output, by the hashes of a `register`
-workers       `processes` of this machine, this process, or a Dask cluster; `alone` is one for notes under suspicion
+workers       processes of this machine, this process, or a Dask cluster; `alone` is one for notes under suspicion
 reasons       why a note is held back though nothing is wrong with its form
-journal       which chunks are done, in SQLite; `store` keeps their files on a `disk`, `lock` keeps others out
+journal       which chunks are done, in SQLite; `store` keeps their files, `lock` keeps others out
 runner        a run from start to end; `checking` reads its output again, `publishing` puts it in its place
 reports       what a run tells of itself; `audit`, `summary_page`, and `account` on the terminal
-meter         how far it is
-version       of the code, told by its content
 """
 
 from ensemble.batch.commands import audit_run, deidentify_files

@@ -19,11 +19,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from ensemble.batch.disk import GO_ON
 from ensemble.batch.workers.identifier_register import HashedIdentifier
 from features.errors import StorageError
 
-__all__ = ["DoneChunk", "Journal"]
+__all__ = ["GO_ON", "DoneChunk", "Journal"]
+
+GO_ON = "if the disk is full, free space on it, and start again: the run goes on where it stopped"
+"""What to do where the disk refuses a file of an unfinished run."""
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);

@@ -20,7 +20,7 @@ from ensemble.batch.settings import RunSettings
 from ensemble.batch.store import Store
 from ensemble.batch.workers.leak_search import LeakSearch
 from ensemble.batch.workers.pool import Workers
-from ensemble.tools.meter import meter
+from ensemble.tools.progress import meter
 from features.errors import StorageError
 
 __all__ = ["check_output"]

@@ -20,8 +20,9 @@ from ensemble.batch.reports.audit import changes
 from ensemble.batch.reports.report import AUDIT, read_summary
 from ensemble.batch.settings import RunSettings
 from features.errors import SettingsError, StorageError
+from features.writing import make_way, refuse_taken
 
-__all__ = ["clear", "is_published", "publish", "refuse_changed", "refuse_taken", "remove", "replaces_own"]
+__all__ = ["clear", "is_published", "publish", "refuse_changed", "remove", "replaces_own"]
 
 _JOURNAL = ("journal.sqlite", "journal.sqlite-wal", "journal.sqlite-shm")
 _STAGED = ("output", "reports", "old")
@@ -30,14 +31,6 @@ _STAGED = ("output", "reports", "old")
 def is_published(settings: RunSettings) -> bool:
     """Whether both results are where they belong, whoever made them."""
     return all(map(os.path.lexists, (settings.target, settings.reports)))
-
-
-def refuse_taken(settings: RunSettings) -> None:
-    """Refuse an output or a folder of reports that is there already; :raises SettingsError: naming all that is."""
-    taken = [str(path) for path in (settings.target, settings.reports) if os.path.lexists(path)]
-    if taken:
-        told = f"{' and '.join(taken)} {'are' if len(taken) > 1 else 'is'} already there"
-        raise SettingsError(f"{told}; remove {'them' if len(taken) > 1 else 'it'} or give another name")
 
 
 def refuse_changed(settings: RunSettings, summary: Mapping[str, Any]) -> None:
@@ -61,7 +54,7 @@ def replaces_own(settings: RunSettings, *, published: bool) -> bool:
     """
     summary = read_summary(settings.reports) if published and is_published(settings) else None
     if summary is None:
-        refuse_taken(settings)
+        refuse_taken(settings.target, settings.reports)
         return False
     refuse_changed(settings, summary)
     return True
@@ -80,8 +73,9 @@ def publish(settings: RunSettings, *, replace: bool) -> dict[str, Any]:
         (settings.work / "output" / settings.target.name, settings.target),
     ):
         if staged.exists():
-            if os.path.lexists(target):
-                _put_away(target, settings.work / "old", replace)
+            if replace and os.path.lexists(target):
+                _put_away(target, settings.work / "old")
+            make_way(target)
             staged.rename(target)
     for folder in (settings.target.parent, settings.work):
         _sync(folder)
@@ -91,9 +85,7 @@ def publish(settings: RunSettings, *, replace: bool) -> dict[str, Any]:
     return summary
 
 
-def _put_away(target: Path, old: Path, replace: bool) -> None:
-    if not replace:
-        raise SettingsError(f"{target} was made by something else during the run; move it away and start again")
+def _put_away(target: Path, old: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
     old.mkdir()
     target.rename(old / target.name)

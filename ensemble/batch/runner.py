@@ -36,16 +36,17 @@ from ensemble.batch.input_state import input_state, passed_over
 from ensemble.batch.journal import Journal
 from ensemble.batch.lock import locked
 from ensemble.batch.output_check import check_output
-from ensemble.batch.publishing import clear, is_published, publish, refuse_changed, refuse_taken, remove, replaces_own
+from ensemble.batch.publishing import clear, is_published, publish, refuse_changed, remove, replaces_own
 from ensemble.batch.reports.report import PASSED_OVER, TRIED_AGAIN, read_summary, write_reports
 from ensemble.batch.settings import RunSettings
 from ensemble.batch.store import Store
 from ensemble.batch.workers.detector import bundle_digest, bundle_labels
 from ensemble.batch.workers.pool import Workers
 from ensemble.batch.workers.work import Job, NoteInput
-from ensemble.tools.meter import meter
 from ensemble.tools.processes import keeping
+from ensemble.tools.progress import meter
 from features.errors import SettingsError, StorageError
+from features.writing import refuse_taken
 
 __all__ = ["deidentify"]
 
@@ -113,7 +114,7 @@ def _finished(settings: RunSettings, form: InputFormat, fingerprint: Mapping[str
     """The summary of a finished run with the same settings and input; nothing if the output is free."""
     summary = read_summary(settings.reports) if is_published(settings) else None
     if summary is None or summary.get("settings") != fingerprint:
-        refuse_taken(settings)
+        refuse_taken(settings.target, settings.reports)
         return None
     if summary.get("input") != _digest_of(chunk.digest for chunk in chunks_of(form)):
         taken = settings.target

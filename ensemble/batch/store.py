@@ -19,15 +19,15 @@ from pathlib import Path
 from typing import Any
 
 from ensemble.batch.chunks import Chunk
-from ensemble.batch.disk import writing
 from ensemble.batch.formats.rows import InputFormat, Row, sha256
-from ensemble.batch.journal import DoneChunk, Journal
+from ensemble.batch.journal import GO_ON, DoneChunk, Journal
 from ensemble.batch.reasons import may_pass
 from ensemble.batch.workers.identifier_register import HashedIdentifier, IdentifierRegister
 from ensemble.batch.workers.work import NoteResult
 from features.errors import CorpusError
 from features.hashed import hashed
 from features.shown import shown_id
+from features.writing import new_file, refused_by_disk
 
 __all__ = ["Store"]
 
@@ -58,12 +58,9 @@ class Store:
         records = [_record(row, result) for row, result in outcomes if row.is_note]
         content = json.dumps(records, ensure_ascii=False).encode("utf-8", "surrogatepass")
         path = self._path(chunk.number)
-        with writing(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            for suffix, part in ((".data", data), (".json", content)):
-                temporary = path.with_suffix(".new")
-                temporary.write_bytes(part)
-                temporary.replace(path.with_suffix(suffix))
+        for suffix, part in ((".data", data), (".json", content)):
+            with new_file(path.with_suffix(suffix), replace=True, advice=GO_ON) as new:
+                new.write_bytes(part)
         quarantined = sum("problem" in record for record in records)
         done = DoneChunk(chunk.digest, sha256(data), sha256(content), len(records), quarantined)
         self.journal.add(chunk.number, done, self._entries(outcomes))
@@ -136,7 +133,7 @@ class Store:
         """
         folder = self.folder / "output"
         shutil.rmtree(folder, ignore_errors=True)
-        with writing(folder / name):
+        with refused_by_disk(folder / name, GO_ON):
             folder.mkdir()
             self.form.assemble(self.data(), folder / name)
         return folder / name

@@ -40,8 +40,8 @@ from features.errors import BundleError
 from features.formats.spans import is_label
 from features.labels import LabelSet
 from features.language_gate import LanguageGate
-from features.paths import refuse_existing
 from features.saved_files import SavedFiles, damage_refused
+from features.writing import new_file, new_folder
 from submodels.base import load_submodel
 
 __all__ = ["OPTIONAL_PARTS", "PROTOCOL", "SERVERS", "load_bundle", "read_manifest", "save_bundle"]
@@ -74,20 +74,24 @@ def save_bundle(engine: Engine, path: Path, *, trained_on: Mapping[str, Any], fi
     :param path: a folder that is not there yet, or a `.zip` file.
     :param trained_on: JSON-ready facts on the training corpus and settings, without text.
     :param figures: JSON-ready scores, with their protocol.
-    :raises BundleError: if the path is taken.
+    :raises SettingsError: if the path is taken.
+    :raises StorageError: if the disk refuses.
     """
-    refuse_existing(path, BundleError)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as temporary:
-        folder = Path(temporary) / "bundle"
-        _write_parts(engine, folder)
-        manifest = _manifest(engine, trained_on, figures)
-        (folder / "MODEL_CARD.md").write_text(model_card(manifest), encoding="utf-8")
-        manifest["files"] = _hashes(folder)
-        (folder / MANIFEST).write_text(_json(manifest), encoding="utf-8")
-        if path.suffix == ".zip":
-            folder = _zipped(folder, Path(temporary) / "bundle.zip")
-        folder.rename(path)
+    if path.suffix == ".zip":
+        with tempfile.TemporaryDirectory() as folder, new_file(path) as part:
+            _write(engine, Path(folder), trained_on, figures)
+            _zip(Path(folder), part)
+    else:
+        with new_folder(path) as part:
+            _write(engine, part, trained_on, figures)
+
+
+def _write(engine: Engine, folder: Path, trained_on: Mapping[str, Any], figures: Mapping[str, Any]) -> None:
+    _write_parts(engine, folder)
+    manifest = _manifest(engine, trained_on, figures)
+    (folder / "MODEL_CARD.md").write_text(model_card(manifest), encoding="utf-8")
+    manifest["files"] = _hashes(folder)
+    (folder / MANIFEST).write_text(_json(manifest), encoding="utf-8")
 
 
 def load_bundle(path: Path, *, only: Iterable[str] = ()) -> Engine:
@@ -107,7 +111,6 @@ def load_bundle(path: Path, *, only: Iterable[str] = ()) -> Engine:
 
 
 def _write_parts(engine: Engine, folder: Path) -> None:
-    folder.mkdir()
     labels = engine.label_set
     state = {
         "name": labels.name,
@@ -189,10 +192,9 @@ def _json(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
-def _zipped(folder: Path, target: Path) -> Path:
-    """A zip of the folder with fixed times, so that equal bundles are equal files."""
+def _zip(folder: Path, target: Path) -> None:
+    """Write a zip of the folder with fixed times, so that equal bundles are equal files."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(folder.rglob("*")):
             if path.is_file():
                 archive.writestr(zipfile.ZipInfo(path.relative_to(folder).as_posix()), path.read_bytes())
-    return target

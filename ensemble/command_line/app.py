@@ -20,8 +20,8 @@ from ensemble.command_line.examples import epilog
 from ensemble.command_line.output import fail, quiet_when_cut_off, say
 from ensemble.tools.version import version_lines
 from features.errors import PhistackError, place_of
-from features.regular_files import remedy
 from features.shown import explained
+from features.writing import remedy
 
 __all__ = ["app", "main"]
 

@@ -17,9 +17,8 @@ from features.documents import Corpus
 from features.errors import SettingsError
 from features.formats import USUAL_READER, Reader
 from features.labels import LabelSet
-from features.paths import names_of
 
-__all__ = ["Request", "shares_of"]
+__all__ = ["Request", "names_of", "shares_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,3 +97,18 @@ def shares_of(told: str) -> tuple[int, ...]:
         return tuple(int(share) for share in told.split(","))
     except ValueError:
         raise SettingsError("--shares takes whole percents joined by commas, as in 10,50,100") from None
+
+
+def names_of(paths: Sequence[Path]) -> list[str]:
+    """The shortest ends of the paths that tell them apart: `train`, or `a/train` and `b/train`.
+
+    :raises SettingsError: if a path is given twice.
+    """
+    parts = [path.resolve().parts for path in paths]
+    if len(set(parts)) < len(parts):
+        raise SettingsError("the same path is given twice; give each corpus or system once")
+    for length in range(1, max(map(len, parts), default=1) + 1):
+        names = ["/".join(part[-length:]) for part in parts]
+        if len(set(names)) == len(names):
+            break
+    return names

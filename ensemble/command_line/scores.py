@@ -19,7 +19,8 @@ from ensemble.command_line.options import (
     with_options,
 )
 from ensemble.command_line.output import console, say, tell
-from features.paths import names_of, refuse_existing, write_new
+from ensemble.command_line.request import names_of
+from features.writing import refuse_taken, write_new
 
 if TYPE_CHECKING:
     from features.documents import Corpus
@@ -86,7 +87,7 @@ def compare(
     from ensemble.evaluation import compare, comparison_latex, print_comparison
 
     for target in filter(None, (json_file, latex)):
-        refuse_existing(target)
+        refuse_taken(target)
     names = names_of(systems)
     reference, *answers = _read(reading, [gold, *systems], label_set, accept_unknown_labels)
     comparison = compare(

@@ -33,7 +33,7 @@ from ensemble.training.proposals import Proposed, propose
 from ensemble.training.settings import EngineSettings
 from features.columns.table import COLUMN_GROUPS
 from features.documents import Corpus
-from features.paths import new_folder, refuse_existing
+from features.writing import new_folder, refuse_taken
 from submodels.base import kind_of, submodel_class
 from submodels.registry import newest, usual_name
 
@@ -167,7 +167,7 @@ def write_ablation(out: Path, corpus: Corpus, settings: EngineSettings, **option
     :param options: as for `ablate`.
     :raises SettingsError: if the folder is already there; that is seen before training begins.
     """
-    refuse_existing(out)
+    refuse_taken(out)
     ablation = ablate(corpus, settings, **options)
     systems = (*settings.submodels, STACK)
     cases = {

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ensemble.training.settings import EngineSettings
-from features.paths import new_folder, refuse_existing
+from features.writing import new_folder, refuse_taken
 
 __all__ = ["head", "write_json", "write_results"]
 
@@ -39,7 +39,7 @@ def write_results(
     :param latex: gives the results as a table for LaTeX, `table.tex`.
     :raises SettingsError: if there is anything at the path.
     """
-    refuse_existing(out)
+    refuse_taken(out)
     results = measure()
     with new_folder(out) as folder:
         write_json(folder / "results.json", results)

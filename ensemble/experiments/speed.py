@@ -23,7 +23,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TypeVar
 
-from ensemble.tools.one_thread import ONE_THREAD
+from ensemble.tools.processes import ONE_THREAD
 from features.documents import Document, Span
 from features.errors import EvaluationError
 

@@ -13,7 +13,6 @@ demo_output/
 from __future__ import annotations
 
 import json
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -29,7 +28,7 @@ from ensemble.training.settings import EngineSettings
 from ensemble.views.page import NoteView, write_page
 from features.documents import Corpus, Document
 from features.formats import write_corpus
-from features.paths import refuse_existing
+from features.writing import new_folder, refuse_taken
 from submodels.registry import SUBMODELS
 
 __all__ = ["run_demo"]
@@ -49,15 +48,12 @@ def run_demo(out: Path, *, n_documents: int, seed: int = 0, jobs: int = 2) -> No
     """
     from rich.console import Console
 
-    refuse_existing(out)
+    refuse_taken(out)
     console = Console(width=120)
     begin = time.perf_counter()
     training, held_out = held_out_patients(synthesize(n_documents, seed=seed), parts=4, seed=seed)
     console.print(f"{len(training)} synthetic notes to train on, {len(held_out)} of other patients to score.")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as temporary:
-        folder = Path(temporary) / "demo"
-        folder.mkdir()
+    with new_folder(out) as folder:
         write_corpus(training, folder / "corpus", format="i2b2")
         settings = EngineSettings(folds=_FOLDS, seed=seed, submodels=_SUBMODELS)
         trained, _ = train_bundle(training, folder / "engine", settings, jobs=jobs)
@@ -78,7 +74,6 @@ def run_demo(out: Path, *, n_documents: int, seed: int = 0, jobs: int = 2) -> No
             folder / "demo.html", title="phistack demo", scores=list(scores.values()), types=reports["stack"].types,
             notes=views, facts=facts,
         )  # fmt: skip
-        folder.rename(out)
     console.print(f"Done in {seconds:.0f} s. Open {out / 'demo.html'} in a browser.", highlight=False)
 
 

@@ -23,12 +23,12 @@ from ensemble.training.trainer import Training, out_of_fold_corpora, train
 from ensemble.views.explanation import print_explanation
 from ensemble.views.page import NoteView, write_page
 from features.documents import Corpus, Document
-from features.errors import BundleError, CorpusError
+from features.errors import CorpusError
 from features.formats import USUAL_READER, Reader
 from features.formats.recognise import format_told_by
 from features.formats.standard_streams import STANDARD, input_path, write_notes
-from features.paths import refuse_existing
 from features.shown import shown_id
+from features.writing import refuse_taken
 
 __all__ = ["HeldBack", "annotate_corpus", "explain_corpus", "note_view", "score_on", "train_bundle"]
 
@@ -51,11 +51,11 @@ def train_bundle(
     :param budget: notes per second; only those submodels are kept that together annotate so many on one core of this
         machine and have the best out-of-fold score.
     :returns: the training, and the strict out-of-fold score of each submodel and the stack.
-    :raises BundleError: if the path is taken; that is seen before training begins.
+    :raises SettingsError: if the path is taken; that is seen before training begins.
     :raises SettingsError: if the budget is not above 0, which is seen before training begins, or if no set of submodels
         keeps to it; nothing is written then.
     """
-    refuse_existing(path, BundleError)
+    refuse_taken(path)
     if budget is not None:
         check_budget(budget)
     training = train(corpus, settings, jobs=jobs, cache=cache)

@@ -17,8 +17,8 @@ from ensemble.bundles.bundle import load_bundle, read_manifest, save_bundle
 from ensemble.engine import Engine
 from features.errors import BundleError, SettingsError
 from features.formats import USUAL_READER, Reader
-from features.paths import refuse_existing, write_new
 from features.regular_files import read_regular
+from features.writing import refuse_taken, write_new
 from submodels.tbed import TbedSubmodel
 from tbed.report import RuleScore, describe, score_rules
 from tbed.rules import format_rules
@@ -54,7 +54,7 @@ def print_rules(bundle: Path, console: Console, *, score_on: Path | None = None,
 
 def write_rules(bundle: Path, target: Path) -> None:
     """Write the rules as text; :raises SettingsError: if the file is already there."""
-    refuse_existing(target)
+    refuse_taken(target)
     text = format_rules(_tbed_of(load_bundle(bundle), bundle).rules_)
     write_new(target, text)
 

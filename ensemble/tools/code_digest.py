@@ -1,6 +1,7 @@
 """The version of the code, told by its content.
 
-code_digest()       SHA-256 over every module of phistack
+code_digest()                       SHA-256 over every module and table of phistack
+code_digest("features", "tbed")     the same of some packages
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from pathlib import Path
 __all__ = ["code_digest"]
 
 _PACKAGES = ("features", "tbed", "submodels", "ensemble")
-_CODE = (".py", ".toml")
+_CODE = (".py", ".toml", ".txt")
 
 
 @cache
-def code_digest() -> str:
-    """SHA-256 over names and content of the modules and tables of all packages."""
+def code_digest(*packages: str) -> str:
+    """SHA-256 over names and content of the modules and tables of packages, by default all."""
     digest = hashlib.sha256()
-    for package in _PACKAGES:
+    for package in packages or _PACKAGES:
         folder = Path(import_module(package).__path__[0])
         for path in sorted(folder.rglob("*")):
             if path.suffix in _CODE and path.is_file():

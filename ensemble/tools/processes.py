@@ -2,9 +2,15 @@
 
     for result in in_processes(calls, jobs=2): ...          each as soon as it is there
     with keeping(lambda: "7 of 24 fits are kept"): ...      what Ctrl-C says
+    pool = start_pool(2)                                    an executor with two fresh processes
+    end_pool(pool)                                          ends them at once, whatever they do
+    os.environ.update(ONE_THREAD)                           numeric libraries, not yet loaded, keep to one thread
 
 A terminal sends Ctrl-C to all processes at once. Here only the first one hears it: it ends the others, says what was
 kept, and none of them prints a traceback.
+
+The executor is joblib's own copy of loky, and this the only module that knows it: the executor of the standard library
+neither starts clean processes with an environment of their own nor kills those that hang.
 """
 
 from __future__ import annotations
@@ -13,20 +19,26 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from contextlib import contextmanager
 from itertools import islice
 from multiprocessing import resource_tracker
 from typing import TypeVar
 from warnings import filterwarnings
 
-from ensemble.tools.one_thread import ONE_THREAD
+__all__ = ["ONE_THREAD", "end_pool", "in_processes", "keeping", "start_pool"]
 
-__all__ = ["end_with", "ignore_replaced", "in_processes", "keeping", "without_interrupts"]
+ONE_THREAD: Mapping[str, str] = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"),
+    "1",
+)
+"""Environment variables that libraries read when they are loaded; several threads in each of several processes are
+slower."""
 
 _R = TypeVar("_R")
 _SECONDS_BETWEEN_LOOKS = 1.0
+_SECONDS_IDLE = 300
 
 
 @contextmanager
@@ -51,17 +63,11 @@ def in_processes(calls: Iterable[Callable[[], _R]], *, jobs: int, in_order: bool
         for call in calls:
             yield call()
         return
-    from joblib.externals.loky import get_reusable_executor
-
     todo, pending = iter(calls), list[Future[_R]]()
-    ignore_replaced()
-    with without_interrupts():
-        pool = get_reusable_executor(
-            jobs, timeout=300, initializer=end_with, initargs=(os.getpid(),), env=dict(ONE_THREAD)
-        )
+    pool = start_pool(jobs, again=True)
     try:
         while True:
-            with without_interrupts():
+            with _without_interrupts():
                 # No more than the processes take at once: a pool that is ended stumbles over calls that wait in it.
                 pending += [pool.submit(call) for call in islice(todo, jobs + 1 - len(pending))]
             if not pending:
@@ -75,7 +81,31 @@ def in_processes(calls: Iterable[Callable[[], _R]], *, jobs: int, in_order: bool
     finally:
         if pending:
             _wait_for_start(pending)
-            pool.shutdown(wait=True, kill_workers=True)
+            end_pool(pool)
+
+
+def start_pool(jobs: int, *, again: bool = False) -> Executor:
+    """So many processes; one that dies breaks the whole pool.
+
+    :param again: take the pool that was made so before, as long as that lives.
+    """
+    from joblib.externals.loky import ProcessPoolExecutor, get_reusable_executor
+
+    # A worker whose memory has grown is replaced by a fresh one, and nothing is lost.
+    filterwarnings("ignore", message="A worker stopped while some jobs were given")
+    make = get_reusable_executor if again else ProcessPoolExecutor
+    with _without_interrupts():
+        pool: Executor = make(
+            jobs, timeout=_SECONDS_IDLE, initializer=_end_with, initargs=(os.getpid(),), env=dict(ONE_THREAD)
+        )
+        # The first task starts the processes, and the thread that replaces them later.
+        pool.submit(os.getpid)
+    return pool
+
+
+def end_pool(pool: Executor) -> None:
+    """Kill the processes of a pool and wait until they are gone."""
+    pool.shutdown(wait=True, kill_workers=True)  # type: ignore[call-arg]
 
 
 def _wait_for_start(futures: Iterable[Future[_R]]) -> None:
@@ -86,7 +116,7 @@ def _wait_for_start(futures: Iterable[Future[_R]]) -> None:
 
 
 @contextmanager
-def without_interrupts() -> Iterator[None]:
+def _without_interrupts() -> Iterator[None]:
     """Processes and threads that begin here, and those that these begin, never hear Ctrl-C."""
     # It begins with the first process otherwise, and lets Ctrl-C through again when it has begun.
     resource_tracker.ensure_running()
@@ -97,7 +127,7 @@ def without_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def end_with(parent: int) -> None:
+def _end_with(parent: int) -> None:
     """Let this process end when its parent is gone, which a killed parent cannot see to."""
 
     def watch() -> None:
@@ -106,8 +136,3 @@ def end_with(parent: int) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-def ignore_replaced() -> None:
-    """No warning where a pool replaces a worker whose memory has grown by a fresh one: nothing is lost."""
-    filterwarnings("ignore", message="A worker stopped while some jobs were given")

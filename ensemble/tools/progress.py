@@ -7,6 +7,9 @@
 
     learning curve: round 3 of 30: training: 9%, about 3 h 20 min left, 12 of 24: crf, fold 1 of 5
 
+    with meter("de-identifying") as show:                        a run over notes, which can go on where one stopped
+        show(notes=6400, fraction=0.12, quarantined=1)
+
 The outermost stage says at once that it begins. From then on there is a line at least every ten seconds, whatever the
 work does: a thread of its own writes them. The share and the time left are those of the outermost stage.
 """
@@ -20,7 +23,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 
-__all__ = ["Look", "Stage", "duration", "progress", "stage"]
+__all__ = ["Look", "Stage", "duration", "meter", "progress", "stage"]
 
 _SECONDS_BETWEEN_LINES = 10.0
 _SECONDS_BETWEEN_LOOKS = 0.25
@@ -64,6 +67,11 @@ class Stage:
         """Show where it ended."""
         _show(at_once=True)
 
+    @property
+    def seconds(self) -> float:
+        """How long it lasts."""
+        return time.monotonic() - self.begin
+
 
 _STAGES: list[Stage] = []
 """Those at work, the outermost first; the display's thread reads them."""
@@ -104,6 +112,25 @@ def progress(description: str, *, total: int, weight: float = 1.0) -> Iterator[C
         yield advance
 
 
+@contextmanager
+def meter(description: str) -> Iterator[Callable[[int, float, int], None]]:
+    """A stage of an unknown number of notes; the value takes notes done now, share of the input, number in quarantine.
+
+    The rate is of the notes of this start, so that a resumed run does not boast.
+    """
+    with stage(description, total=1.0) as at:
+
+        def show(notes: int, fraction: float, quarantined: int) -> None:
+            if not at.words:
+                at.first = fraction
+            held_back = f", {quarantined:,} in quarantine" if quarantined else ""
+            at.done = fraction
+            at.words = f"{notes:,} notes, {notes / (at.seconds or 1.0):.1f} a second{held_back}"
+
+        yield show
+        at.finish()
+
+
 def _show(*, at_once: bool) -> None:
     with _LOCK:
         for display in _DISPLAYS:
@@ -132,7 +159,7 @@ def _line() -> tuple[str, float]:
 
 def _clock(outermost: Stage, share: float, *, blind: bool) -> tuple[str, str]:
     """The time left if it can be told, otherwise the time since the beginning."""
-    seconds = time.monotonic() - outermost.begin
+    seconds = outermost.seconds
     first = outermost.first / outermost.total if outermost.total else 0.0
     if seconds < _LEAST_SECONDS:
         return "", ""

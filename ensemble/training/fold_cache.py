@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple
-from functools import lru_cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from ensemble.tools.code_digest import code_digest
 from features.documents import Document, Span
+from features.writing import new_file
 from submodels.base import Candidate
 
 __all__ = ["FoldCache", "corpus_digest"]
+
+_DECIDING = ("features", "tbed", "submodels")
+"""The packages that decide what a submodel predicts."""
 
 
 class FoldCache:
@@ -47,14 +49,13 @@ class FoldCache:
         """Keep candidates without their evidence, which may quote words of training notes, in one atomic step."""
         if self.folder is None:
             return
-        partial = self.folder / f"{key}.{os.getpid()}.partial"
-        partial.write_text(json.dumps([[_kept(c) for c in note] for note in proposals]), encoding="utf-8")
-        partial.replace(self.folder / f"{key}.json")
+        with new_file(self.folder / f"{key}.json", replace=True) as part:
+            part.write_text(json.dumps([[_kept(c) for c in note] for note in proposals]), encoding="utf-8")
 
     @staticmethod
     def key(training: Sequence[Document], held_out: Sequence[Document], *parts: Any) -> str:
         """The key of candidates for `held_out` by a model of `training`; `parts` are JSON-ready settings."""
-        described = [corpus_digest(training), corpus_digest(held_out), _code_digest(), *parts]
+        described = [corpus_digest(training), corpus_digest(held_out), code_digest(*_DECIDING), *parts]
         return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
 
 
@@ -68,16 +69,4 @@ def corpus_digest(documents: Iterable[Document]) -> str:
     for document in documents:
         spans = [astuple(span) for span in document.spans]
         digest.update(json.dumps([document.id, document.group, document.text, spans]).encode())
-    return digest.hexdigest()
-
-
-@lru_cache(maxsize=1)
-def _code_digest() -> str:
-    """SHA-256 over the sources that decide what a submodel predicts."""
-    digest = hashlib.sha256()
-    for package in ("features", "tbed", "submodels"):
-        root = Path(str(resources.files(package)))
-        for path in sorted(root.rglob("*")):
-            if path.suffix in (".py", ".toml", ".txt"):
-                digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()

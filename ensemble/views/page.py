@@ -24,8 +24,8 @@ from ensemble.deidentification import redact
 from ensemble.evaluation import Score
 from ensemble.stacking.candidates import Decision
 from features.documents import Document, Span
-from features.errors import SettingsError
 from features.labels import LabelSet
+from features.writing import new_file
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -115,7 +115,7 @@ def write_page(
     :param types: those of the stack by PHI type, or nothing.
     :param label_set: gives each label its category, and so its colour; without it, all label sets that phistack ships
         do. A label without a category is shown as OTHER.
-    :raises SettingsError: if the file cannot be written.
+    :raises StorageError: if the file cannot be written.
     """
     categories = _categories(label_set)
     views = [_note(note, number, categories) for number, note in enumerate(notes, start=1)]
@@ -130,15 +130,8 @@ def write_page(
         refused=any(note.counts["refused"] for note in views),
         sources=_sources(scores, notes),
     )
-    part = path.with_name(path.name + ".part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with new_file(path, replace=True) as part:
         part.write_text(content, encoding="utf-8", errors="replace")
-        part.replace(path)
-    except OSError as error:
-        raise SettingsError(f"{path} cannot be written: {error.strerror}") from None
-    finally:
-        part.unlink(missing_ok=True)
 
 
 @cache

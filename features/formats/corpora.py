@@ -13,13 +13,13 @@ from pathlib import Path
 
 from features.documents import Corpus
 from features.errors import CorpusError
-from features.files import write_file, write_folder
 from features.formats.columns import USUAL_NAMES, ColumnNames
 from features.formats.own_labels import label_set_of
 from features.formats.recognise import format_named, passed_over, recognise
 from features.formats.spans import is_label
 from features.labels import LabelSet
 from features.shown import file_names_shown
+from features.writing import new_folder, write_new
 
 __all__ = ["USUAL_READER", "Reader", "corpus_bytes", "read_corpus", "write_corpus"]
 
@@ -115,16 +115,20 @@ def write_corpus(corpus: Corpus, path: Path, *, format: str) -> None:
 
     :param path: the folder or file to make; what is there already is never overwritten.
     :param format: the name of the format.
-    :raises CorpusError: if the format cannot express the notes, the target is not empty, or the disk refuses.
+    :raises CorpusError: if the format cannot express the notes.
+    :raises SettingsError: if the path is taken.
+    :raises StorageError: if the disk refuses.
     """
     known = format_named(format)
     files = _rendered(corpus, format)
     if known.single_file:
         content = files[0][1]
         packed = path.suffix.lower() == ".gz" and known.is_of(path)
-        write_file(path, gzip.compress(content, mtime=0) if packed else content)
-    else:
-        write_folder(path, files)
+        write_new(path, gzip.compress(content, mtime=0) if packed else content)
+        return
+    with new_folder(path) as folder:
+        for name, content in files:
+            (folder / name).write_bytes(content)
 
 
 def _rendered(corpus: Corpus, format: str) -> list[tuple[str, bytes]]:

@@ -14,14 +14,13 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from json.decoder import scanstring  # type: ignore[attr-defined]
 from pathlib import Path
 from typing import Any
 
 from ensemble.batch.formats.columns import REMOVE, Columns
 from ensemble.batch.formats.line_reader import LineReader, compressed, write_chunks
 from ensemble.batch.formats.rows import NO_PATIENT, FormatSettings, Frame, Part, Row, patient_name, printable_id, sha256
-from ensemble.tools.meter import meter
+from ensemble.tools.progress import meter
 
 __all__ = ["JsonLines"]
 
@@ -197,7 +196,8 @@ def _parsed(line: str) -> _Object:
         if members:
             begin = _expect(line, at, ",")
             at = _skip(line, begin)
-        name, at = scanstring(line, _expect(line, at, '"'), True)
+        _expect(line, at, '"')
+        name, at = _DECODER.raw_decode(line, at)
         start = _skip(line, _expect(line, _skip(line, at), ":"))
         value, end = _DECODER.raw_decode(line, start)
         if name in members:

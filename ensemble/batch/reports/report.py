@@ -21,13 +21,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
-from ensemble.batch.disk import writing
+from ensemble.batch.journal import GO_ON
 from ensemble.batch.reasons import may_pass
 from ensemble.batch.reports.audit import AuditLog, output_digest, summary_digest
 from ensemble.batch.reports.summary_page import render_page
 from ensemble.batch.settings import RunSettings
 from ensemble.batch.store import Store
 from ensemble.batch.workers.leak_search import IN_COLUMN
+from features.writing import refused_by_disk
 
 __all__ = [
     "AUDIT",
@@ -69,7 +70,7 @@ def write_reports(
     """
     folder = store.folder / "reports"
     shutil.rmtree(folder, ignore_errors=True)
-    with writing(folder):
+    with refused_by_disk(folder, GO_ON):
         folder.mkdir()
         _write_all(folder, settings, fingerprint, store, facts)
 

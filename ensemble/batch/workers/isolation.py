@@ -19,8 +19,8 @@ from typing import Self
 
 from ensemble.batch.formats.rows import Part
 from ensemble.batch.reasons import DIED, STUCK
-from ensemble.batch.workers.processes import end_pool, start_pool
 from ensemble.batch.workers.work import Job, NoteInput, NoteResult, process_chunk, start_worker
+from ensemble.tools.processes import end_pool, start_pool
 from features.errors import MissingResourceError
 
 __all__ = ["DEATHS_OF_A_NOTE", "IsolatedProcess"]

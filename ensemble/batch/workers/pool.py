@@ -21,8 +21,8 @@ from typing import Any, Generic, Self, TypeVar
 
 from ensemble.batch.workers.isolation import IsolatedProcess
 from ensemble.batch.workers.leak_search import LeakSearch, search_chunk
-from ensemble.batch.workers.processes import end_pool, start_pool
 from ensemble.batch.workers.work import Job, NoteInput, NoteResult, process_chunk
+from ensemble.tools.processes import end_pool, start_pool
 from features.errors import MissingResourceError
 
 __all__ = ["Workers"]

@@ -1,0 +1,48 @@
+"""joblib's copy of loky, which is no public part of joblib: what `ensemble/tools/processes.py` relies on.
+
+If this fails after joblib was updated, mend that file, or give pyproject.toml a joblib below this version.
+"""
+
+import ast
+import inspect
+from pathlib import Path
+
+import pytest
+from joblib.externals.loky import ProcessPoolExecutor, get_reusable_executor, process_executor
+
+from ensemble.tools.processes import ONE_THREAD, end_pool, start_pool
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize("make", [ProcessPoolExecutor, get_reusable_executor])
+def test_pools_take_what_we_give(make):
+    assert {"max_workers", "timeout", "initializer", "initargs", "env"} <= set(inspect.signature(make).parameters)
+
+
+def test_a_pool_can_be_ended_by_force_and_says_what_we_silence():
+    assert "kill_workers" in inspect.signature(ProcessPoolExecutor.shutdown).parameters
+    assert "A worker stopped while some jobs were given" in inspect.getsource(process_executor)
+
+
+def test_workers_have_the_environment_and_die_with_the_pool():
+    import os
+
+    pool = start_pool(1)
+    assert pool.submit(os.getenv, "OMP_NUM_THREADS").result() == ONE_THREAD["OMP_NUM_THREADS"]
+    worker = pool.submit(os.getpid).result()
+    end_pool(pool)
+    with pytest.raises(ProcessLookupError):
+        os.kill(worker, 0)
+
+
+def test_no_other_module_of_ours_knows_it():
+    packages = ("features", "tbed", "submodels", "ensemble", "benchmarks")
+    knowing = {
+        path.relative_to(ROOT).as_posix()
+        for package in packages
+        for path in (ROOT / package).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("joblib.externals")
+    }
+    assert knowing == {"ensemble/tools/processes.py"}
