@@ -1,6 +1,6 @@
 # make demo       train the whole engine on synthetic notes and look at the result
 # make test       run every test
-# make check      ruff, mypy and the order of the imports, which only report
+# make check      ruff, mypy, codespell and the order of the imports, which only report
 # make coverage   run every test and say which lines none of them ran; fewer than 95 % run is an error
 # make format     ruff, which rewrites
 # make meddocan   train on MEDDOCAN's train part and score its dev part; CORPUS=folder says where the corpus is
@@ -38,6 +38,7 @@ check: $(INSTALLED)
 	@$(PYTHON) -m ruff check .
 	@$(PYTHON) -m ruff format --check .
 	@$(PYTHON) -m mypy
+	@$(PYTHON) -m codespell_lib
 	@$(PYTHON) -m pytest -q tests/test_import_arrow.py
 
 format: $(INSTALLED)
