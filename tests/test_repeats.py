@@ -156,7 +156,7 @@ def _accepted(decisions):
 def test_a_name_that_was_missed_in_the_header_is_accepted_and_words_of_the_language_are_not():
     tables, decisions = _half_found()
     classifier = RepeatClassifier(WordCounts.of((t.document for t in tables), "en")).fit(tables, decisions, _folds(48))
-    assert classifier.machine_ is not None
+    assert classifier.svm_ is not None
     assert _accepted(classifier.out_of_fold_) == [list(table.document.spans) for table in tables]
     assert _accepted(classifier.extended(tables[:2], decisions[:2])) == [list(t.document.spans) for t in tables[:2]]
     refused = [d for d in classifier.out_of_fold_[0] if not d.accepted]
@@ -167,7 +167,7 @@ def test_with_too_few_repeats_a_rule_decides_and_where_it_does_harm_nothing_is_a
     tables, decisions = _half_found(6)
     counts = WordCounts.of((t.document for t in tables), "en")
     classifier = RepeatClassifier(counts).fit(tables, decisions, _folds(6, 2))
-    assert classifier.machine_ is None
+    assert classifier.svm_ is None
     assert _accepted(classifier.out_of_fold_) == [list(table.document.spans) for table in tables]
     unmarked = _tables([t.document.with_spans(t.document.spans[1:]) for t in tables])
     classifier = RepeatClassifier(counts).fit(unmarked, decisions, _folds(6, 2))
@@ -184,8 +184,8 @@ def test_repeats_in_training_are_judged_by_machines_that_never_saw_the_patient(m
         seen.append([list(fold) for fold in folds])
         return original(rows, right, folds, kernel)
 
-    original = module.distances_out_of_fold
-    monkeypatch.setattr(module, "distances_out_of_fold", spy)
+    original = module.margins_out_of_fold
+    monkeypatch.setattr(module, "margins_out_of_fold", spy)
     counts = WordCounts.of((t.document for t in tables), "en")
     RepeatClassifier(counts).fit(tables, decisions, _folds(48))
     assert seen and all(folds == _folds(48) for folds in seen)
@@ -199,7 +199,7 @@ def test_the_notes_of_a_patient_are_searched_together_and_those_of_others_apart(
     tables = _tables([Document(id, text, (), id[:3]) for id, text in zip(ids, texts, strict=True)])
     decisions = [_decided(tables[0], [Span(8, 19, PATIENT)]), [], []]
     classifier = RepeatClassifier(WordCounts("en"))
-    classifier.machine_, classifier.threshold_ = None, 0.5
+    classifier.svm_, classifier.threshold_ = None, 0.5
     first, second, other = classifier.extended(tables, decisions)
     assert [d.span for d in second if d.accepted] == [Span(0, 12, PATIENT)]
     assert "another note" in second[0].votes[0].evidence and "Selwyn" not in second[0].votes[0].evidence
@@ -210,7 +210,7 @@ def test_an_explanation_tells_that_a_name_is_said_again_and_where_without_its_te
     text = "Selwyn, Dana fell. Patient Dana Selwyn left."
     table = _tables([Document("100-01", text)])[0]
     classifier = RepeatClassifier(WordCounts("en"))
-    classifier.machine_, classifier.threshold_ = None, 0.5
+    classifier.svm_, classifier.threshold_ = None, 0.5
     decisions = classifier.extended([table], [_decided(table, [Span(27, 38, PATIENT)])])[0]
     console = Console(width=140, record=True, file=io.StringIO())
     print_explanation(table.document, decisions, console)
@@ -223,7 +223,7 @@ def test_an_accepted_repeat_takes_the_place_of_what_it_holds():
     table = _tables([Document("100-01", text)])[0]
     decisions = [_decided(table, [Span(8, 12, PATIENT), Span(27, 38, PATIENT)])]
     classifier = RepeatClassifier(WordCounts("en"))
-    classifier.machine_, classifier.threshold_ = None, 0.5
+    classifier.svm_, classifier.threshold_ = None, 0.5
     assert _accepted(classifier.extended([table], decisions)) == [[Span(0, 12, PATIENT), Span(27, 38, PATIENT)]]
 
 

@@ -3,7 +3,7 @@ import pytest
 from sklearn.svm import SVC
 
 from ensemble.stacking.candidates import pooled
-from ensemble.stacking.cross_fitting import distances_out_of_fold
+from ensemble.stacking.cross_fitting import margins_out_of_fold
 from ensemble.stacking.kernel_svm import KernelSettings, KernelSVM
 from ensemble.stacking.meta_features import FEATURE_SETS, MetaFeatures
 from ensemble.stacking.stacker import Stacker, StackerSettings
@@ -24,22 +24,22 @@ def _value(features, table, pool, column, candidate=0):
     return features.matrices([table], [pool])[0][candidate, features.columns.index(column)]
 
 
-def test_the_kernel_machine_decides_as_scikit_learn_does():
+def test_the_kernel_svm_decides_as_scikit_learn_does():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(200, 5)) * [1, 10, 0.1, 1, 0]
     right = rows[:, 0] * rows[:, 1] > 0
     machine = KernelSVM.fit(rows, right, KernelSettings(0.1, 2.0, 3.0))
     standard = (rows - rows.mean(0)) / np.where(rows.std(0) > 0, rows.std(0), 1)
     oracle = SVC(gamma=0.1, class_weight={True: 2.0, False: 3.0}).fit(standard, right)
-    assert machine.decision(rows) == pytest.approx(oracle.decision_function(standard))
+    assert machine.margins(rows) == pytest.approx(oracle.decision_function(standard))
     again = KernelSVM.from_arrays(machine.arrays(), 5)
-    assert np.array_equal(again.decision(rows), machine.decision(rows))
+    assert np.array_equal(again.margins(rows), machine.margins(rows))
 
 
 @pytest.mark.parametrize("answer", [True, False])
 def test_a_machine_that_saw_one_kind_of_candidate_says_always_that(answer):
     machine = KernelSVM.fit(np.ones((3, 2)), np.full(3, answer), KernelSettings(0.1, 1.0, 1.0))
-    assert (machine.decision(np.zeros((2, 2))) > 0).tolist() == [answer] * 2
+    assert (machine.margins(np.zeros((2, 2))) > 0).tolist() == [answer] * 2
 
 
 @pytest.mark.parametrize("names", FEATURE_SETS)
@@ -148,7 +148,7 @@ def test_candidates_in_one_fold_only_train_a_stacker_without_warnings():
     """presidio's sentences: of 30 notes, those with candidates were all in one fold."""
     rng = np.random.default_rng(0)
     rows, right = [rng.normal(size=(4, 3)), np.zeros((0, 3))], [np.array([True, True, False, True]), np.zeros(0, bool)]
-    distances = distances_out_of_fold(rows, right, [[0], [1]], KernelSettings(0.1, 1.0, 1.0))
+    distances = margins_out_of_fold(rows, right, [[0], [1]], KernelSettings(0.1, 1.0, 1.0))
     assert (distances[0] > 0).all() and len(distances[1]) == 0
     nothing = KernelSVM.fit(np.zeros((0, 3)), np.zeros(0, bool), KernelSettings(0.1, 1.0, 1.0))
     assert np.isfinite(nothing.mean).all() and (nothing.scale == 1).all()

@@ -1,8 +1,8 @@
 """A support vector machine as plain arrays: what is left of scikit-learn's SVC once it is trained.
 
-    machine = KernelSVM.fit(rows, right, KernelSettings(gamma=0.01))
-    machine.decision(rows)      (n_rows,) signed distances
-    machine.arrays()            what a bundle stores; no pickle
+    svm = KernelSVM.fit(rows, is_phi, KernelSettings(gamma=0.01))
+svm.margins(rows)      (n_rows,) signed distances from the boundary
+    svm.arrays()           what a bundle stores; no pickle
 
 The radial basis function kernel on standardised features, as in LIBSVM (Chang and Lin 2011).
 """
@@ -27,8 +27,8 @@ class KernelSettings:
     """What an RBF SVM is trained with.
 
     :param gamma: width of the kernel, on standardised features.
-    :param c_right: penalty C for candidates that are PHI.
-    :param c_wrong: penalty C for candidates that are not.
+    :param c_right: class weight of candidates that are PHI: the penalty C for an error on one.
+    :param c_wrong: class weight of the others.
     """
 
     gamma: float
@@ -42,21 +42,21 @@ class KernelSVM:
 
     :param mean: of the features, `(n_features,)`.
     :param scale: their standard deviation, `(n_features,)`; 1 for constant ones.
-    :param support: support vectors, standardised, `(n_support, n_features)`.
-    :param weights: their dual coefficients, `(n_support,)`.
+    :param support_vectors: standardised, `(n_support, n_features)`.
+    :param dual_coefficients: of the support vectors, `(n_support,)`.
     :param intercept: added to every decision.
     :param gamma: width of the kernel.
     """
 
     mean: Floats = field(repr=False)
     scale: Floats = field(repr=False)
-    support: Floats = field(repr=False)
-    weights: Floats = field(repr=False)
+    support_vectors: Floats = field(repr=False)
+    dual_coefficients: Floats = field(repr=False)
     intercept: float
     gamma: float
 
     @classmethod
-    def fit(cls, rows: Floats, right: NDArray[np.bool_], settings: KernelSettings) -> KernelSVM:
+    def fit(cls, rows: Floats, is_phi: NDArray[np.bool_], settings: KernelSettings) -> KernelSVM:
         """Train on candidates `(n_candidates, n_features)` and whether each is PHI `(n_candidates,)`.
 
         Where there are none, because only one fold has any, each is taken for PHI.
@@ -68,34 +68,34 @@ class KernelSVM:
         mean = rows.mean(axis=0)
         deviation = rows.std(axis=0)
         scale = np.where(deviation > 0, deviation, 1.0)
-        if right.all() or not right.any():
+        if is_phi.all() or not is_phi.any():
             nothing = np.zeros((0, rows.shape[1]))
-            return cls(mean, scale, nothing, np.zeros(0), 1.0 if right.all() else -1.0, settings.gamma)
+            return cls(mean, scale, nothing, np.zeros(0), 1.0 if is_phi.all() else -1.0, settings.gamma)
         svc = SVC(C=1.0, gamma=settings.gamma, class_weight={True: settings.c_right, False: settings.c_wrong})
-        svc.fit((rows - mean) / scale, right)
+        svc.fit((rows - mean) / scale, is_phi)
         return cls(mean, scale, svc.support_vectors_, svc.dual_coef_[0], float(svc.intercept_[0]), settings.gamma)
 
-    def decision(self, rows: Floats) -> Floats:
+    def margins(self, rows: Floats) -> Floats:
         """Signed distances from the boundary, `(n_rows,)`; positive is PHI."""
         standard = (rows - self.mean) / self.scale
-        parts = [self._decide(standard[i : i + _ROWS_AT_ONCE]) for i in range(0, len(standard), _ROWS_AT_ONCE)]
+        parts = [self._margins(standard[i : i + _ROWS_AT_ONCE]) for i in range(0, len(standard), _ROWS_AT_ONCE)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
-    def _decide(self, rows: Floats) -> Floats:
-        exponents = rows @ (2.0 * self.gamma * self.support.T)
+    def _margins(self, rows: Floats) -> Floats:
+        exponents = rows @ (2.0 * self.gamma * self.support_vectors.T)
         exponents -= self.gamma * (rows**2).sum(axis=1)[:, None]
-        exponents -= self.gamma * (self.support**2).sum(axis=1)
+        exponents -= self.gamma * (self.support_vectors**2).sum(axis=1)
         np.minimum(exponents, 0.0, out=exponents)
-        decided: Floats = np.exp(exponents, out=exponents) @ self.weights + self.intercept
-        return decided
+        margins: Floats = np.exp(exponents, out=exponents) @ self.dual_coefficients + self.intercept
+        return margins
 
     def arrays(self) -> dict[str, Floats]:
         """Everything, as arrays by name."""
         return {
             "mean": self.mean,
             "scale": self.scale,
-            "support": self.support,
-            "weights": self.weights,
+            "support": self.support_vectors,
+            "weights": self.dual_coefficients,
             "constants": np.array([self.intercept, self.gamma]),
         }
 

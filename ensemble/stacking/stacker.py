@@ -5,10 +5,10 @@
     stacker.decide(table, pool)             a Decision for each candidate; the accepted ones never overlap
     stacker.decide_all(tables, pools)       the same for many notes, which is faster
 
-A binary RBF SVM judges each candidate from named features (Zhao 2020; Liu 2017; Kim and Riloff 2015). Its distance
-is turned into a probability by a logistic curve fitted on distances that were predicted out of fold (Platt 1999), and
-the accepted set is the one without overlap that has the largest sum of probabilities above the threshold. Kernel
-settings and threshold are chosen by the strict F1 of grouped cross-validation over the candidates.
+A binary RBF SVM judges each candidate from named features (Zhao 2020; Liu 2017; Kim and Riloff 2015). Its margin is
+calibrated to a probability by Platt scaling (1999), fitted on margins that were predicted out of fold. The accepted set
+is the one without overlap that has the largest sum of probabilities above the threshold. Kernel settings and threshold
+are chosen by the strict F1 of grouped cross-validation over the candidates.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any, NotRequired, TypedDict
 import numpy as np
 
 from ensemble.stacking.candidates import Decision, PooledCandidate, non_overlapping
-from ensemble.stacking.cross_fitting import distances_out_of_fold, logistic_curve, probability
+from ensemble.stacking.cross_fitting import calibrated, margins_out_of_fold, platt_scaling
 from ensemble.stacking.folds import group_folds
 from ensemble.stacking.kernel_svm import KernelSettings, KernelSVM
 from ensemble.stacking.meta_features import FEATURE_SETS, MetaFeatures
@@ -65,9 +65,9 @@ class StackerSettings:
     :param features: one of `ensemble.stacking.meta_features.FEATURE_SETS`.
     :param kernel: a name in `KERNELS`.
     :param folds: parts of its own cross-validation.
-    :param weigh_forms: whether a candidate whose form its label never had is less probable; see
+    :param weigh_forms: whether a candidate with a surface form that its label never had is less probable; see
         `ensemble.stacking.surface_forms`.
-    :param seek_again: whether what was accepted is sought again, in the note and in the patient's other notes.
+    :param seek_again: whether to search for what was accepted elsewhere in the note and in the patient's other notes.
     """
 
     features: str = "all"
@@ -98,12 +98,12 @@ class _StackerState(TypedDict):
 
 
 class Stacker:
-    """Weighs candidates and chooses among them.
+    """Judges candidates and chooses among them.
 
-    Learned by `fit`: `features_`, `machine_`, `kernel_` (the chosen settings), `curve_` (slope and offset of the
-    probability), `threshold_`, `figures_` (strict F1 in its own cross-validation, for each setting tried), `forms_` and
-    `repeats_` (nothing where they are not weighed or sought) and `out_of_fold_` (for each training note as it was
-    written, the spans accepted there, with repeats; not saved).
+    Learned by `fit`: `features_`, `svm_`, `kernel_` (the chosen settings), `calibration_` (by Platt scaling),
+    `threshold_`, `figures_` (strict F1 in its own cross-validation, for each setting tried), `forms_` and `repeats_`
+    (`None` where the settings leave them out) and `out_of_fold_` (for each training note as it was written, the spans
+    accepted there, with repeats; not saved).
 
     :param settings: how it is trained.
     """
@@ -115,7 +115,7 @@ class Stacker:
 
     @property
     def counts(self) -> WordCounts | None:
-        """The words of the training notes; nothing where repeats are not sought."""
+        """The words of the training notes; `None` where repeats are not searched for."""
         return None if self.repeats_ is None else self.repeats_.counts
 
     def fit(
@@ -143,7 +143,7 @@ class Stacker:
         self.features_ = MetaFeatures(sources, labels, self.settings.features, tables[0].space.settings.language)
         rows = self.features_.matrices(tables, pools)
         gold = [set(table.document.spans) for table in tables]
-        right = [np.array([c.span in g for c in pool], dtype=bool) for g, pool in zip(gold, pools, strict=True)]
+        is_phi = [np.array([c.span in g for c in pool], dtype=bool) for g, pool in zip(gold, pools, strict=True)]
         folds = self._folds(tables, seed)
         if self.settings.weigh_forms:
             wrong = [[c.span for c in pool if c.span not in g] for g, pool in zip(gold, pools, strict=True)]
@@ -151,20 +151,20 @@ class Stacker:
         self.figures_: dict[str, float] = {}
         best = -1.0
         for kernel in kernels or KERNELS[self.settings.kernel]:
-            distances = distances_out_of_fold(rows, right, folds, kernel)
-            curve = logistic_curve(np.concatenate(distances), np.concatenate(right))
-            chances = [probability(d, curve) for d in distances]
-            threshold, f1 = _best_threshold(pools, chances, gold)
+            margins = margins_out_of_fold(rows, is_phi, folds, kernel)
+            calibration = platt_scaling(np.concatenate(margins), np.concatenate(is_phi))
+            probabilities = [calibrated(margin, calibration) for margin in margins]
+            threshold, f1 = _best_threshold(pools, probabilities, gold)
             self.figures_[f"gamma {kernel.gamma}, C {kernel.c_right}/{kernel.c_wrong}"] = f1
             _LOG.info(
                 "stacker: gamma %s, C %s/%s: out-of-fold F1 %.4f", kernel.gamma, kernel.c_right, kernel.c_wrong, f1
             )
             if f1 > best:
-                best, self.kernel_, self.curve_, self.threshold_ = f1, kernel, curve, threshold
-                best_chances = chances
-        self.machine_ = KernelSVM.fit(np.concatenate(rows), np.concatenate(right), self.kernel_)
-        weighed = self._weighed(tables, pools, best_chances, in_training=True)
-        decided = [self._decided(pool, chance.tolist()) for pool, chance in zip(pools, weighed, strict=True)]
+                best, self.kernel_, self.calibration_, self.threshold_ = f1, kernel, calibration, threshold
+                best_probabilities = probabilities
+        self.svm_ = KernelSVM.fit(np.concatenate(rows), np.concatenate(is_phi), self.kernel_)
+        weighed = self._weighed(tables, pools, best_probabilities, in_training=True)
+        decided = [self._decided(pool, probability.tolist()) for pool, probability in zip(pools, weighed, strict=True)]
         if self.settings.seek_again:
             counts = counts or WordCounts.of((table.document for table in tables), self.features_.language)
             self.repeats_ = RepeatClassifier(counts).fit(tables, decided, folds)
@@ -176,55 +176,55 @@ class Stacker:
         return self
 
     def decide(self, table: FeatureTable, pool: Sequence[PooledCandidate]) -> list[Decision]:
-        """Weigh one note's candidates, in order of their spans."""
+        """Decide on one note's candidates, in order of their spans."""
         return next(self.decide_all([table], [pool]))
 
     def decide_all(
         self, tables: Sequence[FeatureTable], pools: Sequence[Sequence[PooledCandidate]]
     ) -> Iterator[list[Decision]]:
-        """Weigh the candidates of many notes at once, those of each in order of their spans.
+        """Decide on the candidates of many notes at once, those of each in order of their spans.
 
-        What is accepted in one note is sought again in those of the same patient right before and after it.
+        What is accepted in one note is searched for in the notes of the same patient right before and after it.
         """
         rows = self.features_.matrices(tables, pools)
         if not rows:
             return
-        chances = probability(self.machine_.decision(np.concatenate(rows)), self.curve_)
-        by_note = np.split(chances, np.cumsum([len(pool) for pool in pools])[:-1])
+        probabilities = calibrated(self.svm_.margins(np.concatenate(rows)), self.calibration_)
+        by_note = np.split(probabilities, np.cumsum([len(pool) for pool in pools])[:-1])
         weighed = self._weighed(tables, pools, by_note)
-        decided = [self._decided(pool, chance.tolist()) for pool, chance in zip(pools, weighed, strict=True)]
+        decided = [self._decided(pool, probability.tolist()) for pool, probability in zip(pools, weighed, strict=True)]
         yield from decided if self.repeats_ is None else self.repeats_.extended(tables, decided)
 
     def _weighed(
         self,
         tables: Sequence[FeatureTable],
         pools: Sequence[Sequence[PooledCandidate]],
-        chances: Sequence[Floats],
+        probabilities: Sequence[Floats],
         *,
         in_training: bool = False,
     ) -> list[Floats]:
-        """The probabilities of the candidates of each note, less for forms that their labels never had."""
+        """The probabilities of each note's candidates, lower for surface forms that their labels never had."""
         if self.forms_ is None:
-            return list(chances)
+            return list(probabilities)
         forms = self.forms_
         return [
             np.array(
                 [
                     forms.weighed(
-                        table.document.text[c.span.start : c.span.end], c.span.label, chance,
+                        table.document.text[c.span.start : c.span.end], c.span.label, probability,
                         table.document.group if in_training else "",
                     )
-                    for c, chance in zip(pool, of_note.tolist(), strict=True)
+                    for c, probability in zip(pool, of_note.tolist(), strict=True)
                 ]
             )
-            for table, pool, of_note in zip(tables, pools, chances, strict=True)
+            for table, pool, of_note in zip(tables, pools, probabilities, strict=True)
         ]  # fmt: skip
 
-    def _decided(self, pool: Sequence[PooledCandidate], chances: Sequence[float]) -> list[Decision]:
-        accepted = set(non_overlapping(pool, [chance - self.threshold_ for chance in chances]))
+    def _decided(self, pool: Sequence[PooledCandidate], probabilities: Sequence[float]) -> list[Decision]:
+        accepted = set(non_overlapping(pool, [probability - self.threshold_ for probability in probabilities]))
         return [
-            Decision(candidate.span, chance, i in accepted, candidate.votes)
-            for i, (candidate, chance) in enumerate(zip(pool, chances, strict=True))
+            Decision(candidate.span, probability, i in accepted, candidate.votes)
+            for i, (candidate, probability) in enumerate(zip(pool, probabilities, strict=True))
         ]
 
     def save(self, folder: Path) -> None:
@@ -235,7 +235,7 @@ class Stacker:
             "labels": self.features_.labels,
             "language": self.features_.language,
             "kernel": asdict(self.kernel_),
-            "curve": self.curve_,
+            "curve": self.calibration_,
             "threshold": self.threshold_,
             "figures": self.figures_,
         }
@@ -243,7 +243,7 @@ class Stacker:
             state["forms"] = self.forms_.to_dict()
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "stacker.json").write_text(json.dumps(state, indent=2, ensure_ascii=False), encoding="utf-8")
-        np.savez_compressed(folder / "stacker.npz", allow_pickle=False, **self.machine_.arrays())
+        np.savez_compressed(folder / "stacker.npz", allow_pickle=False, **self.svm_.arrays())
         if self.repeats_ is not None:
             self.repeats_.save(folder)
 
@@ -252,7 +252,7 @@ class Stacker:
         """Read what `save` wrote; :raises BundleError: if it is not that.
 
         :param sources: the submodels whose candidates it must know; any if not given.
-        :param counts: of the words of the training notes; without them repeats are not sought.
+        :param counts: of the words of the training notes; without them repeats are not searched for.
         """
         state = files.json("stacker.json", _StackerState)
         with damage_refused("the stacker of the engine"):
@@ -263,12 +263,12 @@ class Stacker:
             if sources not in ((), stacker.features_.sources):
                 raise BundleError("a stacker of the engine was trained for other submodels than those in it")
             stacker.kernel_ = state["kernel"]
-            stacker.curve_ = state["curve"]
+            stacker.calibration_ = state["curve"]
             stacker.threshold_ = state["threshold"]
             stacker.figures_ = state["figures"]
             if "forms" in state:
                 stacker.forms_ = SurfaceForms.from_dict(state["forms"])
-            stacker.machine_ = KernelSVM.from_arrays(files.arrays("stacker.npz"), len(stacker.features_.columns))
+            stacker.svm_ = KernelSVM.from_arrays(files.arrays("stacker.npz"), len(stacker.features_.columns))
         if counts is not None and stacker.settings.seek_again:
             stacker.repeats_ = RepeatClassifier.load(files, counts)
         return stacker
@@ -279,12 +279,12 @@ class Stacker:
         return group_folds(documents, n_folds=min(self.settings.folds, n_groups), seed=seed + 1)
 
 
-def _accepted(pool: Sequence[PooledCandidate], chances: Floats, threshold: float) -> list[Span]:
-    return [pool[i].span for i in non_overlapping(pool, (chances - threshold).tolist())]
+def _accepted(pool: Sequence[PooledCandidate], probabilities: Floats, threshold: float) -> list[Span]:
+    return [pool[i].span for i in non_overlapping(pool, (probabilities - threshold).tolist())]
 
 
 def _best_threshold(
-    pools: Sequence[Sequence[PooledCandidate]], chances: Sequence[Floats], gold: Sequence[set[Span]]
+    pools: Sequence[Sequence[PooledCandidate]], probabilities: Sequence[Floats], gold: Sequence[set[Span]]
 ) -> tuple[float, float]:
     """The lowest threshold whose strict F1 is about the best, and the best F1.
 
@@ -295,8 +295,8 @@ def _best_threshold(
     scores: list[float] = []
     for threshold in _THRESHOLDS:
         n_right = n_chosen = 0
-        for pool, chance, spans in zip(pools, chances, gold, strict=True):
-            accepted = _accepted(pool, chance, threshold)
+        for pool, probability, spans in zip(pools, probabilities, gold, strict=True):
+            accepted = _accepted(pool, probability, threshold)
             n_chosen += len(accepted)
             n_right += len(spans.intersection(accepted))
         scores.append(2 * n_right / (n_chosen + n_gold) if n_chosen + n_gold else 0.0)

@@ -1,13 +1,13 @@
-"""How the mentions of each label are written, and how much a form that a label never had speaks against a candidate.
+"""The surface forms of each label's mentions, and how unlikely a form that a label never had makes a candidate.
 
-    surface_form("bxq32")                     "letters digits"
-    forms = SurfaceForms.of(tables, wrong)      the forms of all labels, with the patients in whose notes they are
-    forms.weighed("81", "USERNAME", 0.5) 0.1: no user name of 24 was a number
+surface_form("bxq32")                       "letters digits"
+forms = SurfaceForms.of(tables, wrong)      the forms of all labels, with the patients in whose notes they are
+forms.weighed("81", "USERNAME", 0.5)        0.1: no user name of 24 was a number
 
-With few notes the submodels learn rules that are right by chance, and a label's own candidates are too few to show it.
-Its mentions show more: where the forms of a label come again and again, a further one is improbable. How improbable is
-estimated by how many forms were seen with one patient only (Good 1953, after Turing), and set against how often wrong
-candidates have a form that their label lacks; the odds of a candidate are multiplied by this ratio (Bayes).
+With few notes the submodels learn rules that are right by chance, and a label's candidates are too few to show it. Its
+mentions show more: where the same surface forms occur again and again, a new one is improbable. How improbable is
+estimated from the number of forms seen with one patient only (Good 1953, after Turing), and compared with how often
+wrong candidates have a form that their label lacks. The odds of a candidate are multiplied by this ratio (Bayes).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["SurfaceForms", "SurfaceFormsState", "surface_form"]
 _KINDS = (("letters", str.isalpha), ("digits", str.isdigit), ("blanks", str.isspace))
 
 _WEIGHT = 4
-"""So many candidates of a label weigh as much as what all labels say."""
+"""A label's own rate counts as much as the rate of all labels when it has so many candidates."""
 
 
 @lru_cache(maxsize=65536)
@@ -45,9 +45,9 @@ class SurfaceFormsState(TypedDict):
 
 @dataclass(frozen=True)
 class SurfaceForms:
-    """The forms of labels.
+    """The surface forms of labels.
 
-    :param patients: label -> form -> the patients in whose notes it is; none are named in an engine that was loaded.
+    :param patients: label -> form -> the patients in whose notes it occurs; a loaded engine names none.
     :param ratios: label -> how much more often a mention than a wrong candidate has a form that is new, at most 1.
     """
 
@@ -75,22 +75,22 @@ class SurfaceForms:
         everywhere = [new for of_label in news.values() for new in of_label]
         share = (sum(everywhere) + 1) / (len(everywhere) + 2)
         shares = {label: (sum(of) + _WEIGHT * share) / (len(of) + _WEIGHT) for label, of in news.items()}
-        ratios = {label: min(1.0, _chance_of_new(of) / shares[label]) for label, of in patients.items()}
+        ratios = {label: min(1.0, _probability_of_new(of) / shares[label]) for label, of in patients.items()}
         return cls(patients, ratios)
 
     def is_new(self, text: str, label: str, patient: str = "") -> bool:
         """Whether no mention of the label in other patients' notes has the form of a text."""
         return not self.patients.get(label, {}).get(surface_form(text), frozenset()) - {patient}
 
-    def weighed(self, text: str, label: str, chance: float, patient: str = "") -> float:
+    def weighed(self, text: str, label: str, probability: float, patient: str = "") -> float:
         """The probability of a candidate, less where its form is new.
 
-        :param patient: whose note it is, where that note is one of those of training.
+        :param patient: whose note it is, if it is a training note.
         """
         if not self.is_new(text, label, patient):
-            return chance
-        odds = chance * self.ratios.get(label, 1.0)
-        return odds / (odds + (1.0 - chance))
+            return probability
+        odds = probability * self.ratios.get(label, 1.0)
+        return odds / (odds + (1.0 - probability))
 
     def to_dict(self) -> SurfaceFormsState:
         """JSON-ready, without text and patients; read again by `from_dict`."""
@@ -100,13 +100,13 @@ class SurfaceForms:
     def from_dict(cls, state: SurfaceFormsState) -> SurfaceForms:
         """What `to_dict` gave; :raises ValueError: if a ratio is not from 0 to 1."""
         if not all(0 < ratio <= 1 for ratio in state["ratios"].values()):
-            raise ValueError("a ratio that is none")
+            raise ValueError("a ratio that is not from 0 to 1")
         someone = frozenset({"*"})
         known = {label: dict.fromkeys(forms, someone) for label, forms in state["known"].items()}
         return cls(known, state["ratios"])
 
 
-def _chance_of_new(of: Mapping[str, frozenset[str]]) -> float:
+def _probability_of_new(of: Mapping[str, frozenset[str]]) -> float:
     """That the next mention of a label, in another patient's note, has a form of its own."""
     seen_once = sum(len(patients) == 1 for patients in of.values())
     return (seen_once + 1) / (sum(map(len, of.values())) + 1)

@@ -210,10 +210,10 @@ class RegexSubmodel(Submodel):
     def _set_patterns(self, patterns: Iterable[Pattern]) -> None:
         self.patterns_ = tuple(patterns)
         self._scanner = Scanner(self.patterns_)
-        patterns = tuple(
+        searched = tuple(
             (p.name, p.regex, p.flags, p.validator, p.labels[ANY_SET], p.precision) for p in self.patterns_
         )
-        self._search: _Search = (self.name, patterns, self.language_, self.choose_precision)
+        self._search: _Search = (self.name, searched, self.language_, self.choose_precision)
 
     def _candidates(self, text: str, best: Mapping[Span, Pattern]) -> list[Candidate]:
         taken = bytearray(len(text))

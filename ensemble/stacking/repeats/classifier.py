@@ -1,13 +1,13 @@
-"""Which repeats are PHI, learned from notes that nothing was trained on.
+"""Which repeats are PHI, learned from out-of-fold decisions.
 
     classifier = RepeatClassifier(counts).fit(tables, decisions, folds)    of stackers that never saw the patient
     classifier.extended(tables, decisions)                                 the decisions, with repeats among them
 
-The stacker's accepted decisions are sought again in the note and in the notes of the same patient right before and
-after it. A machine of the stacker's kind judges each repeat by its evidence, and is trained out of fold as the stacker
-is. Its threshold is the lowest with about the best strict F1 of the whole result; where that is clearly worse than the
-result without repeats, none is accepted. A repeat that is accepted takes the place of what it overlaps. Where training
-has too few repeats to learn from, a rule takes those of names, with a capital, that are no words of the language.
+What the stacker accepted is searched for again in the note and in the notes of the same patient right before and after
+it. An SVM, trained out of fold as the stacker's is, judges each repeat by named features. Its threshold is the lowest
+with about the best strict F1 of the whole result; where that is clearly worse than the result without repeats, none is
+accepted. An accepted repeat replaces what it overlaps. Where training has too few repeats to learn from, a rule accepts
+capitalised names that are not words of the language.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensemble.stacking.candidates import Decision, non_overlapping
-from ensemble.stacking.cross_fitting import distances_out_of_fold, logistic_curve, probability
+from ensemble.stacking.cross_fitting import calibrated, margins_out_of_fold, platt_scaling
 from ensemble.stacking.kernel_svm import KernelSettings, KernelSVM
 from ensemble.stacking.repeats.repeat_features import REPEAT_FEATURES, RepeatPlace, is_plain_name, matrix_of
 from ensemble.stacking.repeats.search import Mention, Repeat, search
@@ -48,16 +48,16 @@ SAID_AGAIN = "said again"
 _KERNELS = (KernelSettings(0.01, 1.0, 1.0), KernelSettings(0.03, 1.0, 1.0), KernelSettings(0.01, 5.0, 5.0))
 _THRESHOLDS = tuple(np.round(np.arange(0.10, 0.91, 0.02), 2).tolist())
 _NEVER = 1.0
-"""The threshold that no repeat passes."""
+"""A threshold that no repeat passes."""
 
 _BY_RULE = 0.5
-"""The threshold where there is no machine."""
+"""The threshold where there is no SVM."""
 
 _FEWEST = 20
-"""Right ones and wrong ones that a machine needs to learn from."""
+"""The fewest right repeats, and wrong ones, that an SVM is trained on."""
 
 _ABOUT = 0.0002
-"""A difference in F1 that counts for nothing; repeats are few, so it is smaller than the stacker's."""
+"""A difference in F1 that does not matter; repeats are few, so it is smaller than the stacker's."""
 
 
 class _ClassifierState(TypedDict):
@@ -72,9 +72,9 @@ class _ClassifierState(TypedDict):
 
 
 class RepeatClassifier:
-    """Adds accepted repeats to decisions.
+    """Adds repeats to decisions.
 
-    Learned by `fit`: `machine_` (nothing where there were too few repeats), `kernel_`, `curve_`, `threshold_`,
+    Learned by `fit`: `svm_` (`None` where there were too few repeats), `kernel_`, `calibration_`, `threshold_`,
     `figures_` and `out_of_fold_` (the training notes' decisions, with repeats; not saved).
 
     :param counts: of the words in training.
@@ -94,49 +94,49 @@ class RepeatClassifier:
         """
         places = self._places(tables, decisions, is_training=True)
         scoring = _Scoring(tables, decisions, places)
-        right = [
+        is_phi = [
             np.array([place.repeat.span in table.document.spans for place in found], dtype=bool)
             for table, found in zip(tables, places, strict=True)
         ]
-        n_right = sum(int(answers.sum()) for answers in right)
-        n_wrong = sum(map(len, right)) - n_right
-        self.machine_: KernelSVM | None = None
-        self.kernel_, self.curve_, self.threshold_ = _KERNELS[0], (1.0, 0.0), _BY_RULE
-        chances = list(map(_by_rule, places))
+        n_right = sum(int(answers.sum()) for answers in is_phi)
+        n_wrong = sum(map(len, is_phi)) - n_right
+        self.svm_: KernelSVM | None = None
+        self.kernel_, self.calibration_, self.threshold_ = _KERNELS[0], (1.0, 0.0), _BY_RULE
+        probabilities = list(map(_by_rule, places))
         self.figures_ = {
             "right repeats": float(n_right),
             "wrong repeats": float(n_wrong),
-            "F1 without repeats": scoring.f1(chances, _NEVER),
-            "F1 by rule": scoring.f1(chances, _BY_RULE),
+            "F1 without repeats": scoring.f1(probabilities, _NEVER),
+            "F1 by rule": scoring.f1(probabilities, _BY_RULE),
         }
         if min(n_right, n_wrong) >= _FEWEST:
             rows = list(map(matrix_of, places))
-            chances = self._choose(rows, right, folds, scoring)
-            self.machine_ = KernelSVM.fit(np.concatenate(rows), np.concatenate(right), self.kernel_)
-        self.figures_["F1"] = scoring.f1(chances, self.threshold_)
+            probabilities = self._choose(rows, is_phi, folds, scoring)
+            self.svm_ = KernelSVM.fit(np.concatenate(rows), np.concatenate(is_phi), self.kernel_)
+        self.figures_["F1"] = scoring.f1(probabilities, self.threshold_)
         if self.figures_["F1"] < self.figures_["F1 without repeats"] - _ABOUT:
             self.threshold_ = _NEVER
         _LOG.info("repeats: %s; threshold %s", self.figures_, self.threshold_)
-        self.out_of_fold_ = _extended(decisions, places, chances, self.threshold_)
+        self.out_of_fold_ = _extended(decisions, places, probabilities, self.threshold_)
         return self
 
     def _choose(
         self,
         rows: Sequence[Floats],
-        right: Sequence[NDArray[np.bool_]],
+        is_phi: Sequence[NDArray[np.bool_]],
         folds: Sequence[Sequence[int]],
         scoring: _Scoring,
     ) -> list[Floats]:
-        """Find kernel, curve and threshold; :returns: the probabilities out of fold under these."""
-        best, chosen = -1.0, [np.zeros(len(answers)) for answers in right]
+        """Find kernel, calibration and threshold; :returns: the probabilities out of fold under these."""
+        best, chosen = -1.0, [np.zeros(len(answers)) for answers in is_phi]
         for kernel in _KERNELS:
-            distances = distances_out_of_fold(rows, right, folds, kernel)
-            curve = logistic_curve(np.concatenate(distances), np.concatenate(right))
-            chances = [probability(distance, curve) for distance in distances]
-            scores = [scoring.f1(chances, threshold) for threshold in _THRESHOLDS]
+            margins = margins_out_of_fold(rows, is_phi, folds, kernel)
+            calibration = platt_scaling(np.concatenate(margins), np.concatenate(is_phi))
+            probabilities = [calibrated(margin, calibration) for margin in margins]
+            scores = [scoring.f1(probabilities, threshold) for threshold in _THRESHOLDS]
             self.figures_[f"gamma {kernel.gamma}, C {kernel.c_right}/{kernel.c_wrong}"] = max(scores)
             if max(scores) > best:
-                best, chosen, self.kernel_, self.curve_ = max(scores), chances, kernel, curve
+                best, chosen, self.kernel_, self.calibration_ = max(scores), probabilities, kernel, calibration
                 self.threshold_ = next(t for t, f1 in zip(_THRESHOLDS, scores, strict=True) if f1 >= best - _ABOUT)
         return chosen
 
@@ -146,19 +146,19 @@ class RepeatClassifier:
         :param tables: the notes; those of a patient that follow each other are searched together.
         """
         places = self._places(tables, decisions)
-        return _extended(decisions, places, self._chances(places), self.threshold_)
+        return _extended(decisions, places, self._probabilities(places), self.threshold_)
 
-    def _chances(self, places: Sequence[Sequence[RepeatPlace]]) -> list[Floats]:
-        if self.machine_ is None:
+    def _probabilities(self, places: Sequence[Sequence[RepeatPlace]]) -> list[Floats]:
+        if self.svm_ is None:
             return list(map(_by_rule, places))
         together = [place for found in places for place in found]
-        chances = iter(probability(self.machine_.decision(matrix_of(together)), self.curve_).tolist())
-        return [np.array(list(islice(chances, len(found)))) for found in places]
+        probabilities = iter(calibrated(self.svm_.margins(matrix_of(together)), self.calibration_).tolist())
+        return [np.array(list(islice(probabilities, len(found)))) for found in places]
 
     def _places(
         self, tables: Sequence[FeatureTable], decisions: Decided, *, is_training: bool = False
     ) -> list[list[RepeatPlace]]:
-        """For each note its repeats, and all that tells whether they are right."""
+        """For each note its repeats, with what their features are read from."""
         places: list[list[RepeatPlace]] = []
         numbered = zip(tables, decisions, strict=True)
         for patient, run in groupby(numbered, key=lambda item: item[0].document.group):
@@ -173,34 +173,36 @@ class RepeatClassifier:
         return places
 
     def save(self, folder: Path) -> None:
-        """Write `repeats.json` and, if there is a machine, `repeats.npz`; the word counts are not among them."""
+        """Write `repeats.json` and, if there is an SVM, `repeats.npz`; the word counts are not among them."""
         state = {
             "evidence": list(REPEAT_FEATURES),
             "kernel": asdict(self.kernel_),
-            "curve": self.curve_,
+            "curve": self.calibration_,
             "threshold": self.threshold_,
             "figures": self.figures_,
-            "has_machine": self.machine_ is not None,
+            "has_machine": self.svm_ is not None,
         }
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "repeats.json").write_text(json.dumps(state, indent=2), encoding="utf-8")
-        if self.machine_ is not None:
-            np.savez_compressed(folder / "repeats.npz", allow_pickle=False, **self.machine_.arrays())
+        if self.svm_ is not None:
+            np.savez_compressed(folder / "repeats.npz", allow_pickle=False, **self.svm_.arrays())
 
     @classmethod
     def load(cls, files: SavedFiles, counts: WordCounts) -> RepeatClassifier:
-        """Read what `save` wrote; :raises BundleError: if it is not that, or of other evidence than ours."""
+        """Read what `save` wrote; :raises BundleError: if it is not that, or has other features than ours."""
         classifier = cls(counts)
         state = files.json("repeats.json", _ClassifierState)
         with damage_refused("the repeats of the engine"):
             if state["evidence"] != list(REPEAT_FEATURES):
-                raise BundleError("the engine weighs repeats by evidence that is not known here; train it again")
+                raise BundleError(
+                    "this phistack does not know the features by which the engine judges repeats; train it again"
+                )
             classifier.kernel_ = state["kernel"]
-            classifier.curve_ = state["curve"]
+            classifier.calibration_ = state["curve"]
             classifier.threshold_ = state["threshold"]
             classifier.figures_ = state["figures"]
             has_machine = state["has_machine"]
-            classifier.machine_ = (
+            classifier.svm_ = (
                 KernelSVM.from_arrays(files.arrays("repeats.npz"), len(REPEAT_FEATURES)) if has_machine else None
             )
         return classifier
@@ -223,37 +225,37 @@ def _by_rule(places: Sequence[RepeatPlace]) -> Floats:
 
 
 def _extended(
-    decisions: Decided, places: Sequence[Sequence[RepeatPlace]], chances: Sequence[Floats], threshold: float
+    decisions: Decided, places: Sequence[Sequence[RepeatPlace]], probabilities: Sequence[Floats], threshold: float
 ) -> list[list[Decision]]:
     return [
-        _with_repeats(decided, found, chance, threshold) if found else list(decided)
-        for decided, found, chance in zip(decisions, places, chances, strict=True)
+        _with_repeats(decided, found, probability, threshold) if found else list(decided)
+        for decided, found, probability in zip(decisions, places, probabilities, strict=True)
     ]
 
 
 def _with_repeats(
-    decided: Sequence[Decision], places: Sequence[RepeatPlace], chances: Floats, threshold: float
+    decided: Sequence[Decision], places: Sequence[RepeatPlace], probabilities: Floats, threshold: float
 ) -> list[Decision]:
     """The decisions on a note; what an accepted repeat overlaps is no longer accepted."""
-    accepted = _accepted([place.repeat for place in places], chances, threshold)
+    accepted = _accepted([place.repeat for place in places], probabilities, threshold)
     is_taken = touching((places[i].repeat.span.start, places[i].repeat.span.end) for i in accepted)
     by_span = {
         d.span: replace(d, accepted=False) if d.accepted and is_taken(d.span.start, d.span.end) else d for d in decided
     }
-    for i, (place, chance) in enumerate(zip(places, chances.tolist(), strict=True)):
+    for i, (place, probability) in enumerate(zip(places, probabilities.tolist(), strict=True)):
         span = place.repeat.span
-        vote = Candidate(span, SAID_AGAIN, chance, i in accepted, _told(place))
+        vote = Candidate(span, SAID_AGAIN, probability, i in accepted, _where(place))
         known = by_span.get(span, Decision(span, 0.0, False, ()))
-        by_span[span] = Decision(span, max(chance, known.probability), i in accepted, (*known.votes, vote))
+        by_span[span] = Decision(span, max(probability, known.probability), i in accepted, (*known.votes, vote))
     return [by_span[span] for span in sorted(by_span)]
 
 
-def _accepted(repeats: Sequence[Repeat], chances: Floats, threshold: float) -> set[int]:
-    return set(non_overlapping(repeats, (chances - threshold).tolist()))
+def _accepted(repeats: Sequence[Repeat], probabilities: Floats, threshold: float) -> set[int]:
+    return set(non_overlapping(repeats, (probabilities - threshold).tolist()))
 
 
-def _told(place: RepeatPlace) -> str:
-    """Where the repeated mentions stand, without their text."""
+def _where(place: RepeatPlace) -> str:
+    """Where the repeated mentions are, without their text."""
     seeds = place.repeat.seeds
     whole = any(len(seed.words) == len(place.repeat.words) for seed in seeds)
     here = [seed.places[place.note] for seed in seeds if place.note in seed.places]
@@ -272,11 +274,11 @@ class _Scoring:
             for table, decided, found in zip(tables, decisions, places, strict=True)
         ]
 
-    def f1(self, chances: Sequence[Floats], threshold: float) -> float:
-        """:param chances: for each note the probabilities of its repeats."""
+    def f1(self, probabilities: Sequence[Floats], threshold: float) -> float:
+        """:param probabilities: for each note the probabilities of its repeats."""
         n_right = n_all = 0
-        for (spans, repeats, gold), chance in zip(self._notes, chances, strict=True):
-            taken = [repeats[i].span for i in _accepted(repeats, chance, threshold)] if repeats else []
+        for (spans, repeats, gold), probability in zip(self._notes, probabilities, strict=True):
+            taken = [repeats[i].span for i in _accepted(repeats, probability, threshold)] if repeats else []
             is_taken = touching((span.start, span.end) for span in taken)
             found = {span for span in spans if not is_taken(span.start, span.end)}.union(taken) if taken else spans
             n_right += len(found & gold)

@@ -1,11 +1,11 @@
-"""A repeat described by named numbers, from which a machine can learn whether it is PHI.
+"""A repeat described by named numbers, from which an SVM can learn whether it is PHI.
 
-    place = RepeatPlace(repeat, 0, "Smith, Dana: fell.", decisions, counts)
-    REPEAT_FEATURES["best seed"](place)       0.98
-    matrix_of([place])                 all numbers, (1, len(REPEAT_FEATURES))
+place = RepeatPlace(repeat, 0, "Smith, Dana: fell.", decisions, counts)
+REPEAT_FEATURES["best seed"](place)     0.98
+matrix_of([place])                      all numbers, (1, len(REPEAT_FEATURES))
 
-What is told: how sure and how frequent the repeated mentions are, how much of them stands here and how it is written,
-whether its words are words of the language, and what the stacker made of the candidates that overlap it.
+The features say how probable and how frequent the repeated mentions are, how much of them the repeat has and how it is
+written, whether its words are words of the language, and what the stacker decided on candidates that overlap it.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _BEFORE = 16
 
 @dataclass(frozen=True, slots=True)
 class RepeatPlace:
-    """A repeat and what is known about the place where it stands.
+    """A repeat and its surroundings.
 
-    :param repeat: what was found again.
+    :param repeat: of a mention.
     :param note: the place of its note among those of the patient.
     :param text: of the note.
-    :param decisions: the stacker's, on candidates that overlap the repeat.
+    :param decisions: of the stacker, on candidates that overlap the repeat.
     :param counts: of words, in training.
-    :param patient: whose own notes do not count, as in training they are not new.
+    :param patient: whose own notes are not counted, as in training they are not new.
     """
 
     repeat: Repeat
@@ -49,7 +49,7 @@ class RepeatPlace:
 
     @property
     def written(self) -> str:
-        """The repeat as it stands in the note."""
+        """The text of the repeat."""
         return self.text[self.repeat.span.start : self.repeat.span.end]
 
     def seen(self, least: Callable[[Seen], int]) -> float:
@@ -70,13 +70,13 @@ class RepeatPlace:
 
 
 def is_plain_name(place: RepeatPlace) -> bool:
-    """Whether a repeat is part of a name, written with a capital, with a word that is none of the language."""
+    """Whether a repeat is part of a name, written with a capital, with a word that is not one of the language."""
     is_new = not all(map(place.counts.is_word, place.repeat.parts))
     return place.repeat.is_name and place.written[:1].isupper() and is_new
 
 
 def _share(place: RepeatPlace) -> float:
-    """How much of the most alike seed stands here."""
+    """The largest share of a seed's words that the repeat has."""
     here = place.repeat.parts
     return max(len(here & seed.parts) / len(seed.parts) if seed.parts else 1.0 for seed in place.repeat.seeds)
 
@@ -94,7 +94,7 @@ def _word_before(place: RepeatPlace) -> str:
 
 
 def _written_so(place: RepeatPlace) -> bool:
-    """Whether the words stand in a seed as they are written here."""
+    """Whether a seed has the words with the same capitals and accents."""
     return any(seed.written.issuperset(place.repeat.words) for seed in place.repeat.seeds)
 
 
@@ -127,10 +127,10 @@ REPEAT_FEATURES: Mapping[str, Callable[[RepeatPlace], float]] = {
     "accepted, same type": lambda place: place.best(label=True, accepted=True),
     "accepted": lambda place: place.best(accepted=True),
 }
-"""Name -> the number, from a place."""
+"""Name -> the feature, from a place."""
 
 
 def matrix_of(places: Sequence[RepeatPlace]) -> NDArray[np.float64]:
-    """The evidence of some repeats, of shape `(n_repeats, len(REPEAT_FEATURES))`."""
+    """The features of some repeats, of shape `(n_repeats, len(REPEAT_FEATURES))`."""
     rows = [[float(number(place)) for number in REPEAT_FEATURES.values()] for place in places]
     return np.array(rows, dtype=np.float64).reshape(len(places), len(REPEAT_FEATURES))
