@@ -19,6 +19,7 @@ from pathlib import Path
 from benchmarks.measuring import RESULTS, ROOT, Benchmark, measure, write_results
 from ensemble.stacking.folds import held_out_patients
 from ensemble.synthesis import synthesize
+from ensemble.tools.comma_lists import comma_list
 from ensemble.training.settings import EngineSettings
 from features.documents import Corpus
 from features.formats import read_corpus
@@ -47,7 +48,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--submodels", default=",".join(SUBMODELS))
     arguments = parser.parse_args()
-    settings = EngineSettings().only(tuple(arguments.submodels.split(",")))
+    settings = EngineSettings().only(comma_list(arguments.submodels))
     for benchmark, corpus in corpora(arguments.corpora, arguments.documents):
         training, unseen = held_out_patients(corpus, parts=4, seed=0)
         out = arguments.out / benchmark.name

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.measuring import LIMIT_MINUTES, RESULTS, ROOT, Benchmark, measure, write_results
+from ensemble.tools.comma_lists import comma_list
 from ensemble.training.settings import EngineSettings
 from features.columns.table import FeatureSettings
 from features.formats import read_corpus
@@ -39,7 +40,7 @@ def main() -> None:
             sys.exit(f"meddocan: there is no folder {arguments.corpus / part}; README.md says where to get the corpus")
     train, dev = (read_corpus(arguments.corpus / part) for part in ("train", "dev"))
     features = FeatureSettings(language=train.label_set.language)
-    settings = EngineSettings(features=features).only(tuple(arguments.submodels.split(",")))
+    settings = EngineSettings(features=features).only(comma_list(arguments.submodels))
     write_results(arguments.results, measure(MEDDOCAN, train, dev, settings, out=arguments.out, jobs=arguments.jobs))
 
 

@@ -67,6 +67,7 @@ def main() -> None:
 
 def _train(path: Path, submodels: str, language: str, jobs: int) -> dict[str, Any]:
     """Train without a cache; what a results file has under `training`."""
+    from ensemble.tools.comma_lists import comma_list
     from ensemble.tools.stopwatch import Stopwatch
     from ensemble.training.settings import EngineSettings
     from ensemble.training.trainer import train
@@ -76,7 +77,7 @@ def _train(path: Path, submodels: str, language: str, jobs: int) -> dict[str, An
 
     corpus = read_corpus(path, accept_unknown_labels=True)
     settings = EngineSettings(features=FeatureSettings(language=language or corpus.label_set.language))
-    names = tuple(submodels.split(",")) if submodels else SUBMODELS
+    names = comma_list(submodels) or SUBMODELS
     watch = Stopwatch()
     trained = train(corpus, settings.only(names), jobs=jobs)
     return {

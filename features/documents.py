@@ -113,6 +113,8 @@ class Corpus:
 
     def mapped(self, target: str) -> Corpus:
         """The corpus with its labels turned into those of another set; :raises LabelError: if there is no table."""
+        if target == self.label_set.name:
+            return self
         table = label_mapping(self.label_set.name, target)
         unknown = sorted({span.label for d in self.documents for span in d.spans if span.label not in table})
         if unknown:

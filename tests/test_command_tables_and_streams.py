@@ -18,7 +18,7 @@ from pyarrow import parquet
 from ensemble.batch.formats.recognise import open_format
 from ensemble.batch.formats.rows import FormatSettings
 from ensemble.command_line.app import app
-from ensemble.command_line.options import ReadingOptions
+from ensemble.command_line.groups import ReadingOptions
 from ensemble.tasks.engines import train_bundle
 from ensemble.training.settings import EngineSettings
 from features import files

@@ -6,7 +6,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from ensemble.command_line.request import Request, names_of, shares_of
+from ensemble.command_line.output import names_of
 from ensemble.experiments.ablation import variants_of, write_ablation
 from ensemble.experiments.latex import ablation_latex, curve_latex, transfer_latex
 from ensemble.experiments.learning_curve import curves_of, learning_curve, samples_of, spread_of, write_curve
@@ -204,8 +204,6 @@ def test_a_larger_share_holds_the_smaller_one_and_orders_differ():
 def test_shares_and_samples_that_make_no_sense_are_refused(shares, samples, message):
     with pytest.raises(SettingsError, match=message):
         list(samples_of(small_corpus(), shares=shares, samples=samples, seed=0))
-    with pytest.raises(SettingsError, match="joined by commas"):
-        shares_of("10;20")
 
 
 def test_a_learning_curve(tmp_path):
@@ -332,13 +330,6 @@ def test_corpora_are_named_by_the_shortest_ends_of_their_paths(tmp_path):
     assert names_of([tmp_path / "x" / "train", tmp_path / "y" / "train"]) == ["x/train", "y/train"]
     with pytest.raises(SettingsError, match="twice"):
         names_of([tmp_path / "a", tmp_path / "b" / ".." / "a"])
-
-
-def test_labels_are_mapped_where_the_sets_differ(tmp_path):
-    write_corpus(small_corpus(), tmp_path / "a", format="i2b2")
-    write_corpus(replace(small_corpus(), label_set=LabelSet.named("ngrid-2016")), tmp_path / "b", format="ngrid")
-    domains = Request(map_labels="ngrid-2016").domains([tmp_path / "a", tmp_path / "b"])
-    assert [domain.corpus.label_set.name for domain in domains] == ["ngrid-2016", "ngrid-2016"]
 
 
 def test_the_commands(phistack, tmp_path):

@@ -34,6 +34,7 @@ from ensemble.engine import Engine
 from ensemble.stacking.repeats.word_counts import WordCounts
 from ensemble.stacking.stacker import Stacker
 from ensemble.stacking.subsets import Subset, in_order, no_stacker, subset_name, subsets_of
+from ensemble.tools.comma_lists import comma_list
 from ensemble.tools.version import installed
 from features.columns.table import FeatureSpace
 from features.errors import BundleError
@@ -174,7 +175,7 @@ def _read_engine(files: SavedFiles, kinds: Mapping[str, str], names: Subset) -> 
 
 def _refuse_strange_servers(urls: Iterable[str]) -> None:
     """A stranger's engine must not send notes to a server of his."""
-    known = {*_OWN_HOSTS, *os.environ.get(SERVERS, "").split(",")}
+    known = {*_OWN_HOSTS, *comma_list(os.environ.get(SERVERS, ""))}
     for host in {urlsplit(url).hostname or "" for url in urls if "://" in url} - known:
         raise BundleError(
             f"the engine sends the text of notes to the server {host[:60]!a}; if that is right, name it in the "

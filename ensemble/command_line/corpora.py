@@ -6,17 +6,14 @@ from typing import Annotated
 
 import typer
 
+from ensemble.command_line.groups import CorpusOptions, with_options
 from ensemble.command_line.options import (
     ConvertedFormatOption,
-    LabelSetOption,
     MapLabelsOption,
-    ReadingOptions,
     SeedOption,
     SourceArgument,
     SynthesisedFormatOption,
     TargetArgument,
-    UnknownLabelsOption,
-    with_options,
 )
 from ensemble.command_line.output import say_where, tell
 from features.errors import SettingsError
@@ -46,10 +43,8 @@ def convert(
     out: TargetArgument,
     *,
     to: ConvertedFormatOption = "",
-    label_set: LabelSetOption = "",
     map_labels: MapLabelsOption = "",
-    accept_unknown_labels: UnknownLabelsOption = False,
-    reading: ReadingOptions,
+    corpora: CorpusOptions,
 ) -> None:
     """Turn a corpus into another format, and its labels into those of another set."""
     from features.formats.recognise import format_told_by
@@ -58,8 +53,7 @@ def convert(
     format = to or format_told_by(out)
     if not format:
         raise SettingsError(f"the name {out} does not tell a format; give one with --to, for example --to jsonl")
-    path = input_path(source)
-    corpus = reading.reader.read(path, label_set=label_set or None, accept_unknown_labels=accept_unknown_labels)
+    corpus = corpora.read(input_path(source))
     if map_labels:
         corpus = corpus.mapped(map_labels)
     write_notes(corpus, out, format=format)

@@ -7,25 +7,21 @@ from typing import Annotated
 
 import typer
 
+from ensemble.command_line.groups import ReadingOptions, TrainingOptions, with_options
 from ensemble.command_line.options import (
     AnnotatedFormatOption,
     AnyLanguageOption,
     CorpusArgument,
     JobsOption,
-    LabelSetOption,
     ModelOption,
     PageOption,
-    PresetOption,
-    ReadingOptions,
     SeedOption,
     SourceArgument,
     SubsetOption,
     TargetArgument,
-    TrainingOptions,
-    names_in,
-    with_options,
 )
 from ensemble.command_line.output import console, fail_for, say, say_where, tell, tell_reliability, warn
+from ensemble.tools.comma_lists import comma_list
 from ensemble.tools.progress import stage
 from features.errors import SettingsError
 
@@ -49,8 +45,6 @@ def train(
     corpus: CorpusArgument,
     model: ModelOption,
     *,
-    preset: PresetOption = "",
-    label_set: LabelSetOption = "",
     budget: Annotated[
         float | None,
         typer.Option(
@@ -60,18 +54,16 @@ def train(
         ),
     ] = None,
     training: TrainingOptions,
-    reading: ReadingOptions,
 ) -> None:
     """Train all submodels and the stacker, and write a bundle."""
     with stage("reading the notes"):
         from ensemble.evaluation.figures import table_of
         from ensemble.tasks.engines import train_bundle
 
-        request = training.request(reading, preset=preset, label_set=label_set)
-        notes = request.corpus(corpus)
+        notes = training.read(corpus)
     tell(notes)
     done, figures = train_bundle(
-        notes, model, request.settings(notes), jobs=training.jobs, cache=training.cache, budget=budget
+        notes, model, training.settings(notes), jobs=training.jobs, cache=training.cache, budget=budget
     )
     warn(done.warnings)
     console().print(table_of("strict, out of fold by patient", figures))
@@ -95,7 +87,7 @@ def annotate(
         from ensemble.bundles.bundle import load_bundle
         from ensemble.tasks.engines import annotate_corpus
 
-        engine = load_bundle(model, only=names_in(submodels))
+        engine = load_bundle(model, only=comma_list(submodels))
     tell_reliability(model)
     corpus, held_back = annotate_corpus(
         source, out, engine, reader=reading.reader, format=to or None, any_language=any_language
@@ -123,7 +115,7 @@ def explain(
     from ensemble.tasks.engines import explain_corpus
 
     n_shown, held_back = explain_corpus(
-        source, model, console(), reader=reading.reader, html=html, show_text=text, only=names_in(submodels),
+        source, model, console(), reader=reading.reader, html=html, show_text=text, only=comma_list(submodels),
         any_language=any_language,
     )  # fmt: skip
     fail_for(held_back, n_shown)

@@ -1,21 +1,14 @@
 """Options that several commands take, each declared once.
 
-JobsOption                a type that a command's parameter has: name, help and range of the option
-TrainingOptions           those of every command that trains, as one value
-with_options(command)     lets a parameter of such a type stand for all of its options
+def audit(corpus: CorpusArgument, jobs: JobsOption = 2): ...     name, help and range of the option are in its type
 
-@with_options
-def train(corpus: CorpusArgument, training: TrainingOptions) -> None: ...
+Those that several commands take together are values of `ensemble.command_line.groups`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
-from functools import wraps
-from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import Annotated
 
 import typer
 
@@ -30,10 +23,6 @@ from ensemble.command_line.choices import (
     completing,
     one_of,
 )
-
-if TYPE_CHECKING:
-    from ensemble.command_line.request import Request
-    from features.formats import Reader
 
 __all__ = [
     "AnnotatedFormatOption",
@@ -55,7 +44,6 @@ __all__ = [
     "PatientColumnOption",
     "PolicyOption",
     "PresetOption",
-    "ReadingOptions",
     "SeedOption",
     "SourceArgument",
     "StackOption",
@@ -65,10 +53,7 @@ __all__ = [
     "SynthesisedFormatOption",
     "TargetArgument",
     "TestOption",
-    "TrainingOptions",
     "UnknownLabelsOption",
-    "names_in",
-    "with_options",
 ]
 
 CorpusArgument = Annotated[
@@ -203,82 +188,3 @@ StackOption = Annotated[bool, typer.Option(help="Score the stack too, which trai
 TestOption = Annotated[
     Path | None, typer.Option("--test", help="Other annotated notes to score on.", show_default=False)
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class ReadingOptions:
-    """What every command that reads notes can be told of them."""
-
-    from_format: Annotated[
-        str,
-        typer.Option(
-            "--from", help=f"Format of the notes: {one_of(FORMATS)}; otherwise recognised.",
-            autocompletion=completing(FORMATS),
-        ),
-    ] = ""  # fmt: skip
-    id_column: IdColumnOption = "id"
-    text_column: Annotated[str, typer.Option(help="The note in JSONL, CSV or Parquet.")] = "text"
-    patient_column: PatientColumnOption = "group"
-
-    @property
-    def reader(self) -> Reader:
-        """How to read the notes."""
-        from features.formats import Reader
-        from features.formats.columns import ColumnNames
-
-        return Reader(self.from_format, ColumnNames(self.id_column, self.text_column, self.patient_column))
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingOptions:
-    """What every command that trains can be told; without a value, the settings file or the default decides."""
-
-    config: Annotated[Path | None, typer.Option(help="A TOML file of settings.", show_default=False)] = None
-    submodels: SubmodelsOption = ""
-    language: Annotated[str, typer.Option(help="ISO 639-1 code; otherwise as labels or text tell.")] = ""
-    folds: Annotated[int | None, typer.Option(help="Parts for out-of-fold prediction.", show_default="5")] = None
-    cache: Annotated[Path | None, typer.Option(help="A folder for fold predictions.", show_default=False)] = None
-    accept_unknown_labels: UnknownLabelsOption = False
-    jobs: JobsOption = 2
-    seed: Annotated[int | None, typer.Option(help="Of every random choice.", show_default="0")] = None
-
-    def request(self, reading: ReadingOptions, **others: str) -> Request:
-        """The corpora and settings that are asked for.
-
-        :param reading: how the corpora are read.
-        :param others: further parameters of `Request`, which only some commands take.
-        """
-        from ensemble.command_line.request import Request
-
-        return Request(
-            self.config, self.submodels, self.language, self.folds, self.seed,
-            accept_unknown_labels=self.accept_unknown_labels, reader=reading.reader, **others,
-        )  # fmt: skip
-
-
-def names_in(told: str) -> tuple[str, ...]:
-    """The names in a list joined by commas."""
-    return tuple(name.strip() for name in told.split(",") if name.strip())
-
-
-def with_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The same command, taking the fields of a dataclass as options of their own where a parameter is of that class."""
-    hints = get_type_hints(command, include_extras=True)
-    groups = {name: hints[name] for name in signature(command).parameters if is_dataclass(hints[name])}
-
-    @wraps(command)
-    def spread(**told: Any) -> None:
-        for name, group in groups.items():
-            told[name] = group(**{field.name: told.pop(field.name) for field in fields(group)})
-        command(**told)
-
-    parameters: list[Parameter] = []
-    for name, parameter in signature(command).parameters.items():
-        group = signature(groups[name]) if name in groups else Signature([parameter])
-        known = get_type_hints(groups[name], include_extras=True) if name in groups else hints
-        parameters += [
-            p.replace(kind=Parameter.KEYWORD_ONLY, annotation=known[p.name]) for p in group.parameters.values()
-        ]
-    spread.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    spread.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return spread

@@ -10,7 +10,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from features.errors import MissingResourceError
+from features.errors import MissingResourceError, SettingsError
 from features.shown import explained, shown_id
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ __all__ = [
     "fail",
     "fail_for",
     "n_spans",
+    "names_of",
     "quiet_when_cut_off",
     "say",
     "say_where",
@@ -137,6 +138,21 @@ def _is_cut_off() -> bool:
     asked = select.poll()
     asked.register(sys.stdout.fileno(), 0)
     return any(event & (select.POLLERR | select.POLLHUP) for _, event in asked.poll(0))
+
+
+def names_of(paths: Sequence[Path]) -> list[str]:
+    """The shortest ends of the paths that tell them apart: `train`, or `a/train` and `b/train`.
+
+    :raises SettingsError: if a path is given twice.
+    """
+    parts = [path.resolve().parts for path in paths]
+    if len(set(parts)) < len(parts):
+        raise SettingsError("the same path is given twice; give each corpus or system once")
+    for length in range(1, max(map(len, parts), default=1) + 1):
+        names = ["/".join(part[-length:]) for part in parts]
+        if len(set(names)) == len(names):
+            break
+    return names
 
 
 def n_spans(documents: Iterable[Document]) -> int:

@@ -7,19 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ensemble.command_line.groups import CorpusOptions, with_options
 from ensemble.command_line.options import (
     CorpusArgument,
     CriterionOption,
     JsonOption,
-    LabelSetOption,
     ModelOption,
-    ReadingOptions,
     SeedOption,
-    UnknownLabelsOption,
-    with_options,
 )
-from ensemble.command_line.output import console, say, tell
-from ensemble.command_line.request import names_of
+from ensemble.command_line.output import console, names_of, say, tell
 from features.writing import refuse_taken, write_new
 
 if TYPE_CHECKING:
@@ -41,14 +37,12 @@ def evaluate(
     ],
     *,
     json_file: JsonOption = None,
-    label_set: LabelSetOption = "",
-    accept_unknown_labels: UnknownLabelsOption = False,
     allow_missing: AllowMissingOption = False,
     sentences: Annotated[
         Path | None,
         typer.Option(help="Sentences of each note, for the leak: a folder of ID.ann, JSON or TSV.", show_default=False),
     ] = None,
-    reading: ReadingOptions,
+    corpora: CorpusOptions,
 ) -> None:
     """Score annotated notes by all criteria of the shared tasks."""
     import json
@@ -56,8 +50,8 @@ def evaluate(
     from ensemble.evaluation import evaluate, print_report, read_sentence_counts
 
     counts = read_sentence_counts(sentences, apart_from=(gold, system)) if sentences else None
-    corpora = _read(reading, [gold, system], label_set, accept_unknown_labels)
-    report = evaluate(*corpora, allow_missing=allow_missing, sentence_counts=counts)
+    annotated = _read(corpora, [gold, system])
+    report = evaluate(*annotated, allow_missing=allow_missing, sentence_counts=counts)
     if json_file:
         write_new(json_file, json.dumps(report.to_dict(), indent=2) + "\n")
     print_report(report, console())
@@ -76,10 +70,8 @@ def compare(
     latex: Annotated[Path | None, typer.Option(help="Write a table for LaTeX there.", show_default=False)] = None,
     shuffles: Annotated[int, typer.Option(help="Of the paired randomisation.", min=1)] = 9999,
     seed: SeedOption = 0,
-    label_set: LabelSetOption = "",
-    accept_unknown_labels: UnknownLabelsOption = False,
     allow_missing: AllowMissingOption = False,
-    reading: ReadingOptions,
+    corpora: CorpusOptions,
 ) -> None:
     """Compare systems in precision, recall and F1: differences, their intervals, and whether they may be chance."""
     import json
@@ -89,7 +81,7 @@ def compare(
     for target in filter(None, (json_file, latex)):
         refuse_taken(target)
     names = names_of(systems)
-    reference, *answers = _read(reading, [gold, *systems], label_set, accept_unknown_labels)
+    reference, *answers = _read(corpora, [gold, *systems])
     comparison = compare(
         reference, dict(zip(names, answers, strict=True)), criterion=criterion, allow_missing=allow_missing,
         shuffles=shuffles, seed=seed,
@@ -101,13 +93,11 @@ def compare(
     print_comparison(comparison, console())
 
 
-def _read(reading: ReadingOptions, paths: list[Path], label_set: str, accept_unknown_labels: bool) -> list[Corpus]:
+def _read(corpora: CorpusOptions, paths: list[Path]) -> list[Corpus]:
     """The corpora, of which the first, gold, decides on the labels of all."""
-    read = reading.reader.read
-    gold = read(paths[0], label_set=label_set or None, accept_unknown_labels=accept_unknown_labels)
+    gold = corpora.read(paths[0])
     tell(gold)
-    systems = (read(path, label_set=gold.label_set, accept_unknown_labels=accept_unknown_labels) for path in paths[1:])
-    return [gold, *systems]
+    return [gold, *(corpora.read(path, gold.label_set) for path in paths[1:])]
 
 
 @with_options
@@ -120,15 +110,13 @@ def frontier(
     ] = None,
     repetitions: Annotated[int, typer.Option(help="Of each subset; the median counts.", min=1)] = 3,
     criterion: CriterionOption = "strict",
-    label_set: LabelSetOption = "",
-    accept_unknown_labels: UnknownLabelsOption = False,
-    reading: ReadingOptions,
+    corpora: CorpusOptions,
 ) -> None:
     """Measure notes per second and recall for every subset of an engine's submodels, on annotated notes."""
     from ensemble.experiments.frontier import measure_frontier, write_frontier
     from ensemble.experiments.frontier_view import frontier_table
 
-    notes = reading.reader.read(corpus, label_set=label_set or None, accept_unknown_labels=accept_unknown_labels)
+    notes = corpora.read(corpus)
     tell(notes)
     if out:
         results = write_frontier(out, notes, model, repetitions=repetitions, criterion=criterion)

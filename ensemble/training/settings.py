@@ -13,8 +13,8 @@
     features = "all"
 
 A file names only what differs from the defaults. `[submodels]` may leave some out: only those that it has a table for
-are trained; without `[submodels]` all four are. A submodel is of the kind that it is named as, unless its table says
-another `kind`, so that there may be several of one kind.
+are trained; without `[submodels]` all four are. Over a preset a file changes and adds, and leaves nothing out. A submodel
+is of the kind that it is named as, unless its table says another `kind`, so that there may be several of one kind.
 """
 
 from __future__ import annotations
@@ -34,11 +34,12 @@ from features.columns.table import FeatureSettings
 from features.errors import SettingsError
 from features.labels import LabelSet
 from features.regular_files import read_regular
+from features.saved_files import same_type
 from features.suggestions import did_you_mean, no_such
 from submodels.base import KIND, kind_of, new_submodel, submodel_class
 from submodels.registry import SUBMODELS, newest, usual_name, usual_names
 
-__all__ = ["EngineSettings"]
+__all__ = ["EngineSettings", "merged"]
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 _TAKEN = ("stack", "stacker", "features", "load")
@@ -75,33 +76,50 @@ class EngineSettings:
         object.__setattr__(self, "submodels", {name: _checked(name, self.submodels[name]) for name in names})
 
     @classmethod
-    def from_toml(cls, path: Path) -> EngineSettings:
-        """Read a settings file; :raises SettingsError: naming the file and what is wrong in it."""
+    def chosen(cls, preset: str = "", path: Path | None = None, *, language: str = "en") -> EngineSettings:
+        """The settings of a preset and, merged over them, of a file; where both are silent, the defaults.
+
+        :param preset: the name of a published system; empty for none.
+        :param path: a settings file; `None` for none.
+        :param language: where neither names one.
+        :raises SettingsError: for a name without a preset, or naming the file and what is wrong in it.
+        """
+        table: dict[str, Any] = merged({"features": {"language": language}}, _preset(preset) if preset else {})
+        return cls.from_dict(table) if path is None else cls.from_toml(path, over=table)
+
+    @classmethod
+    def from_toml(cls, path: Path, *, over: Mapping[str, Any] | None = None) -> EngineSettings:
+        """Read a settings file.
+
+        :param over: a table of settings over which those of the file count; by default there are none but theirs.
+        :raises SettingsError: naming the file and what is wrong in it.
+        """
         try:
-            return cls.from_dict(tomllib.loads(read_regular(path).decode("utf-8")))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, SettingsError) as error:
+            settings = cls.from_dict(merged(over or {}, tomllib.loads(read_regular(path).decode("utf-8"))))
+            for name, given in settings.submodels.items():
+                new_submodel(name, given)
+            return settings
+        except (OSError, ValueError, SettingsError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             raise SettingsError(f"the settings file {path} cannot be used: {reason}") from None
 
     @classmethod
     def preset(cls, name: str) -> EngineSettings:
         """The settings of a published system, by its name; :raises SettingsError: for a name without a file."""
-        folder = resources.files("ensemble.training") / "presets"
-        names = sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
-        if name not in names:
-            raise SettingsError(no_such("preset", name, names))
-        return cls.from_dict(tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8")))
+        return cls.from_dict(_preset(name))
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> EngineSettings:
-        """The settings of a parsed file; unknown names are errors."""
+        """The settings of a parsed file; :raises SettingsError: for unknown names, and values of another type."""
+        try:
+            settings: EngineSettings = same_type(table, cls)
+        except ValueError as error:
+            told = str(error).replace("`object`", "`table`").replace("`array`", "`list`").replace("$.", "")
+            raise SettingsError(f"a value is of the wrong type: {told}") from None
         _refuse_unknown(table, cls, "the settings")
-        parts: dict[str, Any] = dict(table)
-        for name, part in (("features", FeatureSettings), ("stacker", StackerSettings)):
-            if name in parts:
-                _refuse_unknown(parts[name], part, f"[{name}]")
-                parts[name] = part(**parts[name])
-        return cls(**parts)
+        for name in ("features", "stacker"):
+            _refuse_unknown(table.get(name, {}), type(getattr(settings, name)), f"[{name}]")
+        return settings
 
     def only(self, names: tuple[str, ...]) -> EngineSettings:
         """The same with just these submodels."""
@@ -161,6 +179,20 @@ def _checked(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     if name in usual_names() and name != usual:
         raise SettingsError(f"the submodel {name} has the name of a kind and is of the kind {kind}; rename it")
     return dict(settings)
+
+
+def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Two tables as one, entry by entry: where both have a table, these merged, otherwise what the second has."""
+    both = [name for name in over if isinstance(over[name], Mapping) and isinstance(under.get(name), Mapping)]
+    return {**under, **over, **{name: merged(under[name], over[name]) for name in both}}
+
+
+def _preset(name: str) -> dict[str, Any]:
+    folder = resources.files("ensemble.training") / "presets"
+    names = sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+    if name not in names:
+        raise SettingsError(no_such("preset", name, names))
+    return tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 def _refuse_unknown(table: Mapping[str, Any], kind: type, where: str) -> None:

@@ -1,0 +1,159 @@
+"""Options that go together, as one value: what reads notes, what reads annotated notes, what trains.
+
+    @with_options
+    def train(corpus: CorpusArgument, training: TrainingOptions) -> None:
+        notes = training.read(corpus)
+        settings = training.settings(notes)
+
+    phistack train notes --preset zhao2020 --config mine.toml --folds 3 --text-column body
+
+Each field of a group is an option; one that is a group itself stands for the options of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, is_dataclass, replace
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ensemble.command_line.choices import FORMATS, completing, one_of
+from ensemble.command_line.options import (
+    IdColumnOption,
+    JobsOption,
+    LabelSetOption,
+    PatientColumnOption,
+    PresetOption,
+    SubmodelsOption,
+    UnknownLabelsOption,
+)
+from ensemble.tools.comma_lists import comma_list
+
+if TYPE_CHECKING:
+    from ensemble.training.settings import EngineSettings
+    from features.documents import Corpus
+    from features.formats import Reader
+    from features.labels import LabelSet
+
+__all__ = ["CorpusOptions", "ReadingOptions", "TrainingOptions", "with_options"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingOptions:
+    """How notes are read."""
+
+    from_format: Annotated[
+        str,
+        typer.Option(
+            "--from", help=f"Format of the notes: {one_of(FORMATS)}; otherwise recognised.",
+            autocompletion=completing(FORMATS),
+        ),
+    ] = ""  # fmt: skip
+    id_column: IdColumnOption = "id"
+    text_column: Annotated[str, typer.Option(help="The note in JSONL, CSV or Parquet.")] = "text"
+    patient_column: PatientColumnOption = "group"
+
+    @property
+    def reader(self) -> Reader:
+        """How to read the notes."""
+        from features.formats import Reader
+        from features.formats.columns import ColumnNames
+
+        return Reader(self.from_format, ColumnNames(self.id_column, self.text_column, self.patient_column))
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusOptions:
+    """How annotated notes are read."""
+
+    label_set: LabelSetOption = ""
+    accept_unknown_labels: UnknownLabelsOption = False
+    reading: ReadingOptions = ReadingOptions()
+
+    def read(self, path: Path, label_set: LabelSet | None = None, *, language: str = "") -> Corpus:
+        """Read a corpus.
+
+        :param label_set: the labels to expect, where another corpus has decided on them.
+        :param language: of the notes, as an ISO 639-1 code, where neither labels nor text are to tell it.
+        """
+        return self.reading.reader.read(
+            path,
+            label_set=label_set or self.label_set or None,
+            accept_unknown_labels=self.accept_unknown_labels,
+            language=language,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingOptions:
+    """How corpora are read and engines are trained on them; what is not given, file, preset or default decide."""
+
+    preset: PresetOption = ""
+    config: Annotated[
+        Path | None, typer.Option(help="A TOML file of settings, which count over the preset.", show_default=False)
+    ] = None
+    submodels: SubmodelsOption = ""
+    language: Annotated[str, typer.Option(help="ISO 639-1 code; otherwise as file, labels or text tell.")] = ""
+    folds: Annotated[int | None, typer.Option(help="Parts for out-of-fold prediction.", show_default="5")] = None
+    seed: Annotated[int | None, typer.Option(help="Of every random choice.", show_default="0")] = None
+    cache: Annotated[Path | None, typer.Option(help="A folder for fold predictions.", show_default=False)] = None
+    jobs: JobsOption = 2
+    corpora: CorpusOptions = CorpusOptions()
+
+    def read(self, path: Path, label_set: LabelSet | None = None) -> Corpus:
+        """Read a corpus; :param label_set: the labels to expect, where another corpus has decided on them."""
+        return self.corpora.read(path, label_set, language=self.language)
+
+    def settings(self, corpus: Corpus) -> EngineSettings:
+        """How an engine for a corpus is trained; :raises SettingsError: for a preset, file or option that is wrong."""
+        from ensemble.training.settings import EngineSettings
+
+        settings = EngineSettings.chosen(self.preset, self.config, language=corpus.label_set.language)
+        if self.submodels:
+            settings = settings.only(comma_list(self.submodels))
+        features = replace(settings.features, language=self.language or settings.features.language)
+        folds = settings.folds if self.folds is None else self.folds
+        seed = settings.seed if self.seed is None else self.seed
+        return replace(settings, features=features, folds=folds, seed=seed)
+
+
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The same command, which takes the fields of a group as options of their own where a parameter is a group.
+
+    Typer reads a command's options off its signature and has no groups; so this writes the signature that it reads.
+    """
+
+    @wraps(command)
+    def spread(**given: Any) -> None:
+        command(**_gathered(command, given))
+
+    parameters = _spread(command)
+    spread.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    spread.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return spread
+
+
+def _parameters(of: Callable[..., object]) -> Iterable[Parameter]:
+    return signature(of, eval_str=True).parameters.values()
+
+
+def _is_group(annotation: Any) -> bool:
+    return is_dataclass(annotation)
+
+
+def _spread(of: Callable[..., object]) -> list[Parameter]:
+    """The parameters, those of a group in its place."""
+    parts = (_spread(p.annotation) if _is_group(p.annotation) else [p] for p in _parameters(of))
+    return [parameter.replace(kind=Parameter.KEYWORD_ONLY) for part in parts for parameter in part]
+
+
+def _gathered(of: Callable[..., object], given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments, those of a group as its value."""
+    return {
+        p.name: p.annotation(**_gathered(p.annotation, given)) if _is_group(p.annotation) else given[p.name]
+        for p in _parameters(of)
+    }
