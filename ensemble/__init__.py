@@ -13,7 +13,7 @@ scores      `evaluate`, which returns a `Report`; `compare`, which returns a `Co
 PHI out     `redact`; `Deidentifier` with its `Policy`, which returns a `Deidentified`; `PatientMemory`, `read_key`,
             `verify`; for files of many notes `deidentify` with `RunSettings`, and `audit_run`
 errors      `PhistackError` and its kinds: `BundleError`, `CorpusError`, `EvaluationError`, `LabelError`,
-            `MissingResourceError`, `OverdueError`, `SettingsError`, `StorageError`, `TrainingError`,
+            `MissingResourceError`, `OverdueError`, `PackageError`, `SettingsError`, `StorageError`, `TrainingError`,
             `UnsafePatternError`, `VerificationError`
 
 The names and their homes stand in `__init__.pyi`, for editors, type checkers and this file alike. A name is imported

@@ -30,6 +30,7 @@ from features.errors import EvaluationError as EvaluationError
 from features.errors import LabelError as LabelError
 from features.errors import MissingResourceError as MissingResourceError
 from features.errors import OverdueError as OverdueError
+from features.errors import PackageError as PackageError
 from features.errors import PhistackError as PhistackError
 from features.errors import SettingsError as SettingsError
 from features.errors import StorageError as StorageError

@@ -133,16 +133,20 @@ def new_submodel(name: str, settings: Mapping[str, Any]) -> Submodel:
     """An untrained submodel of an engine.
 
     :param settings: arguments of the constructor, and the kind under `KIND` where it is not the name.
-    :raises SettingsError: for a setting that it does not have.
+    :raises SettingsError: for a setting that it does not have, or of another type than the constructor's.
     """
     found = submodel_class(kind_of(name, settings))
     given = {key: value for key, value in settings.items() if key != KIND}
     known = signature(found).parameters
-    unknown = [key for key in given if key not in known]
-    if unknown:
-        near = did_you_mean(unknown[0], known)
-        raise SettingsError(f"the submodel {name} has no setting {unknown[0]}{near}; there are {', '.join(known)}")
-    model = found(**given)
+    for key in given:
+        if key not in known:
+            near = did_you_mean(key, known)
+            raise SettingsError(f"the submodel {name} has no setting {key}{near}; there are {', '.join(known)}")
+    try:
+        typed = _typed(found, given)
+    except ValueError as error:
+        raise SettingsError(f"a setting of the submodel {name} is of the wrong type: {error}") from None
+    model = found(**typed)
     model.name = name
     return model
 
@@ -163,7 +167,12 @@ def saved_submodel(kind: type[_S], settings: Mapping[str, object]) -> _S:
     :raises ValueError: for a setting that it does not have, or of another type than the constructor's.
     :raises SettingsError: for a value that cannot work.
     """
-    hints = get_type_hints(kind.__init__)
-    if unknown := settings.keys() - hints.keys():
+    if unknown := settings.keys() - signature(kind).parameters.keys():
         raise ValueError(f"{len(unknown)} unknown settings")
-    return kind(**{name: same_type(value, hints[name]) for name, value in settings.items()})
+    return kind(**_typed(kind, settings))
+
+
+def _typed(kind: type[Submodel], settings: Mapping[str, object]) -> dict[str, Any]:
+    """The settings, with lists as the tuples that the constructor asks for; :raises ValueError: for another type."""
+    hints = get_type_hints(kind.__init__)
+    return {name: same_type(value, hints.get(name, Any)) for name, value in settings.items()}

@@ -123,6 +123,8 @@ def test_options_count_over_the_file_and_a_zero_is_a_value(tmp_path):
         ("features = 5", "`table`.*features"),
         ("[features]\nwithout = 'words'", "`list`.*features.without"),
         ("[submodels.crf]\nc3 = 1", "c3"),
+        ("[submodels.crf]\nc2 = 'much'", "submodel crf is of the wrong type: .*`float`"),
+        ("[submodels.regex]\nlanguage = 2026-11-22", "submodel regex is of the wrong type"),
         ("[submodels.bert]", "bert"),
         ("[stacker]\nkernel = 'sarch'", "did you mean search"),
         ("[stacker]\nkernl = 'search'", "kernl"),

@@ -13,8 +13,8 @@
     features = "all"
 
 A file names only what differs from the defaults. `[submodels]` may leave some out: only those that it has a table for
-are trained; without `[submodels]` all four are. Over a preset a file changes and adds, and leaves nothing out. A submodel
-is of the kind that it is named as, unless its table says another `kind`, so that there may be several of one kind.
+are trained; without `[submodels]` all four are. Over a preset a file changes and adds, and leaves nothing out. A
+submodel is of the kind that it is named as, unless its table says another `kind`, so that there may be several of one.
 """
 
 from __future__ import annotations
