@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ensemble.command_line.options import TrainingOptions
+from ensemble.command_line.groups import TrainingOptions
 from ensemble.evaluation import evaluate_systems
 from ensemble.training.proposals import tasks_of
 from ensemble.training.settings import EngineSettings
