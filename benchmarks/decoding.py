@@ -153,7 +153,7 @@ def attributes(crf: CrfSubmodel, table: FeatureTable) -> Iterator[list[list[str]
     crosses = crf.crosses_
     columns, places = crosses.laid_out([table])
     ids = {name: column.tolist() for name, column in columns.items()}
-    silent = {name: {0, crosses.none(name)} for name in columns}
+    silent = {name: {0, crosses.none[name]} for name in columns}
     templates = [
         [(ids[name], silent[name], offset, base) for (name, offset), base in zip(template, bases, strict=True)]
         for template, bases in zip(crosses.templates, map(crosses.bases, range(len(crosses.templates))), strict=True)

@@ -100,7 +100,6 @@ class Corpus:
     remarks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "documents", tuple(self.documents))
         repeated = [id for id, count in Counter(d.id for d in self.documents).items() if count > 1]
         if repeated:
             raise CorpusError(

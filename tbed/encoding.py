@@ -15,10 +15,11 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from features.arrays import Integers, Integers32
 from features.errors import SettingsError
 from tbed.atoms import TAG
-from tbed.grid import Condition, Ids, TokenGrid
-from tbed.hash_table import Keys, Numbers
+from tbed.grid import Condition, TokenGrid
+from tbed.hash_table import Keys
 from tbed.templates import RuleTemplate
 
 __all__ = ["Encoding", "Views"]
@@ -39,7 +40,7 @@ class Views:
     :param twins: pairs of views of one template, which may see the same.
     """
 
-    def __init__(self, rows: Numbers, offsets: Numbers, factors: Keys, template: Numbers) -> None:
+    def __init__(self, rows: Integers, offsets: Integers, factors: Keys, template: Integers) -> None:
         self.rows, self.offsets, self.factors, self.template = rows, offsets, factors, template
         self.low, self.high = offsets.min(axis=1, initial=0), offsets.max(axis=1, initial=0)
         self.twins = [
@@ -69,7 +70,7 @@ class Encoding:
     """
 
     def __init__(
-        self, grid: TokenGrid, templates: Sequence[RuleTemplate], tags: Ids, n_tags: int, *, edges: bool
+        self, grid: TokenGrid, templates: Sequence[RuleTemplate], tags: Integers32, n_tags: int, *, edges: bool
     ) -> None:
         self.grid, self.templates, self.tags, self.n_tags, self.edges = grid, tuple(templates), tags, n_tags, edges
         self.columns = (TAG, *sorted(frozenset().union(*(t.columns for t in self.templates))))
@@ -107,7 +108,7 @@ class Encoding:
             np.array(owner, dtype=np.int64),
         )
 
-    def _tag_weights(self) -> Numbers:
+    def _tag_weights(self) -> Integers:
         """What to multiply the tags of a view with, so that their sum tells all of them."""
         is_tag = (self.views.rows == 0) & (self.views.factors != 0)
         if is_tag.sum(axis=1).max(initial=0) * (self.n_tags + 1).bit_length() > 62:
@@ -115,12 +116,12 @@ class Encoding:
         ranks = is_tag.cumsum(axis=1) - 1
         return np.where(is_tag, (self.n_tags + 1) ** np.where(is_tag, ranks, 0), 0)
 
-    def retag(self, places: Numbers, tag: int) -> None:
+    def retag(self, places: Integers, tag: int) -> None:
         """Change the tags of some places."""
         self.tags[places] = tag
         self.codes[places, 0] = self._tag_codes[tag]
 
-    def keys_at(self, places: Numbers, views: Views) -> tuple[Keys, NDArray[np.bool_]]:
+    def keys_at(self, places: Integers, views: Views) -> tuple[Keys, NDArray[np.bool_]]:
         """The context of each view at each place.
 
         :returns: keys, and which of them count: not those that look beyond the sentence (without `edges`), nor those
@@ -137,7 +138,7 @@ class Encoding:
             counts[:, b] &= ~((keys[:, a] == keys[:, b]) & counts[:, a])
         return keys, counts
 
-    def _inside(self, places: Numbers, low: Numbers, high: Numbers) -> NDArray[np.bool_]:
+    def _inside(self, places: Integers, low: Integers, high: Integers) -> NDArray[np.bool_]:
         if self.edges:
             return np.ones(np.broadcast_shapes(places.shape, low.shape), dtype=np.bool_)
         found: NDArray[np.bool_] = (self.grid.before[places] >= -low) & (self.grid.after[places] >= high)
@@ -174,7 +175,7 @@ class Encoding:
             seen.append((keys, counts))
             yield keys[counts]
 
-    def packed_tags(self, places: Numbers, views: Numbers) -> Numbers:
+    def packed_tags(self, places: Integers, views: Integers) -> Integers:
         """The tags that views see at places, as one number each; both parameters of shape `(n,)`."""
         sums = np.zeros(len(places), dtype=np.int64)
         for j in range(self._weights.shape[1]):

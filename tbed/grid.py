@@ -12,16 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from features.arrays import Integers, Integers32
 from features.columns.table import FeatureTable
 from tbed.atoms import TAG
 
-__all__ = ["STRETCHES", "Condition", "Ids", "TokenGrid"]
+__all__ = ["STRETCHES", "Condition", "TokenGrid"]
 
-Ids = NDArray[np.int32]
 Condition = tuple[str, range, int]
 """A column, the offsets of which one has to hold, and the id of the value."""
 
@@ -39,11 +40,11 @@ class TokenGrid:
     :param reach: the number of empty places between sentences.
     """
 
-    columns: dict[str, Ids] = field(repr=False)
+    columns: dict[str, Integers32] = field(repr=False)
     edges: dict[str, int] = field(repr=False)
-    places: NDArray[np.int64] = field(repr=False)
-    before: Ids = field(repr=False)
-    after: Ids = field(repr=False)
+    places: Integers = field(repr=False)
+    before: Integers32 = field(repr=False)
+    after: Integers32 = field(repr=False)
     lengths: tuple[int, ...] = field(repr=False)
     reach: int
 
@@ -56,39 +57,38 @@ class TokenGrid:
         :param within: which neighbours a token has: those of its `sentence`, `line` or `note`.
         :raises SettingsError: for a column that the tables do not have.
         """
-        lengths = tuple(map(len, tables))
-        firsts = _starts(tables, lengths, within)
-        n_tokens = sum(lengths)
-        begins = np.zeros(n_tokens, dtype=np.int64)
-        begins[firsts] = 1
-        sentence = begins.cumsum() - 1
-        places = np.arange(n_tokens) + reach * (sentence + 1)
-        ends = np.append(firsts[1:], n_tokens)
-        n_places = n_tokens + reach * (len(firsts) + 1)
-        grid = cls({}, {}, places, _filled(n_places, -1), _filled(n_places, -1), lengths, reach)
-        if n_tokens:
-            grid.before[places] = np.arange(n_tokens) - firsts[sentence]
-            grid.after[places] = ends[sentence] - 1 - np.arange(n_tokens)
-        for name in columns:
-            ids = [table.column(name) for table in tables]
-            grid.edges[name] = len(tables[0].space.values(name)) if tables else 1
-            grid.columns[name] = grid.laid_out(np.concatenate(ids) if ids else np.zeros(0), grid.edges[name])
-        return grid
+        note_lengths = tuple(map(len, tables))
+        firsts, tokens = _starts(tables, note_lengths, within), np.arange(sum(note_lengths))
+        # (n_sentences,) lengths, then (n_tokens,) the sentence of each token: it is `reach` places further on than a
+        # token of the sentence before, and the first sentence has as many places before it.
+        lengths = np.diff(firsts, append=len(tokens))
+        sentence = np.repeat(np.arange(len(firsts)), lengths)
+        places, n_places = tokens + reach * (sentence + 1), len(tokens) + reach * (len(firsts) + 1)
+        before = tokens - firsts[sentence]
+        ids = {name: _ids(tables, name) for name in columns}
+        edges = {name: len(tables[0].space.values(name)) if tables else 1 for name in ids}
+        return cls(
+            {name: _spread(ids[name], places, n_places, edge) for name, edge in edges.items()},
+            edges,
+            places,
+            _spread(before, places, n_places, -1),
+            _spread(lengths[sentence] - 1 - before, places, n_places, -1),
+            note_lengths,
+            reach,
+        )
 
     def __len__(self) -> int:
         return len(self.before)
 
-    def laid_out(self, values: NDArray[np.generic], edge: int) -> Ids:
+    def laid_out(self, values: NDArray[np.generic], edge: int) -> Integers32:
         """Values of the tokens, of shape `(n_tokens,)`, as values of the places, of shape `(n_places,)`."""
-        row = _filled(len(self), edge)
-        row[self.places] = values
-        return row
+        return _spread(values, self.places, len(self), edge)
 
     def split(self, row: NDArray[np.generic]) -> list[NDArray[np.generic]]:
         """Values of the places as one array of shape `(n_tokens,)` for each note."""
         return np.split(row[self.places], np.cumsum(self.lengths)[:-1]) if self.lengths else []
 
-    def where(self, conditions: Sequence[Condition], tags: Ids, tag: int) -> NDArray[np.int64]:
+    def where(self, conditions: Sequence[Condition], tags: Integers32, tag: int) -> Integers:
         """The places that carry a tag and meet all conditions, in order.
 
         :param tags: of shape `(n_places,)`.
@@ -110,7 +110,7 @@ class TokenGrid:
             found = found[holds]
         return found
 
-    def _holding(self, condition: Condition) -> NDArray[np.int64]:
+    def _holding(self, condition: Condition) -> Integers:
         column, offsets, value = condition
         hits = np.flatnonzero(self.columns[column] == value)
         if len(offsets) == 1:
@@ -123,7 +123,7 @@ class TokenGrid:
         return inside[self.before[inside] >= 0]
 
 
-def _starts(tables: Sequence[FeatureTable], lengths: Sequence[int], within: str) -> NDArray[np.int64]:
+def _starts(tables: Sequence[FeatureTable], lengths: Sequence[int], within: str) -> Integers:
     """The first token of each stretch in which tokens are neighbours, over all notes."""
     offsets = np.cumsum([0, *lengths])
     starts = [
@@ -132,15 +132,15 @@ def _starts(tables: Sequence[FeatureTable], lengths: Sequence[int], within: str)
     return np.concatenate(starts) if starts else np.zeros(0, dtype=np.int64)
 
 
-def _line_starts(table: FeatureTable) -> Ids:
+def _line_starts(table: FeatureTable) -> Integers32:
     """The starts of those sentences that are the first of a line."""
     text, (starts, ends) = table.document.text, table.offsets
-    firsts: Ids = table.sentences[:-1]
+    firsts: Integers32 = table.sentences[:-1]
     gaps = (text[int(ends[i - 1]) if i else 0 : int(starts[i])] for i in firsts.tolist())
     return firsts[[i == 0 or "\n" in gap or "\r" in gap for i, gap in enumerate(gaps)]]
 
 
-_STRETCHES: dict[str, Callable[[FeatureTable], Ids]] = {
+_STRETCHES: dict[str, Callable[[FeatureTable], Integers32]] = {
     "sentence": lambda table: table.sentences[:-1],
     "line": _line_starts,
     "note": lambda table: table.sentences[: min(1, len(table))],
@@ -150,5 +150,13 @@ STRETCHES = tuple(_STRETCHES)
 """Which tokens are neighbours: those of one sentence, of the sentences that share a line, or of one note."""
 
 
-def _filled(length: int, value: int) -> Ids:
-    return np.full(length, value, dtype=np.int32)
+def _ids(tables: Sequence[FeatureTable], column: str) -> Integers32:
+    """A column of all notes, of shape `(n_tokens,)`."""
+    return np.concatenate([np.zeros(0, dtype=np.int32), *(table.column(column) for table in tables)])
+
+
+def _spread(values: NDArray[Any], places: Integers, n_places: int, edge: int) -> Integers32:
+    """Values of tokens as values of places, `edge` where there is no token."""
+    row = np.full(n_places, edge, dtype=np.int32)
+    row[places] = values
+    return row

@@ -12,10 +12,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["HashTable", "Keys", "Numbers"]
+from features.arrays import Integers, Integers32
+
+__all__ = ["HashTable", "Keys"]
 
 Keys = NDArray[np.uint64]
-Numbers = NDArray[np.int64]
 
 _SMALLEST = 1 << 10
 
@@ -25,7 +26,7 @@ class HashTable:
 
     def __init__(self) -> None:
         self._keys: Keys = np.zeros(_SMALLEST, dtype=np.uint64)
-        self._table: NDArray[np.int32] = np.full(4 * _SMALLEST, -1, dtype=np.int32)
+        self._table: Integers32 = np.full(4 * _SMALLEST, -1, dtype=np.int32)
         self._count = 0
 
     def __len__(self) -> int:
@@ -36,7 +37,7 @@ class HashTable:
         """The key of each number, of shape `(n_keys,)`."""
         return self._keys[: self._count]
 
-    def find(self, keys: Keys) -> Numbers:
+    def find(self, keys: Keys) -> Integers:
         """The number of each key, or -1."""
         found = np.full(len(keys), -1, dtype=np.int64)
         mask = len(self._table) - 1
@@ -50,7 +51,7 @@ class HashTable:
             waiting, at = waiting[onward], (at[onward] + 1) & mask
         return found
 
-    def add(self, keys: Keys) -> Numbers:
+    def add(self, keys: Keys) -> Integers:
         """The number of each key; keys may repeat."""
         self._reserve(self._count + len(keys))
         found = np.empty(len(keys), dtype=np.int64)
@@ -67,7 +68,7 @@ class HashTable:
             waiting, at = waiting[~hit], (at[~hit] + 1) & mask
         return found
 
-    def _settle(self, waiting: Numbers, at: Numbers, keys: Keys) -> None:
+    def _settle(self, waiting: Integers, at: Integers, keys: Keys) -> None:
         """Give free places to the keys that want them; of several that want the same one, the last gets it."""
         self._table[at] = waiting
         winner = self._table[at] == waiting
@@ -77,7 +78,7 @@ class HashTable:
         self._keys[numbers] = keys[waiting[winner]]
         self._count += n_new
 
-    def _home(self, keys: Keys) -> Numbers:
+    def _home(self, keys: Keys) -> Integers:
         shift = np.uint64(64 - (len(self._table).bit_length() - 1))
         return (keys >> shift).astype(np.int64)
 

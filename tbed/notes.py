@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from features.arrays import Integers32
 from features.columns.table import FeatureTable
 from features.errors import SettingsError
-from tbed.grid import Ids
 
 __all__ = ["Notes", "TagSequences", "flat_tags"]
 
@@ -35,7 +35,7 @@ class Notes:
     gold: TagSequences = field(repr=False)
 
 
-def flat_tags(tables: Sequence[FeatureTable], sequences: TagSequences, ids: dict[str, int]) -> Ids:
+def flat_tags(tables: Sequence[FeatureTable], sequences: TagSequences, ids: dict[str, int]) -> Integers32:
     """The tags of all notes as ids, of shape `(n_tokens,)`; new tags are entered into `ids`.
 
     :raises SettingsError: if the tags are not one a token.

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from features.arrays import Integers32
-from tbed.hash_table import HashTable, Keys, Numbers
+from features.arrays import Integers, Integers32
+from tbed.hash_table import HashTable, Keys
 
 __all__ = ["RuleTable"]
 
@@ -48,7 +48,7 @@ class RuleTable:
         self.target: NDArray[np.int16] = np.zeros(0, dtype=np.int16)
         self.place: Integers32 = np.zeros(0, dtype=np.int32)
         self.view: NDArray[np.int16] = np.zeros(0, dtype=np.int16)
-        self.packed: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self.packed: Integers = np.zeros(0, dtype=np.int64)
 
     def __len__(self) -> int:
         return len(self._rules)
@@ -58,7 +58,7 @@ class RuleTable:
         """The score of each rule, of shape `(n_rules,)`."""
         return self._score[: len(self)]
 
-    def add(self, keys: Keys, targets: Numbers) -> tuple[Numbers, Numbers]:
+    def add(self, keys: Keys, targets: Integers) -> tuple[Integers, Integers]:
         """Find or enter the rules with these contexts and targets, which may repeat.
 
         :returns: the rule of each pair, and the index of a pair for each rule that was not there, in order of number;
@@ -74,7 +74,7 @@ class RuleTable:
             self._enter(n_before, keys[source], targets[source])
         return rules, source
 
-    def _enter(self, n_before: int, keys: Keys, targets: Numbers) -> None:
+    def _enter(self, n_before: int, keys: Keys, targets: Integers) -> None:
         new = np.arange(n_before, len(self))
         n_contexts = len(self.contexts)
         contexts = self.contexts.add(keys)
@@ -93,16 +93,16 @@ class RuleTable:
         self._following[chained[last]] = self._first[of_context[last]]
         self._first[of_context[begins]] = chained[begins]
 
-    def find(self, keys: Keys, targets: Numbers) -> Numbers:
+    def find(self, keys: Keys, targets: Integers) -> Integers:
         """The rules with these contexts and targets, or -1."""
         return self._rules.find(keys + self._target_codes[targets])
 
-    def count_good(self, rules: Numbers, change: int) -> None:
+    def count_good(self, rules: Integers, change: int) -> None:
         """Each occurrence of a rule would correct one token more, or less."""
         np.add.at(self.good, rules, np.int32(change))
         np.add.at(self._score, rules, np.int32(change))
 
-    def count_bad(self, contexts: Numbers, changes: Integers32) -> None:
+    def count_bad(self, contexts: Integers, changes: Integers32) -> None:
         """The contexts, each named once, have so many right tokens more."""
         self._bad[contexts] += changes
         rules = self._first[contexts]

@@ -15,10 +15,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from features.arrays import Integers, Integers32
 from tbed.atoms import TAG, Atom
 from tbed.encoding import Encoding
-from tbed.grid import Condition, Ids, TokenGrid
-from tbed.hash_table import Keys, Numbers
+from tbed.grid import Condition, TokenGrid
+from tbed.hash_table import Keys
 from tbed.notes import Notes, flat_tags
 from tbed.rule_table import RuleTable
 from tbed.rules import EDGE, Example, Rule
@@ -43,8 +44,8 @@ class Tagging:
         columns: frozenset[str] = frozenset().union(*(template.columns for template in templates))
         reach = max(template.reach for template in templates)
         self.grid = TokenGrid.of(notes.tables, sorted(columns), reach, within=settings.within)
-        self.tags: Ids = self.grid.laid_out(flat_tags(notes.tables, notes.initial, ids), len(ids))
-        self.gold: Ids = self.grid.laid_out(flat_tags(notes.tables, notes.gold, ids), len(ids))
+        self.tags: Integers32 = self.grid.laid_out(flat_tags(notes.tables, notes.initial, ids), len(ids))
+        self.gold: Integers32 = self.grid.laid_out(flat_tags(notes.tables, notes.gold, ids), len(ids))
 
     @property
     def n_errors(self) -> int:
@@ -108,7 +109,7 @@ class RuleSearch(Tagging):
             return False
         return True
 
-    def _notes_of(self, places: Numbers) -> Numbers:
+    def _notes_of(self, places: Integers) -> Integers:
         return np.searchsorted(self._ends, np.searchsorted(self.grid.places, places), side="right")
 
     def apply(self, conditions: Sequence[Condition], before: int, after: int) -> Rule:
@@ -140,7 +141,7 @@ class RuleSearch(Tagging):
             keys, counts = self.encoding.keys_at(wrong, views.part(chosen))
             self._add_good(keys, counts, wrong, np.flatnonzero(chosen))
 
-    def _add_good(self, keys: Keys, counts: NDArray[np.bool_], places: Numbers, view_numbers: Numbers) -> None:
+    def _add_good(self, keys: Keys, counts: NDArray[np.bool_], places: Integers, view_numbers: Integers) -> None:
         """Rules that would correct these wrong tokens have one good token more; new ones are entered."""
         row, column = np.nonzero(counts)
         targets = self.gold[places[row]].astype(np.int64)
@@ -167,7 +168,7 @@ class RuleSearch(Tagging):
         self.table.known[contexts] = True
         self.table.count_bad(contexts, counts[contexts].astype(np.int32))
 
-    def _count_bad_of(self, rules: Numbers) -> None:
+    def _count_bad_of(self, rules: Integers) -> None:
         """Count what some rules break, each by itself."""
         contexts, firsts = np.unique(self.table.context[rules], return_index=True)
         bad = np.zeros(len(contexts), dtype=np.int32)
@@ -182,7 +183,7 @@ class RuleSearch(Tagging):
         table = self.table
         return self.encoding.conditions(int(table.place[rule]), int(table.view[rule]), int(table.packed[rule]))
 
-    def _first_of(self, rules: Numbers) -> int:
+    def _first_of(self, rules: Integers) -> int:
         """Which of equally good rules comes first: by template, then by tag before, tag after, and values."""
         templates = self.encoding.views.template[self.table.view[rules]]
         rules = rules[templates == templates.min()]
@@ -203,7 +204,7 @@ class RuleSearch(Tagging):
             return self.tag_names[value] if value < len(self.tag_names) else EDGE
         return self.tables[0].space.values(column)[value] if value < self.grid.edges[column] else EDGE
 
-    def _change(self, places: Numbers, after: int) -> None:
+    def _change(self, places: Integers, after: int) -> None:
         """Change the tags of some places, and the counts of all rules that see them."""
         near = np.unique((places[:, None] + self._sights).ravel())
         near = np.setdiff1d(near[self.grid.before[near] >= 0], places, assume_unique=True)
@@ -233,7 +234,7 @@ class RuleSearch(Tagging):
         self._add_good(new, counts & ~right_now[:, None], places, np.arange(len(self.encoding.views)))
         self._add_good(new_near, counts_near & ~right_near[:, None], near, self._looking_numbers)
 
-    def _remove_good(self, keys: Keys, counts: NDArray[np.bool_], places: Numbers) -> None:
+    def _remove_good(self, keys: Keys, counts: NDArray[np.bool_], places: Integers) -> None:
         row, column = np.nonzero(counts)
         self.table.count_good(self.table.find(keys[row, column], self.gold[places[row]].astype(np.int64)), -1)
 

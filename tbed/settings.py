@@ -39,7 +39,6 @@ class LearnerSettings:
     patience: int = 50
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "templates", tuple(self.templates))
         if not self.templates:
             raise SettingsError("the rule learner needs at least one template")
         if self.within not in STRETCHES:

@@ -15,11 +15,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from features.arrays import Integers, Integers32
 from features.columns.table import FeatureTable
 from tbed.atoms import TAG
-from tbed.grid import Condition, Ids, TokenGrid
+from tbed.grid import Condition, TokenGrid
 from tbed.notes import TagSequences, flat_tags
 from tbed.rules import EDGE, Rule
 
@@ -48,9 +48,6 @@ class Tagger:
 
     rules: tuple[Rule, ...]
     within: str = "sentence"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rules", tuple(self.rules))
 
     def tag(self, tables: Sequence[FeatureTable], initial: TagSequences) -> list[Tagged]:
         """Correct initial tags.
@@ -84,7 +81,7 @@ class Application:
     """
 
     def __init__(
-        self, rules: Sequence[Rule], tables: Sequence[FeatureTable], tags: Ids, ids: dict[str, int], within: str
+        self, rules: Sequence[Rule], tables: Sequence[FeatureTable], tags: Integers32, ids: dict[str, int], within: str
     ) -> None:
         self.rules = rules
         columns: frozenset[str] = frozenset().union(*(rule.columns for rule in rules))
@@ -98,7 +95,7 @@ class Application:
         self.tags = self.grid.laid_out(tags, self._edge)
         self._tables = tables
 
-    def __iter__(self) -> Iterator[tuple[int, NDArray[np.int64], int]]:
+    def __iter__(self) -> Iterator[tuple[int, Integers, int]]:
         present = set(np.unique(self.tags).tolist())
         for number, rule in enumerate(self.rules, 1):
             before, after = self.ids[rule.before], self.ids[rule.after]

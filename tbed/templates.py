@@ -38,7 +38,6 @@ class RuleTemplate:
     atoms: tuple[Atom, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "atoms", tuple(self.atoms))
         if not self.atoms:
             raise SettingsError("a template needs at least one atom")
         if len(set(self.atoms)) < len(self.atoms):

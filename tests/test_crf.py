@@ -301,7 +301,7 @@ def test_default_templates_are_distinct_and_name_known_columns() -> None:
 
 def test_templates_read_what_they_say(space: FeatureSpace) -> None:
     templates = ((("lower", 0),), (("word", -2), ("short_shape", 1)), (("key", 0), ("lower", 0)))
-    crosses = Crosses(templates, space)
+    crosses = Crosses.of(templates, space)
     tables = space.tables(UNSEEN[:3])
     for template, values in zip(templates, crosses.read(tables), strict=True):
         expected = [value for table in tables for value in read_slowly(template, table)]
@@ -326,7 +326,7 @@ def read_slowly(template: tuple[tuple[str, int], ...], table: FeatureTable) -> l
 
 def test_values_unseen_in_training_give_nothing(space: FeatureSpace) -> None:
     table = space.table(Document("u", "Zyx Qwv"))
-    (values,) = Crosses(((("word", 0),),), space).read([table])
+    (values,) = Crosses.of(((("word", 0),),), space).read([table])
     assert values.tolist() == [-1, -1]
 
 
@@ -338,4 +338,4 @@ def test_rare_attributes_are_left_out(training_tables: list[FeatureTable]) -> No
 
 def test_a_template_too_wide_for_its_numbers_is_refused(space: FeatureSpace) -> None:
     with pytest.raises(SettingsError, match="too many values"):
-        Crosses((tuple(("word", offset) for offset in range(20)),), space)
+        Crosses.of((tuple(("word", offset) for offset in range(20)),), space)

@@ -12,7 +12,8 @@ rivals. A feature is a function from the candidates of some notes, as arrays, to
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,12 +142,14 @@ class MetaFeatures:
     labels: tuple[str, ...]
     names: str = "all"
     language: str = "en"
-    _functions: Mapping[str, _Column] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.names not in FEATURE_SETS:
             raise SettingsError(no_such("set of stacker features", self.names, FEATURE_SETS))
-        object.__setattr__(self, "_functions", _columns(self.names, self.sources, self.labels, self.language))
+
+    @cached_property
+    def _functions(self) -> Mapping[str, _Column]:
+        return _columns(self.names, self.sources, self.labels, self.language)
 
     @property
     def columns(self) -> tuple[str, ...]:

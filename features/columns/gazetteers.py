@@ -14,7 +14,7 @@ import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib import import_module, resources
 from itertools import product
 from typing import Any
@@ -85,22 +85,20 @@ def _folded(word: str) -> str:
     return "".join(c for c in unicodedata.normalize("NFKD", word.lower()) if not unicodedata.combining(c))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Gazetteers:
     """Word lists that mark tokens.
 
-    :param entries: column -> its entries, each a sequence of lower-case tokens without accents.
+    :param entries: column -> its entries, each a sequence of lower-case tokens without accents; none if left out.
     """
 
     entries: Mapping[str, frozenset[Entry]] = field(default_factory=dict, repr=False)
-    _index: Mapping[str, Mapping[str, tuple[Entry, ...]]] = field(init=False, repr=False, compare=False)
-    _roles: Mapping[str, Mapping[str, int]] = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        complete = {column: frozenset(self.entries.get(column, ())) for column in GAZETTEER_COLUMNS}
-        object.__setattr__(self, "entries", complete)
-        object.__setattr__(self, "_index", {column: _by_first_token(found) for column, found in complete.items()})
-        object.__setattr__(self, "_roles", {column: _roles(found) for column, found in complete.items()})
+    @cached_property
+    def _look_ups(self) -> Mapping[str, tuple[dict[str, tuple[Entry, ...]], dict[str, int]]]:
+        """Column -> its entries by their first token, and what each word can be in them."""
+        complete = {column: self.entries.get(column, frozenset()) for column in GAZETTEER_COLUMNS}
+        return {column: (_by_first_token(found), _roles(found)) for column, found in complete.items()}
 
     @classmethod
     def of_language(cls, language: str) -> Gazetteers:
@@ -117,7 +115,7 @@ class Gazetteers:
 
         :param name: one of `GAZETTEER_COLUMNS`.
         """
-        index, roles = self._index[name], self._roles[name]
+        index, roles = self._look_ups[name]
         role = layout.of_words(f"gazetteer {name}", lambda word: roles.get(_folded(word.lower()), 0))
         codes = np.where(role & _ALONE, _BEGIN, 0)
         free = 0

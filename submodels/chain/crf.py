@@ -41,13 +41,11 @@ class Chain:
     end: Floats = field(repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "tags", tuple(self.tags))
         n_tags = len(self.tags)
         for name, shape in (("transitions", (n_tags, n_tags)), ("start", (n_tags,)), ("end", (n_tags,))):
-            values = np.array(getattr(self, name), dtype=np.float64)
-            if values.shape != shape:
-                raise SettingsError(f"{n_tags} tags need {name} of shape {shape}, not {values.shape}")
-            object.__setattr__(self, name, values)
+            found = getattr(self, name).shape
+            if found != shape:
+                raise SettingsError(f"{n_tags} tags need {name} of shape {shape}, not {found}")
 
     def constrained(self, scheme: str = "BIO") -> Chain:
         """The chain in which no sentence can hold what the scheme forbids.

@@ -175,7 +175,7 @@ class CrfSubmodel(Submodel):
         return line_bounds(table) if self.join_sentences else table.sentences
 
     def _crosses(self, space: FeatureSpace) -> Crosses:
-        return Crosses(usable(self.templates, space.columns), space)
+        return Crosses.of(usable(self.templates, space.columns), space)
 
     def _say_what_is_left_out(self, space: FeatureSpace) -> None:
         missing = sorted({name for template in self.templates for name, _ in template} - set(space.columns))

@@ -15,7 +15,7 @@ and Zhao 2020 (stem, key, numbers, layout, repetition in the document).
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -96,24 +96,28 @@ class Crosses:
     ends of a note a column has an id of its own. A template with a value unseen in training, or whose column does not
     apply to the token, gives nothing.
 
-    :param templates: only of columns that the space has.
-    :param space: the feature space, fitted; its ids never change.
-    :raises SettingsError: if a template crosses so many columns that 63 bits cannot number its values.
+    :param templates: what is read.
+    :param base: column -> above all its ids, and the one less is that of the places beyond the ends of a note.
+    :param none: column -> the id that says that it does not apply to a token; -1 if it applies everywhere.
     """
 
     templates: tuple[Cross, ...]
-    space: FeatureSpace = field(repr=False)
-    _base: dict[str, int] = field(init=False, repr=False)
-    _none: dict[str, int] = field(init=False, repr=False)
+    base: Mapping[str, int] = field(repr=False)
+    none: Mapping[str, int] = field(repr=False)
 
-    def __post_init__(self) -> None:
-        columns = sorted({name for template in self.templates for name, _ in template})
-        values = {name: self.space.values(name) for name in columns}
-        object.__setattr__(self, "_base", {name: len(values[name]) + 1 for name in columns})
-        object.__setattr__(self, "_none", {name: _id_of_none(values[name]) for name in columns})
-        for template in self.templates:
-            if math.prod(self._base[name] for name, _ in template) >= 2**63:
+    @classmethod
+    def of(cls, templates: tuple[Cross, ...], space: FeatureSpace) -> Crosses:
+        """The templates in a fitted feature space, whose ids never change.
+
+        :param templates: only of columns that the space has.
+        :raises SettingsError: if a template crosses so many columns that 63 bits cannot number its values.
+        """
+        values = {name: space.values(name) for name in sorted({name for cross in templates for name, _ in cross})}
+        base = {name: len(found) + 1 for name, found in values.items()}
+        for template in templates:
+            if math.prod(base[name] for name, _ in template) >= 2**63:
                 raise SettingsError(f"the CRF's template {template} crosses too many values; leave a column out")
+        return cls(templates, base, {name: _id_of_none(found) for name, found in values.items()})
 
     def read(self, tables: Sequence[FeatureTable]) -> list[Integers]:
         """The values of each template at all tokens of the notes, laid end to end.
@@ -130,7 +134,7 @@ class Crosses:
         """
         width = max((abs(offset) for template in self.templates for _, offset in template), default=0)
         columns = {}
-        for name, base in self._base.items():
+        for name, base in self.base.items():
             beyond = np.full(width, base - 1, dtype=np.int64)
             parts = (part for table in tables for part in (table.column(name), beyond))
             columns[name] = np.concatenate([beyond, *parts])
@@ -140,11 +144,7 @@ class Crosses:
 
     def bases(self, number: int) -> list[int]:
         """Above all ids that each column of a template can have."""
-        return [self._base[name] for name, _ in self.templates[number]]
-
-    def none(self, column: str) -> int:
-        """The id that says that a column does not apply to a token; -1 if it applies everywhere."""
-        return self._none[column]
+        return [self.base[name] for name, _ in self.templates[number]]
 
     def digits(self, number: int, values: Integers) -> list[Integers]:
         """The ids of each column of a template that make some of its values."""
@@ -159,8 +159,8 @@ class Crosses:
         silent = np.zeros(len(places), dtype=np.bool_)
         for name, offset in template:
             ids = columns[name][places + offset]
-            values = values * self._base[name] + ids
-            silent |= (ids == 0) | (ids == self._none[name])
+            values = values * self.base[name] + ids
+            silent |= (ids == 0) | (ids == self.none[name])
         return np.where(silent, -1, values)
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
 
 from ensemble.deidentification.letters import WORD, edits, fold, is_latin
 
@@ -27,34 +27,37 @@ _MOST_FIRST, _MOST_LAST = 400, 800
 
 @dataclass(frozen=True)
 class NameTables:
-    """Frequent names; a first name in both tables of first names is in `neutral` too.
-
-    :ivar letters: with which enough female, enough male and enough last names begin.
-    """
+    """Frequent names of women and men, and last names."""
 
     female: tuple[str, ...]
     male: tuple[str, ...]
     last: tuple[str, ...]
-    neutral: tuple[str, ...] = field(init=False)
-    letters: str = field(init=False)
-    _folded: dict[str, frozenset[str]] = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        folded = {name: frozenset(map(fold, getattr(self, name))) for name in ("female", "male", "last")}
-        object.__setattr__(self, "_folded", folded)
-        both = folded["female"] & folded["male"]
-        object.__setattr__(self, "neutral", tuple(name for name in self.female if fold(name) in both))
-        letters = _common_letters(self.female) & _common_letters(self.male) & _common_letters(self.last)
-        object.__setattr__(self, "letters", "".join(sorted(letters)))
+    @cached_property
+    def _folded(self) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+        """Female, male and last names, folded."""
+        female, male, last = (frozenset(map(fold, names)) for names in (self.female, self.male, self.last))
+        return female, male, last
+
+    @cached_property
+    def neutral(self) -> tuple[str, ...]:
+        """The first names of women and men alike."""
+        return tuple(name for name in self.female if self.gender(fold(name)) == "neutral")
+
+    @cached_property
+    def letters(self) -> str:
+        """With which enough female, enough male and enough last names begin."""
+        common = _common_letters(self.female) & _common_letters(self.male) & _common_letters(self.last)
+        return "".join(sorted(common))
 
     def gender(self, word: str) -> str | None:
         """`female`, `male` or `neutral` for a folded first name that the tables have."""
-        female, male = word in self._folded["female"], word in self._folded["male"]
+        female, male = (word in names for names in self._folded[:2])
         return "neutral" if female and male else "female" if female else "male" if male else None
 
     def is_last(self, word: str) -> bool:
         """Whether a folded word is a frequent last name."""
-        return word in self._folded["last"]
+        return word in self._folded[2]
 
 
 @cache
