@@ -68,11 +68,7 @@ class Registry:
         :raises PackageError: if no installed package offers it, or more than one, or it cannot be imported.
         """
         if name not in self._entries:
-            told = ascii(name[:40])[1:-1]
-            raise PackageError(
-                f"the {self.what} {told} is not installed{did_you_mean(told, self.names)}; "
-                f"install the package that provides it"
-            )
+            raise self.missing(name)
         self.refuse_two(name, self.packages(name))
         entry = self._entries[name][0]
         try:
@@ -82,6 +78,14 @@ class Registry:
                 f"the {self.what} {name} cannot be imported from {entry.value} of the package {_package(entry)} "
                 f"({type(error).__name__}); install that package again"
             ) from error
+
+    def missing(self, name: str) -> PackageError:
+        """What is raised where no installed package offers a name, which may be a stranger's."""
+        told = ascii(name[:40])[1:-1]
+        return PackageError(
+            f"the {self.what} {told} is not installed{did_you_mean(told, self.names)}; "
+            f"install the package that provides it"
+        )
 
     def refuse_two(self, name: str, packages: tuple[str, ...]) -> None:
         """See that one package alone claims a name; :raises PackageError: if not."""

@@ -28,7 +28,7 @@ import msgspec
 from numpy.typing import NDArray
 
 from features.arrays import read_arrays
-from features.errors import BundleError, PhistackError
+from features.errors import BundleError, PackageError, PhistackError
 from features.regular_files import read_regular
 
 __all__ = [
@@ -63,11 +63,13 @@ _DAMAGE: tuple[type[Exception], ...] = (
 def damage_refused(what: str) -> Iterator[None]:
     """Whatever a damaged file raises in the block becomes a BundleError without its content.
 
+    A package that is not installed is no damage, and is told as it is.
+
     :param what: is read in the block, for the message.
     """
     try:
         yield
-    except BundleError:
+    except (BundleError, PackageError):
         raise
     except _DAMAGE as error:
         raise BundleError(

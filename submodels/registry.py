@@ -60,7 +60,9 @@ def newest(name: str) -> str:
         raise PackageError(f"the submodel kind {name} of {KINDS.packages(name)[0]} has no version, as {name}.v1 has")
     usual = usual_name(name) or name
     versions = [kind for kind in KINDS.names if usual_name(kind) == usual]
-    if not versions or (name != usual and name not in versions):
+    if name != usual and name not in versions:
+        raise KINDS.missing(name)
+    if not versions:
         raise PackageError(
             f"{no_such('submodel', name, usual_names())}; a name of your own needs a kind, and the kind of "
             f"another package that package"

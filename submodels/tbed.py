@@ -220,7 +220,7 @@ class TbedSubmodel(Submodel):
     def _templates(self, space: FeatureSpace) -> tuple[RuleTemplate, ...]:
         """The templates whose columns there are."""
         if self.templates in template_names():
-            templates = named_templates(self.templates)
+            templates = (*named_templates(self.templates), *_of_further(space.further_columns(())))
         else:
             try:
                 text = Path(self.templates).read_text(encoding="utf-8")
@@ -279,6 +279,12 @@ class TbedSubmodel(Submodel):
         if rules:
             return min(map(_precision, rules)), f"rule {numbers[-1]}: {rules[-1]}"
         return (start.score, f"{start.source} {start.evidence}") if start else (1.0, f"initial tags ({self.start})")
+
+
+def _of_further(columns: Sequence[str]) -> tuple[RuleTemplate, ...]:
+    """Templates for columns of other packages, which the sets that are shipped cannot name."""
+    lines = ("{}[{{-1, 0, 1}}]", "{}[0] & lower[0]", "tag[{{-1, 1}}] & {}[0]")
+    return read_templates("\n".join(line.format(name) for name in columns for line in lines))
 
 
 def _part(notes: Notes, chosen: Sequence[bool]) -> Notes:

@@ -116,7 +116,7 @@ def test_a_kind_that_the_name_tells_changes_nothing():
         ({"crf": {}, "CRF": {"kind": "crf"}}, "small and capital"),
         ({"regex": {"kind": "crf"}}, "the name of a kind"),
         ({"second": {}}, "a name of your own needs a kind"),
-        ({"second": {"kind": "crf.v9"}}, "no submodel is named crf.v9"),
+        ({"second": {"kind": "crf.v9"}}, "the submodel kind crf.v9 is not installed"),
         ({"second": {"kind": "crf", "colour": 1}}, "the submodel second has no setting colour"),
         ({"crf": 3}, "must be a table"),
         ({f"name-{i}": {"kind": "crf"} for i in range(9)}, "at most 8 submodels"),

@@ -36,14 +36,16 @@ from ensemble.stacking.stacker import Stacker
 from ensemble.stacking.subsets import Subset, in_order, no_stacker, subset_name, subsets_of
 from ensemble.tools.comma_lists import comma_list
 from ensemble.tools.version import installed
+from features.columns.installed import COLUMNS
 from features.columns.table import FeatureSpace
-from features.errors import BundleError
+from features.errors import BundleError, PackageError
 from features.formats.spans import is_label
 from features.labels import LabelSet
 from features.language_gate import LanguageGate
 from features.saved_files import SavedFiles, damage_refused
 from features.writing import new_file, new_folder
 from submodels.base import load_submodel
+from submodels.registry import KINDS
 
 __all__ = ["OPTIONAL_PARTS", "PROTOCOL", "SERVERS", "load_bundle", "read_manifest", "save_bundle"]
 
@@ -99,15 +101,19 @@ def load_bundle(path: Path, *, only: Iterable[str] = ()) -> Engine:
     """Read an engine; every file's hash and the self-test are checked first.
 
     :param only: names of submodels; the others are not read, and the stacker is the one that was trained without them.
-    :raises BundleError: if anything about the bundle is not as it was made, or it has no stacker for that subset.
+    :raises BundleError: if anything about the bundle is not as it was made, it has no stacker for that subset, or a
+        package is not installed that has one of its submodel kinds or feature columns.
     :raises SettingsError: if a submodel is not in the bundle.
     """
     manifest, files = read_bundle(path)
     names = tuple(manifest["kinds"])
     names = in_order(names, tuple(only) or names)
-    with damage_refused(f"the bundle {path}"):
-        engine = _read_engine(files, manifest["kinds"], names)
-        check_self_test(engine, files.json("self_test.json", SelfTest), path)
+    try:
+        with damage_refused(f"the bundle {path}"):
+            engine = _read_engine(files, manifest["kinds"], names)
+            check_self_test(engine, files.json("self_test.json", SelfTest), path)
+    except PackageError as error:
+        raise BundleError(f"the bundle {path} cannot be used here: {error}") from None
     return engine
 
 
@@ -146,10 +152,17 @@ def _manifest(engine: Engine, trained_on: Mapping[str, Any], figures: Mapping[st
         "language": engine.space.settings.language,
         "tokeniser": engine.space.settings.tokeniser,
         "columns": list(engine.space.columns),
-        "versions": {"python": platform.python_version(), **{name: installed(name) for name in _PACKAGES}},
+        "versions": {"python": platform.python_version(), **{name: installed(name) for name in _packages(engine)}},
         "trained_on": dict(trained_on),
         "figures": dict(figures),
     }
+
+
+def _packages(engine: Engine) -> tuple[str, ...]:
+    """The packages that decide what the engine says: libraries, and those that have its kinds and columns."""
+    kinds = (package for model in engine.submodels for package in KINDS.packages(model.kind))
+    columns = (package for name in engine.space.settings.extra for package in COLUMNS.packages(name))
+    return tuple(dict.fromkeys((*_PACKAGES, *kinds, *columns)))
 
 
 def _read_engine(files: SavedFiles, kinds: Mapping[str, str], names: Subset) -> Engine:

@@ -31,7 +31,6 @@ from ensemble.tools.processes import in_processes
 from ensemble.tools.progress import progress, stage
 from ensemble.training.proposals import Proposed, propose
 from ensemble.training.settings import EngineSettings
-from features.columns.table import COLUMN_GROUPS
 from features.documents import Corpus
 from features.writing import new_folder, refuse_taken
 from submodels.base import kind_of, submodel_class
@@ -108,7 +107,7 @@ def variants_of(settings: EngineSettings, *, groups: bool) -> list[Variant]:
         for name in FEATURE_SETS
         if name != features
     ]
-    for group in COLUMN_GROUPS if groups else ():
+    for group in settings.features.groups if groups else ():
         fewer = replace(settings.features, without=(*without, group))
         if group not in without and fewer.columns != settings.features.columns:
             rows.append(Variant(f"without {group}", "without a feature group", names, features, fewer.without))

@@ -27,6 +27,7 @@ from ensemble.tools.stopwatch import Spent, Stopwatch
 from ensemble.training.fit_progress import Fit, FitWatch, reporting
 from ensemble.training.fold_cache import FoldCache
 from ensemble.training.settings import EngineSettings
+from features.columns.installed import COLUMNS
 from features.columns.table import FeatureSpace, FeatureTable
 from features.documents import Corpus, Document
 from features.errors import TrainingError
@@ -103,6 +104,7 @@ class FitTask:
             dict(self.settings),
             self.seed,
             KINDS.code_of(self.kind),
+            [COLUMNS.code_of(name) for name in space.settings.extra],
             space.settings.columns,
             repr(space.settings),
         )

@@ -136,8 +136,10 @@ class EngineSettings:
         return replace(self, submodels=told)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready; `from_dict` reads it back."""
+        """JSON-ready; `from_dict` reads it back. Without columns of other packages, as before there could be any."""
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        if not self.features.extra:
+            del plain["features"]["extra"]
         return plain
 
     @property

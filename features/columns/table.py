@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -30,6 +30,7 @@ from features.byte_pairs import BytePairs
 from features.columns.annotators import Annotator, annotators_of
 from features.columns.distinct import Distinct
 from features.columns.gazetteers import GAZETTEER_COLUMNS, Gazetteers
+from features.columns.installed import installed_column
 from features.columns.layout import Known, Layout
 from features.columns.layout_columns import LAYOUT_COLUMNS
 from features.columns.vocabulary import Vocabulary
@@ -77,6 +78,7 @@ class FeatureSettings:
     :param without: column groups to leave out.
     :param pos: part-of-speech column: empty for none, `nltk`, or the URL of a CoreNLP server.
     :param ner: general named-entity column: empty for none, or the URL of a CoreNLP server.
+    :param extra: columns of other packages, by their names; see `features.columns.installed`.
     """
 
     language: str = "en"
@@ -86,16 +88,30 @@ class FeatureSettings:
     without: tuple[str, ...] = ()
     pos: str = ""
     ner: str = ""
+    extra: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "without", tuple(self.without))
+        object.__setattr__(self, "extra", tuple(dict.fromkeys(self.extra)))
         if self.language not in LANGUAGES:
             raise SettingsError(f"the language {self.language} is not supported; choose from {', '.join(LANGUAGES)}")
         if self.tokeniser not in TOKENISERS:
             raise SettingsError(no_such("tokeniser", self.tokeniser, TOKENISERS))
-        unknown = sorted(set(self.without) - set(COLUMN_GROUPS))
+        ours = {name for names in COLUMN_GROUPS.values() for name in names}.intersection(self.extra)
+        if ours:
+            raise SettingsError(f"the column {min(ours)} is one of phistack's own, which need not be named in extra")
+        unknown = sorted(set(self.without) - set(self.groups))
         if unknown:
-            raise SettingsError(no_such("column group", unknown[0], COLUMN_GROUPS))
+            raise SettingsError(no_such("column group", unknown[0], self.groups))
+
+    @property
+    def groups(self) -> dict[str, tuple[str, ...]]:
+        """Group -> its columns, those of other packages last."""
+        groups = dict(COLUMN_GROUPS)
+        for name in self.extra:
+            group = installed_column(name).group
+            groups[group] = (*groups.get(group, ()), name)
+        return groups
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -103,7 +119,7 @@ class FeatureSettings:
         optional = {"pos": self.pos, "ner": self.ner}
         return tuple(
             name
-            for group, names in COLUMN_GROUPS.items()
+            for group, names in self.groups.items()
             if group not in self.without
             for name in names
             if optional.get(name, "yes")
@@ -218,6 +234,10 @@ class FeatureSpace:
             raise SettingsError(f"the column {column} is not among the features of this engine")
         return self.columns.index(column)
 
+    def further_columns(self, named: Collection[str]) -> tuple[str, ...]:
+        """The columns of other packages that a submodel's own list, written before there were any, cannot name."""
+        return tuple(name for name in self.settings.extra if name in self.columns and name not in named)
+
     def values(self, column: str) -> Sequence[str]:
         """What the ids of a column stand for; the id 0 is a value unseen in training."""
         return self.vocabularies_[column].values
@@ -282,6 +302,8 @@ class FeatureSpace:
             return vocabulary.ids(*LAYOUT_COLUMNS[name](layout))
         if name in GAZETTEER_COLUMNS:
             return vocabulary.ids(*self.gazetteers_.column(name, layout))
+        if name in self.settings.extra:
+            return installed_column(name).ids(name, layout, vocabulary)
         annotator = next(annotator for annotator in self._annotators if annotator.column == name)
         tags = Distinct()
         codes = tags.numbers(annotator.columns(layout.words, layout.sentences)[name])

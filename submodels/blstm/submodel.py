@@ -92,7 +92,8 @@ class BlstmSubmodel(Submodel):
 
     Learned by `fit`: `encoder_` (words, characters and feature values), `tags_`, `weights_` (of each network).
 
-    :param columns: feature columns that are read; those that the feature space leaves out are dropped.
+    :param columns: feature columns that are read; those that the feature space leaves out are dropped, and those of
+        other packages are read too.
     :param scheme: `BIO` or `BIOES`.
     :param networks: how many are trained and averaged; time and size grow with them.
     :param window: lines are joined to about so many tokens, so that the network sees what is around them.
@@ -303,7 +304,7 @@ class BlstmSubmodel(Submodel):
         missing = [name for name in self.columns if name not in space.columns]
         if missing:
             _LOG.info("blstm: %d columns are not read, as the features lack %s", len(missing), ", ".join(missing))
-        return [name for name in self.columns if name in space.columns]
+        return [*(name for name in self.columns if name in space.columns), *space.further_columns(self.columns)]
 
     def _network(self, notes: Sequence[EncodedNote], seed: int) -> TaggingNetwork:
         from submodels.blstm.language_model import LanguageModel

@@ -62,7 +62,8 @@ class CrfSubmodel(Submodel):
     Learned by `fit`: `crosses_` (the templates in use), `chain_` (tags and transitions), `weights_` (of attributes),
     `model_` (CRFsuite's file).
 
-    :param templates: the feature crosses; those that name a column left out of the feature space are dropped.
+    :param templates: the feature crosses; those that name a column left out of the feature space are dropped. A column
+        of another package that they do not name is read at the token and at the ones beside it.
     :param scheme: `BIO` or `BIOES`.
     :param join_sentences: whether sentences of one line are one sequence; see `features.columns.lines.line_bounds`.
     :param c1: coefficient of the L1 penalty, which leaves most attributes without a weight.
@@ -175,14 +176,20 @@ class CrfSubmodel(Submodel):
         return line_bounds(table) if self.join_sentences else table.sentences
 
     def _crosses(self, space: FeatureSpace) -> Crosses:
-        return Crosses.of(usable(self.templates, space.columns), space)
+        further = (((name, offset),) for name in space.further_columns(self._columns) for offset in (-1, 0, 1))
+        return Crosses.of((*usable(self.templates, space.columns), *further), space)
+
+    @property
+    def _columns(self) -> set[str]:
+        """Those that the templates name."""
+        return {name for template in self.templates for name, _ in template}
 
     def _say_what_is_left_out(self, space: FeatureSpace) -> None:
-        missing = sorted({name for template in self.templates for name, _ in template} - set(space.columns))
-        if missing:
+        if missing := sorted(self._columns - set(space.columns)):
+            n_left = len(usable(self.templates, space.columns))
             _LOG.info(
                 "crf: %d of %d templates are left out, as the features lack %s",
-                len(self.templates) - len(self.crosses_.templates), len(self.templates), ", ".join(missing),
+                len(self.templates) - n_left, len(self.templates), ", ".join(missing),
             )  # fmt: skip
 
     def _train(self, tables: Sequence[FeatureTable], tags: Sequence[list[str]]) -> bytes:

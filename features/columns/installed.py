@@ -1,0 +1,80 @@
+"""Feature columns of other packages: what can be read off a word alone, or off a token's place in its note.
+
+    WARD = WordColumn("wards", lambda word: "1" if word in WARDS else "")
+    NEAR = LayoutColumn("wards", codes_near_wards)          a function of a `Layout`, as those of `layout_columns`
+
+A package registers such an object under the name of the column, by an entry point in the group `phistack.columns`
+(`features.registry`). Features have it where the settings name it: `[features]`, `extra = ["ward"]`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from features.arrays import Integers32
+from features.columns.distinct import Coded
+from features.columns.layout import Layout
+from features.columns.vocabulary import Vocabulary
+from features.errors import PackageError
+from features.registry import Registry
+
+__all__ = ["COLUMNS", "LayoutColumn", "WordColumn", "installed_column"]
+
+COLUMNS = Registry("phistack.columns", "feature column")
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+
+
+@dataclass(frozen=True, slots=True)
+class WordColumn:
+    """A column that is read off one word alone.
+
+    :param group: what the column is left out with, in `without` and in ablations; one of ours, or another.
+    :param value: word -> a short string; empty where the column does not apply. Asked once for each distinct word.
+    """
+
+    group: str
+    value: Callable[[str], str] = field(repr=False)
+
+    def ids(self, name: str, layout: Layout, vocabulary: Vocabulary) -> Integers32:
+        """The ids of the column, one a token; :raises PackageError: if a value is no string."""
+        return layout.of_words(name, lambda word: vocabulary.id(_string(name, self.value(word))))
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutColumn:
+    """A column that is read off the tokens of some notes laid end to end.
+
+    :param group: as that of a `WordColumn`.
+    :param values: layout -> codes, one a token, and the strings that the codes 0, 1, 2, ... stand for. It must not look
+        from one note into another.
+    """
+
+    group: str
+    values: Callable[[Layout], Coded] = field(repr=False)
+
+    def ids(self, name: str, layout: Layout, vocabulary: Vocabulary) -> Integers32:
+        """The ids of the column, one a token; :raises PackageError: if there are not as many codes, or others."""
+        codes, strings = self.values(layout)
+        if codes.shape != (len(layout),) or ((codes < 0) | (codes >= len(strings))).any():
+            raise PackageError(f"the feature column {name} gives other codes than one a token, each of a string")
+        return vocabulary.ids(codes, [_string(name, string) for string in strings])
+
+
+def installed_column(name: str) -> WordColumn | LayoutColumn:
+    """A column of another package; :raises PackageError: if none is installed, or it is not what it must be."""
+    column = COLUMNS.load(name)
+    if not isinstance(column, WordColumn | LayoutColumn) or not _NAME.fullmatch(name):
+        raise PackageError(
+            f"what the package {COLUMNS.packages(name)[0]} registers as the feature column {name} is no WordColumn or "
+            f"LayoutColumn of features.columns.installed, or its name is none: small letters, digits and _"
+        )
+    return column
+
+
+def _string(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise PackageError(f"the feature column {name} gives a value of type {type(value).__name__}, not a string")
+    return value
