@@ -15,21 +15,16 @@ What is loaded is always code that somebody installed: a file names a thing, and
 
 from __future__ import annotations
 
-import hashlib
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
 from typing import Any
 
 from features.errors import PackageError
 from features.suggestions import did_you_mean
 
 __all__ = ["Registry"]
-
-_CODE = (".py", ".toml", ".txt")
 
 
 @dataclass(frozen=True)
@@ -49,7 +44,7 @@ class Registry:
     def _entries(self) -> dict[str, list[EntryPoint]]:
         """Every entry by its name, ours first; read once in a process."""
         found = {name: [EntryPoint(name, value, self.group)] for name, value in self.ours.items()}
-        for entry in sorted(entry_points(group=self.group), key=lambda entry: (entry.name, _package(entry))):
+        for entry in sorted(entry_points(group=self.group), key=lambda entry: (entry.name, entry.value)):
             found.setdefault(entry.name, []).append(entry)
         return found
 
@@ -93,22 +88,6 @@ class Registry:
             raise PackageError(
                 f"the {self.what} {name} is claimed by the packages {' and '.join(packages)}; uninstall one of them"
             )
-
-    def code_of(self, name: str) -> str:
-        """SHA-256 over the code of the package in which a thing is; empty for ours.
-
-        What is kept between runs must not outlive the code that made it.
-        """
-        if name in self.ours:
-            return ""
-        self.load(name)
-        root = Path(str(sys.modules[self._entries[name][0].module.partition(".")[0]].__file__))
-        files = sorted(root.parent.rglob("*")) if root.name == "__init__.py" else [root]
-        digest = hashlib.sha256()
-        for path in files:
-            if path.suffix in _CODE:
-                digest.update(path.relative_to(root.parent).as_posix().encode() + b"\0" + path.read_bytes())
-        return digest.hexdigest()
 
 
 def _package(entry: EntryPoint) -> str:

@@ -3,8 +3,9 @@
     POLICIES                                     "i2b2-2014", "limited-data-set", "mask", ...
     typer.Option(help=one_of(POLICIES), autocompletion=completing(POLICIES))
 
-What is a table in a file is found by the names of the files. The others are written here once more, since importing
-what they name takes longer than printing help should; a test compares them with the code.
+What is a table in a file is found by the names of the files, and the kinds of submodels by what is installed. The
+others are written here once more, since importing what they name takes longer than printing help should; a test compares
+them with the code.
 """
 
 from __future__ import annotations

@@ -27,14 +27,13 @@ from ensemble.tools.stopwatch import Spent, Stopwatch
 from ensemble.training.fit_progress import Fit, FitWatch, reporting
 from ensemble.training.fold_cache import FoldCache
 from ensemble.training.settings import EngineSettings
-from features.columns.installed import COLUMNS
 from features.columns.table import FeatureSpace, FeatureTable
 from features.documents import Corpus, Document
 from features.errors import TrainingError
 from features.shown import explained, shown_label
 from features.tags import OUTSIDE
 from submodels.base import Candidate, Submodel, kind_of, new_submodel, submodel_class
-from submodels.registry import KINDS, newest, usual_name
+from submodels.registry import newest, usual_name
 
 __all__ = ["FEATURES", "FITS", "Proposals", "Proposed", "prepared", "propose", "run_tasks", "tasks_of"]
 
@@ -103,8 +102,6 @@ class FitTask:
             self.name,
             dict(self.settings),
             self.seed,
-            KINDS.code_of(self.kind),
-            [COLUMNS.code_of(name) for name in space.settings.extra],
             space.settings.columns,
             repr(space.settings),
         )

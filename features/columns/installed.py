@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 
 from features.arrays import Integers32
 from features.columns.distinct import Coded
@@ -63,6 +64,7 @@ class LayoutColumn:
         return vocabulary.ids(codes, [_string(name, string) for string in strings])
 
 
+@cache
 def installed_column(name: str) -> WordColumn | LayoutColumn:
     """A column of another package; :raises PackageError: if none is installed, or it is not what it must be."""
     column = COLUMNS.load(name)
