@@ -86,7 +86,7 @@ class Registry:
         """See that one package alone claims a name; :raises PackageError: if not."""
         if len(packages) > 1:
             raise PackageError(
-                f"the {self.what} {name} is claimed by the packages {' and '.join(packages)}; uninstall one of them"
+                f"the {self.what} {name} is claimed by the packages {' and '.join(sorted(packages))}; uninstall one of them"
             )
 
 

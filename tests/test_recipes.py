@@ -3,7 +3,7 @@
 Under a heading of "How to add", a ```toml, ```python or ```diff block is a change of the packages, and a ```console
 block are commands that must end with status 0. A file stands in the sentence before its block, which says `Write` or
 `Append to`; a python block without such a sentence is run. A diff names its file after `---`; its lines are given
-without context.
+without context. Commands are run in a folder beside the packages, where files are too whose folder no package has.
 """
 
 import os
@@ -21,7 +21,11 @@ PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 SECTION = re.compile(r"^### (?P<name>[^\n]+)\n(?P<body>.*?)(?=^###? |\Z)", re.M | re.S)
 BLOCK = re.compile(r"(?P<before>(?:(?!\n\n).)*?)\n\n?```(?P<language>\w+)\n(?P<body>.*?)^```$", re.M | re.S)
 RECIPES = {match["name"]: match["body"] for match in SECTION.finditer(PAGE)}
-PHISTACK = '#!/bin/sh\nexec "{python}" -m ensemble.command_line.app "$@"\n'
+PROGRAMS = {
+    "phistack": '#!/bin/sh\nexec "{python}" -m ensemble.command_line.app "$@"\n',
+    "pip": '#!/bin/sh\nexec "{python}" -m pip "$@" --no-index --no-deps --no-build-isolation --target "$PYTHONPATH"\n',
+}
+"""What stands for the programs of the same names; packages are installed beside the copy, from this machine alone."""
 
 
 def changed(text: str, lines: list[str], file: str) -> str:
@@ -46,8 +50,9 @@ def house(tmp_path: Path) -> tuple[Path, dict[str, str]]:
         shutil.copytree(ROOT / package, tmp_path / "house" / package, ignore=shutil.ignore_patterns("__pycache__"))
     programs = tmp_path / "programs"
     programs.mkdir()
-    (programs / "phistack").write_text(PHISTACK.format(python=sys.executable), encoding="utf-8")
-    (programs / "phistack").chmod(0o755)
+    for name, script in PROGRAMS.items():
+        (programs / name).write_text(script.format(python=sys.executable), encoding="utf-8")
+        (programs / name).chmod(0o755)
     paths = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(tmp_path / "house")}
     return tmp_path / "house", os.environ | paths
 
@@ -61,7 +66,7 @@ def run(command: list[str], house: tuple[Path, dict[str, str]]) -> None:
 
 
 def test_there_are_recipes() -> None:
-    assert {"A pattern", "A format", "A command", "A label set"} <= set(RECIPES)
+    assert {"A submodel or column", "A pattern", "A format", "A command", "A label set"} <= set(RECIPES)
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -79,7 +84,8 @@ def test_a_recipe_works(name: str, house: tuple[Path, dict[str, str]]) -> None:
                 if line.startswith("$ "):
                     run(["bash", "-euc", line[2:]], house)
         elif place:
-            path = folder / place[2]
+            path = (folder if (folder / place[2]).parent.is_dir() else folder.parent / "work") / place[2]
+            path.parent.mkdir(parents=True, exist_ok=True)
             begun = path.read_text(encoding="utf-8") + "\n" if place[1] == "Append to" else ""
             path.write_text(begun + body, encoding="utf-8")
         elif block["language"] == "python":

@@ -4,8 +4,8 @@
     typer.Option(help=one_of(POLICIES), autocompletion=completing(POLICIES))
 
 What is a table in a file is found by the names of the files, and the kinds of submodels by what is installed. The
-others are written here once more, since importing what they name takes longer than printing help should; a test compares
-them with the code.
+others are written here once more, since importing what they name takes longer than printing help should; a test
+compares them with the code.
 """
 
 from __future__ import annotations
