@@ -85,9 +85,8 @@ class Registry:
     def refuse_two(self, name: str, packages: tuple[str, ...]) -> None:
         """See that one package alone claims a name; :raises PackageError: if not."""
         if len(packages) > 1:
-            raise PackageError(
-                f"the {self.what} {name} is claimed by the packages {' and '.join(sorted(packages))}; uninstall one of them"
-            )
+            claiming = " and ".join(sorted(packages))
+            raise PackageError(f"the {self.what} {name} is claimed by the packages {claiming}; uninstall one of them")
 
 
 def _package(entry: EntryPoint) -> str:

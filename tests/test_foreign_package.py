@@ -1,4 +1,4 @@
-"""Another package adds a kind of submodel and a feature column: that of CONTRIBUTING.md is built, installed, stacked."""
+"""Another package adds a kind of submodel and a column: that of CONTRIBUTING.md is built, installed and stacked."""
 
 import json
 import os
