@@ -78,7 +78,8 @@ def test_a_note_is_searched_once_for_the_regex_submodel_and_for_tbed(
         searched.extend(texts)
         return find(scanner, texts, language)
 
-    regex, tbed, stricter = (model.fit(tables) for model in (RegexSubmodel(), TbedSubmodel(), RegexSubmodel(**STRICT)))
+    regex, stricter, others = (RegexSubmodel(**given).fit(tables) for given in ({}, STRICT, {"label_set": "i2b2-2014"}))
+    tbed = TbedSubmodel().fit(tables)
     notes = unseen(tables)
     texts = [table.document.text for table in notes]
     sent = pickle.dumps(notes)
@@ -87,8 +88,11 @@ def test_a_note_is_searched_once_for_the_regex_submodel_and_for_tbed(
     assert pickle.dumps(notes) == sent, "what one submodel found is no part of a note's table"
     tbed.propose(notes)
     assert searched == texts
-    assert [len(candidates) for candidates in stricter.propose(notes)] == [len(candidates) for candidates in found]
-    assert [c for candidates in stricter.propose(notes) for c in candidates if c.chosen] == []
+    stricter.name = "regex-2"
+    assert [[c.span for c in of_note] for of_note in stricter.propose(notes)] == [[c.span for c in n] for n in found]
+    assert [c for of_note in stricter.propose(notes) for c in of_note if c.chosen or c.source != "regex-2"] == []
+    assert searched == texts
+    others.propose(notes)
     assert searched == 2 * texts
 
 

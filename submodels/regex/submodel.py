@@ -40,11 +40,14 @@ __all__ = ["RegexSubmodel"]
 _LOG = logging.getLogger("phistack")
 _ENOUGH_MATCHES = 10
 
-_Search = tuple[str, tuple[tuple[str, str, str, str, str, float], ...], str, float]
-"""All on which the candidates of a note depend: source, patterns, language, precision from which on one is chosen."""
+_Search = tuple[tuple[tuple[str, str, str, str, str, float], ...], str]
+"""All on which it depends what is found in a note: the patterns, and the language of the notes."""
 
-_FOUND: WeakKeyDictionary[FeatureTable, tuple[_Search, tuple[Candidate, ...]]] = WeakKeyDictionary()
-"""The last search in each note that is in memory, and its candidates: TBED starts from those of the same patterns."""
+_Found = Mapping[Span, Pattern]
+"""What is found in a note, and the surest pattern of each span."""
+
+_SEARCHED: WeakKeyDictionary[FeatureTable, tuple[_Search, _Found]] = WeakKeyDictionary()
+"""The last search in each note that is in memory: TBED starts from patterns that have mostly been searched already."""
 
 
 class _Match(NamedTuple):
@@ -195,7 +198,13 @@ class RegexSubmodel(Submodel):
 
         A note in which the same patterns were sought last, as TBED's initial tagger does, is not searched again.
         """
-        new = [table for table in tables if _FOUND.get(table, (None, ()))[0] != self._search]
+        return [
+            self._candidates(table.document.text, found)
+            for table, found in zip(tables, self._found(tables), strict=True)
+        ]
+
+    def _found(self, tables: Sequence[FeatureTable]) -> list[_Found]:
+        new = [table for table in tables if _SEARCHED.get(table, (None, {}))[0] != self._search]
         texts = [table.document.text for table in new]
         best: list[dict[Span, Pattern]] = [{} for _ in new]
         for note, number, start, end in self._scanner.find(texts, self.language_):
@@ -203,9 +212,8 @@ class RegexSubmodel(Submodel):
             span = Span(start, end, pattern.labels[ANY_SET])
             if span not in best[note] or best[note][span].precision < pattern.precision:
                 best[note][span] = pattern
-        for table, found in zip(new, best, strict=True):
-            _FOUND[table] = self._search, tuple(self._candidates(table.document.text, found))
-        return [list(_FOUND[table][1]) for table in tables]
+        _SEARCHED.update({table: (self._search, found) for table, found in zip(new, best, strict=True)})
+        return [_SEARCHED[table][1] for table in tables]
 
     def _set_patterns(self, patterns: Iterable[Pattern]) -> None:
         self.patterns_ = tuple(patterns)
@@ -213,12 +221,12 @@ class RegexSubmodel(Submodel):
         searched = tuple(
             (p.name, p.regex, p.flags, p.validator, p.labels[ANY_SET], p.precision) for p in self.patterns_
         )
-        self._search: _Search = (self.name, searched, self.language_, self.choose_precision)
+        self._search: _Search = (searched, self.language_)
 
-    def _candidates(self, text: str, best: Mapping[Span, Pattern]) -> list[Candidate]:
+    def _candidates(self, text: str, found: _Found) -> list[Candidate]:
         taken = bytearray(len(text))
         candidates: list[Candidate] = []
-        for span, pattern in sorted(best.items(), key=_surest_first):
+        for span, pattern in sorted(found.items(), key=_surest_first):
             chosen = pattern.precision >= self.choose_precision and not any(taken[span.start : span.end])
             if chosen:
                 taken[span.start : span.end] = bytes([1]) * (span.end - span.start)
