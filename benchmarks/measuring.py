@@ -78,7 +78,7 @@ def measure(
     spent = watch.spent()
     reports = score_on(trained.engine, unseen)
     scores = strict_scores(reports)
-    Console(width=120).print(table_of(f"{benchmark.title}, strict", scores))
+    Console(width=120).print(table_of(f"{benchmark.title}, strict", scores).rich())
     systems = figures_of(scores)
     for name, report in reports.items():
         systems[name]["f1 by criterion"] = {title: report.score(title).f1.value for title in benchmark.criteria}

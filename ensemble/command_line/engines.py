@@ -66,7 +66,7 @@ def train(
         notes, model, training.settings(notes), jobs=training.jobs, cache=training.cache, budget=budget
     )
     warn(done.warnings)
-    console().print(table_of("strict, out of fold by patient", figures))
+    console().print(table_of("strict, out of fold by patient", figures).rich())
     say(f"the engine of {', '.join(done.engine.names)} is in {model}")
     tell_reliability(model)
 

@@ -9,19 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ensemble.evaluation.comparison import SCHEMA, Comparison
-from ensemble.evaluation.intervals import Measure
-from ensemble.evaluation.latex import escaped, gap, latex_table, share
 from ensemble.evaluation.measures import MEASURES
-from ensemble.evaluation.table import table_of
+from ensemble.evaluation.tables import Cell, Row, Table, escaped, gap, share
 from features.shown import shown_id
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
 __all__ = ["comparison_latex", "print_comparison"]
 
 _HEADS = {"precision": "precision", "recall": "recall", "f1": "F1"}
+_COLUMNS = ("system", *_HEADS.values())
 
 
 def print_comparison(comparison: Comparison, console: Console) -> None:
@@ -29,32 +27,43 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
 
     :param console: of rich; a terminal gets a table, a file plain text.
     """
-    console.print(_scores(comparison))
-    console.print(_differences(comparison))
+    title = f"{len(comparison.documents)} documents, {comparison.criterion.name}, percent, with 95 % intervals"
+    console.print(Table(_COLUMNS, [_systems(comparison)], title).rich())
+    console.print(_differences(comparison).rich())
     for line in _lines(comparison):
         console.print(line, markup=False, highlight=False)
 
 
-def _scores(comparison: Comparison) -> Table:
-    from rich.text import Text
+def comparison_latex(comparison: Comparison) -> str:
+    """The scores of the systems, and for each pair the differences with corrected p-values, for LaTeX with booktabs."""
+    caption = (
+        f"Criterion: {comparison.criterion.name}, {len(comparison.documents)} documents, in percent. In brackets "
+        rf"95\,\% bootstrap intervals by document; $p$ of paired approximate randomisation by document with "
+        f"{comparison.shuffles} shuffles, after Holm's correction over {len(comparison.differences)} differences."
+    )
+    pairs = dict.fromkeys(key[:2] for key in comparison.differences)
+    sections = [_systems(comparison), *(_pair_rows(comparison, *names) for names in pairs)]
+    return Table(_COLUMNS, sections).latex(SCHEMA, caption)
 
-    title = f"{len(comparison.documents)} documents, {comparison.criterion.name}, percent, with 95 % intervals"
-    table = table_of(title, ("system", *(_HEADS[measure] for measure in MEASURES)))
-    for name, score in comparison.scores.items():
-        table.add_row(Text(name), *map(_score, score.measures.values()))
-    return table
+
+def _systems(comparison: Comparison) -> list[Row]:
+    return [(name, *map(share, score.measures.values())) for name, score in comparison.scores.items()]
 
 
 def _differences(comparison: Comparison) -> Table:
-    from rich.text import Text
+    rows = [
+        (f"{first} - {second}", _HEADS[measure], gap(found.gap), f"{found.p:.4f}", f"{found.p_holm:.4f}")
+        for (first, second, measure), found in comparison.differences.items()
+    ]
+    title = "Differences in points, the first system less the second"
+    return Table(("systems", "of", "points", "p", "Holm"), [rows], title)
 
-    table = table_of(
-        "Differences in points, the first system less the second", ("systems", "of", "points", "p", "Holm")
-    )
-    for (first, second, measure), difference in comparison.differences.items():
-        figures = (_gap(difference.gap), f"{difference.p:.4f}", f"{difference.p_holm:.4f}")
-        table.add_row(Text(f"{first} - {second}"), _HEADS[measure], *figures)
-    return table
+
+def _pair_rows(comparison: Comparison, first: str, second: str) -> list[Row]:
+    found = [comparison.differences[first, second, measure] for measure in MEASURES]
+    names = Cell(f"{first} - {second}", f"{escaped(first)} $-$ {escaped(second)}")
+    p_values = (f"{difference.p_holm:.4f}" for difference in found)
+    return [(names, *(gap(difference.gap) for difference in found)), (Cell("p", r"\quad $p$"), *p_values)]
 
 
 def _lines(comparison: Comparison) -> list[str]:
@@ -66,36 +75,3 @@ def _lines(comparison: Comparison) -> list[str]:
     if left_out:
         lines.append(f"NOT COMPARED: {len(left_out)} documents that not all have, the first is {shown_id(left_out[0])}")
     return lines
-
-
-def _score(measure: Measure) -> str:
-    return f"{100 * measure.value:.2f} ({100 * measure.low:.2f}-{100 * measure.high:.2f})"
-
-
-def _gap(measure: Measure) -> str:
-    return f"{100 * measure.value:+.2f} ({100 * measure.low:+.2f} to {100 * measure.high:+.2f})"
-
-
-def comparison_latex(comparison: Comparison) -> str:
-    """The scores of the systems, and for each pair the differences with corrected p-values, for LaTeX with booktabs."""
-    caption = (
-        f"Criterion: {comparison.criterion.name}, {len(comparison.documents)} documents, in percent. In brackets "
-        rf"95\,\% bootstrap intervals by document; $p$ of paired approximate randomisation by document with "
-        f"{comparison.shuffles} shuffles, after Holm's correction over {len(comparison.differences)} differences."
-    )
-    systems = [
-        (escaped(name), *(share(*measure) for measure in score.measures.values()))
-        for name, score in comparison.scores.items()
-    ]
-    pairs = dict.fromkeys(key[:2] for key in comparison.differences)
-    sections = [systems, *(_pair_rows(comparison, *names) for names in pairs)]
-    columns = ("system", *(_HEADS[measure] for measure in MEASURES))
-    return latex_table(SCHEMA, caption, columns, sections)
-
-
-def _pair_rows(comparison: Comparison, first: str, second: str) -> list[tuple[str, ...]]:
-    found = [comparison.differences[first, second, measure] for measure in MEASURES]
-    return [
-        (f"{escaped(first)} $-$ {escaped(second)}", *(gap(*difference.gap) for difference in found)),
-        (r"\quad $p$", *(f"{difference.p_holm:.4f}" for difference in found)),
-    ]

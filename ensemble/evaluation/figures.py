@@ -8,13 +8,11 @@ figures_of(strict)               {"stack": {"precision": ..., "recall": ..., "f1
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ensemble.evaluation.report import Report
 from ensemble.evaluation.scores import Score
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from ensemble.evaluation.tables import Table, percent
 
 __all__ = ["figures_of", "strict_scores", "table_of"]
 
@@ -42,12 +40,8 @@ def figures_of(scores: Mapping[str, Score]) -> dict[str, dict[str, Any]]:
 
 def table_of(title: str, scores: Mapping[str, Score]) -> Table:
     """Scores as a table in percent, with the interval of F1."""
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left")
-    for column in ("system", "precision", "recall", "F1", "95 % interval"):
-        table.add_column(column, justify="left" if column == "system" else "right", overflow="fold")
-    for name, score in scores.items():
-        figures = [f"{100 * measure.value:.2f}" for measure in score.measures.values()]
-        table.add_row(name, *figures, f"{100 * score.f1.low:.2f}-{100 * score.f1.high:.2f}")
-    return table
+    rows = [
+        (name, *(percent(measure.value) for measure in score.measures.values()), "-".join(map(percent, score.f1[1:])))
+        for name, score in scores.items()
+    ]
+    return Table(("system", "precision", "recall", "F1", "95 % interval"), [rows], title)

@@ -15,13 +15,13 @@ from ensemble.evaluation.intervals import Measure
 from ensemble.evaluation.measures import MeanAndDeviation
 from ensemble.evaluation.report import Report
 from ensemble.evaluation.scores import Score
+from ensemble.evaluation.tables import Table, percent
 from features.shown import explained, shown_id, shown_label
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
-__all__ = ["print_report", "table_of"]
+__all__ = ["print_report"]
 
 _SOURCES = {
     "reference": "sentences of the reference",
@@ -39,11 +39,11 @@ def print_report(report: Report, console: Console) -> None:
 
     :param console: of rich; a terminal gets a table, a file plain text.
     """
-    console.print(_micro(report))
+    console.print(_micro(report).rich())
     console.print(_LEGEND, markup=False, highlight=False)
-    console.print(_macro(report))
-    console.print(_breakdown("Strict by category", report.categories))
-    console.print(_breakdown("Strict by type", report.types))
+    console.print(_macro(report).rich())
+    console.print(_breakdown("Strict by category", report.categories).rich())
+    console.print(_breakdown("Strict by type", report.types).rich())
     for line in _lines(report):
         console.print(line, markup=False, highlight=False)
     hashes = explained(" ".join(map(_shown, (*report.categories, *report.types))))
@@ -53,28 +53,25 @@ def print_report(report: Report, console: Console) -> None:
 
 def _micro(report: Report) -> Table:
     title = f"{len(report.documents)} documents, label set {report.label_set}, percent, summed over documents"
-    table = table_of(title, ("criterion", "P", "R", "F1", "F1 95 %", "F2"))
-    for score in report.criteria:
-        name = score.name + _MARK * bool(score.official)
-        table.add_row(name, *_measures(score), _range(score.f1), _percent(score.f2))
-    return table
+    rows = [
+        (score.name + _MARK * bool(score.official), *_measures(score), _range(score.f1), percent(score.f2))
+        for score in report.criteria
+    ]
+    return Table(("criterion", "P", "R", "F1", "F1 95 %", "F2"), [rows], title)
 
 
 def _macro(report: Report) -> Table:
+    rows = [
+        (score.name, _spread(macro.precision), _spread(macro.recall), percent(macro.f1_of_means))
+        for score, macro in ((score, score.macro) for score in report.criteria)
+    ]
     columns = ("criterion", "P (sd)", "R (sd)", "F1 of means")
-    table = table_of("Averaged over documents, with standard deviations", columns)
-    for score in report.criteria:
-        macro = score.macro
-        table.add_row(score.name, _spread(macro.precision), _spread(macro.recall), _percent(macro.f1_of_means))
-    return table
+    return Table(columns, [rows], "Averaged over documents, with standard deviations")
 
 
 def _breakdown(title: str, scores: Sequence[Score]) -> Table:
-    table = table_of(title, ("name", "support", "P", "R", "F1", "F1 95 %", "R 95 %"))
-    for score in scores:
-        ranges = (_range(score.f1), _range(score.recall_by_wilson))
-        table.add_row(_shown(score), str(score.counts.support), *_measures(score), *ranges)
-    return table
+    rows = [(_shown(s), str(s.counts.support), *_measures(s), _range(s.f1), _range(s.recall_by_wilson)) for s in scores]
+    return Table(("name", "support", "P", "R", "F1", "F1 95 %", "R 95 %"), [rows], title)
 
 
 def _shown(score: Score) -> str:
@@ -89,8 +86,8 @@ def _lines(report: Report) -> list[str]:
         f"leak {report.leak.rate:.4f}: {report.leak.false_negatives} missed PHI in {report.leak.sentences} "
         f"{_SOURCES[report.leak.sentence_source]}",
         f"{seen.leaking_documents} of {seen.documents} documents with at least one missed PHI "
-        f"({_percent(seen.document_leak)} %), {seen.uncovered_documents} with at least one character of PHI uncovered",
-        f"character recall {_percent(seen.character_recall)} %: {seen.covered_characters} of {seen.phi_characters}",
+        f"({percent(seen.document_leak)} %), {seen.uncovered_documents} with at least one character of PHI uncovered",
+        f"character recall {percent(seen.character_recall)} %: {seen.covered_characters} of {seen.phi_characters}",
     ]
     for ids, where in ((report.missing, "missing from the system's output"), (report.extra, "not in gold")):
         if ids:
@@ -98,24 +95,8 @@ def _lines(report: Report) -> list[str]:
     return lines
 
 
-def table_of(title: str, columns: Sequence[str]) -> Table:
-    """An empty table, whose first column may be folded and whose others, of figures, may not."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
-    table.add_column(columns[0], overflow="fold")
-    for column in columns[1:]:
-        table.add_column(column, justify="right", no_wrap=True)
-    return table
-
-
 def _measures(score: Score) -> list[str]:
-    return [_percent(measure.value) for measure in score.measures.values()]
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.2f}"
+    return [percent(measure.value) for measure in score.measures.values()]
 
 
 def _range(measure: Measure) -> str:

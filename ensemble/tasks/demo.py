@@ -59,7 +59,7 @@ def run_demo(out: Path, *, n_documents: int, seed: int = 0, jobs: int = 2) -> No
         trained, _ = train_bundle(training, folder / "engine", settings, jobs=jobs)
         reports = score_on(trained.engine, held_out)
         scores = strict_scores(reports)
-        console.print(table_of("strict, on held-out patients", scores))
+        console.print(table_of("strict, on held-out patients", scores).rich())
         views = _annotate(trained.engine, held_out, folder)
         measured = {name: report.to_dict() for name, report in reports.items()}
         (folder / "scores.json").write_text(json.dumps(measured, indent=2) + "\n", encoding="utf-8")
