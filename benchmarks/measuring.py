@@ -25,7 +25,7 @@ from typing import Any
 from rich.console import Console
 
 from ensemble.evaluation import Report
-from ensemble.evaluation.figures import figures_of, strict_scores, table_of
+from ensemble.evaluation.figures import figures_of, table_of
 from ensemble.tasks.engines import score_on, train_bundle
 from ensemble.tools.stopwatch import Spent, Stopwatch
 from ensemble.training.settings import EngineSettings
@@ -77,9 +77,8 @@ def measure(
     trained, _ = train_bundle(training, engine, settings, jobs=jobs, cache=out / "folds")
     spent = watch.spent()
     reports = score_on(trained.engine, unseen)
-    scores = strict_scores(reports)
-    Console(width=120).print(table_of(f"{benchmark.title}, strict", scores).rich())
-    systems = figures_of(scores)
+    Console(width=120).print(table_of(f"{benchmark.title}, strict", reports).rich())
+    systems = figures_of(reports)
     for name, report in reports.items():
         systems[name]["f1 by criterion"] = {title: report.score(title).f1.value for title in benchmark.criteria}
     return {

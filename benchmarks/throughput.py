@@ -15,11 +15,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -32,8 +32,7 @@ from rich.table import Table
 from benchmarks import markdown
 from benchmarks.peers import PEERS, Peer, install
 from ensemble.bundles.bundle import read_manifest
-from ensemble.experiments.frontier import processor
-from ensemble.experiments.speed import measure_speed
+from ensemble.experiments.speed import Machine, measure_speed
 from ensemble.tools.processes import ONE_THREAD
 from ensemble.tools.progress import progress
 from features.documents import Document
@@ -101,7 +100,7 @@ def run(documents: Sequence[Document], model: Path, peers: Path | None, repetiti
         "date": date.today().isoformat(),
         "protocol": PROTOCOL,
         "notes": {"documents": len(documents), "characters": sum(len(document.text) for document in documents)},
-        "machine": {"processor": processor(), "cores": os.cpu_count(), "python": platform.python_version()},
+        "machine": asdict(Machine.here()),
         "repetitions": repetitions,
         "rows": [row | {"ratio": row["speed"]["median"] / base if base else None} for row in rows],
         "not measured": failed,

@@ -3,16 +3,19 @@ import random
 from dataclasses import replace
 from io import StringIO
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 from ensemble.command_line.output import names_of
-from ensemble.experiments.ablation import variants_of, write_ablation
-from ensemble.experiments.latex import ablation_latex, curve_latex, transfer_latex
-from ensemble.experiments.learning_curve import curves_of, learning_curve, samples_of, spread_of, write_curve
-from ensemble.experiments.pictures import curve_picture
-from ensemble.experiments.tables import ablation_table, curve_table, transfer_table
-from ensemble.experiments.transfer import Domain, transfer, write_transfer
+from ensemble.evaluation.intervals import Bootstrap
+from ensemble.evaluation.scores import scores
+from ensemble.experiments.ablation import ablate
+from ensemble.experiments.curves import CurveRun, curves_of
+from ensemble.experiments.learning_curve import LearningCurve, learning_curve, samples_of
+from ensemble.experiments.results import CorpusFacts, Origin, write_results
+from ensemble.experiments.transfer import Domain, transfer
+from ensemble.experiments.variants import variants_of
 from ensemble.stacking.folds import held_out_patients
 from ensemble.stacking.stacker import StackerSettings
 from ensemble.training.settings import EngineSettings
@@ -47,9 +50,21 @@ def read(folder, name="results.json"):
     return json.loads((folder / name).read_text(encoding="utf-8"))
 
 
+def write_ablation(out, *corpus_and_settings, **options):
+    return write_results(out, lambda: ablate(*corpus_and_settings, **options))
+
+
+def write_curve(out, *corpus_and_settings, **options):
+    return write_results(out, lambda: learning_curve(*corpus_and_settings, **options))
+
+
+def write_transfer(out, domains):
+    return write_results(out, lambda: transfer(domains))
+
+
 def shown(table):
     console = Console(width=130, file=StringIO())
-    console.print(table)
+    console.print(table.rich())
     return console.file.getvalue()
 
 
@@ -141,7 +156,8 @@ def test_scores_on_a_test_corpus_are_those_of_the_engine_trained_in_the_usual_wa
     from ensemble.training.trainer import train
 
     test = small_corpus(first=50, n=3, seed=1)
-    rows = write_ablation(tmp_path / "out", small_corpus(), SETTINGS, test=test, shuffles=9).rows
+    done = write_ablation(tmp_path / "out", small_corpus(), SETTINGS, test=test, shuffles=9)
+    rows = {row.variant.name: row for row in done.rows}
     engine = train(small_corpus(), SETTINGS, cache=ablation / "folds").engine
     for name, report in score_on(engine, test).items():
         score = report.score("i2b2 strict")
@@ -156,13 +172,14 @@ def test_a_feature_group_left_out_is_scored(tmp_path):
 
 
 def test_tables_of_an_ablation(ablation):
-    results = read(ablation / "out")
-    told = shown(ablation_table(results))
-    assert all(row["name"] in told for row in results["rows"])
-    latex = ablation_latex(results)
+    done = ablate(small_corpus(), SETTINGS, shuffles=99, cache=ablation / "folds")
+    assert json.loads(json.dumps(done.to_dict())) == read(ablation / "out")
+    told = shown(done.table())
+    assert all(row.variant.name in told for row in done.rows)
+    latex = (ablation / "out" / "table.tex").read_text(encoding="utf-8")
     assert latex.count(r"\midrule") == 4
     assert r"\textbf{stack} & " in latex
-    assert latex.count(" & ") == 5 * (1 + len(results["rows"]))
+    assert latex.count(" & ") == 5 * (1 + len(done.rows))
 
 
 def test_nothing_is_overwritten_and_nothing_half_written_stays(ablation, tmp_path):
@@ -207,10 +224,11 @@ def test_shares_and_samples_that_make_no_sense_are_refused(shares, samples, mess
 
 
 def test_a_learning_curve(tmp_path):
-    results = write_curve(
+    done = write_curve(
         tmp_path / "out", small_corpus(n=10), SETTINGS, shares=(50, 100), samples=2, cache=tmp_path / "folds"
     )
-    assert read(tmp_path / "out") == results
+    results = read(tmp_path / "out")
+    assert results == done.to_dict()
     files = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert files == ["curve.png", "curve.svg", "results.json", "table.tex"]
     assert list(results["curves"]) == ["regex", "crf", "stack"]
@@ -220,22 +238,28 @@ def test_a_learning_curve(tmp_path):
     for point in results["curves"]["stack"]:
         assert point["interval"] is None
         assert min(point["orders"]) <= point["f1"] <= max(point["orders"])
-    assert "100 %" in shown(curve_table(results))
+    assert "100 %" in shown(done.table())
 
 
 def curve_of(samples):
     """Results as a curve of `samples` orders gives them, without any training."""
     orders = [0.905 + 0.03 * (i % 2) for i in range(samples)]
     runs = [
-        {"share": share, "training": {"patients": share}, "systems": {"x_1": {"f1": {"value": f1}}}}
+        CurveRun(share, 1 + order, facts(share), None, {"x_1": score_of(f1)})
         for share in (50, 100)
-        for f1 in orders
+        for order, f1 in enumerate(orders)
     ]
-    return {
-        "schema": "phistack.curve.v2", "date": "2026-11-22", "settings hash": "0123", "criterion": "i2b2 strict",
-        "training": {"patients": 100}, "test": {"documents": 20}, "samples": samples, "spread": spread_of(samples),
-        "curves": curves_of(runs),
-    }  # fmt: skip
+    origin = Origin("phistack.curve.v2", "i2b2 strict", "As told.", SETTINGS)
+    return LearningCurve(origin, facts(100), facts(20), samples, tuple(runs))
+
+
+def facts(n):
+    return CorpusFacts(documents=n, patients=n, spans=n, label_set="own", digest="0123")
+
+
+def score_of(f1):
+    counts = np.array([[[round(2000 * f1), 2000 - round(2000 * f1), 2000 - round(2000 * f1)]]])
+    return scores(["x_1"], counts, Bootstrap(counts, resamples=1, seed=0))[0]
 
 
 @pytest.mark.parametrize(
@@ -247,18 +271,18 @@ def curve_of(samples):
 )
 def test_table_latex_and_picture_say_what_the_spread_of_a_curve_is(samples, told, tmp_path):
     results = curve_of(samples)
-    assert f"In brackets: {told}" in " ".join(shown(curve_table(results)).split())
-    curve_picture(results, tmp_path)
+    assert f"In brackets: {told}" in " ".join(shown(results.table()).split())
+    results.draw(tmp_path)
     assert f"Spread: {told}" in (tmp_path / "curve.svg").read_text(encoding="utf-8")
-    latex = curve_latex(results)
+    latex = results.table().latex("", results.caption)
     assert f"in brackets: {told}".replace("%", r"\%") in latex
     assert r"x\_1 \\" in latex
 
 
 def test_two_orders_span_what_they_scored_and_no_more():
-    point = curve_of(2)["curves"]["x_1"][0]
+    point = curves_of(curve_of(2).runs)["x_1"][0].to_dict()
     assert point == {"share": 50, "patients": 50, "f1": 0.92, "interval": None, "orders": [0.905, 0.935]}
-    assert "92.00 (90.50-93.50)" in shown(curve_table(curve_of(2)))
+    assert "92.00 (90.50-93.50)" in shown(curve_of(2).table())
 
 
 def test_too_few_orders_are_warned_of_before_training(caplog):
@@ -279,7 +303,7 @@ def test_a_learning_curve_of_submodels_alone_trains_nothing_on_folds(tmp_path):
         samples=1,
         stack=False,
         cache=tmp_path / "folds",
-    )
+    ).to_dict()
     assert list(results["curves"]) == ["regex"]
     assert results["test"]["documents"] == 3
     assert results["curves"]["regex"][0]["interval"] is None
@@ -294,17 +318,17 @@ def matrix(tmp_path_factory):
 
 
 def test_every_engine_is_tested_on_the_held_out_part_of_every_corpus(matrix):
-    folder, results = matrix
-    assert read(folder) == results
+    folder, done = matrix
+    results = read(folder)
+    assert results == done.to_dict()
     assert sorted(path.name for path in folder.iterdir()) == ["matrix.png", "matrix.svg", "results.json", "table.tex"]
     assert list(results["matrix"]) == ["regex", "crf", "stack"]
     assert list(results["matrix"]["stack"]) == list(results["matrix"]["stack"]["a"]) == ["a", "b"]
     for name, corpus in results["corpora"].items():
         spans = {row[name]["tp"] + row[name]["fn"] for row in results["matrix"]["stack"].values()}
         assert spans == {corpus["test"]["spans"]}
-    assert "tested on b" in shown(next(transfer_table(results)))
-    latex = transfer_latex(results)
-    assert latex == (folder / "table.tex").read_text(encoding="utf-8")
+    assert "tested on b" in shown(done.table())
+    latex = (folder / "table.tex").read_text(encoding="utf-8")
     assert latex.count(r"\midrule") == 3
     score = results["matrix"]["crf"]["a"]["b"]["f1"]
     assert f"{100 * score['value']:.2f} {{\\scriptsize ({100 * score['low']:.2f}--{100 * score['high']:.2f})}}" in latex
@@ -315,7 +339,7 @@ def test_corpora_of_other_label_sets_need_a_mapping_or_a_comparison_of_spans():
     domains = [Domain("a", small_corpus(), SETTINGS.only(("regex",))), Domain("b", other, SETTINGS.only(("regex",)))]
     with pytest.raises(SettingsError, match="--map-labels"):
         transfer(domains)
-    assert transfer(domains, criterion="spans", stack=False)["criterion"] == "meddocan spans strict"
+    assert transfer(domains, criterion="spans", stack=False).origin.criterion == "meddocan spans strict"
 
 
 def test_a_matrix_needs_two_corpora_with_the_same_submodels():

@@ -5,9 +5,10 @@ from hypothesis import strategies as st
 
 from ensemble.evaluation import criterion_named, evaluate, holm, paired_randomisation
 from ensemble.evaluation.intervals import Bootstrap
+from ensemble.evaluation.systems import Systems
 from ensemble.experiments.cases import cases_as_text, patterns, places_of, saved_by_the_stack
-from ensemble.experiments.learning_curve import interval_of_mean
-from ensemble.experiments.measuring import counts_of, measured
+from ensemble.experiments.curves import interval_of_mean
+from ensemble.experiments.parts import systems_of
 from features.documents import Corpus, Document, Span
 from features.errors import EvaluationError, SettingsError
 from features.labels import LabelSet
@@ -25,8 +26,8 @@ def test_counts_are_those_of_the_evaluation():
     system = Corpus(tuple(d.with_spans(s) for d, s in zip(GOLD.documents, ANSWERS, strict=True)), LABELS)
     report = evaluate(GOLD, system, resamples=1)
     for name in ("i2b2 strict", "meddocan spans strict", "i2b2 token"):
-        counts = counts_of(GOLD, ANSWERS, LABELS, criterion_named(name))
-        assert counts.tolist() == report.score(name).by_document.tolist()
+        found = systems_of(GOLD, {"a": ANSWERS}, LABELS, criterion_named(name), seed=0).scores["a"]
+        assert found.by_document.tolist() == report.score(name).by_document.tolist()
 
 
 def test_short_names_stand_for_the_two_usual_criteria():
@@ -40,7 +41,7 @@ def test_short_names_stand_for_the_two_usual_criteria():
 @settings(max_examples=20, deadline=None)
 def test_intervals_of_f1_are_those_of_the_evaluation(rows):
     counts = np.array(rows, dtype=np.int64)
-    score = measured({"a": counts}, resamples=200, seed=5)["a"].score
+    score = Systems({"a": counts}, resamples=200, seed=5).scores["a"]
     assert [score.f1] == Bootstrap(counts[:, None], resamples=200, seed=5).measures("f1")
 
 
@@ -48,17 +49,16 @@ def test_intervals_of_f1_are_those_of_the_evaluation(rows):
 @settings(max_examples=20, deadline=None)
 def test_a_system_does_not_differ_from_itself(rows):
     counts = np.array(rows, dtype=np.int64)
-    gap = measured({"a": counts, "b": counts}, reference="b", shuffles=20, resamples=20, seed=0)["a"].difference
-    assert gap.gap == (0, 0, 0)
-    assert (gap.p, gap.p_holm) == (1, 1)
+    systems = Systems({"a": counts, "b": counts}, resamples=20, seed=0)
+    (found,) = systems.differences([("a", "b")], ["f1"], shuffles=20).values()
+    assert found == ((0, 0, 0), 1, 1)
 
 
 def test_precision_and_recall_are_micro():
-    row = measured({"a": np.array([[3, 1, 0], [0, 0, 2]])}, seed=0)["a"]
-    assert row.score.counts == (3, 1, 2)
-    assert (row.score.precision.value, row.score.recall.value) == (0.75, 0.6)
-    assert row.score.precision.low <= 0.75 <= row.score.precision.high
-    assert row.difference is None
+    score = Systems({"a": np.array([[3, 1, 0], [0, 0, 2]])}, seed=0).scores["a"]
+    assert score.counts == (3, 1, 2)
+    assert (score.precision.value, score.recall.value) == (0.75, 0.6)
+    assert score.precision.low <= 0.75 <= score.precision.high
 
 
 def test_differences_are_corrected_over_all_comparisons():
@@ -67,19 +67,19 @@ def test_differences_are_corrected_over_all_comparisons():
         "worse": np.array([[7, 2, 3]] * 20),
         "alike": np.array([[9, 1, 1]] * 19 + [[9, 1, 2]]),
     }
-    rows = measured(counts, reference="good", shuffles=999, seed=0)
+    pairs = [("worse", "good"), ("alike", "good")]
+    worse, alike = Systems(counts, seed=0).differences(pairs, ["f1"], shuffles=999).values()
     plain = [paired_randomisation(counts[n], counts["good"], shuffles=999, seed=0) for n in ("worse", "alike")]
-    assert [rows[name].difference.p_holm for name in ("worse", "alike")] == list(holm(plain))
-    assert rows["worse"].difference.gap.high < 0
-    assert rows["worse"].difference.p_holm < 0.05 < rows["alike"].difference.p_holm
-    assert rows["good"].difference is None
+    assert [worse.p_holm, alike.p_holm] == list(holm(plain))
+    assert worse.gap.high < 0
+    assert worse.p_holm < 0.05 < alike.p_holm
 
 
 def test_systems_on_different_documents_cannot_be_measured_together():
     with pytest.raises(EvaluationError, match="same documents"):
-        measured({"a": np.zeros((2, 3), dtype=int), "b": np.zeros((3, 3), dtype=int)}, seed=0)
+        Systems({"a": np.zeros((2, 3), dtype=int), "b": np.zeros((3, 3), dtype=int)}, seed=0)
     with pytest.raises(EvaluationError, match="at least one"):
-        measured({"a": np.zeros((0, 3), dtype=int)}, seed=0)
+        Systems({"a": np.zeros((0, 3), dtype=int)}, seed=0)
 
 
 SAID = {

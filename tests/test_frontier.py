@@ -1,17 +1,15 @@
 import json
 import os
-from io import StringIO
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 
 import ensemble.experiments.budget as budget_module
 from ensemble.bundles.bundle import load_bundle, read_manifest
 from ensemble.experiments.budget import by_score
-from ensemble.experiments.frontier import measure_frontier, on_frontier, write_frontier
-from ensemble.experiments.frontier_view import frontier_table
+from ensemble.experiments.frontier import measure_frontier, on_frontier
+from ensemble.experiments.results import write_results
 from ensemble.experiments.speed import Run, measure_speed
 from ensemble.tasks.engines import train_bundle
 from ensemble.training.settings import EngineSettings
@@ -41,7 +39,7 @@ def home(tmp_path_factory):
     folder = tmp_path_factory.mktemp("frontier")
     write_corpus(notes(), folder / "notes", format="i2b2")
     train_bundle(notes(), folder / "engine", SETTINGS)
-    write_frontier(folder / "out", notes(), folder / "engine", repetitions=1)
+    write_results(folder / "out", lambda: measure_frontier(notes(), folder / "engine", repetitions=1))
     return folder
 
 
@@ -85,11 +83,10 @@ def test_scores_are_those_of_the_engine_without_the_others(home):
 def test_the_picture_and_the_table_show_every_subset(home):
     drawn = (home / "out" / "frontier.svg").read_text(encoding="utf-8")
     assert (home / "out" / "frontier.png").stat().st_size > 1000
-    console = Console(width=140, file=StringIO())
-    console.print(frontier_table(json.loads((home / "out" / "results.json").read_text(encoding="utf-8"))))
+    latex = (home / "out" / "table.tex").read_text(encoding="utf-8")
     for name in ("regex", "crf", "regex+crf"):
         assert name in drawn
-        assert name in console.file.getvalue()
+        assert name in latex
 
 
 def test_the_command_prints_the_table_and_overwrites_nothing(phistack, home):

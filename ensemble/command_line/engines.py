@@ -62,11 +62,11 @@ def train(
 
         notes = training.read(corpus)
     tell(notes)
-    done, figures = train_bundle(
+    done, reports = train_bundle(
         notes, model, training.settings(notes), jobs=training.jobs, cache=training.cache, budget=budget
     )
     warn(done.warnings)
-    console().print(table_of("strict, out of fold by patient", figures).rich())
+    console().print(table_of("strict, out of fold by patient", reports).rich())
     say(f"the engine of {', '.join(done.engine.names)} is in {model}")
     tell_reliability(model)
 

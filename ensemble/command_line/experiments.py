@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,6 +23,7 @@ from ensemble.tools.progress import stage
 from features.errors import SettingsError
 
 if TYPE_CHECKING:
+    from ensemble.experiments.results import ExperimentResults
     from ensemble.training.settings import EngineSettings
     from features.documents import Corpus
 
@@ -41,16 +43,13 @@ def ablate(
 ) -> None:
     """Score the stack with each part left out: submodels, feature groups, stacker features; with significance."""
     with stage("reading the notes"):
-        from ensemble.experiments.ablation import write_ablation
-        from ensemble.experiments.tables import ablation_table
+        from ensemble.experiments.ablation import ablate
 
         notes, other, settings = _read(training, corpus, test)
-    ablation = write_ablation(
-        out, notes, settings, test=other, groups=groups, criterion=criterion, shuffles=shuffles,
+    _write(out, lambda: ablate(
+        notes, settings, test=other, groups=groups, criterion=criterion, shuffles=shuffles,
         jobs=training.jobs, cache=training.cache,
-    )  # fmt: skip
-    console().print(ablation_table(ablation.results))
-    say(f"table, chart and cases are in {out}")
+    ))  # fmt: skip
 
 
 @with_options
@@ -67,16 +66,14 @@ def curve(
 ) -> None:
     """Draw the learning curve: the mean score by the number of training patients, with its spread."""
     with stage("reading the notes"):
-        from ensemble.experiments.learning_curve import write_curve
-        from ensemble.experiments.tables import curve_table
+        from ensemble.experiments.learning_curve import learning_curve
 
         notes, other, settings = _read(training, corpus, test)
-    results = write_curve(
-        out, notes, settings, test=other, shares=_shares(shares), samples=samples, stack=stack,
+    percents = _shares(shares)
+    _write(out, lambda: learning_curve(
+        notes, settings, test=other, shares=percents, samples=samples, stack=stack,
         criterion=criterion, jobs=training.jobs, cache=training.cache,
-    )  # fmt: skip
-    console().print(curve_table(results))
-    say(f"figures and picture are in {out}")
+    ))  # fmt: skip
 
 
 def _read(training: TrainingOptions, corpus: Path, test: Path | None) -> tuple[Corpus, Corpus | None, EngineSettings]:
@@ -106,8 +103,7 @@ def transfer(
 ) -> None:
     """Train on each corpus and test on each: how far an engine travels."""
     with stage("reading the notes"):
-        from ensemble.experiments.tables import transfer_table
-        from ensemble.experiments.transfer import Domain, write_transfer
+        from ensemble.experiments.transfer import Domain, transfer
 
         read = list(map(training.read, corpora))
     for corpus in read:
@@ -116,7 +112,14 @@ def transfer(
         Domain(name, corpus.mapped(map_labels or corpus.label_set.name), training.settings(corpus))
         for name, corpus in zip(names_of(corpora), read, strict=True)
     ]
-    results = write_transfer(out, domains, stack=stack, criterion=criterion, jobs=training.jobs, cache=training.cache)
-    for table in transfer_table(results):
-        console().print(table)
-    say(f"figures and picture are in {out}")
+    _write(out, lambda: transfer(
+        domains, stack=stack, criterion=criterion, jobs=training.jobs, cache=training.cache,
+    ))  # fmt: skip
+
+
+def _write(out: Path, measure: Callable[[], ExperimentResults]) -> None:
+    """Run an experiment, write the folder of its results and show the table."""
+    from ensemble.experiments.results import write_results
+
+    console().print(write_results(out, measure).table().rich())
+    say(f"figures, table and pictures are in {out}")

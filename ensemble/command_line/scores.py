@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -113,15 +114,13 @@ def frontier(
     corpora: CorpusOptions,
 ) -> None:
     """Measure notes per second and recall for every subset of an engine's submodels, on annotated notes."""
-    from ensemble.experiments.frontier import measure_frontier, write_frontier
-    from ensemble.experiments.frontier_view import frontier_table
+    from ensemble.experiments.frontier import measure_frontier
+    from ensemble.experiments.results import write_results
 
     notes = corpora.read(corpus)
     tell(notes)
+    measure = partial(measure_frontier, notes, model, repetitions=repetitions, criterion=criterion)
+    results = write_results(out, measure) if out else measure()
+    console().print(results.table().rich())
     if out:
-        results = write_frontier(out, notes, model, repetitions=repetitions, criterion=criterion)
-    else:
-        results = measure_frontier(notes, model, repetitions=repetitions, criterion=criterion)
-    console().print(frontier_table(results))
-    if out:
-        say(f"figures and picture are in {out}")
+        say(f"figures, table and pictures are in {out}")

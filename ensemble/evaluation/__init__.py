@@ -7,11 +7,11 @@
     report.to_dict()                                as JSON
     compare(gold, {"a": system, "b": other})        differences between systems, with intervals and p-values
 
-One idea a module: `notes` (which documents are compared), `criteria` (what counts as a hit, a table), `items` (PHI as
+One idea a module: `pairing` (which documents are compared), `criteria` (what counts as a hit, a table), `items` (PHI as
 comparable sets), `counts` (counting only), `measures` (arithmetic only), `intervals`, `scores` (the figures of a row),
-`significance`, `coverage` (leaks and characters), `sentence_counts` (what a leak is divided by), `report` and `table`
-(JSON and screen), `scoring` (all of it together); `systems` (scores of several systems and their differences),
-`comparison` (the same for corpora).
+`significance`, `coverage` (leaks and characters), `sentence_counts` (what a leak is divided by), `report` and
+`report_table` (JSON and screen), `scoring` (all of it together); `systems` (scores of several systems and their
+differences), `comparison` (the same for corpora); `tables` (for the terminal, Markdown and LaTeX).
 """
 
 from ensemble.evaluation.comparison import Comparison, compare
@@ -19,11 +19,11 @@ from ensemble.evaluation.comparison_table import comparison_latex, print_compari
 from ensemble.evaluation.criteria import CRITERIA, Criterion, criterion_named
 from ensemble.evaluation.intervals import Measure
 from ensemble.evaluation.report import Report
+from ensemble.evaluation.report_table import print_report
 from ensemble.evaluation.scores import Score
 from ensemble.evaluation.scoring import evaluate, evaluate_systems
 from ensemble.evaluation.sentence_counts import read_sentence_counts
 from ensemble.evaluation.significance import holm, paired_randomisation
-from ensemble.evaluation.table import print_report
 
 __all__ = [
     "CRITERIA",

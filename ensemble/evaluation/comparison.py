@@ -18,9 +18,8 @@ from ensemble.evaluation.counts import IntArray
 from ensemble.evaluation.criteria import Criterion, applicable, criterion_named
 from ensemble.evaluation.intervals import RESAMPLES
 from ensemble.evaluation.measures import MEASURES
-from ensemble.evaluation.pairing import pair, vocabulary
 from ensemble.evaluation.scores import Score
-from ensemble.evaluation.systems import Difference, Systems
+from ensemble.evaluation.systems import Difference, Systems, counts_of
 from features.documents import Corpus
 from features.errors import EvaluationError, LabelError
 from features.labels import LabelSet
@@ -142,6 +141,6 @@ def _shared(gold: Corpus, systems: Mapping[str, Corpus]) -> tuple[Corpus, Mappin
 def _counts(name: str, gold: Corpus, system: Corpus, criterion: Criterion) -> IntArray:
     """Counts by document of one system, which errors name."""
     try:
-        return criterion.by_document(pair(gold, system, vocabulary(gold.label_set, system.label_set)).pairs)
+        return counts_of(gold, system, criterion)
     except (EvaluationError, LabelError) as error:
         raise type(error)(f"{name}: {error}") from None

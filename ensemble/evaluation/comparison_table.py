@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ensemble.evaluation.comparison import SCHEMA, Comparison
 from ensemble.evaluation.measures import MEASURES
-from ensemble.evaluation.tables import Cell, Row, Table, escaped, gap, share
+from ensemble.evaluation.tables import Cell, Table, TableRow, escaped, gap, share
 from features.shown import shown_id
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def comparison_latex(comparison: Comparison) -> str:
     return Table(_COLUMNS, sections).latex(SCHEMA, caption)
 
 
-def _systems(comparison: Comparison) -> list[Row]:
+def _systems(comparison: Comparison) -> list[TableRow]:
     return [(name, *map(share, score.measures.values())) for name, score in comparison.scores.items()]
 
 
@@ -59,7 +59,7 @@ def _differences(comparison: Comparison) -> Table:
     return Table(("systems", "of", "points", "p", "Holm"), [rows], title)
 
 
-def _pair_rows(comparison: Comparison, first: str, second: str) -> list[Row]:
+def _pair_rows(comparison: Comparison, first: str, second: str) -> list[TableRow]:
     found = [comparison.differences[first, second, measure] for measure in MEASURES]
     names = Cell(f"{first} - {second}", f"{escaped(first)} $-$ {escaped(second)}")
     p_values = (f"{difference.p_holm:.4f}" for difference in found)

@@ -28,7 +28,7 @@ _BLOCK = 100
 
 
 class Measure(NamedTuple):
-    """A figure and the ends of its 95 % interval."""
+    """A figure and the ends of its interval, of 95 % where nothing else is said."""
 
     value: float
     low: float

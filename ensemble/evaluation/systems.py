@@ -17,12 +17,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ensemble.evaluation.counts import IntArray
+from ensemble.evaluation.criteria import Criterion
 from ensemble.evaluation.intervals import RESAMPLES, Bootstrap, Measure
+from ensemble.evaluation.pairing import pair, vocabulary
 from ensemble.evaluation.scores import scores
 from ensemble.evaluation.significance import holm, paired_randomisation
+from features.documents import Corpus
 from features.errors import EvaluationError
 
-__all__ = ["Difference", "Systems"]
+__all__ = ["Difference", "Systems", "counts_of"]
 
 
 class Difference(NamedTuple):
@@ -36,6 +39,15 @@ class Difference(NamedTuple):
     gap: Measure
     p: float
     p_holm: float
+
+
+def counts_of(gold: Corpus, system: Corpus, criterion: Criterion) -> IntArray:
+    """True positives, false positives and false negatives of each document of gold, of shape `(n_documents, 3)`.
+
+    :raises EvaluationError: as for `evaluate`.
+    :raises LabelError: if a span carries a label that neither label set knows.
+    """
+    return criterion.by_document(pair(gold, system, vocabulary(gold.label_set, system.label_set)).pairs)
 
 
 class Systems:

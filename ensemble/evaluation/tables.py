@@ -19,7 +19,7 @@ from ensemble.evaluation.intervals import Measure
 if TYPE_CHECKING:
     from rich import table as rich_table
 
-__all__ = ["Cell", "Row", "Table", "escaped", "gap", "percent", "points", "share", "strong"]
+__all__ = ["Cell", "Table", "TableRow", "escaped", "gap", "percent", "points", "share", "strong"]
 
 _ESCAPES = str.maketrans(
     {character: rf"\{character}" for character in "&%$#_{}"}
@@ -35,7 +35,7 @@ class Cell(NamedTuple):
     is_strong: bool = False
 
 
-Row = Sequence[str | Cell]
+TableRow = Sequence[str | Cell]
 """A plain string is shown letter for letter everywhere."""
 
 
@@ -50,8 +50,8 @@ class Table:
     :param is_wide: whether figures too may be folded on a narrow terminal.
     """
 
-    columns: Row
-    sections: Sequence[Sequence[Row]]
+    columns: TableRow
+    sections: Sequence[Sequence[TableRow]]
     title: str = ""
     note: str = ""
     n_texts: int = 1
@@ -63,8 +63,8 @@ class Table:
         from rich.table import Table
         from rich.text import Text
 
-        style = {"title_justify": "left", "caption_justify": "left", "collapse_padding": True, "pad_edge": False}
-        table = Table(title=self.title or None, caption=self.note or None, box=box.SIMPLE_HEAD, **style)
+        table = Table(title=self.title or None, title_justify="left", caption=self.note or None, caption_justify="left")
+        table.box, table.collapse_padding, table.pad_edge = box.SIMPLE_HEAD, True, False
         for number, column in enumerate(map(_cell, self.columns)):
             is_text = number < self.n_texts
             table.add_column(
@@ -110,7 +110,7 @@ class Table:
             lines += [r"\midrule", *map(_latex_row, rows)]
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
 
-    def _rows(self) -> Iterator[Row]:
+    def _rows(self) -> Iterator[TableRow]:
         return (row for rows in self.sections for row in rows)
 
 
@@ -127,7 +127,7 @@ def share(measure: Measure) -> Cell:
 
 def gap(measure: Measure) -> Cell:
     """A difference of two shares and its interval."""
-    value, low, high = map(points, measure)
+    value, low, high = (f"{100 * figure:+.2f}" for figure in measure)
     return Cell(f"{value} ({low} to {high})", rf"${value}$ {{\scriptsize (${low}$ to ${high}$)}}")
 
 
@@ -136,9 +136,10 @@ def percent(share: float) -> str:
     return f"{100 * share:.2f}"
 
 
-def points(gap: float) -> str:
+def points(gap: Measure) -> Cell:
     """A difference of two shares without its interval."""
-    return f"{100 * gap:+.2f}"
+    value = f"{100 * gap.value:+.2f}"
+    return Cell(value, f"${value}$")
 
 
 def escaped(text: str) -> str:
@@ -150,5 +151,5 @@ def _cell(cell: str | Cell) -> Cell:
     return cell if isinstance(cell, Cell) else Cell(cell, escaped(cell))
 
 
-def _latex_row(row: Row) -> str:
+def _latex_row(row: TableRow) -> str:
     return " & ".join(_cell(cell).latex for cell in row) + r" \\"

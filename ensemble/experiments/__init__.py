@@ -3,8 +3,9 @@
     ablation         which submodels, feature groups and stacker features the stack needs, with significance
     learning_curve   the score by the number of training patients
     transfer         trained on each corpus, tested on each
+    frontier         speed and scores of every subset of the submodels
 
-Beside them: `request` turns a command line into corpora and settings, `parts` splits corpora and lets every system
-answer, `measuring` counts and compares, `cases` lists who said what, `results` writes a folder in one step, `tables` is
-for the screen and LaTeX, `pictures` for the eye.
+Each gives results: figures for JSON, a table, pictures, and how they came about; `write_results` makes a folder of
+them. Beside them: `parts` lets every system answer and scores it, `variants` and `curves` are what ablation and
+learning curve are made of, `cases` lists who said what, `speed` measures, `budget` chooses submodels, `pictures` draws.
 """

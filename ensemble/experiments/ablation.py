@@ -11,32 +11,29 @@ out a feature group trains all submodels again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from ensemble.evaluation import Criterion, criterion_named
+from ensemble.evaluation import criterion_named
 from ensemble.evaluation.intervals import RESAMPLES
+from ensemble.evaluation.tables import Cell, Table, points, share, strong
 from ensemble.experiments.cases import Place, cases_as_text, patterns, places_of, saved_by_the_stack
-from ensemble.experiments.latex import ablation_latex
-from ensemble.experiments.measuring import Measured, counts_of, measured
-from ensemble.experiments.parts import STACK, Answers, alone_answers, described, stack_answers
+from ensemble.experiments.parts import STACK, Answers, alone_answers, stack_answers, systems_of
 from ensemble.experiments.pictures import ablation_chart
-from ensemble.experiments.results import head, write_json
-from ensemble.stacking.meta_features import FEATURE_SETS
+from ensemble.experiments.results import BOOTSTRAP, CorpusFacts, Origin, write_json
+from ensemble.experiments.variants import ALONE, Variant, VariantRow, variants_of
 from ensemble.stacking.stacker import KERNELS
 from ensemble.tools.processes import in_processes
 from ensemble.tools.progress import progress, stage
 from ensemble.training.proposals import Proposed, propose
 from ensemble.training.settings import EngineSettings
 from features.documents import Corpus
-from features.writing import new_folder, refuse_taken
-from submodels.base import kind_of, submodel_class
-from submodels.registry import newest, usual_name
 
-__all__ = ["SCHEMA", "Ablation", "Variant", "ablate", "variants_of", "write_ablation"]
+__all__ = ["SCHEMA", "Ablation", "ablate"]
 
 SCHEMA = "phistack.ablation.v1"
 _STACKING = 0.2
@@ -54,75 +51,77 @@ _ON_TEST = (
 
 
 @dataclass(frozen=True, slots=True)
-class Variant:
-    """One way to build the engine.
-
-    :param name: as tables show it.
-    :param part: the section of the table that it is in.
-    :param submodels: those that take part, in the order of training.
-    :param stacker_features: the stacker's feature set; empty for one submodel alone, without a stacker.
-    :param without: the feature groups left out.
-    """
-
-    name: str
-    part: str
-    submodels: tuple[str, ...]
-    stacker_features: str
-    without: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Ablation:
     """All variants, scored.
 
-    :param variants: the variants tried, in the order of the table.
-    :param rows: variant -> its scores and its difference to the stack.
+    :param training: what they were trained on.
+    :param test: what they were scored on; none if that was the training corpus, out of fold.
+    :param rows: in the order of the table.
     :param places: what the submodels alone and the stack said, place by place.
-    :param results: everything as JSON can hold it.
+    :param kernel_settings: how many were tried for each stack.
+    :param shuffles: of the paired randomisation.
     """
 
-    variants: tuple[Variant, ...]
-    rows: Mapping[str, Measured]
+    origin: Origin
+    training: CorpusFacts
+    test: CorpusFacts | None
+    rows: tuple[VariantRow, ...]
     places: tuple[Place, ...]
-    results: Mapping[str, Any]
+    kernel_settings: int
+    shuffles: int
+
+    @property
+    def caption(self) -> str:
+        """What the table for LaTeX shows."""
+        where = f"on {self.test.documents} other notes" if self.test else "out of fold"
+        return (
+            f"Criterion: {self.origin.criterion}. Trained on {self.training.documents} notes, scored {where}. "
+            f"In brackets {BOOTSTRAP}; $p$ of paired approximate randomisation by document with {self.shuffles} "
+            f"shuffles, after Holm's correction. Differences are to the full stack, in points of F1; "
+            f"{len(self.rows)} variants were tried."
+        )
+
+    def table(self) -> Table:
+        """Every variant by sections: scores with intervals, the difference to the stack and its corrected p-value."""
+        sections = [list(map(_cells, rows)) for _, rows in groupby(self.rows, key=lambda row: row.variant.part)]
+        columns = ("system", "precision", "recall", "F1", "difference", Cell("p (Holm)", "$p$"))
+        return Table(columns, sections, self.origin.title("ablation, 95 % intervals"), is_wide=True)
+
+    def draw(self, folder: Path) -> None:
+        """The chart, and the cases where the stack is right and a submodel wrong."""
+        ablation_chart(self.origin.title("Ablation"), self.rows, folder)
+        cases = {
+            "schema": "phistack.cases.v1",
+            "date": self.origin.date,
+            "settings hash": self.origin.settings.digest if self.origin.settings else None,
+            "right together": [{"right": right, "places": count} for right, count in patterns(self.places)],
+            "cases": [place.to_dict() for place in saved_by_the_stack(self.places)],
+        }
+        write_json(folder / "cases.json", cases)
+        systems = [row.variant.name for row in self.rows if row.variant.part in (ALONE, STACK)]
+        (folder / "cases.txt").write_text(cases_as_text(self.places, systems), encoding="utf-8")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the places, as JSON can hold it."""
+        return {
+            **self.origin.to_dict(),
+            "training": self.training.to_dict(),
+            "test": self.test.to_dict() if self.test else None,
+            "variants tried": len(self.rows),
+            "kernel settings tried for each stack": self.kernel_settings,
+            "bootstrap resamples": RESAMPLES,
+            "shuffles": self.shuffles,
+            "reference": STACK,
+            "rows": [row.to_dict() for row in self.rows],
+            "places": len(self.places),
+            "places where the stack is right and a submodel wrong": len(saved_by_the_stack(self.places)),
+        }
 
 
-def variants_of(settings: EngineSettings, *, groups: bool) -> list[Variant]:
-    """Every variant: each submodel alone, the stack, and the stack with one part left out or exchanged.
-
-    TBED starts from the tags of patterns of its own, so the stack is also tried without the regex submodel and TBED
-    together; likewise with any kind that another holds.
-
-    :param groups: whether feature groups are left out too, those that have columns under these settings.
-    """
-    names, features, without = tuple(settings.submodels), settings.stacker.features, settings.features.without
-    left_out = [(name,) for name in names] + _held_within_others(settings)
-    rows = [Variant(name, "submodel alone", (name,), "", without) for name in names]
-    rows.append(Variant(STACK, "stack", names, features, without))
-    for gone in left_out:
-        if rest := tuple(name for name in names if name not in gone):
-            rows.append(Variant(f"without {' and '.join(gone)}", "without a submodel", rest, features, without))
-    rows += [
-        Variant(f"stacker features {name}", "stacker features", names, name, without)
-        for name in FEATURE_SETS
-        if name != features
-    ]
-    for group in settings.features.groups if groups else ():
-        fewer = replace(settings.features, without=(*without, group))
-        if group not in without and fewer.columns != settings.features.columns:
-            rows.append(Variant(f"without {group}", "without a feature group", names, features, fewer.without))
-    return rows
-
-
-def _held_within_others(settings: EngineSettings) -> list[tuple[str, ...]]:
-    """Each submodel of which others have the like within them, together with these."""
-    kinds = {name: newest(kind_of(name, given)) for name, given in settings.submodels.items()}
-    holding = {name: submodel_class(kinds[name]).holds({**settings.submodels[name]}) for name in settings.submodels}
-    groups = [
-        (name, *(other for other in holding if usual_name(kinds[name]) in holding[other] and other != name))
-        for name in settings.submodels
-    ]
-    return [group for group in groups if len(group) > 1]
+def _cells(row: VariantRow) -> Sequence[str | Cell]:
+    name = row.variant.name
+    compared = (points(row.difference.gap), f"{row.difference.p_holm:.4f}") if row.difference else ("", "")
+    return (strong(name) if name == STACK else name, *map(share, row.score.measures.values()), *compared)
 
 
 def ablate(
@@ -153,36 +152,19 @@ def ablate(
         proposed = _proposed(variants, corpus, settings, test, jobs, cache)
         answers = _answers(variants, proposed, settings, jobs, weight=_STACKING * n_trainings)
     gold = corpus if test is None else test
-    counts = {name: counts_of(gold, spans, corpus.label_set, rule) for name, spans in answers.items()}
-    rows = measured(counts, reference=STACK, shuffles=shuffles, seed=settings.seed)
-    places = places_of(gold.documents, {name: answers[name] for name in (*settings.submodels, STACK)})
-    results = _results(variants, rows, places, corpus, test, settings, rule, shuffles)
-    return Ablation(tuple(variants), rows, tuple(places), results)
-
-
-def write_ablation(out: Path, corpus: Corpus, settings: EngineSettings, **options: Any) -> Ablation:
-    """Run `ablate` and write the folder of results, complete or not at all.
-
-    :param options: as for `ablate`.
-    :raises SettingsError: if the folder is already there; that is seen before training begins.
-    """
-    refuse_taken(out)
-    ablation = ablate(corpus, settings, **options)
-    systems = (*settings.submodels, STACK)
-    cases = {
-        "schema": "phistack.cases.v1",
-        "date": ablation.results["date"],
-        "settings hash": settings.digest,
-        "right together": [{"right": right, "places": count} for right, count in patterns(ablation.places)],
-        "cases": [place.to_dict() for place in saved_by_the_stack(ablation.places)],
-    }
-    with new_folder(out) as folder:
-        write_json(folder / "results.json", ablation.results)
-        (folder / "table.tex").write_text(ablation_latex(ablation.results), encoding="utf-8")
-        write_json(folder / "cases.json", cases)
-        (folder / "cases.txt").write_text(cases_as_text(ablation.places, systems), encoding="utf-8")
-        ablation_chart(ablation.results, folder)
-    return ablation
+    systems = systems_of(gold, answers, corpus.label_set, rule, seed=settings.seed)
+    pairs = [(name, STACK) for name in answers if name != STACK]
+    gaps = systems.differences(pairs, ["f1"], shuffles=shuffles)
+    protocol = (_OUT_OF_FOLD if test is None else _ON_TEST).format(folds=settings.folds, seed=settings.seed)
+    return Ablation(
+        origin=Origin(SCHEMA, rule.name, protocol, settings),
+        training=CorpusFacts.of(corpus),
+        test=None if test is None else CorpusFacts.of(test),
+        rows=tuple(VariantRow(v, systems.scores[v.name], gaps.get((v.name, STACK, "f1"))) for v in variants),
+        places=tuple(places_of(gold.documents, {name: answers[name] for name in (*settings.submodels, STACK)})),
+        kernel_settings=len(KERNELS[settings.stacker.kernel]),
+        shuffles=shuffles,
+    )
 
 
 def _proposed(
@@ -234,40 +216,3 @@ def _answers(
             answers[variant.name] = spans
             advance(variant.name)
     return {variant.name: answers[variant.name] for variant in variants}
-
-
-def _results(
-    variants: list[Variant],
-    rows: Mapping[str, Measured],
-    places: list[Place],
-    corpus: Corpus,
-    test: Corpus | None,
-    settings: EngineSettings,
-    criterion: Criterion,
-    shuffles: int,
-) -> dict[str, Any]:
-    protocol = (_OUT_OF_FOLD if test is None else _ON_TEST).format(folds=settings.folds, seed=settings.seed)
-    return {
-        **head(SCHEMA, settings, criterion=criterion.name, protocol=protocol),
-        "training": described(corpus),
-        "test": None if test is None else described(test),
-        "variants tried": len(variants),
-        "kernel settings tried for each stack": len(KERNELS[settings.stacker.kernel]),
-        "bootstrap resamples": RESAMPLES,
-        "shuffles": shuffles,
-        "reference": STACK,
-        "rows": [_row(variant, rows[variant.name]) for variant in variants],
-        "places": len(places),
-        "places where the stack is right and a submodel wrong": len(saved_by_the_stack(places)),
-    }
-
-
-def _row(variant: Variant, row: Measured) -> dict[str, Any]:
-    return {
-        "name": variant.name,
-        "part": variant.part,
-        "submodels": list(variant.submodels),
-        "stacker features": variant.stacker_features or None,
-        "feature groups left out": list(variant.without),
-        **row.to_dict(),
-    }

@@ -11,22 +11,20 @@ the smaller one. All runs are scored on the same notes, of patients that no run 
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import fmean, stdev
 from typing import Any
 
 import numpy as np
 
 from ensemble.evaluation import Criterion, criterion_named
 from ensemble.evaluation.intervals import RESAMPLES
-from ensemble.experiments.latex import curve_latex
-from ensemble.experiments.measuring import counts_of, measured
-from ensemble.experiments.parts import all_answers, described, fitting
+from ensemble.evaluation.tables import Table, TableRow, escaped, share, strong
+from ensemble.experiments.curves import FEWEST_FOR_INTERVAL, CurveRun, curves_of, spread_of
+from ensemble.experiments.parts import STACK, all_answers, fitting, systems_of
 from ensemble.experiments.pictures import curve_picture
-from ensemble.experiments.results import head, write_results
+from ensemble.experiments.results import CorpusFacts, Origin
 from ensemble.stacking.folds import held_out_patients, of_patients, patients_of
 from ensemble.tools.progress import stage
 from ensemble.training.proposals import propose
@@ -34,25 +32,11 @@ from ensemble.training.settings import EngineSettings
 from features.documents import Corpus
 from features.errors import SettingsError
 
-__all__ = [
-    "FEWEST_FOR_INTERVAL",
-    "SCHEMA",
-    "SHARES",
-    "Sample",
-    "curves_of",
-    "interval_of_mean",
-    "learning_curve",
-    "samples_of",
-    "spread_of",
-    "write_curve",
-]
+__all__ = ["SCHEMA", "SHARES", "LearningCurve", "Sample", "learning_curve", "samples_of"]
 
 SCHEMA = "phistack.curve.v2"
 SHARES = (10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 """Percent of the training patients."""
-
-FEWEST_FOR_INTERVAL = 5
-"""Random orders: with fewer, Student's t says less of the curve than of its own degrees of freedom."""
 
 _LOG = logging.getLogger("phistack")
 _PROTOCOL = (
@@ -76,6 +60,60 @@ class Sample:
     corpus: Corpus
 
 
+@dataclass(frozen=True, slots=True)
+class LearningCurve:
+    """Every run.
+
+    :param training: the notes of all training patients.
+    :param test: the notes that every run is scored on.
+    :param samples: how many random orders of the patients.
+    """
+
+    origin: Origin
+    training: CorpusFacts
+    test: CorpusFacts
+    samples: int
+    runs: tuple[CurveRun, ...]
+
+    @property
+    def caption(self) -> str:
+        """What the table for LaTeX shows."""
+        return (
+            f"F1 in percent by the share of {self.training.patients} training patients, on {self.test.documents} other "
+            f"notes; criterion: {self.origin.criterion}. Means over {self.samples} random orders, in brackets: "
+            f"{escaped(spread_of(self.samples))}."
+        )
+
+    def table(self) -> Table:
+        """Mean F1 and spread of every system, a row a share, and below what the spread is."""
+        curves = curves_of(self.runs)
+        rows: list[TableRow] = [
+            (f"{points[0].share} %", str(points[0].patients), *(share(point.f1) for point in points))
+            for points in zip(*curves.values(), strict=True)
+        ]
+        columns = ("share", "patients", *(strong(name) if name == STACK else name for name in curves))
+        note = f"In brackets: {spread_of(self.samples)}."
+        return Table(columns, [rows], self.origin.title("learning curve, F1"), note, n_texts=0, is_wide=True)
+
+    def draw(self, folder: Path) -> None:
+        """The curves."""
+        spread = spread_of(self.samples)
+        curve_picture(self.origin.title("Learning curve"), spread, curves_of(self.runs), folder)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every figure as JSON can hold it."""
+        return {
+            **self.origin.to_dict(),
+            "training": self.training.to_dict(),
+            "test": self.test.to_dict(),
+            "samples": self.samples,
+            "spread": spread_of(self.samples),
+            "bootstrap resamples": RESAMPLES,
+            "curves": {name: [point.to_dict() for point in points] for name, points in curves_of(self.runs).items()},
+            "runs": [run.to_dict() for run in self.runs],
+        }
+
+
 def samples_of(corpus: Corpus, *, shares: Sequence[int], samples: int, seed: int) -> Iterator[Sample]:
     """The training notes of every run, order by order, shares growing; never fewer than two patients.
 
@@ -90,9 +128,9 @@ def samples_of(corpus: Corpus, *, shares: Sequence[int], samples: int, seed: int
         raise SettingsError("a learning curve needs training notes of at least two patients")
     for number in range(1, samples + 1):
         order = np.random.default_rng((seed, number)).permutation(patients).tolist()
-        for share in sorted(set(shares)):
-            chosen = set(order[: max(2, round(len(order) * share / 100))])
-            yield Sample(share, number, of_patients(corpus, chosen))
+        for percent in sorted(set(shares)):
+            chosen = set(order[: max(2, round(len(order) * percent / 100))])
+            yield Sample(percent, number, of_patients(corpus, chosen))
 
 
 def learning_curve(
@@ -106,7 +144,7 @@ def learning_curve(
     criterion: str = "strict",
     jobs: int = 1,
     cache: Path | None = None,
-) -> dict[str, Any]:
+) -> LearningCurve:
     """Train on growing shares of the patients and score each run.
 
     :param test: the notes to score on; without it a fifth of the patients is held out for that.
@@ -116,7 +154,6 @@ def learning_curve(
         for each fold and once more.
     :param jobs: processes; the result does not depend on it.
     :param cache: a folder in which candidates are kept for the next run.
-    :returns: the results, as JSON can hold them.
     :raises SettingsError: if shares or samples make no sense, or there are too few patients.
     :raises TrainingError: if nothing can be learned from a sample, as none of its notes has PHI.
     """
@@ -138,25 +175,8 @@ def learning_curve(
                 runs.append(_run(sample, gold, settings, rule, stack, jobs, cache))
     where = "a fifth of the patients, held out" if test is None else "another corpus"
     protocol = _PROTOCOL.format(samples=samples, where=where, spread=spread_of(samples))
-    return {
-        **head(SCHEMA, settings, criterion=rule.name, protocol=protocol),
-        "training": described(training),
-        "test": described(gold),
-        "samples": samples,
-        "spread": spread_of(samples),
-        "bootstrap resamples": RESAMPLES,
-        "curves": curves_of(runs),
-        "runs": runs,
-    }
-
-
-def write_curve(out: Path, corpus: Corpus, settings: EngineSettings, **options: Any) -> dict[str, Any]:
-    """Run `learning_curve` and write the folder of results, complete or not at all.
-
-    :param options: as for `learning_curve`.
-    :raises SettingsError: if the folder is already there; that is seen before training begins.
-    """
-    return write_results(out, lambda: learning_curve(corpus, settings, **options), curve_picture, curve_latex)
+    origin = Origin(SCHEMA, rule.name, protocol, settings)
+    return LearningCurve(origin, CorpusFacts.of(training), CorpusFacts.of(gold), samples, tuple(runs))
 
 
 def _run(
@@ -167,54 +187,11 @@ def _run(
     stack: bool,
     jobs: int,
     cache: Path | None,
-) -> dict[str, Any]:
+) -> CurveRun:
     """Train on one sample; the seed of training changes with the order of the patients."""
     chosen = fitting(replace(settings, seed=settings.seed + sample.number - 1), sample.corpus)
     proposed = propose(sample.corpus, chosen, unseen=gold.documents, out_of_fold=stack, jobs=jobs, cache=cache)
     answers = all_answers(proposed, chosen)
-    counts = {name: counts_of(gold, spans, sample.corpus.label_set, criterion) for name, spans in answers.items()}
-    rows = measured(counts, seed=settings.seed)
-    return {
-        "share": sample.share,
-        "sample": sample.number,
-        "training": described(sample.corpus),
-        "folds": chosen.folds if stack else None,
-        "systems": {name: row.to_dict() for name, row in rows.items()},
-    }
-
-
-def curves_of(runs: Sequence[Mapping[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """For each system, the mean F1 of every share, the F1 of each order and, of enough of them, the interval."""
-    by_share: defaultdict[int, list[Mapping[str, Any]]] = defaultdict(list)
-    for run in runs:
-        by_share[run["share"]].append(run)
-    return {name: [_point(share, by_share[share], name) for share in sorted(by_share)] for name in runs[0]["systems"]}
-
-
-def _point(share: int, runs: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
-    scores = [run["systems"][name]["f1"]["value"] for run in runs]
-    return {
-        "share": share,
-        "patients": runs[0]["training"]["patients"],
-        "f1": fmean(scores),
-        "interval": interval_of_mean(scores),
-        "orders": scores,
-    }
-
-
-def interval_of_mean(scores: Sequence[float]) -> tuple[float, float] | None:
-    """The 95 % interval of the mean by Student's t, within 0 and 1; none of fewer than five scores."""
-    from scipy.stats import t
-
-    if len(scores) < FEWEST_FOR_INTERVAL:
-        return None
-    mean, margin = fmean(scores), float(t.ppf(0.975, len(scores) - 1)) * stdev(scores) / len(scores) ** 0.5
-    return max(0.0, mean - margin), min(1.0, mean + margin)
-
-
-def spread_of(samples: int) -> str:
-    """What stands beside each mean of so many random orders."""
-    of = f"{samples} random orders of the training patients, the same patients in all orders at 100 %"
-    if samples < FEWEST_FOR_INTERVAL:
-        return f"lowest and highest F1 of {of}; too few orders for an interval"
-    return f"95 % interval of the mean by Student's t over {of}"
+    systems = systems_of(gold, answers, sample.corpus.label_set, criterion, seed=settings.seed)
+    folds = chosen.folds if stack else None
+    return CurveRun(sample.share, sample.number, CorpusFacts.of(sample.corpus), folds, systems.scores)

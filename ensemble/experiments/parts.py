@@ -1,6 +1,7 @@
 """The steps that all experiments share: parts of a corpus, settings that fit it, and the answers of every system.
 
-    answers = all_answers(proposed, settings)                   {"crf": [spans of note 1, ...], "stack": [...]}
+    answers = all_answers(proposed, settings)               {"crf": [spans of note 1, ...], "stack": [...]}
+    systems_of(gold, answers, labels, criterion, seed=0)    their scores, and what one is better than another
 
 A system is one submodel alone or a stack over several.
 """
@@ -9,24 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
+from ensemble.evaluation import Criterion
+from ensemble.evaluation.systems import Systems, counts_of
 from ensemble.stacking.candidates import chosen_spans, pooled
 from ensemble.stacking.folds import patients_of
 from ensemble.stacking.stacker import Stacker, StackerSettings
-from ensemble.training.fold_cache import corpus_digest
 from ensemble.training.proposals import Proposed
 from ensemble.training.settings import EngineSettings
 from features.documents import Corpus, Span
+from features.labels import LabelSet
 
 __all__ = [
     "STACK",
     "Answers",
     "all_answers",
     "alone_answers",
-    "described",
     "fitting",
     "stack_answers",
+    "systems_of",
 ]
 
 Answers = Sequence[Sequence[Span]]
@@ -74,12 +76,18 @@ def all_answers(proposed: Proposed, settings: EngineSettings) -> dict[str, Answe
     return answers
 
 
-def described(corpus: Corpus) -> Mapping[str, Any]:
-    """A corpus in figures, as results tell it."""
-    return {
-        "documents": len(corpus),
-        "patients": len(patients_of(corpus)),
-        "spans": sum(len(document.spans) for document in corpus.documents),
-        "label set": corpus.label_set.name,
-        "corpus SHA-256": corpus_digest(corpus.documents),
-    }
+def systems_of(
+    gold: Corpus, answers: Mapping[str, Answers], labels: LabelSet, criterion: Criterion, *, seed: int
+) -> Systems:
+    """The scores of systems, and their differences.
+
+    :param answers: of each system, in the order of gold's documents.
+    :param labels: the label set of the answers.
+    :param seed: of bootstrap and randomisation.
+    """
+    counts = {}
+    for name, found in answers.items():
+        notes = zip(gold.documents, found, strict=True)
+        system = replace(gold, documents=tuple(note.with_spans(spans) for note, spans in notes), label_set=labels)
+        counts[name] = counts_of(gold, system, criterion)
+    return Systems(counts, seed=seed)

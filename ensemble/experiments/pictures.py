@@ -1,6 +1,6 @@
 """Results as pictures, PNG and SVG: restrained, with colours that the colour-blind can tell apart (Okabe and Ito 2008).
 
-All of them read what `results.json` holds. Every SVG is the same for the same results.
+Every SVG is the same for the same results.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
+from ensemble.evaluation import Measure, Score
+from ensemble.experiments.curves import CurvePoint
 from ensemble.experiments.parts import STACK
-from ensemble.experiments.tables import spread
+from ensemble.experiments.variants import ALONE, VariantRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +24,7 @@ __all__ = ["BLUE", "GREY", "INK", "PALE", "ablation_chart", "curve_picture", "ma
 
 INK, PALE, GREY = "#222222", "#DDDDDD", "#888888"
 BLUE, _SKY, _GREEN, _ORANGE, _VERMILION = "#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00"
-_PART_COLOURS = {"submodel alone": "#999999", STACK: BLUE}
+_PART_COLOURS = {ALONE: "#999999", STACK: BLUE}
 _LINES = {
     STACK: (BLUE, "-", "o"),
     "blstm": (_VERMILION, "--", "s"),
@@ -63,115 +65,112 @@ def picture(folder: Path, name: str, title: str, *, size: tuple[float, float]) -
         figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": "phistack"})
 
 
-def ablation_chart(results: Mapping[str, Any], folder: Path) -> None:
+def ablation_chart(title: str, rows: Sequence[VariantRow], folder: Path) -> None:
     """`chart.png` and `chart.svg`: F1 of every variant as bars, and beside them the differences to the stack."""
-    rows = results["rows"]
-    places = _places_of(rows)
-    size = (9.5, 1.4 + 0.27 * (places[-1] + 1))
-    with picture(folder, "chart", _title("Ablation", results), size=size) as figure:
+    heights = _heights(rows)
+    with picture(folder, "chart", title, size=(9.5, 1.4 + 0.27 * (heights[-1] + 1))) as figure:
         bars, gaps = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
-        _bars(bars, rows, places)
-        _gaps(gaps, rows, places)
+        _bars(bars, rows, heights)
+        _gaps(gaps, rows, heights)
 
 
-def _places_of(rows: Sequence[Mapping[str, Any]]) -> list[float]:
+def _heights(rows: Sequence[VariantRow]) -> list[float]:
     """The height of each bar, from the top, with a gap between the parts."""
-    places: list[float] = []
-    for i, row in enumerate(rows):
-        step = 1.0 if i == 0 or row["part"] == rows[i - 1]["part"] else 1.6
-        places.append(places[-1] + step if places else 0.0)
-    return places
+    heights = [0.0]
+    for row, before in zip(rows[1:], rows, strict=False):
+        heights.append(heights[-1] + (1.0 if row.variant.part == before.variant.part else 1.6))
+    return heights
 
 
-def _bars(axes: Axes, rows: Sequence[Mapping[str, Any]], places: Sequence[float]) -> None:
-    values = [100 * row["f1"]["value"] for row in rows]
-    below = [value - 100 * row["f1"]["low"] for value, row in zip(values, rows, strict=True)]
-    above = [100 * row["f1"]["high"] - value for value, row in zip(values, rows, strict=True)]
-    colours = [_PART_COLOURS.get(row["part"], _SKY) for row in rows]
-    axes.barh(places, values, height=0.72, color=colours)
-    axes.errorbar(values, places, xerr=_lengths(below, above), fmt="none", ecolor=INK, elinewidth=1, capsize=2)
-    for place, row in zip(places, rows, strict=True):
-        axes.text(101.5, place, f"{100 * row['f1']['value']:.2f}", va="center", color=INK)
-    axes.set_yticks(list(places), [row["name"] for row in rows])
+def _bars(axes: Axes, rows: Sequence[VariantRow], heights: Sequence[float]) -> None:
+    shown = [_in_percent(row.score.f1) for row in rows]
+    colours = [_PART_COLOURS.get(row.variant.part, _SKY) for row in rows]
+    axes.barh(heights, [f1.value for f1 in shown], height=0.72, color=colours)
+    # Never below 0, as a percentile interval need not hold the figure itself.
+    lengths = [[max(0.0, f1.value - f1.low) for f1 in shown], [max(0.0, f1.high - f1.value) for f1 in shown]]
+    axes.errorbar(
+        [f1.value for f1 in shown], heights, xerr=lengths, fmt="none", ecolor=INK, elinewidth=1, capsize=2
+    )  # fmt: skip
+    for height, f1 in zip(heights, shown, strict=True):
+        axes.text(101.5, height, f"{f1.value:.2f}", va="center", color=INK)
+    axes.set_yticks(list(heights), [row.variant.name for row in rows])
     axes.tick_params(axis="y", length=0)
     axes.set_xlim(0, 112)
     axes.set_xticks(range(0, 101, 20))
-    axes.set_ylim(places[-1] + 0.7, -0.7)
+    axes.set_ylim(heights[-1] + 0.7, -0.7)
     axes.set_xlabel("F1 in percent, with 95 % interval")
 
 
-def _gaps(axes: Axes, rows: Sequence[Mapping[str, Any]], places: Sequence[float]) -> None:
+def _gaps(axes: Axes, rows: Sequence[VariantRow], heights: Sequence[float]) -> None:
     """Differences to the stack as dots; those of single submodels, which are far off, as figures only."""
     axes.axvline(0, color=BLUE, linewidth=1)
-    for place, row in zip(places, rows, strict=True):
-        if "difference" not in row:
+    for height, row in zip(heights, rows, strict=True):
+        if row.difference is None:
             continue
-        gap, p = row["difference"]["f1"], row["difference"]["p after Holm"]
-        for x, told in (
-            (1.16, f"{100 * gap['value']:+.2f}"),
-            (1.46, f"p {'<' if p < 0.001 else '='} {max(p, 0.001):.3f}"),
-        ):
-            axes.text(x, place, told, transform=axes.get_yaxis_transform(), ha="right", va="center", color=INK)
-        if row["part"] == "submodel alone":
+        gap, p = _in_percent(row.difference.gap), row.difference.p_holm
+        for x, told in ((1.16, f"{gap.value:+.2f}"), (1.46, f"p {'<' if p < 0.001 else '='} {max(p, 0.001):.3f}")):
+            axes.text(x, height, told, transform=axes.get_yaxis_transform(), ha="right", va="center", color=INK)
+        if row.variant.part == ALONE:
             continue
-        axes.plot([100 * gap["low"], 100 * gap["high"]], [place, place], color=INK, linewidth=1)
+        axes.plot([gap.low, gap.high], [height, height], color=INK, linewidth=1)
         filled = INK if p < _SIGNIFICANT else "white"
-        axes.plot([100 * gap["value"]], [place], "o", markersize=5, color=INK, markerfacecolor=filled)
+        axes.plot([gap.value], [height], "o", markersize=5, color=INK, markerfacecolor=filled)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
     axes.set_xlabel("difference to the stack in points of F1\n(filled: p < 0.05 after Holm's correction)")
     axes.margins(x=0.1)
 
 
-def curve_picture(results: Mapping[str, Any], folder: Path) -> None:
-    """`curve.png` and `curve.svg`: mean F1 by training patients, a line a system, with every order and the spread."""
-    curves: Mapping[str, Sequence[Mapping[str, Any]]] = results["curves"]
-    with picture(folder, "curve", _title("Learning curve", results), size=(7, 4.2)) as figure:
+def curve_picture(title: str, spread: str, curves: Mapping[str, Sequence[CurvePoint]], folder: Path) -> None:
+    """`curve.png` and `curve.svg`: mean F1 by training patients, a line a system, with every order and the spread.
+
+    :param spread: what stands around the means, in words.
+    """
+    with picture(folder, "curve", title, size=(7, 4.2)) as figure:
         axes = figure.subplots()
-        for name, points in sorted(curves.items(), key=lambda item: -item[1][-1]["f1"]):
+        for name, points in sorted(curves.items(), key=lambda item: -item[1][-1].f1.value):
             _curve(axes, name, points)
-        told = f"Spread: {results['spread']}. Lines: means. Dots: single orders."
-        axes.set_title(fill(told, 105), loc="left", fontsize=7)
+        axes.set_title(fill(f"Spread: {spread}. Lines: means. Dots: single orders.", 105), loc="left", fontsize=7)
         axes.set_xlabel("training patients (share of all)")
         axes.set_ylabel("F1 in percent")
         points = next(iter(curves.values()))
-        axes.set_xticks([p["patients"] for p in points], [f"{p['patients']}\n{p['share']} %" for p in points])
+        axes.set_xticks([p.patients for p in points], [f"{p.patients}\n{p.share} %" for p in points])
         axes.grid(axis="y", color=PALE, linewidth=0.6)
         axes.set_axisbelow(True)
         axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=3)
 
 
-def _curve(axes: Axes, name: str, points: Sequence[Mapping[str, Any]]) -> None:
+def _curve(axes: Axes, name: str, points: Sequence[CurvePoint]) -> None:
     colour, line, marker = _LINES.get(name, (INK, "-", "x"))
-    patients = [point["patients"] for point in points]
-    axes.plot(
-        patients, [100 * p["f1"] for p in points], color=colour, linestyle=line, marker=marker, markersize=4, label=name
-    )
+    patients = [point.patients for point in points]
+    means, lows, highs = zip(*(_in_percent(point.f1) for point in points), strict=True)
+    axes.plot(patients, means, color=colour, linestyle=line, marker=marker, markersize=4, label=name)
     for point in points:
-        orders = [100 * f1 for f1 in point["orders"]]
-        axes.plot([point["patients"]] * len(orders), orders, ".", color=colour, markersize=3, alpha=0.5)
-    low, high = ([100 * spread(point)[end] for point in points] for end in (0, 1))
-    if points[0]["interval"]:
-        axes.fill_between(patients, low, high, color=colour, alpha=0.15, linewidth=0)
+        orders = [100 * f1 for f1 in point.orders]
+        axes.plot([point.patients] * len(orders), orders, ".", color=colour, markersize=3, alpha=0.5)
+    if points[0].interval:
+        axes.fill_between(patients, lows, highs, color=colour, alpha=0.15, linewidth=0)
     else:
-        axes.vlines(patients, low, high, color=colour, alpha=0.5, linewidth=0.8)
+        axes.vlines(patients, lows, highs, color=colour, alpha=0.5, linewidth=0.8)
 
 
-def matrix_picture(results: Mapping[str, Any], folder: Path) -> None:
-    """`matrix.png` and `matrix.svg`: F1 of each pair of corpora, a panel a system, the stack first."""
-    matrices = dict(sorted(results["matrix"].items(), key=lambda item: item[0] != STACK))
-    names = list(results["corpora"])
+def matrix_picture(title: str, matrices: Mapping[str, Mapping[str, Mapping[str, Score]]], folder: Path) -> None:
+    """`matrix.png` and `matrix.svg`: F1 of each pair of corpora, a panel a system, the stack first.
+
+    :param matrices: system -> trained on -> tested on -> score.
+    """
+    names = list(next(iter(matrices.values())))
     size = (1.6 + (1.0 + 0.75 * len(names)) * len(matrices), 1.9 + 0.75 * len(names))
-    with picture(folder, "matrix", _title("F1 in percent", results), size=size) as figure:
+    with picture(folder, "matrix", title, size=size) as figure:
         panels = figure.subplots(1, len(matrices), sharey=True, squeeze=False)[0]
-        for axes, (system, matrix) in zip(panels, matrices.items(), strict=True):
-            _matrix(axes, system, matrix, names)
+        for axes, system in zip(panels, sorted(matrices, key=lambda name: name != STACK), strict=True):
+            _matrix(axes, system, matrices[system], names)
         panels[0].set_ylabel("trained on")
         figure.supxlabel("tested on", fontsize=9)
 
 
-def _matrix(axes: Axes, system: str, matrix: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> None:
-    values = [[100 * matrix[trained][tested]["f1"]["value"] for tested in names] for trained in names]
+def _matrix(axes: Axes, system: str, matrix: Mapping[str, Mapping[str, Score]], names: Sequence[str]) -> None:
+    values = [[100 * matrix[trained][tested].f1.value for tested in names] for trained in names]
     axes.imshow(values, cmap="Blues", vmin=0, vmax=115)
     for i, row in enumerate(values):
         for j, value in enumerate(row):
@@ -183,10 +182,5 @@ def _matrix(axes: Axes, system: str, matrix: Mapping[str, Mapping[str, Any]], na
     axes.set_title(system, fontsize=9, fontweight="bold" if system == STACK else "normal")
 
 
-def _lengths(below: Sequence[float], above: Sequence[float]) -> list[list[float]]:
-    """Lengths of error bars; never below 0, as a percentile interval need not hold the figure itself."""
-    return [[max(0.0, length) for length in lengths] for lengths in (below, above)]
-
-
-def _title(what: str, results: Mapping[str, Any]) -> str:
-    return f"{what}, {results['criterion']} ({results['date']}, settings {results['settings hash']})"
+def _in_percent(measure: Measure) -> Measure:
+    return Measure(*(100 * figure for figure in measure))

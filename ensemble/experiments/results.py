@@ -1,51 +1,142 @@
-"""A folder of results, made in one step, and what every results file tells of how it came about."""
+"""What every experiment gives: where its figures come from, a table, pictures, and the folder that holds them all.
+
+write_results(out, lambda: ablate(corpus, settings))
+out/results.json     every figure, the settings and the protocol
+out/table.tex        for LaTeX with booktabs
+out/*.png, *.svg     pictures
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, Self, TypeVar
 
+from ensemble.evaluation.tables import Table
+from ensemble.stacking.folds import patients_of
+from ensemble.training.fold_cache import corpus_digest
 from ensemble.training.settings import EngineSettings
+from features.documents import Corpus
 from features.writing import new_folder, refuse_taken
 
-__all__ = ["head", "write_json", "write_results"]
+__all__ = ["BOOTSTRAP", "CorpusFacts", "ExperimentResults", "Origin", "write_json", "write_results"]
+
+BOOTSTRAP = r"95\,\% bootstrap intervals by document"
+"""As captions name the intervals."""
 
 
-def head(schema: str, settings: EngineSettings, *, criterion: str, protocol: str) -> dict[str, Any]:
-    """The first entries of a results file: what it is, of when, with which settings and by which protocol."""
-    return {
-        "schema": schema,
-        "date": date.today().isoformat(),
-        "settings hash": settings.digest,
-        "settings": settings.to_dict(),
-        "criterion": criterion,
-        "protocol": protocol,
-    }
+@dataclass(frozen=True, slots=True)
+class CorpusFacts:
+    """A corpus in figures.
+
+    :param digest: SHA-256 of its notes and spans.
+    """
+
+    documents: int
+    patients: int
+    spans: int
+    label_set: str
+    digest: str
+
+    @classmethod
+    def of(cls, corpus: Corpus) -> Self:
+        """Count a corpus."""
+        spans = sum(len(document.spans) for document in corpus.documents)
+        digest = corpus_digest(corpus.documents)
+        return cls(len(corpus), len(patients_of(corpus)), spans, corpus.label_set.name, digest)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The facts as JSON can hold them."""
+        return {
+            "documents": self.documents,
+            "patients": self.patients,
+            "spans": self.spans,
+            "label set": self.label_set,
+            "corpus SHA-256": self.digest,
+        }
 
 
-def write_results(
-    out: Path,
-    measure: Callable[[], dict[str, Any]],
-    draw: Callable[[Mapping[str, Any], Path], None],
-    latex: Callable[[Mapping[str, Any]], str] | None = None,
-) -> dict[str, Any]:
-    """Measure, and write figures, pictures and a table to a folder, complete or not at all.
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """How results came about.
 
-    :param measure: gives the results; not called where the folder is taken.
-    :param draw: writes the pictures of the results to a folder.
-    :param latex: gives the results as a table for LaTeX, `table.tex`.
+    :param schema: the name of the form of `results.json`, which changes when a key is renamed or dropped.
+    :param criterion: what counts as a hit.
+    :param protocol: what was trained and scored on what, in sentences.
+    :param settings: of training, where anything was trained.
+    """
+
+    schema: str
+    criterion: str
+    protocol: str
+    settings: EngineSettings | None = None
+    date: str = field(default_factory=lambda: date.today().isoformat())
+
+    def title(self, what: str) -> str:
+        """Of a table or picture."""
+        return f"{what}, {self.criterion} ({self._stamp})"
+
+    @property
+    def comment(self) -> str:
+        """In the first line of a table for LaTeX."""
+        return f"{self.schema}, {self._stamp}"
+
+    @property
+    def _stamp(self) -> str:
+        return f"{self.date}, settings {self.settings.digest}" if self.settings else self.date
+
+    def to_dict(self) -> dict[str, Any]:
+        """The first entries of `results.json`."""
+        settings = {"settings hash": self.settings.digest, "settings": self.settings.to_dict()} if self.settings else {}
+        return {
+            "schema": self.schema,
+            "date": self.date,
+            **settings,
+            "criterion": self.criterion,
+            "protocol": self.protocol,
+        }
+
+
+class ExperimentResults(Protocol):
+    """What an experiment found."""
+
+    @property
+    def origin(self) -> Origin:
+        """How it came about."""
+
+    @property
+    def caption(self) -> str:
+        """Of the table, in LaTeX."""
+
+    def table(self) -> Table:
+        """The figures that matter."""
+
+    def draw(self, folder: Path) -> None:
+        """Write pictures, and whatever else belongs to the results, to a folder."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every figure as JSON can hold it."""
+
+
+_Results = TypeVar("_Results", bound=ExperimentResults)
+
+
+def write_results(out: Path, measure: Callable[[], _Results]) -> _Results:
+    """Run an experiment, and write the folder of its results, complete or not at all.
+
+    :param measure: the experiment; not called where the folder is taken.
     :raises SettingsError: if there is anything at the path.
     """
     refuse_taken(out)
     results = measure()
     with new_folder(out) as folder:
-        write_json(folder / "results.json", results)
-        draw(results, folder)
-        if latex:
-            (folder / "table.tex").write_text(latex(results), encoding="utf-8")
+        write_json(folder / "results.json", results.to_dict())
+        table = results.table().latex(results.origin.comment, results.caption)
+        (folder / "table.tex").write_text(table, encoding="utf-8")
+        results.draw(folder)
     return results
 
 

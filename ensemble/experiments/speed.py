@@ -4,6 +4,7 @@
     run.notes_per_second        of processor time, features included, load excluded
     run.load_seconds            of processor time: imports, files, hashes, self-test
     run.peak_mb                 of the whole process
+    Speed.of([run, again])      of several measurements of the same
 
 Each measurement is a process of its own, that numeric libraries are told to use one thread in and that is held to one
 core: nothing that an earlier measurement left in memory makes it faster, and its load and memory are those of a process
@@ -13,6 +14,7 @@ that annotates. Processor time is told rather than the clock's, as another progr
 from __future__ import annotations
 
 import os
+import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -21,13 +23,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TypeVar
+from statistics import median
+from typing import Any, Self, TypeVar
 
+from ensemble.evaluation import Measure
 from ensemble.tools.processes import ONE_THREAD
 from features.documents import Document, Span
 from features.errors import EvaluationError
 
-__all__ = ["Run", "keep_to_one_core", "measure_speed", "peak_memory_mb"]
+__all__ = ["Machine", "Run", "Speed", "keep_to_one_core", "measure_speed", "peak_memory_mb"]
 
 _T = TypeVar("_T")
 
@@ -58,6 +62,62 @@ class Run:
     def notes_per_second(self) -> float:
         """Of processor time."""
         return self.notes / max(self.seconds, _SHORTEST)
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """Several measurements of the same.
+
+    :param notes_per_second: median, lowest and highest.
+    :param load_seconds: median.
+    :param peak_mb: highest.
+    """
+
+    notes_per_second: Measure
+    load_seconds: float
+    peak_mb: float
+
+    @classmethod
+    def of(cls, runs: Sequence[Run]) -> Self:
+        """Sum up runs, of which there is at least one."""
+        speeds = [run.notes_per_second for run in runs]
+        load = median(run.load_seconds for run in runs)
+        return cls(Measure(median(speeds), min(speeds), max(speeds)), load, max(run.peak_mb for run in runs))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The speed as JSON can hold it."""
+        middle, low, high = self.notes_per_second
+        speed = {"median": middle, "low": low, "high": high}
+        return {"speed": speed, "load seconds": self.load_seconds, "peak MB": self.peak_mb}
+
+    @property
+    def cells(self) -> tuple[str, str, str, str]:
+        """Notes a second, their range, seconds of load and MB, as tables show them."""
+        middle, low, high = self.notes_per_second
+        return f"{middle:.0f}", f"{low:.0f}-{high:.0f}", f"{self.load_seconds:.2f}", f"{self.peak_mb:.0f}"
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What speed was measured on.
+
+    :param processor: its name, as far as the system tells it.
+    :param cores: of the processor.
+    :param python: version.
+    """
+
+    processor: str
+    cores: int | None
+    python: str
+
+    @classmethod
+    def here(cls) -> Self:
+        """This machine."""
+        known = Path("/proc/cpuinfo")
+        lines = known.read_text().splitlines() if known.exists() else []
+        names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+        named = names[0] if names else platform.processor() or platform.machine()
+        return cls(named, os.cpu_count(), platform.python_version())
 
 
 def measure_speed(model: Path, subset: tuple[str, ...], documents: Sequence[Document]) -> Run:

@@ -15,13 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ensemble.evaluation import Criterion, criterion_named
+from ensemble.evaluation import Criterion, Score, criterion_named
 from ensemble.evaluation.intervals import RESAMPLES
-from ensemble.experiments.latex import transfer_latex
-from ensemble.experiments.measuring import counts_of, measured
-from ensemble.experiments.parts import all_answers, described, fitting
+from ensemble.evaluation.tables import Table, share, strong
+from ensemble.experiments.parts import STACK, all_answers, fitting, systems_of
 from ensemble.experiments.pictures import matrix_picture
-from ensemble.experiments.results import head, write_results
+from ensemble.experiments.results import BOOTSTRAP, CorpusFacts, Origin
 from ensemble.stacking.folds import held_out_patients
 from ensemble.tools.progress import stage
 from ensemble.training.proposals import propose
@@ -29,7 +28,7 @@ from ensemble.training.settings import EngineSettings
 from features.documents import Corpus, Document
 from features.errors import SettingsError
 
-__all__ = ["SCHEMA", "Domain", "transfer", "write_transfer"]
+__all__ = ["SCHEMA", "Domain", "DomainFacts", "Transfer", "transfer"]
 
 SCHEMA = "phistack.transfer.v1"
 _PROTOCOL = (
@@ -52,6 +51,81 @@ class Domain:
     settings: EngineSettings
 
 
+@dataclass(frozen=True, slots=True)
+class DomainFacts:
+    """One corpus of the matrix in figures.
+
+    :param settings: with which its engine was trained.
+    :param training: the notes of four fifths of the patients.
+    :param test: those of the others.
+    """
+
+    settings: EngineSettings
+    training: CorpusFacts
+    test: CorpusFacts
+
+    def to_dict(self) -> dict[str, Any]:
+        """The facts as JSON can hold them."""
+        return {
+            "language": self.settings.features.language,
+            "settings hash": self.settings.digest,
+            "training": self.training.to_dict(),
+            "test": self.test.to_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """The matrix.
+
+    :param domains: name -> figures of the corpus.
+    :param matrix: system -> trained on -> tested on -> score.
+    """
+
+    origin: Origin
+    domains: Mapping[str, DomainFacts]
+    matrix: Mapping[str, Mapping[str, Mapping[str, Score]]]
+
+    @property
+    def caption(self) -> str:
+        """What the table for LaTeX shows."""
+        return (
+            f"F1 in percent, trained on four fifths of the patients of one corpus and tested on the held-out fifth of "
+            f"each; criterion: {self.origin.criterion}. In brackets {BOOTSTRAP}."
+        )
+
+    def table(self) -> Table:
+        """F1 of every system, a section each: a row for each training corpus, a column for each test corpus."""
+        sections = [
+            [
+                (strong(system) if system == STACK else system, trained, *(share(score.f1) for score in row.values()))
+                for trained, row in matrix.items()
+            ]
+            for system, matrix in self.matrix.items()
+        ]
+        columns = ("system", "trained on", *(f"tested on {name}" for name in self.domains))
+        return Table(columns, sections, self.origin.title("F1, 95 % intervals"), n_texts=2, is_wide=True)
+
+    def draw(self, folder: Path) -> None:
+        """The matrix of each system."""
+        matrix_picture(self.origin.title("F1 in percent"), self.matrix, folder)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every figure as JSON can hold it."""
+        return {
+            **self.origin.to_dict(),
+            "corpora": {name: facts.to_dict() for name, facts in self.domains.items()},
+            "bootstrap resamples": RESAMPLES,
+            "matrix": {
+                system: {
+                    trained: {tested: score.to_dict() for tested, score in row.items()}
+                    for trained, row in matrix.items()
+                }
+                for system, matrix in self.matrix.items()
+            },
+        }
+
+
 def transfer(
     domains: Sequence[Domain],
     *,
@@ -59,7 +133,7 @@ def transfer(
     criterion: str = "strict",
     jobs: int = 1,
     cache: Path | None = None,
-) -> dict[str, Any]:
+) -> Transfer:
     """Train on each domain, test on each.
 
     :param domains: at least two, which train the same submodels.
@@ -67,7 +141,6 @@ def transfer(
     :param criterion: `strict`, `spans` (types do not count), or the name of any criterion.
     :param jobs: processes; the result does not depend on it.
     :param cache: a folder in which candidates are kept for the next run.
-    :returns: the results, as JSON can hold them; `matrix[system][trained on][tested on]`.
     :raises SettingsError: if there are fewer than two domains, or their types cannot be compared.
     """
     rule = criterion_named(criterion)
@@ -79,33 +152,12 @@ def transfer(
         for number, domain in enumerate(domains, 1):
             with stage(f"round {number} of {len(domains)}, trained on {domain.name}", total=1.0):
                 rows[domain.name] = _row(domain, parts[domain.name][0], tests, rule, stack, jobs, cache)
-    systems = list(next(iter(rows[domains[0].name].values())))
-    return {
-        **head(SCHEMA, domains[0].settings, criterion=rule.name, protocol=_PROTOCOL),
-        "corpora": {
-            domain.name: {
-                "language": domain.settings.features.language,
-                "settings hash": domain.settings.digest,
-                "training": described(parts[domain.name][0]),
-                "test": described(tests[domain.name]),
-            }
-            for domain in domains
-        },
-        "bootstrap resamples": RESAMPLES,
-        "matrix": {
-            system: {trained: {tested: row[tested][system] for tested in row} for trained, row in rows.items()}
-            for system in systems
-        },
+    facts = {domain.name: DomainFacts(domain.settings, *map(CorpusFacts.of, parts[domain.name])) for domain in domains}
+    matrix = {
+        system: {trained: {tested: scores[system] for tested, scores in row.items()} for trained, row in rows.items()}
+        for system in rows[domains[0].name][domains[0].name]
     }
-
-
-def write_transfer(out: Path, domains: Sequence[Domain], **options: Any) -> dict[str, Any]:
-    """Run `transfer` and write the folder of results, complete or not at all.
-
-    :param options: as for `transfer`.
-    :raises SettingsError: if the folder is already there; that is seen before training begins.
-    """
-    return write_results(out, lambda: transfer(domains, **options), matrix_picture, transfer_latex)
+    return Transfer(Origin(SCHEMA, rule.name, _PROTOCOL, domains[0].settings), facts, matrix)
 
 
 def _check(domains: Sequence[Domain], criterion: Criterion) -> None:
@@ -129,21 +181,17 @@ def _row(
     stack: bool,
     jobs: int,
     cache: Path | None,
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, dict[str, Score]]:
     """One engine, tested on every corpus: corpus -> system -> scores."""
     settings = fitting(domain.settings, training)
     unseen: list[Document] = [document for test in tests.values() for document in test.documents]
     proposed = propose(training, settings, unseen=unseen, out_of_fold=stack, jobs=jobs, cache=cache)
     answers = all_answers(proposed, settings)
-    row: dict[str, dict[str, Any]] = {}
+    row: dict[str, dict[str, Score]] = {}
     begin = 0
     for name, gold in tests.items():
         end = begin + len(gold)
-        counts = {
-            system: counts_of(gold, spans[begin:end], training.label_set, criterion)
-            for system, spans in answers.items()
-        }
-        scores = measured(counts, seed=settings.seed)
-        row[name] = {system: scores[system].to_dict() for system in scores}
+        found = {system: spans[begin:end] for system, spans in answers.items()}
+        row[name] = systems_of(gold, found, training.label_set, criterion, seed=settings.seed).scores
         begin = end
     return row

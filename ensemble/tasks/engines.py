@@ -12,8 +12,8 @@ from rich.console import Console
 from ensemble.bundles.bundle import load_bundle, save_bundle
 from ensemble.deidentification import redact
 from ensemble.engine import Engine
-from ensemble.evaluation import Report, Score, evaluate_systems
-from ensemble.evaluation.figures import figures_of, strict_scores
+from ensemble.evaluation import Report, evaluate_systems
+from ensemble.evaluation.figures import figures_of
 from ensemble.experiments.budget import best_within, check_budget
 from ensemble.stacking.candidates import Decision, chosen_spans
 from ensemble.tools.progress import progress
@@ -45,12 +45,12 @@ def train_bundle(
     jobs: int = 1,
     cache: Path | None = None,
     budget: float | None = None,
-) -> tuple[Training, dict[str, Score]]:
+) -> tuple[Training, dict[str, Report]]:
     """Train an engine and write its bundle.
 
     :param budget: notes per second; only those submodels are kept that together annotate so many on one core of this
         machine and have the best out-of-fold score.
-    :returns: the training, and the strict out-of-fold score of each submodel and the stack.
+    :returns: the training, and the out-of-fold scores of each submodel and the stack.
     :raises SettingsError: if the path is taken; that is seen before training begins.
     :raises SettingsError: if the budget is not above 0, which is seen before training begins, or if no set of submodels
         keeps to it; nothing is written then.
@@ -64,7 +64,7 @@ def train_bundle(
         choice = best_within(budget, training, corpus.documents)
         training = training.only(choice.subset)
         facts = dict(choice.facts)
-    scores = strict_scores(evaluate_systems(corpus, out_of_fold_corpora(training, corpus)))
+    reports = evaluate_systems(corpus, out_of_fold_corpora(training, corpus))
     protocol = (
         f"Strict micro F1 on the training notes, out of fold by patient, {settings.folds} folds, seed {settings.seed}. "
         f"The stack's kernel and threshold were chosen on the same notes, so its score is slightly too good."
@@ -83,9 +83,9 @@ def train_bundle(
             **facts,
             **{what: count for what, count in sorted(training.warnings.items())},
         },
-        figures={"protocol": protocol, "strict": figures_of(scores)},
+        figures={"protocol": protocol, "strict": figures_of(reports)},
     )
-    return training, scores
+    return training, reports
 
 
 def score_on(engine: Engine, gold: Corpus) -> dict[str, Report]:

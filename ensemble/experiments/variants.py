@@ -1,0 +1,105 @@
+"""The variants of an engine that an ablation compares, and what each scored.
+
+variants_of(settings, groups=False)
+[Variant("regex", "submodel alone", ...), ..., Variant("stack", ...), Variant("without regex", ...), ...]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ensemble.evaluation import Score
+from ensemble.evaluation.systems import Difference
+from ensemble.experiments.parts import STACK
+from ensemble.stacking.meta_features import FEATURE_SETS
+from ensemble.training.settings import EngineSettings
+from submodels.base import kind_of, submodel_class
+from submodels.registry import newest, usual_name
+
+__all__ = ["ALONE", "Variant", "VariantRow", "variants_of"]
+
+ALONE = "submodel alone"
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One way to build the engine.
+
+    :param name: as tables show it.
+    :param part: the section of the table that it is in.
+    :param submodels: those that take part, in the order of training.
+    :param stacker_features: the stacker's feature set; empty for one submodel alone, without a stacker.
+    :param without: the feature groups left out.
+    """
+
+    name: str
+    part: str
+    submodels: tuple[str, ...]
+    stacker_features: str
+    without: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VariantRow:
+    """A variant and its score.
+
+    :param difference: of its F1 to that of the stack, which the stack itself does not have.
+    """
+
+    variant: Variant
+    score: Score
+    difference: Difference | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The row as JSON can hold it."""
+        row = {
+            "name": self.variant.name,
+            "part": self.variant.part,
+            "submodels": list(self.variant.submodels),
+            "stacker features": self.variant.stacker_features or None,
+            "feature groups left out": list(self.variant.without),
+            **self.score.to_dict(),
+        }
+        if self.difference:
+            gap, p, p_holm = self.difference
+            row["difference"] = {"f1": gap._asdict(), "p": p, "p after Holm": p_holm}
+        return row
+
+
+def variants_of(settings: EngineSettings, *, groups: bool) -> list[Variant]:
+    """Every variant: each submodel alone, the stack, and the stack with one part left out or exchanged.
+
+    TBED starts from the tags of patterns of its own, so the stack is also tried without the regex submodel and TBED
+    together; likewise with any kind that another holds.
+
+    :param groups: whether feature groups are left out too, those that have columns under these settings.
+    """
+    names, features, without = tuple(settings.submodels), settings.stacker.features, settings.features.without
+    left_out = [(name,) for name in names] + _held_within_others(settings)
+    rows = [Variant(name, ALONE, (name,), "", without) for name in names]
+    rows.append(Variant(STACK, STACK, names, features, without))
+    for gone in left_out:
+        if rest := tuple(name for name in names if name not in gone):
+            rows.append(Variant(f"without {' and '.join(gone)}", "without a submodel", rest, features, without))
+    rows += [
+        Variant(f"stacker features {name}", "stacker features", names, name, without)
+        for name in FEATURE_SETS
+        if name != features
+    ]
+    for group in settings.features.groups if groups else ():
+        fewer = replace(settings.features, without=(*without, group))
+        if group not in without and fewer.columns != settings.features.columns:
+            rows.append(Variant(f"without {group}", "without a feature group", names, features, fewer.without))
+    return rows
+
+
+def _held_within_others(settings: EngineSettings) -> list[tuple[str, ...]]:
+    """Each submodel of which others have the like within them, together with these."""
+    kinds = {name: newest(kind_of(name, given)) for name, given in settings.submodels.items()}
+    holding = {name: submodel_class(kinds[name]).holds({**settings.submodels[name]}) for name in settings.submodels}
+    groups = [
+        (name, *(other for other in holding if usual_name(kinds[name]) in holding[other] and other != name))
+        for name in settings.submodels
+    ]
+    return [group for group in groups if len(group) > 1]
