@@ -4,6 +4,7 @@
     files.part("stacker").json("stacker.json", State)     JSON of a declared type
     files.part("stacker").arrays("stacker.npz")           arrays by name
     files.names                                           ("MODEL_CARD.md", "features/features.json", ...)
+    SavedFiles.written_by(model.save).write(folder)       what a `save` writes, and the same elsewhere
 
 An engine may come from anybody. Its files are read into memory once, so that what was hashed is what is used; names
 keep to a narrow alphabet; links, devices, pipes and absurd sizes are refused before anything is read. Whatever is wrong
@@ -17,9 +18,10 @@ import os
 import re
 import stat
 import struct
+import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -95,6 +97,20 @@ class SavedFiles:
     def of_folder(cls, folder: Path) -> SavedFiles:
         """Read all files of a folder and the folders in it; :raises BundleError: for links, devices or too much."""
         return cls({name: read_file(path, size) for name, (path, size) in files_below(folder).items()})
+
+    @classmethod
+    def written_by(cls, save: Callable[[Path], None]) -> SavedFiles:
+        """The files that a `save` writes into the empty folder that it is given."""
+        with tempfile.TemporaryDirectory(prefix="phistack-") as folder:
+            save(Path(folder))
+            return cls.of_folder(Path(folder))
+
+    def write(self, folder: Path) -> None:
+        """Write all files into a folder, which is made."""
+        for name, data in self._contents.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
 
     @property
     def names(self) -> tuple[str, ...]:

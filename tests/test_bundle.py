@@ -6,11 +6,17 @@ from pathlib import Path
 import pytest
 
 from ensemble.bundles.bundle import load_bundle, read_manifest, save_bundle
+from ensemble.bundles.files import PROTOCOL
+from ensemble.bundles.self_test import self_test
+from ensemble.engine import Engine
 from ensemble.tasks.engines import train_bundle
 from ensemble.training.settings import EngineSettings
 from features.documents import Corpus, Document, Span
 from features.errors import BundleError, SettingsError, TrainingError
 from features.labels import LabelSet
+from submodels.base import submodel_class
+from submodels.registry import SUBMODELS, newest
+from tests.golden_bundle import GOLDEN, decisions
 from tests.tampering import rehash
 
 NAMES = ["Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "Vance", "Wexford", "Yarrow"]
@@ -57,7 +63,7 @@ def test_a_loaded_engine_annotates_as_the_one_that_was_saved(trained):
 
 def test_a_bundle_can_be_a_zip_file(trained, tmp_path):
     path = tmp_path / "engine.zip"
-    save_bundle(trained[1], path, trained_on={}, figures={})
+    save_bundle(trained[1], path, self_test=self_test(trained[1]), trained_on={}, figures={})
     assert _spans(load_bundle(path)) == _spans(trained[1])
     assert [entry.name for entry in tmp_path.iterdir()] == ["engine.zip"]
 
@@ -68,6 +74,37 @@ def test_the_manifest_tells_what_is_in_the_bundle(trained):
     assert manifest["trained_on"]["documents"] == 10
     assert set(manifest["figures"]["strict"]) == {"regex", "crf", "stack"}
     assert "submodels/crf/model.crfsuite" in manifest["files"]
+
+
+@pytest.mark.parametrize("kind", ["regex.v1", "crf.v1"])
+def test_training_and_writing_save_and_load_each_model_once(kind, tmp_path, monkeypatch):
+    model, called = submodel_class(kind), []
+    save, load = model.save, model.load
+    monkeypatch.setattr(model, "save", lambda self, folder: called.append("save") or save(self, folder))
+    monkeypatch.setattr(model, "load", lambda files, space: called.append("load") or load(files, space))
+    train_bundle(small_corpus(), tmp_path / "engine", SETTINGS)
+    assert called == ["save", "load"]
+
+
+def test_saving_asks_the_engine_nothing(trained, tmp_path, monkeypatch):
+    path, engine = trained
+    answers = self_test(engine)
+
+    def asked(*given):
+        raise AssertionError("saving only saves")
+
+    monkeypatch.setattr(Engine, "propose", asked)
+    monkeypatch.setattr(Engine, "weigh", asked)
+    save_bundle(engine, tmp_path / "engine", self_test=answers, trained_on={}, figures={})
+    for part in ("self_test.json", "submodels/crf/model.crfsuite", "stacker/stacker.npz"):
+        assert (tmp_path / "engine" / part).read_bytes() == (path / part).read_bytes()
+
+
+def test_the_manifest_says_nothing_of_tags_which_are_each_submodels_own(trained, copy):
+    assert "tag_scheme" not in read_manifest(trained[0])
+    manifest = json.loads((copy / "manifest.json").read_text())
+    (copy / "manifest.json").write_text(json.dumps({**manifest, "tag_scheme": "BIO"}))
+    assert _spans(load_bundle(copy)) == _spans(trained[1])
 
 
 def test_training_twice_gives_the_same_bundle_whatever_the_number_of_processes(trained, tmp_path):
@@ -165,3 +202,18 @@ def test_a_bundle_of_the_first_protocol_loads_and_decides_as_it_did():
     note = Document("n1", "Record date: 2021-03-04\nSeen by Dr. Anselm Birchwood on March 3rd, 2021. Phone 555-0134.\n")
     found = [(d.span.start, d.span.end, d.span.label) for d in next(engine.decide([note])) if d.accepted]
     assert found == [(13, 23, "DATE"), (36, 52, "DOCTOR"), (56, 71, "DATE"), (79, 87, "PHONE")]
+
+
+def test_the_golden_bundle_of_today_loads_and_decides_as_it_did():
+    """Once it does not, bundles that are in use do not either: raise the protocol or version the kind."""
+    golden, path = json.loads(GOLDEN.with_suffix(".json").read_text()), GOLDEN.with_suffix(".zip")
+    manifest = read_manifest(path)
+    assert manifest["protocol"] == PROTOCOL
+    assert manifest["kinds"] == {name: newest(name) for name in SUBMODELS}
+    found = decisions(load_bundle(path), golden["texts"])
+    assert {source for note in found for d in note for source in d["proposed by"]} >= set(SUBMODELS)
+    for note, expected in zip(found, golden["decisions"], strict=True):
+        assert [d["span"] for d in note if d["accepted"]] == [d["span"] for d in expected if d["accepted"]]
+        assert [d["probability"] for d in note] == pytest.approx([d["probability"] for d in expected], abs=1e-3)
+        assert [d["proposed by"] for d in note] == [d["proposed by"] for d in expected]
+    assert load_bundle(path, only=("blstm", "regex")).names == ("regex", "blstm")

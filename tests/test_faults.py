@@ -8,6 +8,7 @@ import pytest
 from benchmarks.faults.inputs import CANARY, KINDS, attempt, mutated
 from benchmarks.faults.texts import TEXTS
 from ensemble.bundles.bundle import save_bundle
+from ensemble.bundles.self_test import self_test
 from ensemble.synthesis import synthesize
 from ensemble.training.settings import EngineSettings
 from ensemble.training.trainer import train
@@ -21,7 +22,8 @@ from features.errors import CorpusError
 def engine(tmp_path_factory):
     path = tmp_path_factory.mktemp("faults") / "engine"
     settings = EngineSettings(submodels={"regex": {}, "crf": {"max_iterations": 5}}, folds=2)
-    save_bundle(train(synthesize(8, seed=1), settings).engine, path, trained_on={}, figures={})
+    engine = train(synthesize(8, seed=1), settings).engine
+    save_bundle(engine, path, self_test=self_test(engine), trained_on={}, figures={})
     return path
 
 

@@ -171,11 +171,12 @@ def test_scores_of_subsets_are_in_order(home):
 
 def test_a_bundle_without_stackers_of_subsets_has_no_frontier(home, tmp_path):
     from ensemble.bundles.bundle import save_bundle
+    from ensemble.bundles.self_test import self_test
     from ensemble.engine import Engine
 
     engine = load_bundle(home / "engine")
     old = Engine(engine.label_set, engine.space, engine.submodels, engine.stacker)
-    save_bundle(old, tmp_path / "old", trained_on={}, figures={})
+    save_bundle(old, tmp_path / "old", self_test=self_test(old), trained_on={}, figures={})
     with pytest.raises(BundleError, match="train it again"):
         measure_frontier(notes(), tmp_path / "old")
 

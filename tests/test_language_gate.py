@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ensemble.bundles.bundle import load_bundle, save_bundle
 from ensemble.bundles.files import file_hash
+from ensemble.bundles.self_test import self_test
 from ensemble.tasks.engines import train_bundle
 from ensemble.training.settings import EngineSettings
 from features.errors import BundleError
@@ -112,7 +113,7 @@ def test_the_gate_is_kept_in_the_bundle(model, tmp_path):
     engine = load_bundle(model)
     assert engine.language_gate == ENGLISH
     engine.language_gate = LanguageGate(("en", "es"), ("LATIN", "GREEK"), 0.5, 7.25)
-    save_bundle(engine, tmp_path / "other", trained_on={}, figures={})
+    save_bundle(engine, tmp_path / "other", self_test=self_test(engine), trained_on={}, figures={})
     other = load_bundle(tmp_path / "other", only=("regex",))
     assert other.language_gate == engine.language_gate == other.only(("regex",)).language_gate
 

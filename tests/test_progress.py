@@ -242,9 +242,16 @@ def _wait_for_the_end_of(group):
     return _alive(group)
 
 
-@pytest.mark.parametrize("terminal", [False, True])
-@pytest.mark.parametrize("to_all", [False, True])
-def test_train_shows_life_within_a_second_and_says_on_ctrl_c_what_is_kept(notes, tmp_path, terminal, to_all):
+@pytest.mark.parametrize(
+    ("terminal", "to_all", "stop"),
+    [
+        (False, False, signal.SIGTERM),
+        (False, True, signal.SIGINT),
+        (True, False, signal.SIGINT),
+        (True, True, signal.SIGINT),
+    ],
+)
+def test_train_shows_life_within_a_second_and_says_when_stopped_what_is_kept(notes, tmp_path, terminal, to_all, stop):
     arguments = (
         "train",
         notes,
@@ -259,7 +266,7 @@ def test_train_shows_life_within_a_second_and_says_on_ctrl_c_what_is_kept(notes,
     _read_until(output, b"reading the notes")
     assert _processor_seconds(process.pid) < 1
     _read_while(output, lambda: not any((tmp_path / "cache").glob("*.json")))
-    (os.killpg if to_all else os.kill)(process.pid, signal.SIGINT)
+    (os.killpg if to_all else os.kill)(process.pid, stop)
     told = _read_until(output, b"not there").decode()
     assert process.wait(30) == 130
     assert re.search(r"phistack: stopped; \d+ of 12 fits are kept in .*cache, and the same command goes on there", told)

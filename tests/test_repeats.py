@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from ensemble.bundles.bundle import load_bundle, save_bundle
+from ensemble.bundles.self_test import self_test
 from ensemble.deidentification.letters import fold
 from ensemble.engine import Engine
 from ensemble.stacking.candidates import Decision, pooled
@@ -263,7 +264,7 @@ def _answers(engine, documents):
 
 def test_a_bundle_keeps_what_repeats_need_for_every_subset_and_an_old_one_does_without(training, tmp_path):
     engine = training.engine
-    save_bundle(engine, tmp_path / "engine", trained_on={}, figures={})
+    save_bundle(engine, tmp_path / "engine", self_test=self_test(engine), trained_on={}, figures={})
     again = load_bundle(tmp_path / "engine")
     documents = _corpus().documents
     assert _answers(again, documents) == _answers(engine, documents)
@@ -275,7 +276,7 @@ def test_a_bundle_keeps_what_repeats_need_for_every_subset_and_an_old_one_does_w
     stacker = Stacker(replace(engine.stacker.settings))
     stacker.__dict__ |= {**engine.stacker.__dict__, "repeats_": None}
     old = Engine(engine.label_set, engine.space, engine.submodels, stacker)
-    save_bundle(old, tmp_path / "old", trained_on={}, figures={})
+    save_bundle(old, tmp_path / "old", self_test=self_test(old), trained_on={}, figures={})
     assert not (tmp_path / "old" / "word_counts.json").exists()
     assert _answers(load_bundle(tmp_path / "old"), documents) == _answers(old, documents)
 

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ensemble.bundles.bundle import load_bundle, save_bundle
+from ensemble.bundles.self_test import self_test
 from ensemble.engine import Engine
 from ensemble.stacking.stacker import Stacker
 from ensemble.stacking.subsets import fit_subset_stackers, in_order, subset_name, subsets_of
@@ -28,7 +29,7 @@ def training():
 @pytest.fixture(scope="module")
 def bundle(training, tmp_path_factory):
     path = tmp_path_factory.mktemp("subsets") / "engine"
-    save_bundle(training.engine, path, trained_on={}, figures={})
+    save_bundle(training.engine, path, self_test=self_test(training.engine), trained_on={}, figures={})
     return path
 
 
@@ -113,7 +114,7 @@ def test_a_bundle_refuses_a_submodel_that_it_lacks(bundle):
 def test_a_bundle_without_stackers_of_subsets_says_so(training, tmp_path):
     engine = training.engine
     old = Engine(engine.label_set, engine.space, engine.submodels, engine.stacker)
-    save_bundle(old, tmp_path / "old", trained_on={}, figures={})
+    save_bundle(old, tmp_path / "old", self_test=self_test(old), trained_on={}, figures={})
     assert answers(load_bundle(tmp_path / "old")) == answers(engine)
     with pytest.raises(BundleError, match=r"no stacker for crf alone.*train it again"):
         load_bundle(tmp_path / "old", only=("crf",))

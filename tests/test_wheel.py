@@ -71,7 +71,7 @@ surrogates = [Deidentifier(Policy.named("surrogate"), labels[0], language, b"k" 
 
 notes = synthesize(12, seed=1)
 training = train(notes, EngineSettings(submodels={"regex": {}}, folds=2))
-save_bundle(training.engine, Path("engine"), trained_on={}, figures={})
+save_bundle(training.engine, Path("engine"), self_test=self_test(training.engine), trained_on={}, figures={})
 [note] = load_bundle(Path("engine")).annotate(notes.documents[:1])
 write_corpus(notes, Path("notes.jsonl"), format="jsonl")
 summary = deidentify(RunSettings(Path("notes.jsonl"), Path("clean.jsonl"), Path("engine"), Policy()))

@@ -59,12 +59,14 @@ def main() -> None:
 def _small_engine(folder: Path) -> Path:
     """An engine of three submodels, trained on invented notes."""
     from ensemble.bundles.bundle import save_bundle
+    from ensemble.bundles.self_test import self_test
     from ensemble.synthesis import synthesize
     from ensemble.training.settings import EngineSettings
     from ensemble.training.trainer import train
 
     settings = EngineSettings(submodels={"regex": {}, "tbed": {}, "crf": {"max_iterations": 20}}, folds=2)
-    save_bundle(train(synthesize(30, seed=1), settings).engine, folder / "engine", trained_on={}, figures={})
+    engine = train(synthesize(30, seed=1), settings).engine
+    save_bundle(engine, folder / "engine", self_test=self_test(engine), trained_on={}, figures={})
     return folder / "engine"
 
 

@@ -20,16 +20,17 @@ from __future__ import annotations
 import json
 import os
 import platform
-import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypedDict
 from urllib.parse import urlsplit
 
 from ensemble.bundles.files import MANIFEST, PROTOCOL, file_hash, read_bundle, read_manifest
 from ensemble.bundles.model_card import model_card
-from ensemble.bundles.self_test import SelfTest, check_self_test, self_test
+from ensemble.bundles.self_test import SelfTest, check_self_test
 from ensemble.engine import Engine
 from ensemble.stacking.repeats.word_counts import WordCounts
 from ensemble.stacking.stacker import Stacker
@@ -71,30 +72,38 @@ class _LabelSetFile(TypedDict):
     language: str
 
 
-def save_bundle(engine: Engine, path: Path, *, trained_on: Mapping[str, Any], figures: Mapping[str, Any]) -> None:
+def save_bundle(
+    engine: Engine,
+    path: Path,
+    *,
+    self_test: SelfTest,
+    trained_on: Mapping[str, Any],
+    figures: Mapping[str, Any],
+    models: Mapping[str, SavedFiles] = MappingProxyType({}),
+) -> None:
     """Write an engine, all or nothing.
 
     :param path: a folder that is not there yet, or a `.zip` file.
+    :param self_test: what the engine says of the sentences of its self-test, by `ensemble.bundles.self_test`.
     :param trained_on: JSON-ready facts on the training corpus and settings, without text.
     :param figures: JSON-ready scores, with their protocol.
+    :param models: the files of submodels that are saved already, by name, as a training has them; they are taken over,
+        and only the others save theirs.
     :raises SettingsError: if the path is taken.
     :raises StorageError: if the disk refuses.
     """
+    manifest = _manifest(engine, trained_on, figures)
+    parts = SavedFiles.written_by(partial(_write_parts, engine, models))
+    contents = {name: parts.read(name) for name in parts.names}
+    contents |= {"self_test.json": _json(self_test), "MODEL_CARD.md": model_card(manifest).encode()}
+    manifest["files"] = {name: file_hash(data) for name, data in sorted(contents.items())}
+    files = SavedFiles({**contents, MANIFEST: _json(manifest)})
     if path.suffix == ".zip":
-        with tempfile.TemporaryDirectory() as folder, new_file(path) as part:
-            _write(engine, Path(folder), trained_on, figures)
-            _zip(Path(folder), part)
+        with new_file(path) as part:
+            _zip(files, part)
     else:
         with new_folder(path) as part:
-            _write(engine, part, trained_on, figures)
-
-
-def _write(engine: Engine, folder: Path, trained_on: Mapping[str, Any], figures: Mapping[str, Any]) -> None:
-    _write_parts(engine, folder)
-    manifest = _manifest(engine, trained_on, figures)
-    (folder / "MODEL_CARD.md").write_text(model_card(manifest), encoding="utf-8")
-    manifest["files"] = _hashes(folder)
-    (folder / MANIFEST).write_text(_json(manifest), encoding="utf-8")
+            files.write(part)
 
 
 def load_bundle(path: Path, *, only: Iterable[str] = ()) -> Engine:
@@ -117,7 +126,7 @@ def load_bundle(path: Path, *, only: Iterable[str] = ()) -> Engine:
     return engine
 
 
-def _write_parts(engine: Engine, folder: Path) -> None:
+def _write_parts(engine: Engine, models: Mapping[str, SavedFiles], folder: Path) -> None:
     labels = engine.label_set
     state = {
         "name": labels.name,
@@ -125,7 +134,7 @@ def _write_parts(engine: Engine, folder: Path) -> None:
         "hipaa_labels": sorted(labels.hipaa_labels),
         "language": labels.language,
     }
-    (folder / "label_set.json").write_text(_json(state), encoding="utf-8")
+    (folder / "label_set.json").write_bytes(_json(state))
     engine.space.save(folder / "features")
     engine.stacker.save(folder / "stacker")
     if engine.stacker.counts is not None:
@@ -134,20 +143,21 @@ def _write_parts(engine: Engine, folder: Path) -> None:
         stacker.save(folder / "subset_stackers" / subset_name(subset))
     for model in engine.submodels:
         home = folder / "submodels" / model.name
-        home.mkdir(parents=True)
-        model.save(home)
+        if model.name in models:
+            models[model.name].write(home)
+        else:
+            home.mkdir(parents=True)
+            model.save(home)
     for name in OPTIONAL_PARTS:
         if (part := getattr(engine, name)) is not None:
             (folder / name).mkdir()
             part.save(folder / name)
-    (folder / "self_test.json").write_text(_json(self_test(engine)), encoding="utf-8")
 
 
 def _manifest(engine: Engine, trained_on: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "protocol": PROTOCOL,
         "kinds": {model.name: model.kind for model in engine.submodels},
-        "tag_scheme": "BIO",
         "label_set": engine.label_set.name,
         "language": engine.space.settings.language,
         "tokeniser": engine.space.settings.tokeniser,
@@ -196,19 +206,12 @@ def _refuse_strange_servers(urls: Iterable[str]) -> None:
         )
 
 
-def _hashes(folder: Path) -> dict[str, str]:
-    """SHA-256 of every file, by its path in the bundle."""
-    files = SavedFiles.of_folder(folder)
-    return {name: file_hash(files.read(name)) for name in files.names}
+def _json(value: Any) -> bytes:
+    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
-
-
-def _zip(folder: Path, target: Path) -> None:
-    """Write a zip of the folder with fixed times, so that equal bundles are equal files."""
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(folder.rglob("*")):
-            if path.is_file():
-                archive.writestr(zipfile.ZipInfo(path.relative_to(folder).as_posix()), path.read_bytes())
+def _zip(files: SavedFiles, target: Path) -> None:
+    """Write a zip with fixed times, so that equal bundles are equal files."""
+    with zipfile.ZipFile(target, "w") as archive:
+        for name in files.names:
+            archive.writestr(zipfile.ZipInfo(name), files.read(name), zipfile.ZIP_DEFLATED)

@@ -6,6 +6,7 @@ check_self_test(engine, state, path)         raises if the engine does not say t
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import NotRequired, TypedDict
@@ -13,6 +14,7 @@ from typing import NotRequired, TypedDict
 import numpy as np
 
 from ensemble.engine import Engine
+from ensemble.stacking.candidates import Decision
 from ensemble.stacking.subsets import subset_name
 from ensemble.tools.deadline import deadline
 from features.documents import Document
@@ -41,8 +43,14 @@ def self_test(engine: Engine) -> SelfTest:
     """Sentences, and the spans and probabilities that the engine and its subsets give them now."""
     sentences = _sentences()
     texts = sentences.get(engine.space.settings.language, sentences["en"])
-    subsets = {subset_name(subset): _answers(engine.only(subset), texts) for subset in engine.subset_stackers}
-    return {"texts": texts, "answers": _answers(engine, texts), "subsets": subsets}
+    tables = engine.space.tables(_documents(texts))
+    proposals = engine.propose(tables)
+    answers = {
+        subset: _answers(engine.only(subset).weigh(tables, {name: proposals[name] for name in subset}))
+        for subset in (*engine.subset_stackers, engine.names)
+    }
+    whole = answers.pop(engine.names)
+    return {"texts": texts, "answers": whole, "subsets": {subset_name(s): found for s, found in answers.items()}}
 
 
 def check_self_test(engine: Engine, test: SelfTest, path: Path) -> None:
@@ -65,9 +73,9 @@ def _answers_in_time(engine: Engine, texts: list[str], path: Path) -> list[list[
     """
     try:
         with np.errstate(over="raise", invalid="raise", divide="raise"):
-            _answers(engine, ["1 a"])
+            _answers(engine.decide(_documents(["1 a"])))
             with deadline(_SECONDS, OverdueError, busy=True):
-                return _answers(engine, texts)
+                return _answers(engine.decide(_documents(texts)))
     except OverdueError:
         raise BundleError(
             f"the bundle {path} takes more than {_SECONDS:g} seconds for its self-test, which is far too long; do not "
@@ -81,15 +89,18 @@ def _sentences() -> dict[str, list[str]]:
     return tomllib.loads((resources.files("ensemble.bundles") / "self_test.toml").read_text(encoding="utf-8"))
 
 
-def _answers(engine: Engine, texts: list[str]) -> list[list[Answer]]:
-    documents = [Document(f"self-test-{i}", text) for i, text in enumerate(texts)]
+def _documents(texts: Sequence[str]) -> list[Document]:
+    return [Document(f"self-test-{i}", text) for i, text in enumerate(texts)]
+
+
+def _answers(decided: Iterable[Sequence[Decision]]) -> list[list[Answer]]:
     return [
         [
             (d.span.start, d.span.end, d.span.label, round(d.probability, 6), d.accepted)
             for d in decisions
             if d.accepted or d.probability > 0.01
         ]
-        for decisions in engine.decide(documents)
+        for decisions in decided
     ]
 
 

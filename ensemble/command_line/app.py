@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -90,7 +91,8 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line; the process ends with its status."""
+    """Run the command line; the process ends with its status. It is ended by SIGTERM as by Ctrl-C."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     logging.basicConfig(level=logging.WARNING, format="phistack: %(message)s", stream=sys.stderr)
     try:

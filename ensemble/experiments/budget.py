@@ -18,6 +18,7 @@ from statistics import median
 from typing import Any
 
 from ensemble.bundles.bundle import save_bundle
+from ensemble.bundles.self_test import self_test
 from ensemble.engine import Engine
 from ensemble.experiments.speed import measure_speed
 from ensemble.stacking.subsets import Subset, subset_name
@@ -71,7 +72,14 @@ def best_within(budget: float, training: Training, documents: Sequence[Document]
     fastest = Choice((), 0.0, budget)
     with tempfile.TemporaryDirectory(prefix="phistack-") as folder, progress("speed", total=len(order)) as advance:
         model = Path(folder) / "engine"
-        save_bundle(training.engine, model, trained_on={}, figures={})
+        save_bundle(
+            training.engine,
+            model,
+            self_test=self_test(training.engine),
+            models=training.models,
+            trained_on={},
+            figures={},
+        )
         for subset, f1 in order:
             speed = median(measure_speed(model, subset, notes).notes_per_second for _ in range(_REPETITIONS))
             advance(f"{subset_name(subset)} has F1 {100 * f1:.2f} and does {speed:.0f} notes a second")

@@ -10,6 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from ensemble.bundles.bundle import load_bundle, save_bundle
+from ensemble.bundles.self_test import self_test
 from ensemble.deidentification import redact
 from ensemble.engine import Engine
 from ensemble.evaluation import Report, evaluate_systems
@@ -74,6 +75,8 @@ def train_bundle(
     save_bundle(
         training.engine,
         path,
+        self_test=self_test(training.engine),
+        models=training.models,
         trained_on={
             "documents": len(corpus),
             "patients": len({document.group for document in corpus.documents}),

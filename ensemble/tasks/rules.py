@@ -13,7 +13,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ensemble.bundles.bundle import load_bundle, read_manifest, save_bundle
+from ensemble.bundles.bundle import load_bundle, save_bundle
+from ensemble.bundles.files import read_bundle
+from ensemble.bundles.self_test import self_test
 from ensemble.engine import Engine
 from features.errors import BundleError, SettingsError
 from features.formats import USUAL_READER, Reader
@@ -71,10 +73,15 @@ def replace_rules(bundle: Path, rules: Path, out: Path) -> None:
         raise SettingsError(f"the rule file {rules} cannot be read as UTF-8 text") from None
     edited = _tbed_of(engine, bundle).edited(text, name=str(rules), space=engine.space)
     submodels = [edited if submodel.name == edited.name else submodel for submodel in engine.submodels]
-    manifest = read_manifest(bundle)
+    engine = Engine(
+        engine.label_set, engine.space, submodels, engine.stacker, engine.subset_stackers, engine.language_gate
+    )
+    manifest, files = read_bundle(bundle)
     save_bundle(
-        Engine(engine.label_set, engine.space, submodels, engine.stacker, engine.subset_stackers, engine.language_gate),
+        engine,
         out,
+        self_test=self_test(engine),
+        models={name: files.part(f"submodels/{name}") for name in engine.names if name != edited.name},
         trained_on={**manifest["trained_on"], "rules edited after training": True},
         figures=manifest["figures"],
     )

@@ -4,7 +4,8 @@
     proposed.out_of_fold["crf"]     for each training note, candidates of a CRF that was not trained on its patient
     proposed.on_unseen["crf"]       for each other note, candidates of a CRF that was trained on the whole corpus
 
-Every fit, of one submodel on some of the notes, is independent of the others; they run in parallel processes.
+Every fit, of one submodel on some of the notes, is independent of the others; they run in parallel processes. A model
+that is kept comes from its process as the files that it saves, which are those of the bundle.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import crc32
 
 from ensemble.stacking.folds import check_phi, labels_in_one_fold, training_folds
@@ -30,12 +31,13 @@ from ensemble.training.settings import EngineSettings
 from features.columns.table import FeatureSpace, FeatureTable
 from features.documents import Corpus, Document
 from features.errors import TrainingError
+from features.saved_files import SavedFiles
 from features.shown import explained, shown_label
 from features.tags import OUTSIDE
 from submodels.base import Candidate, Submodel, kind_of, new_submodel, submodel_class
 from submodels.registry import newest, usual_name
 
-__all__ = ["FEATURES", "FITS", "Proposals", "Proposed", "prepared", "propose", "run_tasks", "tasks_of"]
+__all__ = ["FEATURES", "FITS", "Fitted", "Proposals", "Proposed", "prepared", "propose", "run_tasks", "tasks_of"]
 
 _LOG = logging.getLogger("phistack")
 Proposals = list[list[Candidate]]
@@ -68,7 +70,7 @@ class Proposed:
 
 @dataclass(frozen=True)
 class FitTask:
-    """One fit: of a submodel on some notes, to propose for others or, where there are none, to save the model."""
+    """One fit: of a submodel on some notes, to propose for others or, where there are none, to keep the model."""
 
     name: str
     settings: Mapping[str, Any]
@@ -77,7 +79,11 @@ class FitTask:
     held_out: Sequence[FeatureTable] = field(repr=False)
     indices: Sequence[int] = field(repr=False)
     seed: int
-    folder: Path | None = None
+
+    @property
+    def keeps_model(self) -> bool:
+        """Whether the model itself is wanted, which no cache has."""
+        return not self.held_out
 
     @property
     def kind(self) -> str:
@@ -106,14 +112,23 @@ class FitTask:
             repr(space.settings),
         )
 
-    def run(self) -> Proposals:
+    def run(self) -> Proposals | SavedFiles:
         """Fit, then propose for the held-out notes, or save the model where there are none."""
         model = new_submodel(self.name, self.settings).fit(self.training, seed=self.seed)
-        if self.folder is None:
-            return _checked(model, model.propose(self.held_out))
-        self.folder.mkdir(parents=True)
-        model.save(self.folder)
-        return []
+        return SavedFiles.written_by(model.save) if self.keeps_model else _checked(model, model.propose(self.held_out))
+
+
+class Fitted(NamedTuple):
+    """What all fits gave.
+
+    :ivar proposals: for each submodel, its candidates for each note that it did not learn from.
+    :ivar models: for each submodel, the files of the model that is kept.
+    :ivar seconds: (submodel, part) -> what it took.
+    """
+
+    proposals: dict[str, Proposals]
+    models: dict[str, SavedFiles]
+    seconds: dict[tuple[str, str], Spent]
 
 
 def propose(
@@ -139,7 +154,7 @@ def propose(
         space, tables, folds, warnings = prepared(corpus, settings, folds=out_of_fold)
         others = space.tables(unseen)
         tasks = list(tasks_of(settings, tables, folds, unseen=others))
-        proposals, seconds = run_tasks(tasks, settings.submodels, len(tables) + len(others), jobs, FoldCache(cache))
+        proposals, _, seconds = run_tasks(tasks, settings.submodels, len(tables) + len(others), jobs, FoldCache(cache))
     n = len(tables)
     return Proposed(
         tables=tables,
@@ -180,19 +195,19 @@ def tasks_of(
     tables: Sequence[FeatureTable],
     folds: Sequence[Sequence[int]],
     *,
-    folder: Path | None = None,
+    models: bool = False,
     unseen: Sequence[FeatureTable] = (),
 ) -> Iterator[FitTask]:
     """All fits, the costly ones first so that no process is left with one at the end.
 
-    :param folder: where models of all notes are saved; without it there are none.
+    :param models: whether the models of all notes are kept.
     :param unseen: further notes to propose for; their indices follow those of `tables`.
     """
     kinds = {name: newest(kind_of(name, given)) for name, given in settings.submodels.items()}
     for name, kind in sorted(kinds.items(), key=lambda row: submodel_class(row[1]).cost, reverse=True):
         arguments, seed = settings.submodels[name], settings.seed + _own_seed(name, kind)
-        if folder is not None:
-            yield FitTask(name, arguments, "all", tables, (), (), seed, folder / name)
+        if models:
+            yield FitTask(name, arguments, "all", tables, (), (), seed)
         if unseen:
             indices = range(len(tables), len(tables) + len(unseen))
             yield FitTask(name, arguments, "unseen", tables, unseen, indices, seed)
@@ -218,28 +233,27 @@ def _checked(model: Submodel, proposals: Proposals) -> Proposals:
     return proposals
 
 
-def run_tasks(
-    tasks: Sequence[FitTask], names: Iterable[str], n_documents: int, jobs: int, cache: FoldCache
-) -> tuple[dict[str, Proposals], dict[tuple[str, str], Spent]]:
+def run_tasks(tasks: Sequence[FitTask], names: Iterable[str], n_documents: int, jobs: int, cache: FoldCache) -> Fitted:
     """Do the fits in parallel processes.
 
     :param names: of the submodels, in the order of the engine.
-    :returns: for each submodel, its candidates for each note; and (submodel, part) -> what it took.
     """
-    out_of_fold: dict[str, Proposals] = {name: [[] for _ in range(n_documents)] for name in names}
-    seconds: dict[tuple[str, str], Spent] = {}
+    fitted = Fitted({name: [[] for _ in range(n_documents)] for name in names}, {}, {})
     with tempfile.TemporaryDirectory(prefix="phistack-") as folder:
         path = Path(folder) / "reports"
         watch = FitWatch([Fit(task.name, task.part, task.size, task.cost) for task in tasks], path)
         calls = [partial(_timed, number, task, cache, path) for number, task in enumerate(tasks)]
         with stage("", total=1.0, weight=FITS, look=watch.look), keeping(lambda: _kept(tasks, watch, cache)):
-            for i, proposals, spent in in_processes(calls, jobs=jobs):
+            for i, found, spent in in_processes(calls, jobs=jobs):
                 task = tasks[i]
-                seconds[task.name, task.part] = spent
-                for index, candidates in zip(task.indices, proposals, strict=True):
-                    out_of_fold[task.name][index] = candidates
+                fitted.seconds[task.name, task.part] = spent
+                if isinstance(found, SavedFiles):
+                    fitted.models[task.name] = found
+                else:
+                    for index, candidates in zip(task.indices, found, strict=True):
+                        fitted.proposals[task.name][index] = candidates
                 watch.ended(i, 0.0 if spent.cached else spent.wall)
-    return out_of_fold, seconds
+    return fitted
 
 
 def _kept(tasks: Sequence[FitTask], watch: FitWatch, cache: FoldCache) -> str:
@@ -247,22 +261,22 @@ def _kept(tasks: Sequence[FitTask], watch: FitWatch, cache: FoldCache) -> str:
     again = "and the same command goes on there"
     if cache.folder is None:
         return f"nothing was written; with --cache FOLDER, the fits of folds that are done are kept, {again}"
-    kept = sum(fit.seconds is not None and task.folder is None for task, fit in zip(tasks, watch.fits, strict=True))
+    kept = sum(fit.seconds is not None and not task.keeps_model for task, fit in zip(tasks, watch.fits, strict=True))
     return f"{kept} of {len(tasks)} fits are kept in {cache.folder}, {again}"
 
 
-def _timed(number: int, task: FitTask, cache: FoldCache, reports: Path) -> tuple[int, Proposals, Spent]:
+def _timed(number: int, task: FitTask, cache: FoldCache, reports: Path) -> tuple[int, Proposals | SavedFiles, Spent]:
     """Do a task, or take what it gave from the cache, and report how far it is to a file."""
     watch = Stopwatch()
-    key = task.key() if task.folder is None else ""
+    key = "" if task.keeps_model else task.key()
     kept = cache.get(key) if key else None
     if kept is not None:
         return number, kept, watch.spent(cached=True)
     with reporting(reports, number), _temporary_files_in(reports.parent):
-        proposals = task.run()
-    if key:
-        cache.put(key, proposals)
-    return number, proposals, watch.spent()
+        found = task.run()
+    if not isinstance(found, SavedFiles):
+        cache.put(key, found)
+    return number, found, watch.spent()
 
 
 @contextmanager

@@ -10,7 +10,6 @@ switch to do otherwise. Folds and final fits are independent and run in parallel
 from __future__ import annotations
 
 import logging
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -44,6 +43,7 @@ class Training:
     """A trained engine and how it came about.
 
     :param engine: ready to annotate.
+    :param models: for each submodel, its files, which its bundle takes over.
     :param out_of_fold: for each submodel, its candidates for each training note, proposed out of fold.
     :param seconds: (submodel, part) -> what it took; the part is `fold K of N` or `all`. Beside the submodels there are
         `features`, `load` (of the trained submodels) and `stacker`.
@@ -51,6 +51,7 @@ class Training:
     """
 
     engine: Engine
+    models: Mapping[str, SavedFiles] = field(repr=False)
     out_of_fold: Mapping[str, Proposals] = field(repr=False)
     seconds: Mapping[tuple[str, str], Spent]
     warnings: Counter[str]
@@ -72,20 +73,15 @@ def train(
     :raises TrainingError: if the corpus has no PHI, or that of one patient only.
     """
     settings = (settings or EngineSettings()).for_label_set(corpus.label_set.name)
-    with (
-        stage("training", total=FEATURES + FITS + _STACKER + _SUBSETS),
-        tempfile.TemporaryDirectory(prefix="phistack-") as temporary,
-    ):
+    with stage("training", total=FEATURES + FITS + _STACKER + _SUBSETS):
         watch = Stopwatch()
         space, tables, folds, warnings = prepared(corpus, settings)
         preparing = watch.spent()
-        folder = Path(temporary)
-        tasks = list(tasks_of(settings, tables, folds, folder=folder))
-        out_of_fold, seconds = run_tasks(tasks, settings.submodels, len(tables), jobs, FoldCache(cache))
+        tasks = list(tasks_of(settings, tables, folds, models=True))
+        out_of_fold, saved, seconds = run_tasks(tasks, settings.submodels, len(tables), jobs, FoldCache(cache))
         watch = Stopwatch()
         models = [
-            load_submodel(name, kind_of(name, given), SavedFiles.of_folder(folder / name), space)
-            for name, given in settings.submodels.items()
+            load_submodel(name, kind_of(name, given), saved[name], space) for name, given in settings.submodels.items()
         ]
         seconds |= {("features", "all"): preparing, ("load", "all"): watch.spent()}
         pools = _pools(out_of_fold)
@@ -98,7 +94,7 @@ def train(
         seconds["stacker", "subsets"] = watch.spent()
     gate = LanguageGate.fit((document.text for document in corpus.documents), settings.features.language)
     engine = Engine(corpus.label_set, space, models, stacker, smaller, gate)
-    return Training(engine, out_of_fold, seconds, warnings)
+    return Training(engine, saved, out_of_fold, seconds, warnings)
 
 
 def out_of_fold_corpora(training: Training, corpus: Corpus) -> dict[str, Corpus]:
