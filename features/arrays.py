@@ -63,7 +63,7 @@ def check_shapes(arrays: Mapping[str, NDArray[Any]], shapes: Mapping[str, tuple[
         if any(wanted not in (None, length) for wanted, length in zip(shape, found.shape, strict=True)):
             raise BundleError(f"the array {name} does not fit the rest of the engine; train it again")
         if not np.isfinite(found).all():
-            raise BundleError(f"the array {name} of the engine holds what is no number; train it again")
+            raise BundleError(f"the array {name} of the engine holds a value that is no finite number; train it again")
 
 
 def checked_sizes(archive: zipfile.ZipFile, size: int, *, ratio: int = 200) -> dict[str, zipfile.ZipInfo]:
@@ -75,11 +75,11 @@ def checked_sizes(archive: zipfile.ZipFile, size: int, *, ratio: int = 200) -> d
     """
     members = {member.filename: member for member in archive.infolist() if not member.is_dir()}
     if sum(member.file_size for member in members.values()) > max(ratio * size, _SMALL):
-        raise BundleError("the zip file is made to grow beyond all measure when it is read; do not use it")
+        raise BundleError("the zip file would fill the memory when it is unpacked; do not use it")
     if len(members) < sum(not member.is_dir() for member in archive.infolist()):
-        raise BundleError("the zip file has two files of one name; do not use it")
+        raise BundleError("the zip file holds two files of the same name; do not use it")
     if any(m.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for m in members.values()):
-        raise BundleError("the zip file is packed in a way in which no engine is; do not use it")
+        raise BundleError("the zip file is compressed in a way that phistack never uses; do not use it")
     return members
 
 

@@ -118,7 +118,7 @@ class Corpus:
         unknown = sorted({span.label for d in self.documents for span in d.spans if span.label not in table})
         if unknown:
             raise LabelError(
-                f"the mapping from {self.label_set.name} to {target} lacks the label {shown_label(unknown[0])}"
+                f"the mapping from {self.label_set.name} to {target} does not have the label {shown_label(unknown[0])}"
             )
         documents = (d.with_spans(replace(span, label=table[span.label]) for span in d.spans) for d in self.documents)
         return Corpus(tuple(documents), LabelSet.named(target), self.warnings, self.remarks)

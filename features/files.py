@@ -43,7 +43,7 @@ STANDARD_INPUT = Path("/dev/stdin")
 def _standard_input() -> bytes:
     content = read_at_most(sys.stdin.buffer, LONGEST_FILE + 1)
     if len(content) > LONGEST_FILE:
-        raise CorpusError(f"standard input has more than {LONGEST_FILE} bytes; give it in parts")
+        raise CorpusError(f"standard input has more than {LONGEST_FILE} bytes; split it into parts")
     return content
 
 
@@ -56,18 +56,18 @@ def read_bytes(path: Path) -> bytes:
         content = _standard_input() if path == STANDARD_INPUT else read_regular(path)
         return _unpacked(content, path) if path.suffix.lower() == ".gz" else content
     except gzip.BadGzipFile:
-        raise CorpusError(f"{path} is not a gzip file, as its name says; unpack or rename it") from None
+        raise CorpusError(f"{path} is not a gzip file, although its name says so; rename it") from None
     except OSError as error:
         raise CorpusError(f"{path} cannot be read: {error.strerror}") from None
     except (EOFError, zlib.error):
-        raise CorpusError(f"{path} is a damaged gzip file; get a whole copy of it") from None
+        raise CorpusError(f"{path} is a damaged gzip file; get a complete copy of it") from None
 
 
 def _unpacked(content: bytes, path: Path) -> bytes:
     with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
         unpacked = read_at_most(file, LONGEST_FILE + 1)
     if len(unpacked) > LONGEST_FILE:
-        raise CorpusError(f"{path} is longer than {LONGEST_FILE} bytes when it is unpacked; cut it into parts")
+        raise CorpusError(f"{path} is longer than {LONGEST_FILE} bytes when unpacked; split it into parts")
     return unpacked
 
 
@@ -105,7 +105,7 @@ def encode_all(content: str) -> bytes:
         return content.encode("utf-8")
     except UnicodeEncodeError:
         raise CorpusError(
-            "the name of a document or patient holds a lone surrogate, which UTF-8 cannot; write the corpus as jsonl"
+            "the name of a document or patient has a lone surrogate, which UTF-8 cannot hold; write the corpus as jsonl"
         ) from None
 
 

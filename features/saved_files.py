@@ -75,7 +75,7 @@ def damage_refused(what: str) -> Iterator[None]:
         raise
     except _DAMAGE as error:
         raise BundleError(
-            f"{what} cannot be read ({type(error).__name__}); get a whole copy of the engine, or train it again"
+            f"{what} cannot be read ({type(error).__name__}); get a complete copy of the engine, or train it again"
         ) from None
 
 
@@ -131,7 +131,7 @@ class SavedFiles:
         try:
             return self._contents[name]
         except KeyError:
-            raise BundleError(f"the engine lacks the file {self._home}{name}; get a whole copy of it") from None
+            raise BundleError(f"the engine lacks the file {self._home}{name}; get a complete copy of it") from None
 
     def text(self, name: str) -> str:
         """A file as text; :raises BundleError: if it is not there, or not UTF-8."""
@@ -161,9 +161,7 @@ def same_type(value: object, kind: Any) -> Any:
 def check_name(name: str) -> None:
     """See that a name stays inside its folder; :raises BundleError: if not."""
     if not _NAME.fullmatch(name):
-        raise BundleError(
-            "the engine names a file that could lie outside its folder, or one that no engine has; do not use it"
-        )
+        raise BundleError("the engine names a file outside its folder, or one that engines do not have; do not use it")
 
 
 def files_below(folder: Path) -> dict[str, tuple[Path, int]]:
@@ -189,7 +187,7 @@ def _walk(folder: Path, prefix: str, found: dict[str, tuple[Path, int]]) -> None
             if stat.S_ISDIR(about.st_mode) and prefix.count("/") < _DEEPEST:
                 _walk(Path(entry.path), f"{name}/", found)
             elif not stat.S_ISREG(about.st_mode):
-                raise BundleError(f"{name} is a link or a device, which no engine has; do not use it")
+                raise BundleError(f"{name} is a link or a device, which an engine never contains; do not use it")
             else:
                 found[name] = Path(entry.path), about.st_size
             if len(found) > MOST_FILES:

@@ -21,7 +21,7 @@ _LONGEST = 100
 def no_such(kind: str, name: object, known: Iterable[str]) -> str:
     """That no `kind` of thing has the name, the nearest that one has, and all names that there are."""
     names = tuple(known)
-    return f"no {kind} is named {name}{did_you_mean(name, names)}; there are {', '.join(names)}"
+    return f"there is no {kind} named {name}{did_you_mean(name, names)}; there are {', '.join(names)}"
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:

@@ -208,11 +208,11 @@ class TbedSubmodel(Submodel):
                 if not set(chain.from_iterable(model.frequent_.lookups)) <= set(space.columns):
                     raise BundleError("the TBED submodel reads feature columns that this engine does not have")
             if model.within not in STRETCHES:
-                raise BundleError("the TBED submodel has a setting that it cannot have: within")
+                raise BundleError("the TBED submodel has an impossible value in its setting within")
         try:
             model.rules_ = parse_rules(text, name=_RULES_FILE, tags=model.tags_, columns=space.columns)
         except SettingsError as error:
-            raise BundleError(f"the rules of the engine have a mistake: {error}") from None
+            raise BundleError(f"the rules of the engine cannot be read: {error}") from None
         if model.start == "regex":
             model.regex_ = submodel_class("regex").load(files.part(_REGEX_FOLDER), space)
         return model
@@ -226,7 +226,7 @@ class TbedSubmodel(Submodel):
                 text = Path(self.templates).read_text(encoding="utf-8")
             except (OSError, ValueError):
                 raise SettingsError(
-                    f"{self.templates} is neither a readable template file nor a set of phistack, which are "
+                    f"{self.templates} is neither a readable template file nor a built-in set of templates: "
                     f"{', '.join(template_names())}"
                 ) from None
             templates = read_templates(text, self.templates)

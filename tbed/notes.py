@@ -41,7 +41,7 @@ def flat_tags(tables: Sequence[FeatureTable], sequences: TagSequences, ids: dict
     :raises SettingsError: if the tags are not one a token.
     """
     if [len(table) for table in tables] != [len(tags) for tags in sequences]:
-        raise SettingsError("the tags given to the rule learner are not one a token of each note")
+        raise SettingsError("the rule learner needs exactly one tag for each token of each note")
     for tags in sequences:
         for tag in dict.fromkeys(tags):
             ids.setdefault(tag, len(ids))

@@ -157,7 +157,7 @@ class _LineParser:
         here = self.at
         after = self._tag()
         if after == before:
-            self._fail("a rule must change a tag into another one", here)
+            self._fail("a rule must change a tag into a different one", here)
         conditions: list[tuple[Atom, Value]] = []
         if self._skip("if "):
             conditions.append(self._condition())
@@ -198,7 +198,7 @@ class _LineParser:
         here = self.at
         broken = int(self._match(_NUMBER, "a number")[0])
         if broken < 0 or gain + broken < 0:
-            self._fail("a rule cannot have broken or corrected fewer than no tokens", here)
+            self._fail("the numbers of tokens that a rule broke or corrected cannot be negative", here)
         if not self._skip(","):
             return gain, broken, None
         self._expect("example")
@@ -239,13 +239,13 @@ class _LineParser:
 
     def _expect(self, word: str) -> None:
         if not self._skip(word):
-            self._fail(f'"{word}" should stand here')
+            self._fail(f'"{word}" is expected here')
 
     def _match(self, pattern: re.Pattern[str], what: str) -> re.Match[str]:
         self._blanks()
         match = pattern.match(self.line, self.at)
         if match is None:
-            self._fail(f"{what} should stand here")
+            self._fail(f"{what} is expected here")
         self.at = match.end()
         return match
 

@@ -90,7 +90,7 @@ def _expanded(declaration: str) -> list[RuleTemplate]:
         if len(set(atoms)) == len(atoms):
             found.setdefault(frozenset(atoms), RuleTemplate(tuple(atoms)))
     if not found:
-        raise SettingsError("every alternative of this template names an atom twice")
+        raise SettingsError("every alternative of this template names the same atom twice")
     return list(found.values())
 
 
@@ -120,5 +120,5 @@ def restricted(templates: Iterable[RuleTemplate], columns: Collection[str]) -> t
     known = {name for group in COLUMN_GROUPS.values() for name in group}.union(columns)
     for template in templates:
         if unknown := sorted(template.columns - known):
-            raise SettingsError(f"the template {template} names {unknown[0]}, which is no feature column")
+            raise SettingsError(f"the template {template} names {unknown[0]}, which is not a feature column")
     return tuple(template for template in templates if template.columns <= set(columns))

@@ -130,7 +130,7 @@ def test_reports_that_are_changed_are_found_by_audit_and_the_same_command(run, n
     path.write_text(path.read_text().replace("line 301", "line 1").replace("words to review", "words") + "\n")
     if name == "quarantine.jsonl":
         path.unlink()
-    assert audit_run(run.target).problems == (f"{path} is not the one that the run wrote, or is missing",)
+    assert audit_run(run.target).problems == (f"{path} differs from the one that the run wrote, or is missing",)
     with pytest.raises(SettingsError, match=f"was finished, but .*{name} is not the one that the run wrote"):
         deidentify(run)
 

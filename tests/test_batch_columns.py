@@ -106,7 +106,7 @@ def test_a_line_with_a_column_that_nobody_named_is_held_back_where_it_is_met(tmp
     """As in a file that grew after its columns were looked at."""
     source = write(tmp_path / "in.jsonl", [{"id": "1", "text": "a"}, {"id": "2", "text": None, "nick": "Annie"}])
     rows = list(open_format(source, tmp_path / "out.jsonl", FormatSettings()).rows())
-    assert [row.problem for row in rows] == ["", "it has a column that nobody named"]
+    assert [row.problem for row in rows] == ["", "it has a column that no option names"]
 
 
 @EACH_FORMAT
@@ -181,7 +181,7 @@ def test_the_column_of_the_patient_can_be_replaced_or_removed(engines, tmp_path,
 
 
 def test_the_column_of_the_patient_is_no_text():
-    with pytest.raises(SettingsError, match="mrn is the patient and no text; give it a label"):
+    with pytest.raises(SettingsError, match="mrn holds the patient, not a text of the note; give it a label"):
         Columns(patient="mrn", others={"mrn": "redact"})
 
 
@@ -218,13 +218,15 @@ def test_numbers_and_dates_of_columns_are_identifiers_too(engines, tmp_path):
     summary = deidentify(run_over(engines, tmp_path / "in.jsonl", Columns(others={"mrn": "MEDICALRECORD"}), "mask"))
     assert (tmp_path / "out.jsonl").read_text() == first.replace("4711", '"****"') + f"\n{last}\n"
     assert held_back(summary) == [
-        "1 note held back: mrn is neither a string nor a number; take the column out with --column NAME=remove"
+        "1 note held back: mrn is neither a string nor a number; remove the column with --column NAME=remove"
     ]
 
 
 def test_values_that_have_no_text_are_refused_before_the_first_note(engines, tmp_path):
     source = write(tmp_path / "in.parquet", [{"id": 1, "text": "x", "list": ["Ann Hill"]}])
-    with pytest.raises(CorpusError, match=r"list .* holds list<.*>, which has no text; give --column list=remove"):
+    with pytest.raises(
+        CorpusError, match=r"list .* holds list<.*>, which cannot be de-identified; give --column list=remove"
+    ):
         deidentify(run_over(engines, source, Columns(others={"list": "redact"})))
     assert not (tmp_path / "out.parquet.partial").exists()
 
@@ -406,7 +408,9 @@ def test_it_is_said_where_no_column_tells_the_patient(engines, tmp_path, caplog)
         deidentify(run_over(engines, write(tmp_path / "in.jsonl", rows), Columns()))
         assert caplog.text == ""
         deidentify(run_over(engines, write(tmp_path / "in.csv", ROWS), Columns(others=NAMED)))
-    assert "no column tells whose a note is, so id does" in caplog.text and "--patient-column" in caplog.text
+    assert (
+        "no column names the patient of a note, so its id is used" in caplog.text and "--patient-column" in caplog.text
+    )
 
 
 def test_what_was_done_is_told_and_never_that_nothing_is_left(engines, tmp_path):
@@ -423,7 +427,7 @@ def test_what_was_done_is_told_and_never_that_nothing_is_left(engines, tmp_path)
     assert "1,204 identifiers replaced" in done(many, Path("x")) and "2 identifiers kept by the policy" in done(
         many, Path("x")
     )
-    assert "the checks found no other" in done(many, Path("x")) and "without PHI" not in told
+    assert "the checks found no others" in done(many, Path("x")) and "without PHI" not in told
 
 
 BAD = {
@@ -449,7 +453,7 @@ def test_every_reason_of_the_quarantine_comes_with_a_remedy(engines, tmp_path, n
     assert sum(int(line.split()[0]) for line in told) == summary["quarantined"] > 3
     assert all("; " in line for line in told)
     expected = (
-        "not utf-8 at byte N of the record; try --encoding cp1252" if name == "in.csv" else "turn the file into UTF-8"
+        "not utf-8 at byte N of the record; try --encoding cp1252" if name == "in.csv" else "convert the file to UTF-8"
     )
     assert sum(expected in line for line in told) == 1
 
@@ -573,7 +577,7 @@ def test_all_that_is_in_the_way_of_an_output_is_named_at_once(engines, tmp_path)
     run = run_over(engines, write(tmp_path / "in.csv", ROWS), Columns(others=NAMED))
     deidentify(run)
     other = replace(run, policy=Policy.named("mask"))
-    with pytest.raises(SettingsError, match=r"/out.csv and \S*/out.csv.run are already there; remove them or give"):
+    with pytest.raises(SettingsError, match=r"/out.csv and \S*/out.csv.run already exist; remove them or give"):
         deidentify(other)
     run.target.unlink()
     with pytest.raises(SettingsError, match=r"/out.csv.run is already there; remove it or give"):

@@ -120,7 +120,7 @@ def test_with_one_process_a_deadly_note_stops_the_run_twice_and_not_for_ever(run
     statuses = [subprocess.run(command, env=ENVIRONMENT, capture_output=True).returncode for _ in range(3)]
     assert statuses == [-signal.SIGKILL, -signal.SIGKILL, 0]
     assert held_back(run) == [
-        {"id": "200-01", "place": "line 201", "reason": "its process died each time it was tried alone"}
+        {"id": "200-01", "place": "line 201", "reason": "its process died each time it worked on this note alone"}
     ]
     assert len(run.target.read_text().splitlines()) == N_NOTES - 1
 

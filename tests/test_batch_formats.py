@@ -317,7 +317,7 @@ def test_a_column_of_patients_that_was_named_must_be_there(tmp_path):
         rewritten(tmp_path / "in.csv", tmp_path / "out.csv", named)
     (tmp_path / "in.jsonl").write_text('{"note": "1", "body": "a"}\n{"note": "2", "body": "a", "subject": null}\n')
     rows = rewritten(tmp_path / "in.jsonl", tmp_path / "out.jsonl", named)
-    assert [row.problem for row in rows] == ["subject is missing or is no name of a patient", ""]
+    assert [row.problem for row in rows] == ["subject is missing or not a valid name of a patient", ""]
 
 
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])

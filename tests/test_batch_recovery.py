@@ -231,7 +231,9 @@ def test_notes_that_kill_or_stop_their_process_go_to_quarantine(run, engines, mo
     run.source.write_text("\n".join(lines) + "\n")
     deidentify(replace(run, jobs=2, load=engines.faulty))
     found = [json.loads(line) for line in (run.reports / "quarantine.jsonl").read_text().splitlines()]
-    assert found == [{"id": "killer", "place": "line 6", "reason": "its process died each time it was tried alone"}]
+    assert found == [
+        {"id": "killer", "place": "line 6", "reason": "its process died each time it worked on this note alone"}
+    ]
     assert len(run.target.read_text().splitlines()) == 19
 
 

@@ -165,7 +165,7 @@ def test_a_note_that_the_encoding_cannot_express_goes_to_quarantine(run, engines
     result = NoteResult(("Dr. Ström",), record={})
     store = Store(tmp_path, None, form, b"0" * 32)
     assert store._encoded([(row, result)]) == form.encode([])
-    assert result.problem == "the encoding ascii lacks a character of the new text"
+    assert result.problem == "the encoding ascii has no code for a character of the new text"
 
 
 @pytest.mark.parametrize("form", ["text", "csv", "jsonl.gz", "parquet"])
@@ -224,7 +224,7 @@ def test_struck_words_are_removed_everywhere_on_the_next_run(run, tmp_path):
     with pytest.raises(SettingsError, match="not one word"):
         read_struck(tmp_path / "strike.tsv")
     keep = replace(run, struck=struck, policy=Policy(default="keep"), target=tmp_path / "other.jsonl")
-    with pytest.raises(SettingsError, match="words of --strike would stay"):
+    with pytest.raises(SettingsError, match="words of --strike would not be removed"):
         deidentify(keep)
 
 
@@ -351,9 +351,9 @@ def test_an_output_where_nothing_can_be_written_is_refused(run, tmp_path):
 
 
 def test_an_output_in_the_input_is_refused(run, tmp_path):
-    with pytest.raises(SettingsError, match="neither the input"):
+    with pytest.raises(SettingsError, match="must not be the input or lie inside it"):
         replace(run, target=run.source)
-    with pytest.raises(SettingsError, match="neither the input"):
+    with pytest.raises(SettingsError, match="must not be the input or lie inside it"):
         replace(run, source=tmp_path, target=tmp_path / "out")
 
 
@@ -426,7 +426,7 @@ def test_a_log_without_a_seal_is_not_taken_for_forged(run, tmp_path):
     deidentify(run)
     key_file(tmp_path / "key", KEY)
     problems = audit_run(run.target, key_file=tmp_path / "key").problems
-    assert problems == ("the seal of the log is missing: the run had no key, or it was cut",)
+    assert problems == ("the seal of the log is missing: the run had no key, or the seal was removed",)
 
 
 def test_ids_can_be_hidden_in_the_reports(run, tmp_path, engines):
@@ -573,7 +573,7 @@ def test_a_changed_summary_is_found_by_the_audit(audited, name, value):
     changed = {**summary[name], **value} if isinstance(value, dict) else value
     path.write_text(json.dumps({**summary, name: changed}))
     assert audit_run(audited.target).problems == (
-        f"{audited.reports / 'audit.jsonl'} is not the log of which the summary of the run tells: {name} differs",
+        f"{audited.reports / 'audit.jsonl'} is not the log that the summary of the run describes: {name} differs",
     )
 
 
@@ -581,7 +581,7 @@ def test_a_changed_summary_is_found_by_the_audit(audited, name, value):
 def test_what_is_added_beside_the_notes_is_found_by_the_audit(audited, added):
     with audited.target.open("a") as file:
         file.write(added)
-    assert audit_run(audited.target).problems == ("the output is not byte for byte the one that the run wrote",)
+    assert audit_run(audited.target).problems == ("the output differs from the one that the run wrote",)
 
 
 def test_what_is_added_to_a_folder_is_found_by_the_audit(run, tmp_path):
@@ -591,7 +591,7 @@ def test_what_is_added_to_a_folder_is_found_by_the_audit(run, tmp_path):
     deidentify(run)
     assert audit_run(run.target).problems == ()
     (run.target / "a" / "names.csv").write_text("Ann Hill")
-    assert audit_run(run.target).problems == ("the output is not byte for byte the one that the run wrote",)
+    assert audit_run(run.target).problems == ("the output differs from the one that the run wrote",)
 
 
 def test_what_is_reported_does_not_depend_on_which_chunk_is_done_first(tmp_path):

@@ -60,7 +60,7 @@ def test_a_pipe_or_device_among_the_notes_is_listed_and_stops_nothing(run):
     assert (summary["notes"], summary["quarantined"]) == (4, 3)
     reasons = held_back(run)
     assert reasons["2"] == "cannot be read: a pipe, not a regular file"
-    assert reasons["3"] == "a link that leads out of the input; put the file itself there"
+    assert reasons["3"] == "a link to a file outside the input; put the file itself in its place"
     assert reasons["4"] == "cannot be read: a socket, not a regular file"
     assert out(run) == {"1.txt": "Dr. [DOCTOR]"}
 
@@ -154,7 +154,7 @@ def test_hidden_files_and_those_of_other_endings_are_counted_and_told(run):
     (run.source / "3.doc").write_text("Dr. Ames")
     summary = deidentify(run)
     assert summary["passed over"] == {HIDDEN: 2, OTHER: 1} and notices(summary) == {HIDDEN: 2, OTHER: 1}
-    assert "hidden files were passed over" in (run.reports / "summary.html").read_text()
+    assert "hidden files were skipped" in (run.reports / "summary.html").read_text()
     assert read_corpus(run.source).warnings == {HIDDEN: 1, OTHER: 1}
 
 

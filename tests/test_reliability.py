@@ -35,14 +35,14 @@ def test_notes_patients_and_recall_with_its_interval_are_told():
         (manifest(GOOD, documents=38, patients=38), "was trained on few notes"),
         (manifest({"recall": 0.92, "recall_interval": [0.88, 0.94]}, documents=500), "may find less than 90 %"),
         (manifest({"recall": 0.89}, documents=500), "may find less than 90 %"),
-        (manifest({}, documents=500), "tells not how much it finds"),
-        (manifest(GOOD), "tells not its training"),
-        ({"trained_on": {"documents": "38"}, "figures": []}, "tells not its training"),
+        (manifest({}, documents=500), "does not say how much it finds"),
+        (manifest(GOOD), "names no training notes"),
+        ({"trained_on": {"documents": "38"}, "figures": []}, "names no training notes"),
     ],
 )
 def test_few_notes_low_recall_and_what_is_not_known_call_for_a_person(known, reason):
     reliability = reliability_of(known)
-    assert reason in reliability.warning and reliability.warning.endswith("a person must check what comes out")
+    assert reason in reliability.warning and reliability.warning.endswith("a person must check its output")
     assert reliability.lines[1].startswith("warning: ")
 
 
@@ -96,7 +96,7 @@ def test_train_annotate_and_deidentify_say_it(tmp_path):
         done = CliRunner().invoke(app, command)
         assert done.exit_code == 0, done.output
         assert "engine: trained on 8 notes of 8 patients; out of fold it finds " in done.stderr
-        assert "a person must check what comes out" in done.stderr
+        assert "a person must check its output" in done.stderr
     stack = read_manifest(tmp_path / "engine")["figures"]["strict"]["stack"]
     low, high = stack["recall_interval"]
     assert low <= stack["recall"] <= high

@@ -57,17 +57,17 @@ def test_a_rule_reads_as_a_sentence() -> None:
 @pytest.mark.parametrize(
     ("line", "column", "what"),
     [
-        ("O => B-AGE", 3, '"->" should stand here'),
+        ("O => B-AGE", 3, '"->" is expected here'),
         ("O -> B-AGE when x", 12, "the rule should end here"),
         ("O -> O", 6, "another one"),
         ("O -> B-NAME", 6, "the tag is not one of those"),
         ('B-AGE -> O if tag[1] = "B-NAME"', 24, "the tag is not one of those"),
         ('O -> B-AGE if words[0] = "x"', 15, "no feature column words"),
         ('O -> B-AGE if word[3..1] = "x"', 15, "not a range"),
-        ('O -> B-AGE if word[0] "x"', 23, '"=" should stand here'),
+        ('O -> B-AGE if word[0] "x"', 23, '"=" is expected here'),
         ("O -> B-AGE if word[0] = x", 25, "a value in double quotes"),
         (r'O -> B-AGE if word[0] = "\q"', 25, "not a JSON string"),
-        ('O -> B-AGE if word[0] = "x"; gain many', 35, "a number should stand here"),
+        ('O -> B-AGE if word[0] = "x"; gain many', 35, "a number is expected here"),
         ("-> B-AGE", 1, "the tag is not"),
     ],
 )
@@ -109,5 +109,5 @@ def test_the_shipped_sets() -> None:
 def test_templates_without_their_column_are_left_out_but_a_column_that_never_is_is_an_error() -> None:
     templates = (RuleTemplate.parse("word[0] & tag[-1]"), RuleTemplate.parse("key[0]"))
     assert restricted(templates, ["word"]) == templates[:1]
-    with pytest.raises(SettingsError, match="names kye, which is no feature column"):
+    with pytest.raises(SettingsError, match="names kye, which is not a feature column"):
         restricted([RuleTemplate.parse("kye[0]")], ["word"])

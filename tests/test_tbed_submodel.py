@@ -135,7 +135,7 @@ def test_settings_and_notes_that_cannot_work(tables: list[FeatureTable], tmp_pat
         TbedSubmodel(templates="nowhere").fit(tables)
     wrong = tmp_path / "templates.txt"
     wrong.write_text("word[0]\nkye[0] & tag[1]\n", encoding="utf-8")
-    with pytest.raises(SettingsError, match="names kye, which is no feature column"):
+    with pytest.raises(SettingsError, match="names kye, which is not a feature column"):
         TbedSubmodel(start="empty", templates=str(wrong)).fit(tables)
     bare = [table.space.table(table.document.with_spans(())) for table in tables]
     with pytest.raises(TrainingError, match="none of the 8 notes"):

@@ -100,13 +100,15 @@ def audit_run(target: Path, *, key_file: Path | None = None) -> AuditReport:
     folder = target.with_name(target.name + ".run")
     summary = read_summary(folder)
     if summary is None or not (folder / AUDIT).is_file():
-        raise CorpusError(f"there is no finished run with a summary and an audit log in {folder}")
+        raise CorpusError(f"{folder} has no summary and audit log of a finished run")
     try:
         run = summary["settings"]
         settings = FormatSettings(_columns(run["columns"]), run["encoding"], NO_LIMIT)
         name = run["form"]
     except (KeyError, TypeError, ValueError, SettingsError):
-        raise CorpusError(f"the summary in {folder} was changed, so the output cannot be checked") from None
+        raise CorpusError(
+            f"the summary in {folder} was changed after the run, so the output cannot be checked"
+        ) from None
     form = open_format(target, target, settings, name)
     return check_log(folder / AUDIT, form, output_digest(target), summary, key=key_from(key_file))
 

@@ -29,7 +29,7 @@ def locked(folder: Path) -> Iterator[None]:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise SettingsError(f"another run is writing to {folder}; wait for its end") from None
+                raise SettingsError(f"another run is writing to {folder}; wait until it ends") from None
             # The run that held it may have finished and removed the file before we had it.
             if _is_still(folder / "lock", file.fileno()):
                 yield

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 __all__ = ["DIED", "STUCK", "may_pass", "took_longer"]
 
-DIED = "its process died each time it was tried alone"
-STUCK = "its process did not come back"
+DIED = "its process died each time it worked on this note alone"
+STUCK = "its process did not answer"
 _SLOW = "it took longer than "
 _OF_THE_MOMENT = (DIED, STUCK, _SLOW, "MemoryError ", "its process died")
 

@@ -52,10 +52,10 @@ __all__ = ["deidentify"]
 
 _LOG = logging.getLogger("phistack")
 _MANY = 1000
-_OR_RESTART = "or start with --restart to throw away what was done"
+_OR_RESTART = "or start with --restart to discard what was done"
 _NO_PATIENTS = (
-    "no column tells whose a note is, so %s does (110 of 110-01): notes of one patient under other ids get other "
-    "surrogates, and are not searched for each other's names; name the column with --patient-column"
+    "no column names the patient of a note, so its %s is used (110 of 110-01): notes of one patient under different "
+    "ids get different surrogates and are not searched for each other's names; name the column with --patient-column"
 )
 
 
@@ -90,7 +90,7 @@ def deidentify(settings: RunSettings) -> dict[str, Any]:
 
 def _kept(work: Path) -> str:
     """What Ctrl-C says."""
-    return f"what is done is kept in {work}; the same command goes on" if _is_begun(work) else ""
+    return f"what is done is kept in {work}; the same command continues" if _is_begun(work) else ""
 
 
 def _with_columns(settings: RunSettings, form: InputFormat) -> RunSettings:
@@ -175,7 +175,7 @@ def _begun(settings: RunSettings, form: InputFormat, journal: Journal, fingerpri
     changed = sorted(name for name in fingerprint if begun_with.get(name) != fingerprint[name])
     if changed:
         raise _other_run(
-            settings, journal, f"was begun with another {' and another '.join(changed)}; go on with the same"
+            settings, journal, f"was begun with another {' and another '.join(changed)}; continue with the same"
         )
     _refuse_changed_input(settings, form, journal)
     return hmac.digest(settings.key or b"no key", str(journal.fact("salt")).encode(), "sha256")
@@ -263,7 +263,7 @@ def _refuse_changed_input(settings: RunSettings, form: InputFormat, journal: Jou
 
 
 def _changed_input(settings: RunSettings, journal: Journal) -> SettingsError:
-    told = "is of another input, or the input was changed since; bring it back with its time of change (cp -p keeps it)"
+    told = "is of another input, or the input was changed since; restore it with its modification time (cp -p keeps it)"
     return _other_run(settings, journal, told)
 
 

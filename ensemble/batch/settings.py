@@ -76,10 +76,10 @@ class RunSettings:
                 f"the time limit of a note is {self.timeout:g}; give seconds with --timeout, or 0 for none"
             )
         if self.hide_ids and self.key is None:
-            raise SettingsError("ids can only be hidden with a key; give one with --key-file")
+            raise SettingsError("hiding ids needs a key; give one with --key-file")
         source, target = self.source.resolve(), self.target.resolve()
         if source == target or source in target.parents or target in source.parents:
-            raise SettingsError("the output must be neither the input nor a part of it; give another place")
+            raise SettingsError("the output must not be the input or lie inside it; give another path")
 
     @property
     def work(self) -> Path:

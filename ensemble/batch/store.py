@@ -83,9 +83,9 @@ class Store:
         try:
             self.form.encode([(row, result.texts)])
         except UnicodeEncodeError as error:
-            return f"the encoding {error.encoding} lacks a character of the new text"
+            return f"the encoding {error.encoding} has no code for a character of the new text"
         except CorpusError:
-            return "the form of the output cannot hold a character of the new text"
+            return "the format of the output cannot hold a character of the new text"
         return ""
 
     def _entries(self, outcomes: Sequence[Outcome]) -> set[tuple[bytes, HashedIdentifier]]:

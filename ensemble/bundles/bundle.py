@@ -178,7 +178,7 @@ def _packages(engine: Engine) -> tuple[str, ...]:
 def _read_engine(files: SavedFiles, kinds: Mapping[str, str], names: Subset) -> Engine:
     state = files.json("label_set.json", _LabelSetFile)
     if not all(map(is_label, state["categories"])):
-        raise BundleError("the engine has a label that is no name; train it again")
+        raise BundleError("the engine has a label that is not a valid name; train it again")
     label_set = LabelSet(state["name"], state["categories"], frozenset(state["hipaa_labels"]), state["language"])
     space = FeatureSpace.load(files.part("features"))
     _refuse_strange_servers((space.settings.pos, space.settings.ner))

@@ -92,11 +92,13 @@ def read_bundle(path: Path) -> tuple[dict[str, Any], SavedFiles]:
         listed, found = set(manifest["files"]), set(entries) - {MANIFEST}
         for what, names in (("lacks", listed - found), ("has the unlisted", found - listed)):
             if names:
-                raise BundleError(f"the bundle {path} {what} file {min(names)!a}; get a whole copy of it")
+                raise BundleError(f"the bundle {path} {what} file {min(names)!a}; get a complete copy of it")
         contents = {name: entries[name].read() for name in sorted(found)}
     for name, data in contents.items():
         if file_hash(data) != manifest["files"][name]:
-            raise BundleError(f"in the bundle {path} the file {name} was changed since it was made; do not use it")
+            raise BundleError(
+                f"in the bundle {path} the file {name} was changed after the bundle was made; do not use it"
+            )
     return manifest, SavedFiles(contents)
 
 
@@ -168,7 +170,7 @@ def _opened(path: Path) -> Iterator[Mapping[str, _Entry]]:
 def _opened_zip(path: Path) -> Iterator[Mapping[str, _Entry]]:
     size = path.stat().st_size
     if not _has_directory(path, size):
-        raise BundleError(f"{path} is neither a bundle folder nor a whole zip file; get another copy")
+        raise BundleError(f"{path} is neither a bundle folder nor a complete zip file; get another copy")
     with damage_refused(f"the zip file {path}"), zipfile.ZipFile(path) as archive:
         members = checked_sizes(archive, size, ratio=_RATIO)
         if len(members) > MOST_FILES:

@@ -20,7 +20,7 @@ __all__ = ["FEW_NOTES", "LEAST_RECALL", "Reliability", "reliability_of"]
 
 FEW_NOTES = 100
 LEAST_RECALL = 0.9
-"""With fewer notes, or where recall may be lower, a person must check what comes out."""
+"""With fewer notes, or where recall may be lower, a person must check its output."""
 
 
 class _Found(TypedDict, total=False):
@@ -51,7 +51,7 @@ class Reliability:
     """What is known of an engine, in words.
 
     :param sentence: on how much it was trained, and how much of the PHI it finds.
-    :param warning: why a person must check what comes out; empty if figures give no reason to.
+    :param warning: why a person must check its output; empty if figures give no reason to.
     """
 
     sentence: str
@@ -76,14 +76,14 @@ def reliability_of(manifest: Mapping[str, Any]) -> Reliability:
 
 def _training(trained_on: _TrainedOn) -> str:
     if "documents" not in trained_on:
-        return "on how many notes it was trained is not known"
+        return "trained on an unknown number of notes"
     patients = f" of {trained_on['patients']} patients" if "patients" in trained_on else ""
     return f"trained on {trained_on['documents']} notes{patients}"
 
 
 def _recall(found: _Found) -> str:
     if "recall" not in found:
-        return "how much of the PHI it finds is not known"
+        return "how much of the PHI it finds is unknown"
     if "recall_interval" not in found:
         return f"out of fold it finds {100 * found['recall']:.1f} % of the PHI, strictly (without an interval)"
     low, high = found["recall_interval"]
@@ -93,9 +93,9 @@ def _recall(found: _Found) -> str:
 def _warning(documents: int | None, found: _Found) -> str:
     reasons = []
     if documents is None or documents < FEW_NOTES:
-        reasons.append(f"was trained on few notes (fewer than {FEW_NOTES})" if documents else "tells not its training")
+        reasons.append(f"was trained on few notes (fewer than {FEW_NOTES})" if documents else "names no training notes")
     if "recall" not in found:
-        reasons.append("tells not how much it finds")
+        reasons.append("does not say how much it finds")
     elif min(found.get("recall_interval", (found["recall"],))) < LEAST_RECALL:
         reasons.append(f"may find less than {100 * LEAST_RECALL:.0f} % of the PHI")
-    return f"this engine {' and '.join(reasons)}: a person must check what comes out" if reasons else ""
+    return f"this engine {' and '.join(reasons)}: a person must check its output" if reasons else ""

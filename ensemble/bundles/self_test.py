@@ -57,7 +57,7 @@ def check_self_test(engine: Engine, test: SelfTest, path: Path) -> None:
     """See that an engine says of the sentences what it said; :raises BundleError: if not."""
     expected = test.get("subsets", {}).get(subset_name(engine.names), test["answers"])
     if sum(map(len, test["texts"])) > _MOST_TEXT or len(expected) != len(test["texts"]) or not test["texts"]:
-        raise BundleError(f"the bundle {path} has no self-test that can be made; train it again")
+        raise BundleError(f"the bundle {path} has no usable self-test; train it again")
     found = _answers_in_time(engine, test["texts"], path)
     if not all(map(_alike, expected, found)):
         raise BundleError(

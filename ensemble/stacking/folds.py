@@ -41,8 +41,9 @@ def training_folds(documents: Sequence[Document], *, n_folds: int, seed: int = 0
     n_patients = len({document.group for document in documents})
     if n_patients == 1:
         raise TrainingError(
-            f"all {len(documents)} notes of the corpus are of one patient, so none can be held out to see what is "
-            "learned from the others; give notes of more patients, or say in their names or groups whose they are"
+            f"all {len(documents)} notes of the corpus are of one patient, so there are none of another patient "
+            "to check "
+            "the engine on; add notes of other patients, or name the patients as groups or in names such as 110-02.xml"
         )
     if 1 < n_patients < n_folds:
         _LOG.warning("the corpus has %d patients only, so there are %d folds, not %d", n_patients, n_patients, n_folds)

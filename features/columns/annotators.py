@@ -83,7 +83,7 @@ class NltkAnnotator:
             tagger = PerceptronTagger(lang="eng")
         except (LookupError, OSError):
             raise MissingResourceError(
-                f"the part-of-speech tagger's data is not there; fetch it with: python -m nltk.downloader {_TAGGER}"
+                f"the data of the part-of-speech tagger is missing; get it with: python -m nltk.downloader {_TAGGER}"
             ) from None
         return lambda sentences: [tagger.tag(sentence) for sentence in sentences]
 
@@ -132,7 +132,7 @@ class CoreNlpAnnotator:
             return [list(tagged) for tagged in tag_sentences(sentences)]
         except (OSError, ValueError, LookupError, TypeError) as error:
             raise MissingResourceError(
-                f"the CoreNLP server at {self.url} does not answer as it should ({type(error).__name__}); "
+                f"the CoreNLP server at {self.url} gave no proper answer ({type(error).__name__}); "
                 f"start it with: {_START_SERVER}"
             ) from None
 

@@ -100,7 +100,7 @@ def _add_line(path: Path, number: int, line: str, columns: list[str], note: _Lin
         note.sentences[-1].append((number, [*columns[:-1], columns[-1].strip()]))
     elif not line.startswith("# "):
         raise CorpusError(
-            f"{path}, line {number}, is not a word and its BIO tag; correct it or give the format with --from"
+            f"{path}, line {number}, is not a word with its BIO tag; correct it, or give the format with --from"
         )
 
 

@@ -48,7 +48,7 @@ def read_corpus(
         known, files = recognise(path, format, columns)
         reading = known.read_columns(files, columns) if known.read_columns else known.read(files)
     if not reading.documents:
-        raise CorpusError(f"{path} holds no notes; an empty corpus cannot be used")
+        raise CorpusError(f"{path} holds no notes; give a corpus with at least one")
     labels, remarks = label_set_of(
         reading, label_set or None, usual=known.label_set, accept=accept_unknown_labels, language=language
     )
@@ -101,7 +101,7 @@ def corpus_bytes(corpus: Corpus, *, format: str) -> bytes:
     files = _rendered(corpus, format)
     if len(files) > 1:
         raise CorpusError(
-            f"{format} takes {len(files)} files for these notes, which one stream cannot hold; give --to jsonl or csv"
+            f"{format} takes {len(files)} files for these notes, and standard output takes one; give --to jsonl or csv"
         )
     return files[0][1]
 
@@ -138,5 +138,5 @@ def _rendered(corpus: Corpus, format: str) -> list[tuple[str, bytes]]:
         raise CorpusError("the corpus holds no notes; there is nothing to write")
     bad = {span.label for document in corpus.documents for span in document.spans if not is_label(span.label)}
     if bad:
-        raise CorpusError(f"{len(bad)} labels are no names; a label begins with a letter and has no blanks")
+        raise CorpusError(f"{len(bad)} labels are not valid names; a label starts with a letter and has no spaces")
     return list(known.render(corpus))

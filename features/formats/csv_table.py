@@ -79,7 +79,7 @@ def _records(path: Path, text: str, delimiter: str, header: list[str]) -> Iterat
             if number and fields:
                 yield place, _record(place, header, fields)
     except csv.Error:
-        raise CorpusError(f"{path}, line {line}: a quote is out of place or is never closed; mend the record") from None
+        raise CorpusError(f"{path}, line {line}: a quote is misplaced or never closed; correct the record") from None
 
 
 def _record(place: str, header: list[str], fields: list[str]) -> dict[str, Any]:

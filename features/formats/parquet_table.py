@@ -56,7 +56,7 @@ def _table(path: Path, columns: ColumnNames) -> tuple[list[str], list[dict[str, 
         wanted = [name for name in (columns.id, columns.patient, columns.text, SPANS) if name in header]
         return header, file.read(columns=wanted, use_threads=False).to_pylist()
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError):
-        raise CorpusError(f"{path} is not a Parquet file, or is damaged; get a whole copy of it") from None
+        raise CorpusError(f"{path} is not a Parquet file, or is damaged; get a complete copy of it") from None
 
 
 def _records(path: Path, rows: Sequence[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -30,8 +30,8 @@ from features.suggestions import no_such
 
 __all__ = ["FORMATS", "HIDDEN", "OTHER", "format_named", "format_told_by", "passed_over", "recognise"]
 
-HIDDEN = "hidden files were passed over, as their names or folders begin with a dot; rename those that are notes"
-OTHER = "files of another kind were passed over; rename those that are notes"
+HIDDEN = "hidden files were skipped, as their names or folders begin with a dot; rename those that are notes"
+OTHER = "files of another kind were skipped; rename those that are notes"
 
 FORMATS: dict[str, Format] = {
     format.name: format for format in (I2B2, NGRID, MEDDOCAN, BRAT, CONLL, JSONL, CSV, PARQUET, TEXT)
@@ -68,7 +68,7 @@ def recognise(path: Path, format: str | None = None, columns: ColumnNames = USUA
     wanted = None if format is None else format_named(format)
     if path == STANDARD_INPUT:
         if wanted is BRAT:
-            raise CorpusError("brat has two files a note, which standard input cannot hold; give the folder")
+            raise CorpusError("brat has two files for each note, and standard input can hold only one; give the folder")
         return wanted or _of_stream(columns), [path]
     # Where pathlib raises, as for a name that is too long, os.path says no.
     if os.path.isfile(path):
@@ -128,7 +128,7 @@ def _in_folder(folder: Path, wanted: Format | None) -> tuple[Format, list[Path]]
         found = [format for format in found if format is not BRAT] or [TEXT]
     if len(found) > 1:
         names = ", ".join(format.name for format in found)
-        raise CorpusError(f"the folder {folder} holds notes of several formats, {names}; give the format with --from")
+        raise CorpusError(f"the folder {folder} holds notes in several formats, {names}; choose one with --from")
     if not found:
         return None
     matching = [file for file in files if found[0].is_of(file)]
@@ -160,7 +160,7 @@ def _of_file(path: Path, columns: ColumnNames) -> Format:
         return BRAT if path.with_suffix(".ann").exists() else _opening(path) or TEXT
     named = next((format for format in _BY_NAME if format.is_of(path)), None) or _opening(path)
     if named is None:
-        raise CorpusError(f"{path} is of no known format; give one of {', '.join(FORMATS)} with --from")
+        raise CorpusError(f"{path} is not in a known format; name its format with --from: {', '.join(FORMATS)}")
     if named is CONLL and CSV.is_of(path) and columns.are_in(header_of(read_text(path), columns)[1]):
         return CSV
     return _xml_format([path]) if named is I2B2 else named

@@ -74,7 +74,7 @@ def checked_span(
             "characters, not bytes"
         )
     if not is_label(label):
-        raise CorpusError(f"{place} has a label that is no name; a label begins with a letter and has no blanks")
+        raise CorpusError(f"{place} has a label that is no valid name; a label starts with a letter and has no spaces")
     covered = [text[start:end]] if pieces is None else [text[start:end], pieces]
     if quoted is not None and _blank(quoted) not in map(_blank, covered):
         raise CorpusError(

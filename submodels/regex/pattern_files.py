@@ -68,7 +68,7 @@ class Pattern:
 
     def __post_init__(self) -> None:
         if set(self.flags) - set(_FLAGS):
-            raise SettingsError(f"the pattern {self.name} has a flag that is none of {', '.join(_FLAGS)}")
+            raise SettingsError(f"the pattern {self.name} has a flag that is not one of {', '.join(_FLAGS)}")
         if self.validator and self.validator not in VALIDATORS:
             raise SettingsError(
                 f"the pattern {self.name} names the unknown validator {self.validator}; "
@@ -83,7 +83,7 @@ class Pattern:
         except re.error as error:
             raise SettingsError(f"the pattern {self.name} is not a regular expression: {error.msg}") from None
         except (OverflowError, RecursionError):
-            raise SettingsError(f"the pattern {self.name} is too large; make two of it") from None
+            raise SettingsError(f"the pattern {self.name} is too large; split it in two") from None
         refuse_blow_up(self.compiled, self.name)
 
     @cached_property
@@ -151,7 +151,7 @@ def parse_patterns(toml: str) -> list[Pattern]:
     :raises SettingsError: if the text is not TOML, or a pattern is not usable, or two share a name.
     """
     if len(toml) > _LARGEST_FILE:
-        raise SettingsError(f"the pattern file has more than {_LARGEST_FILE} characters, which no list of patterns has")
+        raise SettingsError(f"the pattern file has more than {_LARGEST_FILE} characters, far too many for patterns")
     try:
         table = tomllib.loads(toml)
     except tomllib.TOMLDecodeError as error:
@@ -162,7 +162,7 @@ def parse_patterns(toml: str) -> list[Pattern]:
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise SettingsError("the pattern file must hold its patterns as [[patterns]] tables")
     if len(rows) > _MOST_PATTERNS:
-        raise SettingsError(f"the pattern file has more than {_MOST_PATTERNS} patterns; make two of it")
+        raise SettingsError(f"the pattern file has more than {_MOST_PATTERNS} patterns; split it in two")
     parts = table.get("parts", {})
     patterns = [_pattern(row, parts, number) for number, row in enumerate(rows, start=1)]
     names = [pattern.name for pattern in patterns]

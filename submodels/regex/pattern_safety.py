@@ -58,7 +58,7 @@ def refuse_blow_up(pattern: re.Pattern[str], name: str) -> None:
     if not is_safe:
         raise UnsafePatternError(
             f"the pattern {name} repeats something that can read the same text in several ways, such as (a+)+ or "
-            f"(a|a)*, so that it may never end; make its parts begin with different characters, or use (?>...)"
+            f"(a|a)*, so that matching may never end; make its parts begin with different characters, or use (?>...)"
         )
 
 

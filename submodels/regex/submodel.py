@@ -147,14 +147,16 @@ class RegexSubmodel(Submodel):
 
     def _known_labels(self, documents: Sequence[Document]) -> Collection[str]:
         if not documents:
-            raise TrainingError("the regex submodel was given no notes to learn from")
+            raise TrainingError("the regex submodel needs at least one annotated note")
         try:
             named = LabelSet.named(self.label_set).labels if self.label_set else ()
         except LabelError as error:
             raise SettingsError(str(error)) from None
         labels = {span.label for document in documents for span in document.spans}.union(named)
         if not labels:
-            raise TrainingError("the notes carry no PHI, so the regex submodel cannot learn labels; name a label set")
+            raise TrainingError(
+                "the notes have no annotated PHI, so the regex submodel cannot learn labels; name a label set"
+            )
         return labels
 
     def _matches(self, patterns: Sequence[Pattern], documents: Sequence[Document]) -> list[list[_Match]]:

@@ -78,15 +78,20 @@ class Columns:
             raise SettingsError("no column holds the text; name one with --text-column")
         for name in self.texts:
             if name in (self.id, self.patient):
-                ways = "give each its own with --text-column, --id-column and --patient-column"
+                ways = "name a column for each with --text-column, --id-column and --patient-column"
                 raise SettingsError(f"the column {name} cannot hold both the text and the id or the patient; {ways}")
         for name in self.others:
             if name in (self.id, *self.texts):
-                raise SettingsError(f"the column {name} is the id or a text already; leave out --column")
+                raise SettingsError(f"the column {name} is already the id or a text column; leave it out of --column")
         if self.patient is not None and self.others.get(self.patient) == REDACT:
-            raise SettingsError(f"the column {self.patient} is the patient and no text; give it a label, or remove")
+            raise SettingsError(
+                f"the column {self.patient} holds the patient, not a text of the note; give it a label, or remove"
+            )
         if self.others.get(SPANS) == KEEP:
-            raise SettingsError(f"{SPANS} are of the text as it was, so they cannot be kept; leave out --column")
+            raise SettingsError(
+                f"{SPANS} belong to the text before de-identification, so they cannot be kept; leave them out of "
+                "--column"
+            )
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Self:
@@ -184,17 +189,17 @@ def treatments_of(given: Sequence[str]) -> dict[str, str]:
         if not equals or not treatment.strip():
             raise SettingsError(f"--column takes NAME=keep, NAME=remove, NAME=redact or NAME=LABEL, not {told}")
         if name in found:
-            raise SettingsError(f"--column names {name} twice; say once what becomes of it")
+            raise SettingsError(f"--column names {name} twice; give one treatment")
         found[name] = treatment.strip()
     return found
 
 
 def _not_once(path: Path, name: str, names: Sequence[str], option: str) -> str:
     if not names:
-        return f"{path} has no line with the names of its columns; add one"
+        return f"{path} has no header line with the names of its columns; add one"
     there = f"the columns of {path} are {_told(names)}"
     if name in names:
-        return f"the column {name} is there more than once, so it cannot be told which is meant; {there}"
+        return f"the column {name} occurs more than once; rename one of the two; {there}"
     near = did_you_mean(name, shown_names(names))
     return f"there is no column {name}{near}; {there}: name the right one with {option}"
 

@@ -121,7 +121,7 @@ class CsvRows:
         fields = _parsed(text, self._delimiter)
         if fields is None or len(fields.values) != len(self._header):
             n_lines = len(text.splitlines())
-            problem = f"in {n_lines} lines a quote is out of place, or the number of fields is not the header's"
+            problem = f"in {n_lines} lines a quote is misplaced, or the number of fields differs from the header's"
             return Row(place, None, digest, place, place, problem=problem)
         return self._note(place, digest, fields)
 
@@ -130,7 +130,7 @@ class CsvRows:
         values = dict(named)
         id = printable_id(values[self.columns.id])
         if not id:
-            return Row(place, None, digest, place, place, problem=f"{self.columns.id} is empty or is no name")
+            return Row(place, None, digest, place, place, problem=f"{self.columns.id} is empty or not a valid id")
         patient = patient_name(None if self.columns.patient is None else values[self.columns.patient], id)
         labelled = ((self.columns.label(name), value) for name, value in named)
         parts = tuple(Part(value, label) for label, value in labelled if label is not None)

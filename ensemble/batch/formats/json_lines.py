@@ -118,14 +118,16 @@ class JsonLines:
         try:
             record = _parsed(text)
         except (ValueError, RecursionError):
-            return Row(place, None, digest, place, place, problem="not one valid JSON object, or a name occurs twice")
+            return Row(
+                place, None, digest, place, place, problem="not one valid JSON object, or an object with one name twice"
+            )
         return self._note(place, digest, record)
 
     def _note(self, place: str, digest: bytes, record: _Object) -> Row:
         id = printable_id(record.value(self.columns.id))
         named = id or place
         patient = patient_name(record.value(self.columns.patient), named)
-        problem = "" if id else f"{self.columns.id} is missing or is no name"
+        problem = "" if id else f"{self.columns.id} is missing or not a valid id"
         if not patient or (self.columns.is_patient_named and self.columns.patient not in record.members):
             problem = problem or NO_PATIENT.format(self.columns.patient)
         problem = problem or self._problem(record)
@@ -146,7 +148,7 @@ class JsonLines:
         if not record.members.keys() & {*self.columns.texts} or not all(isinstance(text, str | None) for text in texts):
             return f"{' or '.join(self.columns.texts)} is missing or is not a string"
         if self.columns.unnamed([*record.members]):
-            return "it has a column that nobody named"
+            return "it has a column that no option names"
         for name, member in record.members.items():
             if self.columns.label(name) is not None and member.value is not None and member.text is None:
                 return f"{name} is neither a string nor a number"

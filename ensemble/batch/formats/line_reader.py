@@ -42,7 +42,7 @@ class LineReader:
             with open_regular(self.path) as file:
                 yield from self._lines(file)
         except (EOFError, zlib.error, gzip.BadGzipFile):
-            raise CorpusError(f"{self.path} is a damaged gzip file; get a whole copy of it") from None
+            raise CorpusError(f"{self.path} is a damaged gzip file; get a complete copy of it") from None
 
     def _lines(self, file: IO[bytes]) -> Iterator[bytes | None]:
         lines = io.BufferedReader(gzip.GzipFile(fileobj=file)) if self.path.suffix == ".gz" else file

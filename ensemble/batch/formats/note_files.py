@@ -60,7 +60,7 @@ class NoteFiles:
     def find_columns(self, labels: Collection[str] = ()) -> None:
         """There are none; :raises SettingsError: if somebody named one."""
         if self.settings.columns.others:
-            raise SettingsError(f"notes in the form {self.name} have no columns; leave out --column")
+            raise SettingsError(f"notes in the format {self.name} have no columns; leave out --column")
 
     def rows(self) -> Iterator[Row]:
         """A row for each file, sorted by name within each folder."""
@@ -89,7 +89,7 @@ class NoteFiles:
         patient = patient_of(Path(id).name)
         if not printable_id(id):
             shown = f"file {self._read + 1}"
-            return Row(shown, None, sha256(os.fsencode(relative)), shown, shown, problem="its name is no id")
+            return Row(shown, None, sha256(os.fsencode(relative)), shown, shown, problem="its name is not a valid id")
         content, problem = b"", wrong_link(file, self.path) if self.path.is_dir() else ""
         try:
             content = b"" if problem else read_regular(file, self.settings.max_bytes)

@@ -56,6 +56,6 @@ def wrong_link(file: Path, root: Path) -> str:
     if not file.is_symlink():
         return ""
     if file.is_dir():
-        return "a link to a folder, which is not followed; put the folder itself there"
+        return "a link to a folder, which is not followed; put the folder itself in its place"
     inside = Path(os.path.realpath(root)) in Path(os.path.realpath(file)).parents
-    return "" if inside else "a link that leads out of the input; put the file itself there"
+    return "" if inside else "a link to a file outside the input; put the file itself in its place"

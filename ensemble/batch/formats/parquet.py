@@ -53,7 +53,7 @@ class ParquetRows:
             self._file = parquet.ParquetFile(path, pre_buffer=False, buffer_size=2**20)
             self.schema: pyarrow.Schema = self._file.schema_arrow
         except (pyarrow.ArrowException, OSError, UnicodeDecodeError):
-            raise CorpusError(f"{path} is not a Parquet file, or is damaged; get a whole copy of it") from None
+            raise CorpusError(f"{path} is not a Parquet file, or is damaged; get a complete copy of it") from None
         self.columns = settings.columns
         self._there: list[int] = []
         self._treated: dict[int, str] = {}
@@ -89,7 +89,9 @@ class ParquetRows:
             raise CorpusError(f"the column {field.name} of {self.path} does not hold strings; {self._others()}")
         if not _can_be_text(field.type):
             ways = f"give --column {field.name}=remove or {field.name}=keep"
-            raise CorpusError(f"the column {field.name} of {self.path} holds {field.type}, which has no text; {ways}")
+            raise CorpusError(
+                f"the column {field.name} of {self.path} holds {field.type}, which cannot be de-identified; {ways}"
+            )
         return field.with_type(pyarrow.string())
 
     def _others(self) -> str:
@@ -147,7 +149,7 @@ class ParquetRows:
         except (UnicodeDecodeError, pyarrow.ArrowException):
             return Row(place, None, digest, place, place, problem="not UTF-8")
         if not id:
-            return Row(place, None, digest, place, place, problem=f"{columns.id} is missing or is no name")
+            return Row(place, None, digest, place, place, problem=f"{columns.id} is missing or not a valid id")
         named = patient_name(patient, id)
         if not named:
             return Row(place, None, digest, id, id, problem=NO_PATIENT.format(columns.patient))

@@ -52,7 +52,7 @@ def open_format(path: Path, target: Path, settings: FormatSettings, name: str = 
     if not os.path.exists(path):
         raise CorpusError(f"there is no file or folder {path}")
     if name and name not in _FORMATS:
-        raise SettingsError(f"--form: {no_such('form of input', name, FORMAT_NAMES)}")
+        raise SettingsError(f"--form: {no_such('format of input', name, FORMAT_NAMES)}")
     _check_encoding(settings.encoding)
     if not path.is_dir():
         _check_regular(path)
@@ -66,8 +66,8 @@ def refuse_other_ending(form: InputFormat, target: Path) -> None:
     """
     told = _of_ending(target)
     if told in _TABLES and told != form.name:
-        ways = f"give it the ending of {form.name}" if form.name in _TABLES else "give it another"
-        raise SettingsError(f"{target} would be written as {form.name}, the form of the input, not {told}; {ways}")
+        ways = f"give it the file ending of {form.name}" if form.name in _TABLES else "give it another"
+        raise SettingsError(f"{target} would be written as {form.name}, the format of the input, not {told}; {ways}")
 
 
 def _of_ending(path: Path) -> str | None:
@@ -91,7 +91,7 @@ def _check_encoding(encoding: str) -> None:
         known = False
     if not known:
         ways = "give --encoding utf-8 or a single-byte one such as cp1252"
-        raise SettingsError(f"the encoding {encoding} is not known; {ways}")
+        raise SettingsError(f"the encoding {encoding} is unknown; {ways}")
 
 
 def _recognised(path: Path) -> str:
@@ -101,7 +101,7 @@ def _recognised(path: Path) -> str:
     if found is None and path.name.lower().removesuffix(".gz").endswith(".xml"):
         found = _of_xml(path)
     if found is None:
-        raise CorpusError(f"{path} is of no known form; give one of {', '.join(FORMAT_NAMES)} with --form")
+        raise CorpusError(f"{path} is not in a known format; name its format with --format: {', '.join(FORMAT_NAMES)}")
     return "brat" if found == "text" and path.with_suffix(".ann").exists() else found
 
 

@@ -39,7 +39,7 @@ __all__ = [
     "texts_digest",
 ]
 
-NO_PATIENT = "{} is missing or is no name of a patient"
+NO_PATIENT = "{} is missing or not a valid name of a patient"
 """Why a row is not read whose patient cannot be told; the blank is the name of the column."""
 
 TABLES = ("jsonl", "csv", "parquet")

@@ -36,8 +36,8 @@ _NOT_IN_LOG = ("audit log ends with", "this start")
 """What the summary tells and the log cannot: the hash of the log's own end, and the times of the last start."""
 
 _LONGEST_LINE = 2**20
-_OTHER_OUTPUT = "the output is not byte for byte the one that the run wrote"
-_OTHER_REPORT = "{} is not the one that the run wrote, or is missing"
+_OTHER_OUTPUT = "the output differs from the one that the run wrote"
+_OTHER_REPORT = "{} differs from the one that the run wrote, or is missing"
 _START = hashlib.sha256(b"phistack audit 1").hexdigest()
 
 
@@ -133,14 +133,15 @@ def check_log(
         for number, line in enumerate(file, 1):
             facts, link = _parsed(line)
             if link is None or link != _link(chain, facts):
-                broken = f"line {number} of {path} was changed, or one before it removed"
+                broken = f"line {number} of {path} was changed, or a line before it was removed"
                 return AuditReport(notes, (*problems, broken), False)
             before, chain, last = chain, link, facts
             notes += "n" in facts
             _tell(told, facts)
             if "output" in facts and next(outputs, "") != facts["output"] and not problems:
                 problems.append(
-                    f"the output of {shown_id(facts.get('id', ''))} is not the one that the run wrote, or is missing"
+                    f"the output of {shown_id(facts.get('id', ''))} differs from the one that the run wrote, or "
+                    "is missing"
                 )
     if "end" not in last or last["end"] != notes:
         return AuditReport(notes, (*problems, f"the last lines of {path} were removed"), False)
@@ -151,7 +152,9 @@ def check_log(
     problems += contradictions or _changed_summary(path.parent, last, summary)
     sealed = key is not None and _is_sealed(key, before, last)
     if key is not None and not sealed:
-        wrong = "is of another key, or forged" if "seal" in last else "is missing: the run had no key, or it was cut"
+        wrong = (
+            "is of another key, or forged" if "seal" in last else "is missing: the run had no key, or it was cut off"
+        )
         problems.append(f"the seal of the log {wrong}")
     return AuditReport(notes, tuple(problems), sealed)
 
@@ -219,7 +222,7 @@ def _contradictions(path: Path, summary: Mapping[str, Any], told: Mapping[str, A
     settings = {name: value for name, value in summary["settings"].items() if name != "key"}
     said = {**summary, "settings": settings}
     wrong = [name for name, value in told.items() if said.get(name) != value]
-    return [f"{path} is not the log of which the summary of the run tells: {wrong[0]} differs"] if wrong else []
+    return [f"{path} is not the log that the summary of the run describes: {wrong[0]} differs"] if wrong else []
 
 
 def _parsed(line: str) -> tuple[dict[str, Any], str | None]:

@@ -124,8 +124,8 @@ def read_summary(folder: Path) -> dict[str, Any] | None:
 def notices(summary: Mapping[str, Any]) -> dict[str, int]:
     """What of a summary the user must be told though the run has done all that it can, and how many that are."""
     again = summary.get(TRIED_AGAIN, 0)
-    told = "notes were held back for a death or a time limit; the same command, with --timeout or not, tries them again"
-    return {**summary.get(PASSED_OVER, {}), **({told: again} if again else {})}
+    advice = "notes were held back because a process died or time ran out; the same command tries them again"
+    return {**summary.get(PASSED_OVER, {}), **({advice: again} if again else {})}
 
 
 def _shown(settings: RunSettings, id: str) -> str:

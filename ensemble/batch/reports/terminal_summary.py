@@ -23,25 +23,25 @@ __all__ = ["done", "held_back"]
 
 _REMEDIES = (
     (r"not utf-8 ", "try --encoding cp1252"),
-    (r"not UTF-8", "turn the file into UTF-8"),
+    (r"not UTF-8", "convert the file to UTF-8"),
     (r"not \S+ at byte", "try another --encoding"),
     (r"longer than the limit, or a quote", "close the quotes of the record that begins there"),
-    (r"longer than the limit", "cut them into parts"),
-    (r"in N lines a quote", "mend the record: a quote within a field is doubled, and each field has its comma"),
-    (r"not one valid JSON object", "mend the line: one object, in which each name is once"),
-    (r"it has a column that nobody named", "say what becomes of it with --column NAME=keep, remove, redact or a label"),
-    (r".* is neither a string nor a number", "take the column out with --column NAME=remove"),
-    (r".* is missing or is no name of a patient", "fill it in, or name another column with --patient-column"),
-    (r".* is (missing|empty) or is no name", "fill it in, or name another column with --id-column"),
+    (r"longer than the limit", "split them into parts"),
+    (r"in N lines a quote", "correct the record: double each quote within a field, and put a comma between fields"),
+    (r"not one valid JSON object", "correct the line: one object, with each name once"),
+    (r"it has a column that no option names", "give it a treatment with --column NAME=keep, remove, redact or a label"),
+    (r".* is neither a string nor a number", "remove the column with --column NAME=remove"),
+    (r".* is missing or not a valid name of a patient", "fill it in, or name another column with --patient-column"),
+    (r".* is (missing|empty) or not a valid id", "fill it in, or name another column with --id-column"),
     (r".* is missing or is not a string", "fill it in, or name another column with --text-column"),
-    (r"its name is no id", "rename the file: one line, at most 200 characters"),
-    (r"the row group cannot be read", "get a whole copy of the file"),
-    (r"cannot be read: ", "see to it that you may read the file"),
-    (r"the encoding \S+ lacks", "turn the input into UTF-8"),
-    (r"the form of the output cannot hold", "give the notes as jsonl"),
+    (r"its name is not a valid id", "rename the file: one line, at most 200 characters"),
+    (r"the row group cannot be read", "get a complete copy of the file"),
+    (r"cannot be read: ", "give yourself permission to read the file"),
+    (r"the encoding \S+ has no code for", "convert the input to UTF-8"),
+    (r"the format of the output cannot hold", "give the notes as jsonl"),
     (r"it took longer than", "allow more with --timeout"),
-    (r"its process ", "start the same command again; give fewer --jobs if memory is short"),
-    (r"\w+Error in \w+\.py line N", "this is a fault of phistack: report it, without any text"),
+    (r"its process ", "run the same command again, with fewer --jobs if memory is short"),
+    (r"\w+Error in \w+\.py line N", "this is a bug in phistack: please report it, without any text of the note"),
 )
 """How a reason begins -> what to do."""
 
@@ -51,13 +51,13 @@ def done(summary: Mapping[str, Any], target: Path) -> str:
     strategies = summary["PHI by strategy"]
     n_notes = summary["notes"] - summary["quarantined"]
     replaced = sum(strategies.values()) - strategies.get("keep", 0)
-    parts = [f"{_many(replaced, 'identifier')} replaced in {_many(n_notes, 'note')}, which are in {target}"]
+    parts = [f"{_many(replaced, 'identifier')} replaced in {_many(n_notes, 'note')}, written to {target}"]
     if strategies.get("keep"):
         parts.append(f"{_many(strategies['keep'], 'identifier')} kept by the policy")
     if summary["settings"]["columns"]:
         parts += _columns(Columns.from_dict(summary["settings"]["columns"]))
     left = sum(sum(summary[name].values()) for name in STILL_THERE)
-    found = f"{_many(left, 'identifier')} may still be there" if left else "the checks found no other"
+    found = f"{_many(left, 'identifier')} may still be there" if left else "the checks found no others"
     kept = "the column " if summary["settings"]["columns"] else ""
     found += "".join(f", {count:,} of them in {kept}{_listed([name])}" for name, count in summary[IN_KEPT].items())
     return "; ".join([*parts, f"{found} (see {target}.run/summary.html)"])

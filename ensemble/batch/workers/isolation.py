@@ -136,6 +136,7 @@ def _pause(number: int) -> None:
 
 def _machine_kills() -> MissingResourceError:
     return MissingResourceError(
-        "processes of the run die whatever they are given, so something kills them: the system where memory is short "
-        "(give fewer --jobs), or somebody; no note is held back for it, and the same command goes on"
+        "the processes of this run die on every note, so something ends them: perhaps the system, because memory "
+        "is short "
+        "(give fewer --jobs), or a person; no note is held back for it, and the same command continues"
     )

@@ -167,7 +167,9 @@ class Workers:
         return [future for future in pending if future in done]
 
     def _cluster_lost(self) -> MissingResourceError:
-        return MissingResourceError("the cluster was lost; start again, and the run goes on where it stopped")
+        return MissingResourceError(
+            "the connection to the cluster was lost; run the same command again, and it continues where it stopped"
+        )
 
     def _patience(self, notes: Sequence[Any]) -> float:
         """Seconds after which a process that says nothing is given up, however many slow notes it has."""

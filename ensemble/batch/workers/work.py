@@ -127,15 +127,16 @@ def start_worker(job: Job) -> None:
     """
     if job.identity not in _LOADED:
         if bundle_digest(job.model) != job.model_digest:
-            raise BundleError(f"the bundle {job.model} was changed while a run used it; start the run again")
+            raise BundleError(f"the bundle {job.model} was changed while a run was using it; start the run again")
         if code_digest() != job.code:
             raise SettingsError(
-                "a worker has another version of phistack than the run; install the same on all machines"
+                "a worker has a different version of phistack; install the same version on all machines"
             )
         detector = job.load(job.model)
         if job.struck and job.policy.strategy(STRUCK, "OTHER") == "keep":
             raise SettingsError(
-                "the policy keeps what it does not name, so the words of --strike would stay; give another --policy"
+                "the policy keeps what it does not name, so the words of --strike would not be removed; give "
+                "another --policy"
             )
         _LOADED.clear()
         _LOADED[job.identity] = detector, Deidentifier(job.policy, detector.label_set, detector.language, job.key)
