@@ -45,7 +45,7 @@ def stopped(run, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(Store, "add", until_second)
-        with pytest.raises(KeyboardInterrupt, match=f"kept in {run.work}; the same command goes on"):
+        with pytest.raises(KeyboardInterrupt, match=f"kept in {run.work}; the same command continues"):
             deidentify(run)
     assert run.work.exists()
 
@@ -112,7 +112,9 @@ def test_an_input_that_is_changed_while_it_is_read_is_not_published(run, monkeyp
 def test_a_finished_output_that_was_cut_or_changed_is_not_called_done(run, cut):
     deidentify(run)
     cut(run.target)
-    with pytest.raises(SettingsError, match=r"was finished, but the output is not byte for byte.*move .* away"):
+    with pytest.raises(
+        SettingsError, match=r"was finished, but the output differs from the one that the run wrote.*move .* away"
+    ):
         deidentify(run)
     run.target.unlink()
     shutil.rmtree(run.reports)
@@ -131,7 +133,7 @@ def test_reports_that_are_changed_are_found_by_audit_and_the_same_command(run, n
     if name == "quarantine.jsonl":
         path.unlink()
     assert audit_run(run.target).problems == (f"{path} differs from the one that the run wrote, or is missing",)
-    with pytest.raises(SettingsError, match=f"was finished, but .*{name} is not the one that the run wrote"):
+    with pytest.raises(SettingsError, match=f"was finished, but .*{name} differs from the one that the run wrote"):
         deidentify(run)
 
 

@@ -253,7 +253,7 @@ def test_annotations_never_pass_and_what_was_converted_comes_out_readable(engine
     deidentify(run_over(engines, tmp_path / "in.jsonl", Columns()))
     assert read(tmp_path / "out.jsonl") == [{"id": id, "group": "p", "text": "Dr. [DOCTOR]"} for id in "12"]
     assert [note.text for note in read_corpus(tmp_path / "out.jsonl").documents] == ["Dr. [DOCTOR]"] * 2
-    with pytest.raises(SettingsError, match="spans are of the text as it was"):
+    with pytest.raises(SettingsError, match="spans belong to the text before de-identification"):
         Columns(others={"spans": "keep"})
 
 
@@ -419,7 +419,7 @@ def test_what_was_done_is_told_and_never_that_nothing_is_left(engines, tmp_path)
     )
     told = done(summary, Path("clean.csv"))
     assert told == (
-        "5 identifiers replaced in 2 notes, which are in clean.csv; 2 columns kept as they are: id, ward; 1 column "
+        "5 identifiers replaced in 2 notes, written to clean.csv; 2 columns kept as they are: id, ward; 1 column "
         "redacted: name; 1 column removed: born; 1 identifier may still be there, 1 of them in the column ward (see "
         "clean.csv.run/summary.html)"
     )
@@ -536,7 +536,7 @@ def test_an_output_named_as_a_table_of_another_form_is_refused(engines, tmp_path
     if ending.startswith(".csv"):
         deidentify(replace(run, target=target))
     else:
-        with pytest.raises(SettingsError, match=rf"out{ending} would be written as csv, .* the ending of csv"):
+        with pytest.raises(SettingsError, match=rf"out{ending} would be written as csv, .* the file ending of csv"):
             deidentify(replace(run, target=target))
         assert sorted(path.name for path in tmp_path.iterdir()) == ["bundle", "in.csv"]
 
@@ -577,7 +577,7 @@ def test_all_that_is_in_the_way_of_an_output_is_named_at_once(engines, tmp_path)
     run = run_over(engines, write(tmp_path / "in.csv", ROWS), Columns(others=NAMED))
     deidentify(run)
     other = replace(run, policy=Policy.named("mask"))
-    with pytest.raises(SettingsError, match=r"/out.csv and \S*/out.csv.run already exist; remove them or give"):
+    with pytest.raises(SettingsError, match=r"/out.csv and \S*/out.csv.run are already there; remove them or give"):
         deidentify(other)
     run.target.unlink()
     with pytest.raises(SettingsError, match=r"/out.csv.run is already there; remove it or give"):

@@ -55,7 +55,7 @@ def test_notes_come_out_and_the_audit_agrees(bundle, tmp_path):
     assert audited.returncode == 0 and "11 notes is whole" in audited.stdout and "seal is right" in audited.stdout
     out.write_text(out.read_text().replace("Seen", "seen", 1))
     audited = phistack("audit", out)
-    assert audited.returncode == 1 and "not the one that the run wrote" in audited.stderr
+    assert audited.returncode == 1 and "differs from the one that the run wrote" in audited.stderr
 
 
 def test_a_quarantined_note_makes_the_status_3_and_says_how_many(bundle, tmp_path):

@@ -87,10 +87,10 @@ def test_one_column_of_text_needs_no_list(asked):
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ("polcy = 'mask'", "no option is named polcy (did you mean policy?); there are model, policy,"),
-        ("column = ['a=keep']", "no option is named column (did you mean columns?)"),
-        ("config = 'x'", "no option is named config"),
-        ("in = 'x'", "no option is named in"),
+        ("polcy = 'mask'", "there is no option named polcy (did you mean policy?); there are model, policy,"),
+        ("column = ['a=keep']", "there is no option named column (did you mean columns?)"),
+        ("config = 'x'", "there is no option named config"),
+        ("in = 'x'", "there is no option named in"),
         ("columns = 'a=keep'", "[columns] must be a table"),
         ("[columns]\na = 1", "[columns] must be a table"),
         ("= x", "cannot be used: "),

@@ -464,7 +464,7 @@ def test_strategies_policies_and_keys_are_taken_from_the_command_line(tmp_path, 
     assert policy_from(str(tmp_path / "own.toml")).default == "remove"
     with pytest.raises(SettingsError, match="LABEL=STRATEGY"):
         policy_from("mask", ["DATE"])
-    with pytest.raises(SettingsError, match="no policy is named"):
+    with pytest.raises(SettingsError, match="there is no policy named"):
         policy_from("no-such")
     monkeypatch.setenv("PHISTACK_KEY", KEY.decode())
     assert key_from(None) == KEY

@@ -391,7 +391,7 @@ def test_a_zip_with_two_files_of_one_name_is_refused(whole, tmp_path):
     path = zipped(whole, tmp_path / "engine.zip")
     with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
         archive.writestr("label_set.json", "{}")
-    assert "two files of one name" in refused(path)
+    assert "two files of the same name" in refused(path)
 
 
 def test_a_zip_with_a_huge_directory_is_refused_before_it_is_read(whole, tmp_path):

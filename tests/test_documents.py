@@ -79,5 +79,5 @@ def test_labels_are_mapped_to_another_set():
 
 def test_a_label_without_mapping_is_named():
     corpus = Corpus((Document("1", "abcdef", (Span(0, 2, "WIZARD"),)),), I2B2.extended({"WIZARD": "NAME"}))
-    with pytest.raises(LabelError, match=f"lacks the label {hashed('WIZARD')}"):
+    with pytest.raises(LabelError, match=f"does not have the label {hashed('WIZARD')}"):
         corpus.mapped("nut")

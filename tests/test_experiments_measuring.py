@@ -33,7 +33,7 @@ def test_counts_are_those_of_the_evaluation():
 def test_short_names_stand_for_the_two_usual_criteria():
     assert criterion_named("strict").name == "i2b2 strict"
     assert criterion_named("spans").name == "meddocan spans strict"
-    with pytest.raises(SettingsError, match=r"no criterion is named other; there are strict, spans, i2b2 token"):
+    with pytest.raises(SettingsError, match=r"there is no criterion named other; there are strict, spans, i2b2 token"):
         criterion_named("other")
 
 

@@ -51,7 +51,7 @@ BAD = [
     ("a.xml", xml("<TAGS/>"), "must have one element TEXT"),
     ("a.xml", xml(f"<TEXT>{SECRET}<b/></TEXT>"), "must have one element TEXT"),
     ("a.xml", xml(f"<TEXT>{SECRET} é</TEXT>").replace("UTF-8", "latin-1"), "declares an encoding other than UTF-8"),
-    ("a.xml", i2b2(f'<NAME start="4" end="12" text="{SECRET}"/>'), "the span 4-12 has a label that is no name"),
+    ("a.xml", i2b2(f'<NAME start="4" end="12" text="{SECRET}"/>'), "the span 4-12 has a label that is no valid name"),
     ("a.xml", i2b2(f'<NAME start="x" end="12" text="{SECRET}" TYPE="DOCTOR"/>'), "line 1: an offset is missing or"),
     ("a.xml", i2b2('<NAME end="12" TYPE="DOCTOR"/>'), "an offset is missing or is not a whole number"),
     (
@@ -87,12 +87,12 @@ BAD = [
     ("a.jsonl", jsonl(spans=[{**SPAN, "start": False}]), "must be whole numbers"),
     ("a.jsonl", jsonl(spans=[{**SPAN, "end": 99}]), "document 1: the span 0-99 ends beyond the text, which has 8"),
     ("a.jsonl", jsonl(spans=[{**SPAN, "start": -1}]), "the span -1-4 is empty or reversed"),
-    ("a.jsonl", jsonl(spans=[{**SPAN, "label": ""}]), "a label that is no name"),
+    ("a.jsonl", jsonl(spans=[{**SPAN, "label": ""}]), "a label that is no valid name"),
     ("a.jsonl", jsonl() + "\n" + jsonl(), "1 document ids occur more than once, the first is 1"),
     ("a.jsonl", "\n \n", "holds no notes; give a corpus"),
-    ("a.conll", f"{SECRET}\n", "a.conll, line 1, is not a word and its BIO tag"),
-    ("a.conll", f"{SECRET} {SECRET}\n", "line 1, is not a word and its BIO tag"),
-    ("a.conll", "\tO\n", "line 1, is not a word and its BIO tag"),
+    ("a.conll", f"{SECRET}\n", "a.conll, line 1, is not a word with its BIO tag"),
+    ("a.conll", f"{SECRET} {SECRET}\n", "line 1, is not a word with its BIO tag"),
+    ("a.conll", "\tO\n", "line 1, is not a word with its BIO tag"),
     ("a.conll", "", "holds no notes; give a corpus"),
     ("a.conll", f'-DOCSTART-\n# text = "{SECRET}" "\n', "line 2: the value of the comment is not a JSON string"),
     (
@@ -111,8 +111,8 @@ BAD = [
     ),
     ("a.csv", f"id,text,text\n1,{SECRET},x\n", "has the column text more than once"),
     ("a.csv", f"id,text\n1,{SECRET},{SECRET}\n", "a.csv, line 2: the record has 3 fields and the header 2"),
-    ("a.csv", f'id,text\n1,"a\nb"\n2,"{SECRET}', "a.csv, line 4: a quote is out of place or is never closed"),
-    ("a.csv", f'id,text\n1,"{SECRET}"{SECRET}\n', "a.csv, line 2: a quote is out of place"),
+    ("a.csv", f'id,text\n1,"a\nb"\n2,"{SECRET}', "a.csv, line 4: a quote is misplaced or never closed"),
+    ("a.csv", f'id,text\n1,"{SECRET}"{SECRET}\n', "a.csv, line 2: a quote is misplaced"),
     ("a.csv", f"id,text\n,{SECRET}\n", "line 2: a document id must be one line of 1 to 200 characters"),
     ("a.csv", f"id,text,spans\n1,x,{SECRET}\n", "line 2: spans is not a JSON list"),
     ("a.csv", f"id,text,spans\n1,x,{'[' * 100_000}\n", "line 2: spans is not a JSON list"),
@@ -121,7 +121,7 @@ BAD = [
     ("a.csv", "id,text\n", "holds no notes; give a corpus"),
     ("a.csv.gz", SECRET, "a.csv.gz is not a gzip file"),
     ("a.parquet", f"PAR1{SECRET}PAR1", "a.parquet is not a Parquet file, or is damaged"),
-    ("a.docx", "PK", "a.docx is of no known format"),
+    ("a.docx", "PK", "a.docx is not in a known format"),
 ]
 
 
@@ -179,7 +179,7 @@ def test_places_that_hold_no_corpus(tmp_path):
     (tmp_path / "a.txt").write_text("x")
     with pytest.raises(CorpusError, match="holds no notes of the format i2b2"):
         read_corpus(tmp_path, format="i2b2")
-    with pytest.raises(CorpusError, match="no format is named pdf"):
+    with pytest.raises(CorpusError, match="there is no format named pdf"):
         read_corpus(tmp_path, format="pdf")
 
 

@@ -177,11 +177,11 @@ def test_an_empty_folder_is_filled_and_missing_parents_are_made(tmp_path):
 
 def test_labels_that_are_no_names_and_an_empty_corpus_are_refused(tmp_path):
     odd = Corpus((Document("1", "x", (Span(0, 1, "A B"),)),), LABELS.extended({"A B": "OTHER"}))
-    with pytest.raises(CorpusError, match="1 labels are no names"):
+    with pytest.raises(CorpusError, match="1 labels are not valid names"):
         write_corpus(odd, tmp_path / "out", format="brat")
     with pytest.raises(CorpusError, match="nothing to write"):
         write_corpus(Corpus((), LABELS), tmp_path / "out", format="brat")
-    with pytest.raises(CorpusError, match="no format is named docx; there are i2b2"):
+    with pytest.raises(CorpusError, match="there is no format named docx; there are i2b2"):
         write_corpus(odd, tmp_path / "out", format="docx")
 
 

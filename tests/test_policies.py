@@ -100,7 +100,7 @@ def test_a_policy_file_is_read_and_its_name_is_not_part_of_its_digest(tmp_path):
 @pytest.mark.parametrize(
     ("content", "part"),
     [
-        ('default = "hide"', "no strategy is named hide"),
+        ('default = "hide"', "there is no strategy named hide"),
         ("[options]\nshift_days = 3", "shift_days must be a whole number from 7"),
         ("[options]\nshift = 3", "no entry shift"),
         ("[options]\npresent_year = 19", "present_year must be a year from 1900 to 2199"),

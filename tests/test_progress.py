@@ -269,7 +269,9 @@ def test_train_shows_life_within_a_second_and_says_when_stopped_what_is_kept(not
     (os.killpg if to_all else os.kill)(process.pid, stop)
     told = _read_until(output, b"not there").decode()
     assert process.wait(30) == 130
-    assert re.search(r"phistack: stopped; \d+ of 12 fits are kept in .*cache, and the same command goes on there", told)
+    assert re.search(
+        r"phistack: stopped; \d+ of 12 fits are kept in .*cache, and the same command continues from there", told
+    )
     assert "Traceback" not in told and "Error" not in told
     assert not _wait_for_the_end_of(process.pid)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "temporary"]

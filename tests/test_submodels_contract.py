@@ -125,5 +125,5 @@ def test_neither_repr_nor_an_error_shows_text(fitted, tables):
 
 
 def test_an_unknown_kind_is_refused_by_name():
-    with pytest.raises(SettingsError, match="no submodel is named bert"):
+    with pytest.raises(SettingsError, match="there is no submodel named bert"):
         submodel_class("bert")

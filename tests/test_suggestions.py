@@ -56,7 +56,7 @@ def test_a_name_like_none_gets_all_names_and_no_suggestion():
 
 
 def test_whatever_is_given_as_a_name_can_be_refused():
-    assert no_such("submodel", ["crf"], ()).startswith("no submodel is named ['crf']")
+    assert no_such("submodel", ["crf"], ()).startswith("there is no submodel named ['crf']")
     assert did_you_mean("x" * 10_000_000, ["x"]) == ""
 
 

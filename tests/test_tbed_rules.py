@@ -59,7 +59,7 @@ def test_a_rule_reads_as_a_sentence() -> None:
     [
         ("O => B-AGE", 3, '"->" is expected here'),
         ("O -> B-AGE when x", 12, "the rule should end here"),
-        ("O -> O", 6, "another one"),
+        ("O -> O", 6, "a different one"),
         ("O -> B-NAME", 6, "the tag is not one of those"),
         ('B-AGE -> O if tag[1] = "B-NAME"', 24, "the tag is not one of those"),
         ('O -> B-AGE if words[0] = "x"', 15, "no feature column words"),

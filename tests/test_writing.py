@@ -43,7 +43,7 @@ def test_what_is_empty_is_free(tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(StorageError, match="empty cannot be written: Is a directory"):
         write_new(tmp_path / "empty", "abcdef")
-    with pytest.raises(SettingsError, match=r"file and \S*folder already exist; remove them"):
+    with pytest.raises(SettingsError, match=r"file and \S*folder are already there; remove them"):
         refuse_taken(tmp_path / "file", tmp_path / "free", tmp_path / "folder")
 
 

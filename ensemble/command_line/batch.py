@@ -55,7 +55,7 @@ def deidentify(
     jobs: JobsOption = 1,
     cluster: Annotated[str, typer.Option(help="Address of a Dask scheduler, tcp://HOST:PORT.")] = "",
 ) -> None:
-    """Take the PHI out of many notes; after an interruption, the same command goes on. Reports are in OUT.run."""
+    """Take the PHI out of many notes; after an interruption, the same command continues. Reports are in OUT.run."""
     from ensemble.batch import Columns, FormatSettings, deidentify_files, notices
     from ensemble.batch.formats.columns import treatments_of
     from ensemble.batch.reports.terminal_summary import done, held_back
@@ -68,7 +68,7 @@ def deidentify(
     treatments = treatments_of(merged(context, "column", column))
     columns = Columns(id_column, tuple(text_column or ("text",)), patient_column, treatments)
     tell_reliability(model)
-    with keeping(lambda: "what is done is kept, and the same command goes on there"):
+    with keeping(lambda: "what is done is kept, and the same command continues from there"):
         summary = deidentify_files(
             source, out, model, policy=policy, strategies=merged(context, "strategy", strategy), key_file=key_file,
             strike=strike, form=form, form_settings=FormatSettings(columns, encoding), timeout=timeout,

@@ -258,7 +258,7 @@ def run_tasks(tasks: Sequence[FitTask], names: Iterable[str], n_documents: int, 
 
 def _kept(tasks: Sequence[FitTask], watch: FitWatch, cache: FoldCache) -> str:
     """What is left of a training that is stopped."""
-    again = "and the same command goes on there"
+    again = "and the same command continues from there"
     if cache.folder is None:
         return f"nothing was written; with --cache FOLDER, the fits of folds that are done are kept, {again}"
     kept = sum(fit.seconds is not None and not task.keeps_model for task, fit in zip(tasks, watch.fits, strict=True))
