@@ -18,10 +18,13 @@ CORPUS ?= $(CORPORA)/meddocan
 DEMO_OUTPUT ?= demo_output
 
 # One process a core and one thread a process: numeric libraries that start threads of their own only make it slower.
-test demo meddocan english: export TF_CPP_MIN_LOG_LEVEL = 3
-test meddocan english: export OMP_NUM_THREADS = 1
+test coverage demo meddocan english: export TF_CPP_MIN_LOG_LEVEL = 3
+test coverage meddocan english: export OMP_NUM_THREADS = 1
 
-.PHONY: help demo test check format meddocan english results clean
+# Some tests wait for other processes, so one process more than cores keeps both cores of a small machine at work.
+PARALLEL := -n 3 --dist loadfile --no-loadscope-reorder
+
+.PHONY: help demo test coverage check format meddocan english results clean
 .DEFAULT_GOAL := help
 
 help:
@@ -32,7 +35,10 @@ demo: $(INSTALLED)
 	@$(VENV)/bin/phistack demo --out $(DEMO_OUTPUT)
 
 test: $(INSTALLED)
-	@$(PYTHON) -m pytest -q -n 2 --dist loadfile
+	@$(PYTHON) -m pytest -q $(PARALLEL)
+
+coverage: $(INSTALLED)
+	@$(PYTHON) -m pytest -q $(PARALLEL) --cov --cov-report=term
 
 check: $(INSTALLED)
 	@$(PYTHON) -m ruff check .
@@ -55,7 +61,7 @@ results: $(INSTALLED)
 	@$(PYTHON) -m benchmarks.results
 
 clean:
-	rm -rf $(VENV) $(DEMO_OUTPUT) meddocan_output english_output build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(DEMO_OUTPUT) meddocan_output english_output build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache .coverage*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The first of these interpreters that runs and is Python 3.11 or newer makes the environment.

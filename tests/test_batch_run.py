@@ -442,13 +442,13 @@ def test_ids_can_be_hidden_in_the_reports(run, tmp_path, engines):
         replace(run, key=None)
 
 
-def test_a_note_of_twenty_megabytes_comes_out(run):
+def test_a_note_of_five_megabytes_comes_out(run):
     phi, redacted = "Patient Ann Hill saw Dr. Ames on 03/12/2019.", "Patient [PATIENT] saw Dr. [DOCTOR] on [DATE]."
     between = "\n" + "nothing to report\n" * 1100
-    write(run.source, ["Dr. Ames", (phi + between) * 1000])
-    assert run.source.stat().st_size > 20_000_000
+    write(run.source, ["Dr. Ames", (phi + between) * 250])
+    assert run.source.stat().st_size > 5_000_000
     assert deidentify(run)["quarantined"] == 0
-    assert texts(run.target)[1] == (redacted + between) * 1000
+    assert texts(run.target)[1] == (redacted + between) * 250
 
 
 @pytest.mark.parametrize("text", ["", "x", "a b\n\nc", "word " * 20, "x" * 95, "line\n" * 30])
@@ -499,17 +499,17 @@ def test_an_empty_input_gives_an_empty_output(run):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["text", "jsonl"])
-def test_a_hundred_thousand_empty_notes(run, tmp_path, form):
+def test_twenty_thousand_empty_notes(run, tmp_path, form):
     if form == "text":
         run = replace(run, source=tmp_path / "notes", target=tmp_path / "out")
-        for i in range(100_000):
+        for i in range(20_000):
             (run.source / f"{i // 1000}").mkdir(parents=True, exist_ok=True)
             (run.source / f"{i // 1000}" / f"{i}.txt").touch()
     else:
-        run.source.write_text("".join(f'{{"id": {i}, "text": ""}}\n' for i in range(100_000)))
-    assert deidentify(run)["notes"] == 100_000
+        run.source.write_text("".join(f'{{"id": {i}, "text": ""}}\n' for i in range(20_000)))
+    assert deidentify(run)["notes"] == 20_000
     if form == "text":
-        assert sum(path.is_file() and path.stat().st_size == 0 for path in run.target.rglob("*.txt")) == 100_000
+        assert sum(path.is_file() and path.stat().st_size == 0 for path in run.target.rglob("*.txt")) == 20_000
     else:
         assert run.target.read_bytes() == run.source.read_bytes()
 

@@ -295,7 +295,7 @@ def test_columns_that_are_left_out_are_dropped_and_said_so(caplog):
     space = FeatureSpace(FeatureSettings(without=("layout", "gazetteers")))
     tables = space.fit([_note(i, name) for i, name in enumerate(NAMES)])
     with caplog.at_level(logging.INFO, logger="phistack"):
-        model = BlstmSubmodel(epochs=1, least_steps=2, lstm_size=8).fit(tables)
+        model = BlstmSubmodel(networks=1, epochs=1, least_steps=2, lstm_size=8).fit(tables)
     assert "shape" in model.encoder_.columns
     assert not {"key", "section", "city"} & set(model.encoder_.columns)
     assert "as the features lack key" in caplog.text
@@ -306,7 +306,7 @@ def test_columns_that_are_left_out_are_dropped_and_said_so(caplog):
 def test_it_learns_from_one_group():
     notes = [_note(i, name) for i, name in enumerate(NAMES[:4])]
     documents = [Document(note.id, note.text, note.spans, group="a") for note in notes]
-    BlstmSubmodel(epochs=2, least_steps=2, lstm_size=8).fit(FeatureSpace().fit(documents))
+    BlstmSubmodel(networks=1, epochs=2, least_steps=2, lstm_size=8).fit(FeatureSpace().fit(documents))
 
 
 def test_networks_are_averaged(fitted, tables):

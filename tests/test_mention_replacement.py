@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from features.columns.layout_columns import LAYOUT_COLUMNS
@@ -47,6 +47,7 @@ def _texts(note, words):
     return [(" ".join(words[i] for i in note.spellings[first:last]), label) for first, last, label in _spans(note)]
 
 
+@settings(max_examples=40)
 @given(
     names=st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)), min_size=1, max_size=4),
     share=st.sampled_from([0.0, 0.5, 1.0]),

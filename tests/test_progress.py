@@ -201,8 +201,9 @@ def _started(arguments, folder, *, terminal):
     command = [sys.executable, "-m", "ensemble.command_line.app", *map(str, arguments)]
     ours, theirs = pty.openpty() if terminal else os.pipe()
     process = subprocess.Popen(
-        command, stderr=theirs, stdout=subprocess.DEVNULL, env=environment, cwd=ROOT, start_new_session=True
-    )
+        command, stderr=theirs, stdout=subprocess.DEVNULL, env=environment, cwd=ROOT, start_new_session=True,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
     os.close(theirs)
     return process, ours
 
@@ -247,7 +248,6 @@ def _wait_for_the_end_of(group):
     [
         (False, False, signal.SIGTERM),
         (False, True, signal.SIGINT),
-        (True, False, signal.SIGINT),
         (True, True, signal.SIGINT),
     ],
 )

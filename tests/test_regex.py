@@ -4,6 +4,7 @@ import itertools
 import json
 import time
 import tomllib
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
@@ -41,10 +42,17 @@ def tables(*documents: Document, language: str = "en") -> list[FeatureTable]:
     return FeatureSpace(FeatureSettings(language=language, without=("gazetteers",))).fit(documents)
 
 
+@cache
+def shipped(language: str, label_set: str) -> tuple[RegexSubmodel, FeatureSpace]:
+    """Patterns as shipped, and the space of their tables."""
+    learned_from = tables(Document("1", "-"))
+    return RegexSubmodel(label_set=label_set, language=language).fit(learned_from), learned_from[0].space
+
+
 def marked(text: str, language: str = "en", label_set: str = "i2b2-2014") -> dict[str, str]:
     """Chosen PHI -> its label, from patterns as shipped."""
-    submodel = RegexSubmodel(label_set=label_set, language=language).fit(tables(Document("1", "-")))
-    [table] = tables(Document("2", text))
+    submodel, space = shipped(language, label_set)
+    [table] = space.tables([Document("2", text)])
     [candidates] = submodel.propose([table])
     spans = (table.view.in_note(c.span) for c in candidates if c.chosen)
     return {text[span.start : span.end]: span.label for span in spans}

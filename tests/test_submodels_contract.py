@@ -15,7 +15,7 @@ from submodels.base import Candidate, Submodel, submodel_class
 from submodels.registry import KINDS, usual_name
 
 NAMES = ["Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "Vance", "Wexford", "Yarrow"]
-QUICK = {"blstm": {"epochs": 2}}
+QUICK = {"blstm": {"networks": 1, "epochs": 2, "least_steps": 60, "lstm_size": 32, "learning_rate": 0.01}}
 
 
 def _documents():
