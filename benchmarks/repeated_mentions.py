@@ -24,11 +24,12 @@ from rich.table import Table
 
 from ensemble.bundles.bundle import load_bundle
 from ensemble.engine import Engine
-from ensemble.stacking.repeats.search import folded, manner_of, words_of
+from ensemble.stacking.repeats.search import manner_of, words_of
 from ensemble.stacking.repeats.unmarked import unmarked
 from ensemble.stacking.repeats.word_counts import WordCounts
 from features.documents import Document, Span
 from features.formats import read_corpus
+from features.letters import fold
 from features.ranges import touching
 
 __all__ = ["Released", "main", "outcome", "released", "without_repeats"]
@@ -134,7 +135,7 @@ def _is_name(span: Span) -> bool:
 
 def _parts(note: Document, span: Span) -> set[str]:
     written = note.text[span.start : span.end]
-    words = (folded(written[start:end]) for start, end in words_of(written))
+    words = (fold(written[start:end]) for start, end in words_of(written))
     return {word for word in words if len(word) >= _SHORTEST}
 
 

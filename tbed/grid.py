@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.arrays import Integers, Integers32
+from features.columns.lines import line_starts
 from features.columns.table import FeatureTable
 from tbed.atoms import TAG
 
@@ -132,17 +133,9 @@ def _starts(tables: Sequence[FeatureTable], lengths: Sequence[int], within: str)
     return np.concatenate(starts) if starts else np.zeros(0, dtype=np.int64)
 
 
-def _line_starts(table: FeatureTable) -> Integers32:
-    """The starts of those sentences that are the first of a line."""
-    text, (starts, ends) = table.document.text, table.offsets
-    firsts: Integers32 = table.sentences[:-1]
-    gaps = (text[int(ends[i - 1]) if i else 0 : int(starts[i])] for i in firsts.tolist())
-    return firsts[[i == 0 or "\n" in gap or "\r" in gap for i, gap in enumerate(gaps)]]
-
-
 _STRETCHES: dict[str, Callable[[FeatureTable], Integers32]] = {
     "sentence": lambda table: table.sentences[:-1],
-    "line": _line_starts,
+    "line": line_starts,
     "note": lambda table: table.sentences[: min(1, len(table))],
 }
 

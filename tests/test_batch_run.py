@@ -19,7 +19,7 @@ from ensemble.batch.lock import locked
 from ensemble.batch.reports.audit import _START, _link
 from ensemble.batch.settings import read_struck
 from ensemble.batch.workers.detector import pieces
-from ensemble.batch.workers.work import NoteInput
+from ensemble.batch.workers.job import NoteInput
 from ensemble.deidentification import Policy
 from ensemble.tools.progress import duration
 from features.errors import BundleError, CorpusError, SettingsError, StorageError
@@ -158,7 +158,7 @@ def test_a_note_that_the_encoding_cannot_express_goes_to_quarantine(run, engines
     run = replace(run, source=folder, target=tmp_path / "out", form_settings=FormatSettings(encoding="ascii"))
     from ensemble.batch.formats.recognise import open_format
     from ensemble.batch.store import Store
-    from ensemble.batch.workers.work import NoteResult
+    from ensemble.batch.workers.job import NoteResult
 
     form = open_format(folder, tmp_path / "out", run.form_settings)
     row = next(form.rows())

@@ -12,7 +12,6 @@ from rich.console import Console
 
 from ensemble.bundles.bundle import load_bundle, save_bundle
 from ensemble.bundles.self_test import self_test
-from ensemble.deidentification.letters import fold
 from ensemble.engine import Engine
 from ensemble.stacking.candidates import Decision, pooled
 from ensemble.stacking.repeats.classifier import SAID_AGAIN, RepeatClassifier
@@ -26,6 +25,7 @@ from features.columns.table import FeatureSettings, FeatureSpace
 from features.documents import Corpus, Document, Span
 from features.errors import BundleError
 from features.labels import LabelSet
+from features.letters import fold
 from features.saved_files import SavedFiles
 from submodels.base import Candidate
 

@@ -98,12 +98,12 @@ def test_a_note_that_fails_keeps_nothing_from_the_other_notes_of_the_patient(run
 
     read = []
 
-    def spy(found, detector, notes):
-        read.append([note.id for note in notes])
-        return original(found, detector, notes)
+    def spy(detector, notes):
+        read.append([note.input.id for note in notes])
+        return original(detector, notes)
 
-    original = work._append_found
-    monkeypatch.setattr(work, "_append_found", spy)
+    original = work._detect
+    monkeypatch.setattr(work, "_detect", spy)
     engines = importlib.import_module("batch_engines")
     lines = [{"id": f"100-0{i}", "text": text} for i, text in enumerate(["Patient Ann Selwyn", "Dr. FAIL", "selwyn"])]
     run.source.write_text("".join(json.dumps(line) + "\n" for line in lines))

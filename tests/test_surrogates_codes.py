@@ -14,11 +14,11 @@ from stdnum.se import personnummer
 from ensemble.deidentification import KINDS
 from ensemble.deidentification.context import Context
 from ensemble.deidentification.keyed_choices import KeyedChoices
-from ensemble.deidentification.letters import fold, normalised, parts
 from ensemble.deidentification.memory import PatientMemory
 from ensemble.deidentification.places.cities import _states, _table
 from ensemble.deidentification.policy import PolicyOptions
 from ensemble.deidentification.surrogates import LANGUAGES, surrogate
+from features.letters import fold, normalised, parts
 
 KEY = b"a key of the tests, not a secret"
 languages = st.sampled_from(LANGUAGES)

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ensemble.deidentification import Deidentifier, Policy, verify
-from ensemble.deidentification.letters import edits, fold, parts
 from ensemble.deidentification.memory import PatientMemory
 from ensemble.deidentification.names.surrogate import sounds_like
 from ensemble.deidentification.names.tables import LOCALES, name_tables
 from ensemble.deidentification.word_lists import known_words
 from features.documents import Document, Span
 from features.labels import LabelSet
+from features.letters import edits, fold, parts
 
 KEY = b"a key of the tests, not a secret"
 LABELS = LabelSet.named("i2b2-2014")

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from ensemble.deidentification import Deidentified, Deidentifier, PatientMemory, Policy, read_key, verify
 from ensemble.deidentification.keyed_choices import KeyedChoices, key_check
-from ensemble.deidentification.letters import normalised
 from features.documents import Document, Span
 from features.errors import CorpusError, SettingsError, VerificationError
 from features.labels import LabelSet
+from features.letters import normalised
 
 KEY = b"a key of the tests, not a secret"
 LABELS = LabelSet.named("i2b2-2014")

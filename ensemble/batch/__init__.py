@@ -3,17 +3,13 @@
 summary = deidentify(RunSettings(source, target, bundle, Policy.named("safe-harbor")))
 
 settings      what a run is asked to do; `commands` is between it and the command line
-rows          rows of any input; `json_lines`, `csv_rows`, `parquet`, `note_files` read and write them; `forms` chooses
-columns       what becomes of each column of a table
-source        whether an input was changed; `note_folder` says what is in a folder, `line_reader` reads lines
+formats       rows of any input, and what reads and writes them; what becomes of each column of a table
 chunks        rows that are handled together
-work          what a worker does with a chunk; `detector`, `words`, `told` serve it
-search        what a worker does with an output, by the hashes of a `register`
-workers       processes of this machine, this process, or a Dask cluster; `alone` is one for notes under suspicion
-reasons       why a note is held back though nothing is wrong with its form
+workers       processes of this machine, this process, or a Dask cluster, in a `pool`; `work` is what one does with a
+              `job`, `leak_search` what it does with an output, `isolation` is for notes under suspicion
 journal       which chunks are done, in SQLite; `store` keeps their files, `lock` keeps others out
-runner        a run from start to end; `checking` reads its output again, `publishing` puts it in its place
-reports       what a run tells of itself; `audit`, `summary_page`, and `account` on the terminal
+runner        a run from start to end; `output_check` reads its output again, `publishing` puts it in its place
+reports       what a run says of itself; `audit`, `summary_page`, and `account` on the terminal
 """
 
 from ensemble.batch.commands import audit_run, deidentify_files

@@ -32,7 +32,6 @@ from ensemble.batch.chunks import Chunk, chunks_of
 from ensemble.batch.formats.columns import check_labels
 from ensemble.batch.formats.recognise import open_format, refuse_other_ending
 from ensemble.batch.formats.rows import InputFormat
-from ensemble.batch.input_state import input_state, passed_over
 from ensemble.batch.journal import Journal
 from ensemble.batch.lock import locked
 from ensemble.batch.output_check import check_output
@@ -41,8 +40,8 @@ from ensemble.batch.reports.report import PASSED_OVER, TRIED_AGAIN, read_summary
 from ensemble.batch.settings import RunSettings
 from ensemble.batch.store import Store
 from ensemble.batch.workers.detector import bundle_digest, bundle_labels
+from ensemble.batch.workers.job import Job, NoteInput
 from ensemble.batch.workers.pool import Workers
-from ensemble.batch.workers.work import Job, NoteInput
 from ensemble.tools.processes import keeping
 from ensemble.tools.progress import meter
 from features.errors import SettingsError, StorageError
@@ -170,7 +169,7 @@ def _begun(settings: RunSettings, form: InputFormat, journal: Journal, fingerpri
     if begun_with is None:
         journal.set_fact("salt", secrets.token_hex(32))
         journal.set_fact("settings", dict(fingerprint))
-        journal.set_fact("source", input_state(form, settings.source))
+        journal.set_fact("source", form.state())
         begun_with = fingerprint
     changed = sorted(name for name in fingerprint if begun_with.get(name) != fingerprint[name])
     if changed:
@@ -252,13 +251,13 @@ def _process(settings: RunSettings, form: InputFormat, store: Store, workers: Wo
     if store.journal.numbers() != list(range(n_chunks)):
         raise _changed_input(settings, store.journal)
     store.journal.set_fact("input", digests.hexdigest())
-    store.journal.set_fact(PASSED_OVER, passed_over(form))
+    store.journal.set_fact(PASSED_OVER, form.passed_over)
     return n_notes
 
 
 def _refuse_changed_input(settings: RunSettings, form: InputFormat, journal: Journal) -> None:
     """Refuse an input of which any file is not as it was when the run began, also one that is not read yet."""
-    if journal.fact("source") not in (None, input_state(form, settings.source)):
+    if journal.fact("source") not in (None, form.state()):
         raise _changed_input(settings, journal)
 
 

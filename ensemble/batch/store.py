@@ -21,9 +21,8 @@ from typing import Any
 from ensemble.batch.chunks import Chunk
 from ensemble.batch.formats.rows import InputFormat, Row, sha256
 from ensemble.batch.journal import GO_ON, DoneChunk, Journal
-from ensemble.batch.reasons import may_pass
 from ensemble.batch.workers.identifier_register import HashedIdentifier, IdentifierRegister
-from ensemble.batch.workers.work import NoteResult
+from ensemble.batch.workers.job import NoteResult, may_pass
 from features.errors import CorpusError
 from features.hashed import hashed
 from features.shown import shown_id

@@ -18,13 +18,13 @@ from dataclasses import dataclass, field
 from ensemble.deidentification import strategies
 from ensemble.deidentification.keyed_choices import KeyedChoices, usable_key
 from ensemble.deidentification.kinds import kind_of
-from ensemble.deidentification.letters import normalised
 from ensemble.deidentification.memory import PatientMemory
 from ensemble.deidentification.policy import Policy
 from ensemble.deidentification.surrogates import LANGUAGES, Context, surrogate
 from features.documents import Document, Span
 from features.errors import SettingsError, VerificationError
 from features.labels import LabelSet
+from features.letters import normalised
 from features.plain_view import plain_text
 from features.shown import shown_id
 

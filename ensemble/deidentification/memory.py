@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ensemble.deidentification.dates.parsing import four_digit_year, order_shown_by
-from ensemble.deidentification.letters import normalised
 from ensemble.deidentification.names.index import NameIndex
 from ensemble.deidentification.names.parsing import ParsedName, parse_name
 from features.documents import Document
+from features.letters import normalised
 
 __all__ = ["PatientMemory"]
 

@@ -17,7 +17,6 @@ from ensemble.deidentification.codes.identifiers import surrogate_identifier
 from ensemble.deidentification.context import Context
 from ensemble.deidentification.dates.ages import surrogate_age
 from ensemble.deidentification.dates.shift import offset, shift_dates
-from ensemble.deidentification.letters import normalised
 from ensemble.deidentification.names.surrogate import surrogate_name
 from ensemble.deidentification.places.addresses import surrogate_address, surrogate_place, surrogate_street
 from ensemble.deidentification.places.cities import (
@@ -34,6 +33,7 @@ from ensemble.deidentification.places.organisations import (
 )
 from ensemble.deidentification.professions import profession_group
 from ensemble.deidentification.word_lists import LANGUAGES
+from features.letters import normalised
 
 __all__ = ["LANGUAGES", "Context", "surrogate"]
 

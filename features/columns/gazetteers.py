@@ -11,10 +11,9 @@ was trained with, so that a newer Faker changes nothing. Upper case and accents 
 from __future__ import annotations
 
 import tomllib
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from importlib import import_module, resources
 from itertools import product
 from typing import Any
@@ -25,6 +24,7 @@ from features.columns.distinct import Coded
 from features.columns.layout import Layout
 from features.columns.word_columns import NONE
 from features.errors import BundleError
+from features.letters import without_accents
 from features.tokens import Tokeniser
 
 __all__ = ["GAZETTEER_COLUMNS", "Gazetteers"]
@@ -77,14 +77,6 @@ _ALONE, _FIRST, _SECOND = 1, 2, 4
 Entry = tuple[str, ...]
 
 
-@lru_cache(maxsize=65536)
-def _folded(word: str) -> str:
-    """Lower case without accents."""
-    if word.isascii():
-        return word.lower()
-    return "".join(c for c in unicodedata.normalize("NFKD", word.lower()) if not unicodedata.combining(c))
-
-
 @dataclass(frozen=True)
 class Gazetteers:
     """Word lists that mark tokens.
@@ -116,7 +108,7 @@ class Gazetteers:
         :param name: one of `GAZETTEER_COLUMNS`.
         """
         index, roles = self._look_ups[name]
-        role = layout.of_words(f"gazetteer {name}", lambda word: roles.get(_folded(word.lower()), 0))
+        role = layout.of_words(f"gazetteer {name}", lambda word: roles.get(without_accents(word.lower()), 0))
         codes = np.where(role & _ALONE, _BEGIN, 0)
         free = 0
         for i in np.flatnonzero((role[:-1] & _FIRST > 0) & (role[1:] & _SECOND > 0)).tolist():
@@ -162,8 +154,8 @@ def _roles(entries: Iterable[Entry]) -> dict[str, int]:
 
 def _longest(index: Mapping[str, tuple[Entry, ...]], words: Sequence[str], start: int, end: int) -> Entry | None:
     """The longest entry that is spelled by the words from `start` on; `end` is that of the note."""
-    entries = index[_folded(words[start].lower())]
-    ahead = tuple(_folded(word.lower()) for word in words[start : min(end, start + len(entries[0]))])
+    entries = index[without_accents(words[start].lower())]
+    ahead = tuple(without_accents(word.lower()) for word in words[start : min(end, start + len(entries[0]))])
     return next((entry for entry in entries if ahead[: len(entry)] == entry), None)
 
 
@@ -173,7 +165,7 @@ def _entries(names: Iterable[str]) -> frozenset[Entry]:
     too_common = frozenset(_FUNCTION_WORDS.split())
     found: set[Entry] = set()
     for name in names:
-        folded = _folded(name.partition("(")[0].strip(" ."))
+        folded = without_accents(name.partition("(")[0].strip(" .").lower())
         entry = tuple(folded[a:b] for a, b in zip(*(ends.tolist() for ends in tokenise(folded)), strict=True))
         if len(folded) >= _SHORTEST and any(map(str.isalpha, folded)) and folded not in too_common:
             found.add(entry)

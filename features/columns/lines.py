@@ -1,5 +1,6 @@
 """The lines of a note as sequences of tokens.
 
+line_starts(table)      [0, 12]: two of the sentences open a line
 line_bounds(table)      [0, 12, 31]: tokens 0 to 11 are one sequence, 12 to 30 the other
 """
 
@@ -12,11 +13,17 @@ import numpy as np
 from features.arrays import Integers32
 from features.columns.table import FeatureTable
 
-__all__ = ["line_bounds"]
+__all__ = ["line_bounds", "line_starts"]
 
 _LONGEST = 1_000
 """Tokens of a sequence; a line of more is cut where a sentence ends. Within a sequence step follows step, while
 sequences go side by side: one line without end would take many times as long as the same tokens in such lines."""
+
+
+def line_starts(table: FeatureTable) -> Integers32:
+    """The first tokens of those sentences that open a line, of shape `(n_lines,)`."""
+    layout, firsts = table.batch.layout, table.sentences[:-1]
+    return firsts[layout.opens_line[layout.bounds[table.number] + firsts]]
 
 
 def line_bounds(table: FeatureTable) -> Integers32:
@@ -27,10 +34,9 @@ def line_bounds(table: FeatureTable) -> Integers32:
 
     :returns: of shape `(n_sequences + 1,)`.
     """
-    text, (starts, ends) = table.document.text, table.offsets
+    opens_line = set(line_starts(table).tolist())
     bounds = table.sentences[:1].tolist()
     for begin, end in pairwise(table.sentences[1:].tolist()):
-        gap = text[ends[begin - 1] : starts[begin]]
-        if "\n" in gap or "\r" in gap or end - bounds[-1] > _LONGEST:
+        if begin in opens_line or end - bounds[-1] > _LONGEST:
             bounds.append(begin)
     return np.array([*bounds, *table.sentences[1:][-1:]], dtype=np.int32)

@@ -11,12 +11,12 @@ another column and pass untouched.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ensemble.batch.formats.columns import REMOVE, Columns
-from ensemble.batch.formats.line_reader import LineReader, compressed, write_chunks
+from ensemble.batch.formats.line_format import LineFormat
 from ensemble.batch.formats.rows import FormatSettings, Frame, Part, Row, patient_name, printable_id, sha256
 from features.errors import CorpusError
 
@@ -37,28 +37,16 @@ class _Record:
     end: str = ""
 
 
-class CsvRows:
-    """CSV.
-
-    :param path: of the input.
-    :param target: of the output; gzipped if its name ends in `.gz`.
-    :param settings: the columns and the encoding.
-    """
+class CsvRows(LineFormat):
+    """CSV."""
 
     name = "csv"
 
     def __init__(self, path: Path, target: Path, settings: FormatSettings) -> None:
-        self.path = path
-        self.target = target
-        self.settings = settings
-        self.columns = settings.columns
-        self.reader = LineReader(path, max_bytes=settings.max_bytes)
+        super().__init__(path, target, settings)
+        self.encoding = settings.encoding
         self._delimiter = ","
         self._header: list[str] = []
-
-    def fraction(self) -> float:
-        """How much of the file was read, in [0, 1]."""
-        return self.reader.fraction()
 
     def find_columns(self, labels: Collection[str] = ()) -> Columns:
         """What becomes of each field of the header; :raises CorpusError: if that cannot be told."""
@@ -79,7 +67,7 @@ class CsvRows:
         """The number of its first line, and a record with its line end; it ends where quotes are closed."""
         pending: list[bytes] = []
         begin, length, quotes = 0, 0, 0
-        for number, line in enumerate(self.reader, 1):
+        for number, line in enumerate(self.lines(), 1):
             begin = begin or number
             length += self.settings.max_bytes + 1 if line is None else len(line)
             quotes += (line or b"").count(b'"')
@@ -94,9 +82,9 @@ class CsvRows:
     def _read_header(self, record: bytes | None) -> Frame:
         """Learn the delimiter and the names; :returns: what is written of the header."""
         try:
-            text = (record or b"").decode(self.settings.encoding)
+            text = (record or b"").decode(self.encoding)
         except UnicodeDecodeError:
-            raise CorpusError(f"the first line of {self.path} is not {self.settings.encoding}") from None
+            raise CorpusError(f"the first line of {self.path} is not {self.encoding}") from None
         plain = text.removeprefix("\ufeff")
         read = {delimiter: _parsed(plain, delimiter) or _Record([], []) for delimiter in _DELIMITERS}
         wanted = {self.columns.id, *self.columns.texts}
@@ -112,9 +100,9 @@ class CsvRows:
             return Row(place, None, b"", place, place, problem="longer than the limit, or a quote is never closed")
         digest = sha256(record)
         try:
-            text = record.decode(self.settings.encoding)
+            text = record.decode(self.encoding)
         except UnicodeDecodeError as error:
-            problem = f"not {self.settings.encoding} at byte {error.start} of the record"
+            problem = f"not {self.encoding} at byte {error.start} of the record"
             return Row(place, None, digest, place, place, problem=problem)
         if not text.strip("\r\n"):
             return Row(place, Frame((text,)), digest)
@@ -147,28 +135,12 @@ class CsvRows:
                 between = self._delimiter
         yield record.end, False
 
-    def encode(self, rows: Sequence[tuple[Row, Sequence[str]]]) -> bytes:
-        """The records, compressed if the output is to be.
-
-        :raises UnicodeEncodeError: if the encoding lacks a character.
-        """
-        return compressed(b"".join(map(self._record, rows)), self.target)
-
-    def _record(self, row: tuple[Row, Sequence[str]]) -> bytes:
-        old, texts = row
-        frame: Frame = old.raw
-        fields = map(self._field, frame.spelled, old.texts, texts)
-        return frame.filled(fields).encode(self.settings.encoding)
-
-    def _field(self, spelled: str, old: str, new: str) -> str:
+    def spelled(self, spelled: str, old: str, new: str) -> str:
+        """The new field; one that was in quotes stays so."""
         if new == old:
             return spelled
         quoted = spelled.startswith('"') or any(mark in new for mark in ('"', "\r", "\n", self._delimiter))
         return '"' + new.replace('"', '""') + '"' if quoted else new
-
-    def assemble(self, chunks: Iterable[bytes], target: Path) -> None:
-        """Write the records of all chunks."""
-        write_chunks(chunks, target)
 
 
 def _extended(lines: list[bytes], line: bytes | None) -> list[bytes]:

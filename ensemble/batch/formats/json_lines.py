@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from ensemble.batch.formats.columns import REMOVE, Columns
-from ensemble.batch.formats.line_reader import LineReader, compressed, write_chunks
-from ensemble.batch.formats.rows import NO_PATIENT, FormatSettings, Frame, Part, Row, patient_name, printable_id, sha256
+from ensemble.batch.formats.line_format import LineFormat
+from ensemble.batch.formats.rows import NO_PATIENT, Frame, Part, Row, patient_name, printable_id, sha256
 from ensemble.tools.progress import meter
 
 __all__ = ["JsonLines"]
@@ -60,25 +59,10 @@ class _Object:
         return None if member is None else member.value
 
 
-class JsonLines:
-    """JSON lines.
-
-    :param path: of the input.
-    :param target: of the output; gzipped if its name ends in `.gz`.
-    :param settings: the columns.
-    """
+class JsonLines(LineFormat):
+    """JSON lines."""
 
     name = "jsonl"
-
-    def __init__(self, path: Path, target: Path, settings: FormatSettings) -> None:
-        self.path = path
-        self.target = target
-        self.columns = settings.columns
-        self.reader = LineReader(path, max_bytes=settings.max_bytes)
-
-    def fraction(self) -> float:
-        """How much of the file was read, in [0, 1]."""
-        return self.reader.fraction()
 
     def find_columns(self, labels: Collection[str] = ()) -> Columns:
         """What becomes of each name of all objects; :raises CorpusError: if that cannot be told."""
@@ -91,7 +75,7 @@ class JsonLines:
         found: dict[str, None] = {}
         number = 0
         with meter("looking at the columns") as show:
-            for number, line in enumerate(self.reader, 1):
+            for number, line in enumerate(self.lines(), 1):
                 with suppress(ValueError, RecursionError):
                     record = json.loads((line or b"").decode("utf-8").removeprefix("\ufeff"))
                     found.update(dict.fromkeys(record) if isinstance(record, dict) else ())
@@ -102,7 +86,7 @@ class JsonLines:
 
     def rows(self) -> Iterator[Row]:
         """A row for each line."""
-        for number, line in enumerate(self.reader, 1):
+        for number, line in enumerate(self.lines(), 1):
             yield self._row(f"line {number}", line)
 
     def _row(self, place: str, line: bytes | None) -> Row:
@@ -166,26 +150,12 @@ class JsonLines:
                 between = ","
         yield record.after, False
 
-    def encode(self, rows: Sequence[tuple[Row, Sequence[str]]]) -> bytes:
-        """The lines, compressed if the output is to be."""
-        return compressed(b"".join(map(_line, rows)), self.target)
-
-    def assemble(self, chunks: Iterable[bytes], target: Path) -> None:
-        """Write the lines of all chunks."""
-        write_chunks(chunks, target)
-
-
-def _line(row: tuple[Row, Sequence[str]]) -> bytes:
-    old, texts = row
-    frame: Frame = old.raw
-    return frame.filled(map(_spelled, frame.spelled, old.texts, texts)).encode()
-
-
-def _spelled(spelled: str, old: str, new: str) -> str:
-    if new == old:
-        return spelled
-    # JSON can say a lone surrogate only by an escape; and a value that was written in ASCII stays so.
-    return json.dumps(new, ensure_ascii=spelled.isascii() or bool(_SURROGATE.search(new)))
+    def spelled(self, spelled: str, old: str, new: str) -> str:
+        """The new value; one that was written in ASCII stays so."""
+        if new == old:
+            return spelled
+        # JSON can say a lone surrogate only by an escape.
+        return json.dumps(new, ensure_ascii=spelled.isascii() or bool(_SURROGATE.search(new)))
 
 
 def _parsed(line: str) -> _Object:

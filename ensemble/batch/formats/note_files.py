@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ensemble.batch.formats.note_folder import HIDDEN, NOTE, OTHER, found_in, wrong_link
-from ensemble.batch.formats.rows import FormatSettings, Part, Row, printable_id, sha256
+from ensemble.batch.formats.rows import FormatSettings, InputFormat, Part, Row, printable_id, sha256, state_of
 from features.documents import Corpus, Document, patient_of
 from features.errors import CorpusError, SettingsError
 from features.files import decoded
@@ -34,22 +34,16 @@ _NAMES = "the names of files"
 """What the search for identifiers calls them: they pass as they are."""
 
 
-class NoteFiles:
+class NoteFiles(InputFormat):
     """A folder of notes, or a single file, which becomes a single file without an `.ann`.
 
-    :param path: the folder, or one file.
-    :param target: of the output; not used.
-    :param settings: the encoding of plain text and brat.
     :param name: text, brat, i2b2, ngrid or meddocan.
-    :ivar passed_over: what was not read, and how many files of it there are; known when `rows` has begun.
     """
 
     def __init__(self, path: Path, target: Path, settings: FormatSettings, *, name: str) -> None:
+        super().__init__(path, target, settings)
         self.name = name
-        self.path = path
-        self.settings = settings
         self.suffix = ".xml" if name in _XML else ".txt"
-        self.passed_over: dict[str, int] = {}
         self._read = 0
         self._total = 1
 
@@ -68,6 +62,12 @@ class NoteFiles:
         for relative in self.files():
             yield self._row(relative)
             self._read += 1
+
+    def state(self) -> str:
+        """As of any form, and over the names of the files of a folder too; a link counts as itself."""
+        if not self.path.is_dir():
+            return super().state()
+        return state_of((name, os.lstat(self.path / name)) for name in self.files())
 
     def files(self) -> Iterator[str]:
         """The paths of the files within the folder, in the order in which they are read."""

@@ -15,7 +15,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ensemble.batch.formats.columns import REMOVE, Columns
-from ensemble.batch.formats.rows import NO_PATIENT, FormatSettings, Part, Row, patient_name, printable_id, sha256
+from ensemble.batch.formats.rows import (
+    NO_PATIENT,
+    FormatSettings,
+    InputFormat,
+    Part,
+    Row,
+    patient_name,
+    printable_id,
+    sha256,
+)
 from features.errors import CorpusError
 from features.formats.parquet_table import parquet_module
 
@@ -31,12 +40,9 @@ _ONLY_ZEROS = r"(?: 00:00:00)?(?:\.0+)?Z?$"
 _PANDAS = b"pandas"
 
 
-class ParquetRows:
+class ParquetRows(InputFormat):
     """Parquet.
 
-    :param path: of the input.
-    :param target: of the output; not used.
-    :param settings: the columns.
     :raises MissingResourceError: if pyarrow is not installed.
     :raises CorpusError: if the file is not Parquet.
     """
@@ -47,14 +53,12 @@ class ParquetRows:
         parquet = parquet_module()
         import pyarrow
 
-        self.path = path
-        self.settings = settings
+        super().__init__(path, target, settings)
         try:
             self._file = parquet.ParquetFile(path, pre_buffer=False, buffer_size=2**20)
             self.schema: pyarrow.Schema = self._file.schema_arrow
         except (pyarrow.ArrowException, OSError, UnicodeDecodeError):
             raise CorpusError(f"{path} is not a Parquet file, or is damaged; get a complete copy of it") from None
-        self.columns = settings.columns
         self._there: list[int] = []
         self._treated: dict[int, str] = {}
         self._read = 0

@@ -16,7 +16,7 @@ from ensemble.batch.formats.csv_rows import CsvRows
 from ensemble.batch.formats.json_lines import JsonLines
 from ensemble.batch.formats.note_files import NoteFiles
 from ensemble.batch.formats.parquet import ParquetRows
-from ensemble.batch.formats.rows import FormatSettings, InputFormat
+from ensemble.batch.formats.rows import TABLES, FormatSettings, InputFormat
 from features.errors import CorpusError, SettingsError
 from features.formats.xml import root_of
 from features.regular_files import open_regular
@@ -36,7 +36,6 @@ _FORMATS: dict[str, _Opener] = {
     **{name: partial(NoteFiles, name=name) for name in ("text", "brat", "i2b2", "ngrid", "meddocan")},
 }
 _ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".txt": "text"}
-_TABLES = ("jsonl", "csv", "parquet")
 FORMAT_NAMES = tuple(_FORMATS)
 
 
@@ -65,8 +64,8 @@ def refuse_other_ending(form: InputFormat, target: Path) -> None:
     :raises SettingsError: with the form that it would have.
     """
     told = _of_ending(target)
-    if told in _TABLES and told != form.name:
-        ways = f"give it the file ending of {form.name}" if form.name in _TABLES else "give it another"
+    if told in TABLES and told != form.name:
+        ways = f"give it the file ending of {form.name}" if form.name in TABLES else "give it another"
         raise SettingsError(f"{target} would be written as {form.name}, the format of the input, not {told}; {ways}")
 
 

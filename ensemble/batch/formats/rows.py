@@ -13,12 +13,14 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import os
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ensemble.batch.formats.columns import Columns
 from features.documents import patient_of
@@ -35,6 +37,7 @@ __all__ = [
     "patient_name",
     "printable_id",
     "sha256",
+    "state_of",
     "text_digest",
     "texts_digest",
 ]
@@ -158,38 +161,61 @@ class Row:
         return tuple(part.text for part in self.parts)
 
 
-class InputFormat(Protocol):
-    """A form of input and output, opened on one path."""
+class InputFormat(ABC):
+    """A form of input and output, opened on one path.
+
+    :param path: of the input.
+    :param target: of the output, whose name tells whether it is gzipped where the form can be.
+    :param settings: how to read it.
+    :ivar columns: what becomes of each, when `find_columns` has looked.
+    :ivar passed_over: what was not read as notes, and how many files of it there are; known when `rows` has begun.
+    """
 
     name: str
 
+    def __init__(self, path: Path, target: Path, settings: FormatSettings) -> None:
+        self.path, self.target, self.settings, self.columns = path, target, settings, settings.columns
+        self.passed_over: dict[str, int] = {}
+
+    def state(self) -> str:
+        """What changes when somebody changes the input, without reading it: SHA-256 over size and time of its files."""
+        return state_of([("", self.path.stat())])
+
+    @abstractmethod
     def find_columns(self, labels: Collection[str] = ()) -> Columns | None:
         """What becomes of each column that is there; None for a form that has no columns.
 
         :param labels: of the engine, for what is suggested.
         :raises CorpusError: if a column is missing, doubled or has no treatment, or a value cannot be treated as asked.
         """
-        ...
 
+    @abstractmethod
     def rows(self) -> Iterator[Row]:
         """Every row, in order, one at a time in memory; :raises CorpusError: if nothing of the input can be read."""
-        ...
 
+    @abstractmethod
     def fraction(self) -> float:
         """How much of the input `rows` has read, in [0, 1]."""
-        ...
 
+    @abstractmethod
     def encode(self, rows: Sequence[tuple[Row, Sequence[str]]]) -> bytes:
         """Rows with a new text for each part, as bytes for `assemble`.
 
         :raises UnicodeEncodeError: if the encoding of the output lacks a character.
         :raises CorpusError: if the form cannot hold a text.
         """
-        ...
 
+    @abstractmethod
     def assemble(self, chunks: Iterable[bytes], target: Path) -> None:
         """Write the output from encoded chunks; the target does not exist."""
-        ...
+
+
+def state_of(files: Iterable[tuple[str, os.stat_result]]) -> str:
+    """SHA-256 over name, size and time of change of each file."""
+    digest = hashlib.sha256()
+    for name, found in files:
+        digest.update(f"{len(os.fsencode(name))}:{found.st_size}:{found.st_mtime_ns}:".encode() + os.fsencode(name))
+    return digest.hexdigest()
 
 
 def printable_id(value: object) -> str:

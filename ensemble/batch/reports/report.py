@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from ensemble.batch.journal import GO_ON
-from ensemble.batch.reasons import may_pass
 from ensemble.batch.reports.audit import AuditLog, output_digest, summary_digest
 from ensemble.batch.reports.summary_page import render_page
 from ensemble.batch.settings import RunSettings
 from ensemble.batch.store import Store
+from ensemble.batch.workers.job import may_pass
 from ensemble.batch.workers.leak_search import IN_COLUMN
 from features.writing import refused_by_disk
 

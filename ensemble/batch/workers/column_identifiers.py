@@ -19,8 +19,8 @@ from ensemble.batch.formats.rows import Part
 from ensemble.batch.workers.detector import Detection
 from ensemble.deidentification.kinds import kind_anywhere
 from ensemble.stacking.repeats import Manner, Mention, Repeat, WordCounts, manner_of, search
-from ensemble.stacking.repeats.search import folded
 from features.documents import Document, Span
+from features.letters import fold
 from features.plain_view import plain_view
 from features.ranges import covering
 
@@ -66,6 +66,6 @@ def _with_spans(found: Detection, spans: Iterable[Span]) -> Detection:
 
 
 def _is_certain(repeat: Repeat, language: str) -> bool:
-    word = folded(repeat.words[0])
+    word = fold(repeat.words[0])
     is_small = len(repeat.words) == 1 and repeat.words[0].islower()
     return not (is_small and (len(word) <= _SHORTEST_PART or WordCounts(language).is_common(word)))

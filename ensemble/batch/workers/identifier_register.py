@@ -16,8 +16,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from ensemble.deidentification.letters import fold
 from features.documents import Document
+from features.letters import fold
 from features.plain_view import plain_text, plain_view
 from features.ranges import Range, covering
 

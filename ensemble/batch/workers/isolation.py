@@ -14,12 +14,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, Executor
-from types import TracebackType
 from typing import Self
 
 from ensemble.batch.formats.rows import Part
-from ensemble.batch.reasons import DIED, STUCK
-from ensemble.batch.workers.work import Job, NoteInput, NoteResult, process_chunk, start_worker
+from ensemble.batch.workers.job import DIED, STUCK, Job, NoteInput, NoteResult
+from ensemble.batch.workers.work import process_chunk, start_worker
 from ensemble.tools.processes import end_pool, start_pool
 from features.errors import MissingResourceError
 
@@ -51,9 +50,7 @@ class IsolatedProcess:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from ensemble.batch.workers.identifier_register import HashedIdentifier, IdentifierRegister, by_length
-from ensemble.batch.workers.work import Job
+from ensemble.batch.workers.job import Job
 
 __all__ = ["IN_COLUMN", "LeakSearch", "search_chunk"]
 

@@ -16,12 +16,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
 from dataclasses import dataclass, field, replace
-from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from ensemble.batch.workers.isolation import IsolatedProcess
+from ensemble.batch.workers.job import Job, NoteInput, NoteResult
 from ensemble.batch.workers.leak_search import LeakSearch, search_chunk
-from ensemble.batch.workers.work import Job, NoteInput, NoteResult, process_chunk
+from ensemble.batch.workers.work import process_chunk
 from ensemble.tools.processes import end_pool, start_pool
 from features.errors import MissingResourceError
 
@@ -79,9 +79,7 @@ class Workers:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._alone.close()
         self._stop()
         if self._client is not None:

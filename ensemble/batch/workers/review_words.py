@@ -13,8 +13,8 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable
 
-from ensemble.deidentification.letters import edits, fold
 from features.documents import Document
+from features.letters import edits, fold
 from features.plain_view import plain_text, plain_view
 from features.ranges import Range
 

@@ -16,9 +16,9 @@ from collections.abc import Collection
 
 from ensemble.deidentification.codes.patterns import same_pattern
 from ensemble.deidentification.context import Context
-from ensemble.deidentification.letters import fold, in_case_of
 from ensemble.deidentification.names.surrogate import name_words, new_letter
 from ensemble.deidentification.names.tables import LOCALES
+from features.letters import fold, in_case_of
 
 __all__ = ["surrogate_email", "surrogate_phone", "surrogate_url", "surrogate_username"]
 

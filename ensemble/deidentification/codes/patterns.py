@@ -10,7 +10,7 @@ from __future__ import annotations
 import string
 
 from ensemble.deidentification.context import Context
-from ensemble.deidentification.letters import fold
+from features.letters import fold
 
 __all__ = ["compact", "same_pattern"]
 

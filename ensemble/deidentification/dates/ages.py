@@ -10,8 +10,8 @@ from collections.abc import Callable
 from functools import cache
 
 from ensemble.deidentification.context import Context
-from ensemble.deidentification.letters import fold, in_case_of
 from ensemble.deidentification.word_lists import known_words, words
+from features.letters import fold, in_case_of
 
 __all__ = ["OLDEST_AGE", "cap_age", "surrogate_age"]
 

@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass, field
 
 from ensemble.deidentification.dates.patterns import DateNames, filler, names, patterns
-from ensemble.deidentification.letters import fold
+from features.letters import fold
 
 __all__ = ["EARLIEST_YEAR", "LATEST_YEAR", "DatePoint", "four_digit_year", "order_shown_by", "parse_dates", "year_of"]
 

@@ -16,8 +16,8 @@ from datetime import date, timedelta
 from ensemble.deidentification.dates.parsing import EARLIEST_YEAR, LATEST_YEAR, DatePoint, parse_dates
 from ensemble.deidentification.dates.patterns import DateNames, names
 from ensemble.deidentification.keyed_choices import KeyedChoices
-from ensemble.deidentification.letters import fold, in_case_of
 from ensemble.deidentification.policy import PolicyOptions
+from features.letters import fold, in_case_of
 
 __all__ = ["offset", "shift_dates"]
 

@@ -14,7 +14,6 @@ from collections.abc import Callable
 
 from ensemble.deidentification.codes.patterns import same_pattern
 from ensemble.deidentification.context import Context
-from ensemble.deidentification.letters import fold, in_case_of, parts
 from ensemble.deidentification.places.cities import (
     surrogate_city,
     surrogate_country,
@@ -22,6 +21,7 @@ from ensemble.deidentification.places.cities import (
     surrogate_state,
 )
 from ensemble.deidentification.word_lists import known_words, words
+from features.letters import fold, in_case_of, parts
 
 __all__ = ["surrogate_address", "surrogate_place", "surrogate_street"]
 

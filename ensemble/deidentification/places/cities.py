@@ -21,8 +21,8 @@ from typing import Any
 
 from ensemble.deidentification.codes.patterns import same_pattern
 from ensemble.deidentification.context import Context
-from ensemble.deidentification.letters import fold, in_case_of, parts
 from ensemble.deidentification.word_lists import LANGUAGES
+from features.letters import fold, in_case_of, parts
 
 __all__ = ["surrogate_city", "surrogate_country", "surrogate_postcode", "surrogate_state"]
 

@@ -14,8 +14,8 @@ import re
 
 from ensemble.deidentification.codes.patterns import same_pattern
 from ensemble.deidentification.context import Context
-from ensemble.deidentification.letters import fold, in_case_of, parts
 from ensemble.deidentification.word_lists import known_words, words
+from features.letters import fold, in_case_of, parts
 
 __all__ = ["surrogate_department", "surrogate_hospital", "surrogate_organisation", "surrogate_room"]
 

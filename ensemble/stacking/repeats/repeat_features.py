@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from ensemble.deidentification.names.tables import is_known_name
 from ensemble.deidentification.word_lists import known_words
 from ensemble.stacking.candidates import Decision
-from ensemble.stacking.repeats.search import Repeat, folded
+from ensemble.stacking.repeats.search import Repeat
 from ensemble.stacking.repeats.word_counts import Seen, WordCounts
+from features.letters import fold
 
 __all__ = ["REPEAT_FEATURES", "RepeatPlace", "is_plain_name", "matrix_of"]
 
@@ -90,7 +91,7 @@ def _best_vote(place: RepeatPlace) -> float:
 def _word_before(place: RepeatPlace) -> str:
     before = place.text[max(0, place.repeat.span.start - _BEFORE) : place.repeat.span.start]
     words = before.replace(".", " ").split()
-    return folded(words[-1]) if words and "\n" not in before[before.rfind(words[-1]) :] else ""
+    return fold(words[-1]) if words and "\n" not in before[before.rfind(words[-1]) :] else ""
 
 
 def _written_so(place: RepeatPlace) -> bool:
@@ -106,8 +107,8 @@ REPEAT_FEATURES: Mapping[str, Callable[[RepeatPlace], float]] = {
     "is a name": lambda place: place.repeat.is_name,
     "share of seed": _share,
     "words": lambda place: log1p(len(place.repeat.words)),
-    "has last word": lambda place: any(folded(place.repeat.words[-1]) == s.words[-1] for s in place.repeat.seeds),
-    "has first word": lambda place: any(folded(place.repeat.words[0]) == s.words[0] for s in place.repeat.seeds),
+    "has last word": lambda place: any(fold(place.repeat.words[-1]) == s.words[-1] for s in place.repeat.seeds),
+    "has first word": lambda place: any(fold(place.repeat.words[0]) == s.words[0] for s in place.repeat.seeds),
     "written as in seed": _written_so,
     "capitalised": lambda place: all(word[:1].isupper() for word in place.repeat.words),
     "in capitals": lambda place: place.written.isupper(),

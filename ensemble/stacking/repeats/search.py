@@ -16,16 +16,15 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Literal
 
 from ensemble.deidentification.kinds import kind_anywhere
-from ensemble.deidentification.letters import fold
 from ensemble.deidentification.word_lists import known_words
 from features.documents import Span
+from features.letters import fold
 from features.ranges import covering
 
-__all__ = ["Manner", "Mention", "Repeat", "Seed", "folded", "manner_of", "search", "words_of"]
+__all__ = ["Manner", "Mention", "Repeat", "Seed", "manner_of", "search", "words_of"]
 
 Manner = Literal["parts", "whole"]
 """How a mention is sought again."""
@@ -102,19 +101,13 @@ class Repeat:
     @property
     def parts(self) -> frozenset[str]:
         """The folded words that count: those parts of a name that are found by themselves, or else all."""
-        every = frozenset(map(folded, self.words))
+        every = frozenset(map(fold, self.words))
         return frozenset().union(*(every & seed.parts for seed in self.seeds)) or every
 
 
 def manner_of(label: str) -> Manner | None:
     """How mentions of a label are sought again; nothing for those that are not."""
     return _MANNERS.get(kind_anywhere(label))
-
-
-@lru_cache(maxsize=65536)
-def folded(word: str) -> str:
-    """A word without case and accents."""
-    return fold(word)
 
 
 def words_of(text: str) -> list[tuple[int, int]]:
@@ -160,7 +153,7 @@ def _seeds(
             if manner_of(mention.span.label) is not None:
                 cut = text[mention.span.start : mention.span.end]
                 written = [cut[start:end] for start, end in words_of(cut)]
-                alike[mention.span.label, tuple(map(folded, written))].append((note, mention, written))
+                alike[mention.span.label, tuple(map(fold, written))].append((note, mention, written))
     for (label, words), group in sorted(alike.items(), key=lambda item: (-len(item[1]), item[0])):
         parts = frozenset(w for w in words if len(w) >= shortest and w.isalpha() and w not in idle)
         is_whole = manner_of(label) == "whole"
@@ -192,7 +185,7 @@ class _Words:
     def __init__(self, text: str) -> None:
         self.text = text
         self.places = words_of(text)
-        self.folded = _WORD.findall(text.lower()) if text.isascii() else [folded(text[a:b]) for a, b in self.places]
+        self.folded = _WORD.findall(text.lower()) if text.isascii() else [fold(text[a:b]) for a, b in self.places]
 
     def __len__(self) -> int:
         return len(self.places)

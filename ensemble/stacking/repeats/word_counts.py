@@ -22,8 +22,9 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple, TypedDict
 
 from ensemble.deidentification.word_lists import LANGUAGES, known_words
-from ensemble.stacking.repeats.search import folded, manner_of, words_of
+from ensemble.stacking.repeats.search import manner_of, words_of
 from features.documents import Document
+from features.letters import fold
 from features.saved_files import SavedFiles
 
 __all__ = ["Seen", "WordCounts"]
@@ -116,7 +117,7 @@ class WordCounts:
 def _add(document: Document, small: set[str], outside: set[str], inside: set[str]) -> None:
     marks = _marks(document)
     for start, end in words_of(document.text):
-        word = folded(document.text[start:end])
+        word = fold(document.text[start:end])
         if len(word) >= _SHORTEST and word.isalpha():
             mark = max(marks[start:end])
             if mark == _NAME:
@@ -144,4 +145,4 @@ def _common_words(language: str) -> frozenset[str]:
     text = (resources.files("ensemble.stacking.repeats") / "common_words.toml").read_text(encoding="utf-8")
     listed = tomllib.loads(text).get(language, "").split()
     dates = known_words(language, "dates", "months", "weekdays") if language in LANGUAGES else ()
-    return frozenset(map(folded, (*listed, *dates)))
+    return frozenset(map(fold, (*listed, *dates)))

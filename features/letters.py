@@ -8,9 +8,10 @@ edits("jonson", "johnson", 2)    1
 from __future__ import annotations
 
 import re
-import unicodedata
+from functools import lru_cache
+from unicodedata import combining, name, normalize
 
-__all__ = ["LETTER", "WORD", "edits", "fold", "in_case_of", "is_latin", "normalised", "parts"]
+__all__ = ["LETTER", "WORD", "edits", "fold", "in_case_of", "is_latin", "normalised", "parts", "without_accents"]
 
 LETTER = "[^\\W\\d_][\u0300-\u036f]*"
 """A letter with its combining accents."""
@@ -22,12 +23,16 @@ _LATIN = ("LATIN", "FEMININE ORDINAL", "MASCULINE ORDINAL")
 _PLAIN = str.maketrans({"ø": "o", "æ": "ae", "œ": "oe", "đ": "d", "ł": "l", "þ": "th", "ð": "d", "ı": "i"})
 
 
+@lru_cache(maxsize=65536)
 def fold(text: str) -> str:
-    """Lower case without accents; `ß` is `ss`."""
-    if text.isascii():
-        return text.lower()
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(c for c in decomposed if not unicodedata.combining(c)).casefold().translate(_PLAIN)
+    """Lower case without accents; `ß` is `ss`, `ø` is `o`."""
+    return text.lower() if text.isascii() else without_accents(text.casefold()).casefold().translate(_PLAIN)
+
+
+@lru_cache(maxsize=65536)
+def without_accents(text: str) -> str:
+    """The letters and signs in their simplest form (NFKD) without their accents."""
+    return text if text.isascii() else "".join(c for c in normalize("NFKD", text) if not combining(c))
 
 
 def normalised(mention: str) -> str:
@@ -42,7 +47,7 @@ def parts(mention: str, shortest: int = 3) -> frozenset[str]:
 
 def is_latin(word: str) -> bool:
     """Whether every letter is of the Latin alphabet, where `ª` and `º` are too."""
-    return all(c.isascii() or unicodedata.name(c, "").startswith(_LATIN) or unicodedata.combining(c) for c in word)
+    return all(c.isascii() or name(c, "").startswith(_LATIN) or combining(c) for c in word)
 
 
 def in_case_of(word: str, original: str) -> str:
