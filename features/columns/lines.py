@@ -23,7 +23,8 @@ sequences go side by side: one line without end would take many times as long as
 def line_starts(table: FeatureTable) -> Integers32:
     """The first tokens of those sentences that open a line, of shape `(n_lines,)`."""
     layout, firsts = table.batch.layout, table.sentences[:-1]
-    return firsts[layout.opens_line[layout.bounds[table.number] + firsts]]
+    starts: Integers32 = firsts[layout.opens_line[layout.bounds[table.number] + firsts]]
+    return starts
 
 
 def line_bounds(table: FeatureTable) -> Integers32:
