@@ -229,11 +229,11 @@ class RegexSubmodel(Submodel):
         taken = bytearray(len(text))
         candidates: list[Candidate] = []
         for span, pattern in sorted(found.items(), key=_surest_first):
-            chosen = pattern.precision >= self.choose_precision and not any(taken[span.start : span.end])
+            chosen = pattern.precision >= self.choose_precision and 1 not in taken[span.start : span.end]
             if chosen:
                 taken[span.start : span.end] = bytes([1]) * (span.end - span.start)
             candidates.append(Candidate(span, self.name, pattern.precision, chosen, pattern.name))
-        return sorted(candidates, key=lambda candidate: candidate.span)
+        return sorted(candidates, key=lambda found: (found.span.start, found.span.end, found.span.label))
 
     def save(self, folder: Path) -> None:
         """Write `settings.json` and `patterns.toml`, which a person can read and edit."""
