@@ -6,7 +6,9 @@
 
 The first tokens of all sequences are taken together, then the second tokens of all that have one, and so on, the
 longest sequence first: a step is a product of the matrix of the tokens before with that of the transitions. Sums are
-over probabilities, not over their logarithms, and those of each token are made to sum to one (Rabiner 1989).
+over probabilities, not over their logarithms, and those of each token are made to sum to one (Rabiner 1989). CRFsuite's
+own tagger takes one sequence at a time and gives probabilities of tags alone, where the stacker needs those of spans;
+libraries that give both bring a whole framework for neural networks with them.
 """
 
 from __future__ import annotations
@@ -61,12 +63,19 @@ class Lines:
         edges = np.array([0, n_tokens] if bounds is None else bounds, dtype=np.int64)
         if len(edges) == 0 or edges[0] != 0 or edges[-1] != n_tokens or (np.diff(edges) < 0).any():
             raise SettingsError(f"the sentence bounds do not cut {n_tokens} tokens into sentences")
+        # (n_sequences + 1,): sequences without a token fall away.
         edges = np.unique(edges)
+        # (n_sequences,): from the longest to the shortest, so that those with a token at a step are always the first
+        # ones.
         lengths = np.diff(edges)
         longest = np.argsort(-lengths, kind="stable")
+        # (n,): the place of each token's sequence in that order.
         line = np.repeat(np.argsort(longest), lengths)
+        # (n_steps,) and (n_steps + 1,): a step has as many tokens as there are sequences that are longer than its
+        # number.
         n_longer = len(lengths) - np.cumsum(np.bincount(lengths))
         steps = np.concatenate([[0], np.cumsum(n_longer[:-1])])
+        # (n,): a step has its tokens in the order of their sequences.
         place = steps[np.arange(n_tokens) - np.repeat(edges[:-1], lengths)] + line
         return cls(edges[:-1][longest], edges[1:][longest] - 1, line, np.argsort(place), place, steps)
 
@@ -112,9 +121,11 @@ class Lattice:
         """
         scores = np.asarray(emissions)
         lines = Lines.of(bounds, len(scores))
+        # (n, L), and (n, 1) what each token was divided by: it changes no probability, and exp stays within range.
         weights, greatest = weights_of(scores[lines.order])
         forward, sums = _forward(chain, weights, lines)
         backward, last_sums = _backward(chain, weights, sums, forward[lines.place[lines.last]], lines)
+        # (n_sequences,): all that was divided by makes up the sum over the paths, so the logarithms are added up.
         log_z = lines.of_tokens((np.log(sums) + greatest[:, 0])[lines.place]) + np.log(last_sums)
         log_z += chain.start.max() + chain.end.max() + (lines.last - lines.first) * chain.transitions.max()
         return cls(chain, lines, scores, weights, forward, backward, forward * backward, log_z)
@@ -135,12 +146,14 @@ class Lattice:
         enough, and else a few are; only where they are not has Viterbi's algorithm to look at all.
         """
         n_tags = self.probabilities.shape[1]
+        # (n,): the most probable tag of each token, and how much of its probability was looked at.
         path: Integers = self.probabilities.argmax(axis=1)[self.lines.place]
         covered = self.probabilities.max(axis=1, initial=0.0)[self.lines.place]
         for n_kept in (min(_A_FEW, n_tags), n_tags):
             unsure = self._unsure(path, covered)
             if not unsure.any():
                 break
+            # (n_rest, n_kept): the most probable tags of the tokens of those sequences that are not settled.
             rest = unsure[self.lines.line]
             probabilities = self.probabilities[self.lines.place[rest]]
             kept = np.argpartition(probabilities, n_tags - n_kept, axis=1)[:, n_tags - n_kept :]
@@ -154,6 +167,8 @@ class Lattice:
 
         :param covered: the probability of the tags of each token that were looked at.
         """
+        # (n_sequences,): another path has a tag somewhere that was not looked at, so it is at most as probable as
+        # those tags of that token are together.
         others = np.zeros(len(self.lines.first))
         np.maximum.at(others, self.lines.line, 1 - covered)
         unsure: NDArray[np.bool_] = np.exp(self._path_scores(path) - self.log_z) <= others + _ROUNDING
@@ -161,6 +176,7 @@ class Lattice:
 
     def _path_scores(self, path: Integers) -> Floats:
         """The score of a path of each sequence."""
+        # (n,): the emission of each token, and the transition to it where it does not begin a sequence.
         values = self.emissions[np.arange(len(path)), path].astype(np.float64)
         values[1:] += np.where(np.diff(self.lines.line) == 0, self.chain.transitions[path[:-1], path[1:]], 0.0)
         ends = self.chain.start[path[self.lines.first]] + self.chain.end[path[self.lines.last]]
@@ -172,15 +188,18 @@ def viterbi(chain: Chain, emissions: Floats, lines: Lines, kept: Integers) -> In
 
     :param kept: the tags that are looked at for each token, of shape `(n, n_kept)`.
     """
+    # (n, n_kept): tags and the score of the best path up to each, in the order of the steps.
     tags = kept[lines.order]
     scores = np.take_along_axis(emissions[lines.order], tags, axis=1).astype(np.float64)
     from_place = np.zeros(scores.shape, dtype=np.int64)
     scores[: len(lines.first)] += chain.start[tags[: len(lines.first)]]
     later = lines.later()
     for before, now in later:
+        # (n_now, n_kept, n_kept): [token, to, from]. Of the paths that arrive in a tag only the best can go on.
         arriving = scores[before][:, None, :] + chain.transitions[tags[before][:, None, :], tags[now][:, :, None]]
         from_place[now] = arriving.argmax(axis=2)
         scores[now] += arriving.max(axis=2)
+    # (n, 1): from the best last tag of each sequence back along where its path came from.
     path = np.zeros((len(scores), 1), dtype=np.int64)
     last = lines.place[lines.last]
     path[last, 0] = (scores[last] + chain.end[tags[last]]).argmax(axis=1)
@@ -207,6 +226,7 @@ def transition_weights(chain: Chain) -> Floats:
 def _forward(chain: Chain, weights: Floats, lines: Lines) -> tuple[Floats, Floats]:
     """`forward` of the lattice, and what the probabilities of each token were divided by, of shape `(n,)`."""
     between, (start, _) = transition_weights(chain), weights_of(chain.start)
+    # (n, L): the weight of a token's tag times the sum over all tags before it, made to sum to one at each token.
     forward, sums = weights.copy(), np.ones(len(weights))
     n_lines = len(lines.first)
     forward[:n_lines] *= start
@@ -229,6 +249,7 @@ def _backward(chain: Chain, weights: Floats, sums: Floats, forward: Floats, line
     :param forward: of the last token of each sequence.
     :returns: also the sums over how each sequence can end, as in `lines.last`.
     """
+    # (n, L): the same from the end, divided by what `forward` was divided by, so that their product sums to one.
     into, (end, _) = np.ascontiguousarray(transition_weights(chain).T), weights_of(chain.end)
     backward, last_sums = np.empty_like(weights), forward @ end
     backward[lines.place[lines.last]] = end / last_sums[:, None]

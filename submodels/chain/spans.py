@@ -61,6 +61,7 @@ class _Wanted:
 def _spans(lattice: Lattice, threshold: float, wanted: _Wanted) -> Iterator[tuple[int, int, str, float]]:
     """`alive[i, t]` is the probability that the span begun at `first[i]` is still going on, in the tag t."""
     labels, of_label = _labels(lattice.chain.tags)
+    # (n_alive,) tokens, (n_alive, L) and (n_alive, n_labels): the spans that are followed, all of one length.
     first = _beginnings(lattice, threshold, wanted)
     alive = _begun(lattice, first)
     masses, length = alive @ of_label, 1
@@ -69,6 +70,7 @@ def _spans(lattice: Lattice, threshold: float, wanted: _Wanted) -> Iterator[tupl
         first, alive, masses = first[kept], alive[kept], masses[kept]
         if not len(first):
             return
+        # (n_alive, n_labels): a span ends here as probably as it has come this far, less that it goes on.
         alive = _extended(lattice, alive, first + length)
         longer = alive @ of_label
         found = masses - longer
@@ -92,6 +94,8 @@ def _begun(lattice: Lattice, tokens: Integers) -> Floats:
     """The probability that a span begins at a token in each tag, of shape `(len(tokens), L)`."""
     tags = lattice.chain.tags
     between = transition_weights(lattice.chain)
+    # (n_later, L): of all paths to a tag, the share of those that come from a tag with which its span does not go on.
+    # The first token of a sequence has none before it: what stands there begins.
     places = lattice.lines.place[tokens]
     later = places >= len(lattice.lines.first)
     before = lattice.forward[lattice.lines.place[tokens[later] - 1]]
@@ -107,8 +111,11 @@ def _extended(lattice: Lattice, alive: Floats, tokens: Integers) -> Floats:
     """
     lines = lattice.lines
     between = transition_weights(lattice.chain)
+    # (n_inside,): no span goes on beyond its sequence.
     inside = tokens <= lines.last[lines.line[tokens - 1]]
     places = lines.place[tokens[inside]]
+    # (n_inside, L): all that can still come from a tag at the next token on. A span's probability in a tag is parted
+    # among the tags that follow by the transition to them and what comes after, and only where it goes on is it kept.
     ahead = lattice.weights[places] * lattice.backward[places]
     longer = np.zeros_like(alive)
     longer[inside] = (alive[inside] / (ahead @ between.T)) @ (between * _continues(lattice.chain.tags)) * ahead
