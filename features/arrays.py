@@ -3,8 +3,9 @@
     arrays = read_arrays(data)
     check_shapes(arrays, {"mean": (80,), "support": (None, 80)})
 
-NumPy's own reader makes room for what a header declares before it looks for it. Here a header is one of the few that
-NumPy writes, and an array is a view of the bytes that are there: what is declared and what is there must be equal.
+NumPy's own reader makes room for what a header declares before it looks for it, so that a small file can fill the
+memory. Here a header is one of the few that NumPy writes, and an array is a view of the bytes that are there: what is
+declared and what is there must be equal.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
     pairs = BytePairs.train({"hospital": 9, "hospice": 4, "spice": 1}, n_merges=10)
     pairs.split("hospitable")     ("hospi", "t", "a", "b", "l", "e")
 
-Sennrich, Haddow and Birch 2016. Frequent words end up whole, rare ones as a few frequent pieces.
+Sennrich, Haddow and Birch 2016. Frequent words end up whole, rare ones as a few frequent pieces. Libraries that learn
+them want whole texts and cut these by themselves; here words are already cut, and counted.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A sentence ends with its line, and within a line after `.`, `?` or `!` that whit
 digit follow, unless the word before is an abbreviation or a single letter. Abbreviations are those listed here and
 those that the training notes show: words with a full stop inside marked PHI (`Avda. de la Paz`). Where the training
 corpus marks PHI that runs over line ends (addresses, for example), lines are joined and only an empty line ends a
-sentence.
+sentence. Libraries that split sentences know prose, and not the lines of a form; their data is per language.
 """
 
 from __future__ import annotations

@@ -79,6 +79,7 @@ class Encoding:
         codes = [random.integers(0, 1 << 64, size, dtype=np.uint64, endpoint=False) for size in sizes]
         self._tag_codes = codes[0]
         self.target_codes: Keys = random.integers(0, 1 << 64, n_tags, dtype=np.uint64, endpoint=False)
+        # (n_places, n_columns): the random code of each column's value at each place.
         self.codes: Keys = np.empty((len(grid), len(self.columns)), dtype=np.uint64)
         for i, name in enumerate(self.columns):
             self.codes[:, i] = codes[i][tags if name == TAG else grid.columns[name]]
@@ -95,6 +96,8 @@ class Encoding:
             own = [int(f) | 1 for f in random.integers(0, 1 << 64, width, dtype=np.uint64, endpoint=False)]
             columns = [0, *(self.columns.index(atom.column) for atom in template.atoms)]
             blank = [0] * (width - len(columns))
+            # (n_views, 1 + most atoms): one view for each choice of offsets. Views of one template share its factors;
+            # 0 fills up.
             for choice in product(*(atom.offsets for atom in template.atoms)):
                 rows.append(columns + blank)
                 offsets.append([0, *choice, *blank])
@@ -110,6 +113,8 @@ class Encoding:
 
     def _tag_weights(self) -> Integers:
         """What to multiply the tags of a view with, so that their sum tells all of them."""
+        # (n_views, 1 + most atoms): 1, b, b * b, ... at the tag atoms of a view, with b above all tags; 0 at the
+        # others.
         is_tag = (self.views.rows == 0) & (self.views.factors != 0)
         if is_tag.sum(axis=1).max(initial=0) * (self.n_tags + 1).bit_length() > 62:
             raise SettingsError(f"a template has too many tag atoms for {self.n_tags} tags")
@@ -127,6 +132,8 @@ class Encoding:
         :returns: keys, and which of them count: not those that look beyond the sentence (without `edges`), nor those
             that another view of the template sees too; both of shape `(n_places, n_views)`.
         """
+        # (n_places, n_views): `codes` is read as one long row, where a neighbour is n_columns further on. Sums of 64
+        # bits run over, as those of a hash may.
         keys = np.zeros((len(places), len(views)), dtype=np.uint64)
         width = self.codes.shape[1]
         flat = self.codes.ravel()
@@ -134,6 +141,7 @@ class Encoding:
             reads = views.offsets[:, j] * width + views.rows[:, j]
             keys += flat[(places * width)[:, None] + reads] * views.factors[:, j]
         counts = self._inside(places[:, None], views.low, views.high)
+        # Two views of one template that see the same at a token are one context, which counts once.
         for a, b in views.twins:
             counts[:, b] &= ~((keys[:, a] == keys[:, b]) & counts[:, a])
         return keys, counts
@@ -154,11 +162,14 @@ class Encoding:
 
     def _chunk_keys(self, start: int, stop: int, wanted: NDArray[np.bool_]) -> Iterator[Keys]:
         reach = self.grid.reach
+        # (n_columns, reach + size + reach): by columns, so that an atom of a view is one stretch of memory for all
+        # places.
         rows = np.ascontiguousarray(self.codes[start - reach : stop + reach].T)
         before, after = self.grid.before[start:stop], self.grid.after[start:stop]
         size = stop - start
         seen: list[tuple[Keys, NDArray[np.bool_]]] = []
         for v in range(len(self.views)):
+            # (size,): the keys of one view, and which of them count, as in `keys_at`.
             keys = np.zeros(size, dtype=np.uint64)
             for row, offset, factor in zip(
                 self.views.rows[v].tolist(), self.views.offsets[v].tolist(), self.views.factors[v], strict=True
@@ -177,6 +188,7 @@ class Encoding:
 
     def packed_tags(self, places: Integers, views: Integers) -> Integers:
         """The tags that views see at places, as one number each; both parameters of shape `(n,)`."""
+        # (n,): the tags of a view as the digits of one number.
         sums = np.zeros(len(places), dtype=np.int64)
         for j in range(self._weights.shape[1]):
             sums += self.tags[places + self.views.offsets[views, j]] * self._weights[views, j]

@@ -94,6 +94,8 @@ class TokenGrid:
 
         :param tags: of shape `(n_places,)`.
         """
+        # (n_found,): few tokens have a value of a column that is no tag, so those are sought first; the other
+        # conditions look at what is left.
         static = next((c for c in conditions if c[0] != TAG), None)
         if static is None:
             found = np.flatnonzero(tags == tag)

@@ -4,7 +4,8 @@
     slots.add(keys)       a number for each key, new keys numbered in order of arrival
     slots.find(keys)      the same numbers; -1 for keys that were never added
 
-Linear probing in which all keys of a call take their next step together. Keys are expected to be random bits.
+Linear probing in which all keys of a call take their next step together. Keys are expected to be random bits. A `dict`
+has an object for each key and is asked one key at a time, and `numpy.unique` would sort all keys anew at each call.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ class HashTable:
         """The number of each key, or -1."""
         found = np.full(len(keys), -1, dtype=np.int64)
         mask = len(self._table) - 1
+        # (n_waiting,): keys that are still sought, and the cell at which each is. A free cell ends its search, and the
+        # cell of another key sends it on to the next one.
         waiting, at = np.arange(len(keys)), self._home(keys)
         while len(waiting):
             number = self._table[at]
@@ -56,6 +59,7 @@ class HashTable:
         self._reserve(self._count + len(keys))
         found = np.empty(len(keys), dtype=np.int64)
         mask = len(self._table) - 1
+        # (n_waiting,): the same, but that a key takes the free cell to which it comes.
         waiting, at = np.arange(len(keys)), self._home(keys)
         while len(waiting):
             number = self._table[at]
@@ -70,6 +74,7 @@ class HashTable:
 
     def _settle(self, waiting: Integers, at: Integers, keys: Keys) -> None:
         """Give free places to the keys that want them; of several that want the same one, the last gets it."""
+        # (n_waiting,): each writes its own place into the cell; who finds it there afterwards has the cell.
         self._table[at] = waiting
         winner = self._table[at] == waiting
         n_new = int(winner.sum())
@@ -79,6 +84,7 @@ class HashTable:
         self._count += n_new
 
     def _home(self, keys: Keys) -> Integers:
+        # (n_keys,): the highest bits of the key are the cell where its search begins.
         shift = np.uint64(64 - (len(self._table).bit_length() - 1))
         return (keys >> shift).astype(np.int64)
 
@@ -86,6 +92,7 @@ class HashTable:
         if n_keys > len(self._keys):
             more = np.zeros(n_keys + n_keys // 2 - len(self._keys), dtype=np.uint64)
             self._keys = np.concatenate([self._keys, more])
+        # At least half of the cells are free, so that searches are short; a larger table is filled anew.
         if 2 * n_keys > len(self._table):
             self._table = np.full(1 << (2 * n_keys - 1).bit_length(), -1, dtype=np.int32)
             at, waiting = self._home(self.keys), np.arange(self._count)

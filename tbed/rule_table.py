@@ -85,6 +85,8 @@ class RuleTable:
         self._first[n_contexts : len(self.contexts)] = -1
         self.context[new], self.target[new] = contexts, targets
         self.good[new], self._score[new] = 0, -self._bad[contexts]
+        # (n_new,): the new rules by context. Those of one context follow each other in its chain, and the last of them
+        # is followed by what the chain held before.
         order = np.argsort(contexts, kind="stable")
         chained, of_context = new[order], contexts[order]
         last = np.append(of_context[1:] != of_context[:-1], True)
@@ -105,6 +107,7 @@ class RuleTable:
     def count_bad(self, contexts: Integers, changes: Integers32) -> None:
         """The contexts, each named once, have so many right tokens more."""
         self._bad[contexts] += changes
+        # (n_chains,): one rule of each chain at a time, until all chains are at their end.
         rules = self._first[contexts]
         while len(rules):
             self._score[rules] -= changes

@@ -99,6 +99,8 @@ class RuleSearch(Tagging):
 
     def _holds_good(self, rule: int, conditions: Sequence[Condition], before: int, after: int) -> bool:
         """Whether a rule gains what the table says, which fails where two contexts share a key, in groups enough."""
+        # (n_found,): all tokens that the rule would change; of these it corrects some, breaks some and moves the
+        # others.
         places = self.grid.where(conditions, self.tags, before)
         corrected, n_broken = places[self.gold[places] == after], int((self.gold[places] == before).sum())
         if len(corrected) - n_broken != self.table.score[rule]:
@@ -143,6 +145,7 @@ class RuleSearch(Tagging):
 
     def _add_good(self, keys: Keys, counts: NDArray[np.bool_], places: Integers, view_numbers: Integers) -> None:
         """Rules that would correct these wrong tokens have one good token more; new ones are entered."""
+        # (n_seen,): place and view of each context that counts; what it should become is the gold tag of the place.
         row, column = np.nonzero(counts)
         targets = self.gold[places[row]].astype(np.int64)
         rules, source = self.table.add(keys[row, column], targets)
@@ -157,6 +160,8 @@ class RuleSearch(Tagging):
         promising = np.flatnonzero(self.table.good[: len(self.table)] >= self.settings.min_gain)
         contexts = np.unique(self.table.context[promising]).astype(np.int64)
         keys = self.table.contexts.keys[contexts]
+        # (2**bits,): whether a key with these highest bits is wanted. That sorts out nearly all keys of the corpus, so
+        # that few have to be looked up in the hash table.
         bits = max(10, min(26, (16 * len(keys)).bit_length()))
         shift = np.uint64(64 - bits)
         wanted = np.zeros(1 << bits, dtype=np.bool_)
@@ -206,21 +211,25 @@ class RuleSearch(Tagging):
 
     def _change(self, places: Integers, after: int) -> None:
         """Change the tags of some places, and the counts of all rules that see them."""
+        # (n_places,) what changes, and (n_near,) tokens with a changed tag in sight of a template that looks at tags.
         near = np.unique((places[:, None] + self._sights).ravel())
         near = np.setdiff1d(near[self.grid.before[near] >= 0], places, assume_unique=True)
         at_places, at_near = (places, self.encoding.views), (near, self._looking_views)
         right = self.tags[places] == self.gold[places]
         right_near = self.tags[near] == self.gold[near]
+        # (n_places, n_views) and (n_near, n_looking_views): the contexts before and after, and which of them count.
         old, counted = self.encoding.keys_at(*at_places)
         old_near, counted_near = self.encoding.keys_at(*at_near)
         self.encoding.retag(places, after)
         new, counts = self.encoding.keys_at(*at_places)
         new_near, counts_near = self.encoding.keys_at(*at_near)
+        # Of the neighbours only what they see differently is counted again.
         moved = (old_near != new_near) | (counted_near != counts_near)
         counted_near &= moved
         counts_near &= moved
         right_now = self.gold[places] == after
-
+        # A context of a wrong token is a good token for the rule to its gold tag, one of a right token a bad one for
+        # all of its rules: the old ones are taken off, the new ones are added.
         self._remove_good(old, counted & ~right[:, None], places)
         self._remove_good(old_near, counted_near & ~right_near[:, None], near)
         self._change_bad(
@@ -239,6 +248,7 @@ class RuleSearch(Tagging):
         self.table.count_good(self.table.find(keys[row, column], self.gold[places[row]].astype(np.int64)), -1)
 
     def _change_bad(self, changes: Sequence[tuple[Keys, int]]) -> None:
+        # (n_changes,) +1 and -1 for contexts that may repeat; each context that is known is counted once, by its sum.
         keys = np.concatenate([keys for keys, _ in changes])
         contexts = self.table.contexts.find(keys)
         steps = np.repeat([step for _, step in changes], [len(keys) for keys, _ in changes])

@@ -1,10 +1,11 @@
 """A support vector machine as plain arrays: what is left of scikit-learn's SVC once it is trained.
 
     svm = KernelSVM.fit(rows, is_phi, KernelSettings(gamma=0.01))
-svm.margins(rows)      (n_rows,) signed distances from the boundary
+    svm.margins(rows)      (n_rows,) signed distances from the boundary
     svm.arrays()           what a bundle stores; no pickle
 
-The radial basis function kernel on standardised features, as in LIBSVM (Chang and Lin 2011).
+The radial basis function kernel on standardised features, as in LIBSVM (Chang and Lin 2011), which scikit-learn trains.
+Its own models are kept by pickle, which runs whatever stands in a file, and its import takes a second.
 """
 
 from __future__ import annotations
@@ -82,6 +83,8 @@ class KernelSVM:
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def _margins(self, rows: Floats) -> Floats:
+        # (n_rows, n_support): -gamma * |row - support vector|^2, as 2ab - a^2 - b^2, of which the first is one product
+        # of matrices. Rounding can make it greater than 0, which a distance is not.
         exponents = rows @ (2.0 * self.gamma * self.support_vectors.T)
         exponents -= self.gamma * (rows**2).sum(axis=1)[:, None]
         exponents -= self.gamma * (self.support_vectors**2).sum(axis=1)

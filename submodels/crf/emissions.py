@@ -6,6 +6,8 @@
 What a template reads at a token is one number (see `submodels.crf.templates`), but only few such numbers have a weight.
 Those are found through small tables: one turns the ids of the first column into numbers 1, 2, 3, ..., or 0 for an id
 that is in no attribute; a second does so for the next column, a third for pairs of both, and so on.
+CRFsuite's tagger wants each attribute of each token as a string, and to make the strings takes far longer than to tag;
+`benchmarks/decoding.py` measures both.
 """
 
 from __future__ import annotations
@@ -47,9 +49,11 @@ class AttributeWeights:
         finders = []
         for number in np.unique(templates).tolist():
             of_template = np.flatnonzero(templates == number)
+            # (n_of_template,) for each column of the template: its ids in the attributes that have a weight.
             digits = crosses.digits(number, values[of_template])
             finders.append(_Finder.of(crosses.templates[number], crosses.bases(number), digits, state[of_template]))
         self._groups = [_Group(finders) for finders in _grouped(finders)]
+        # (n_groups,) and (n_rows, L): the weights of all groups one below the other, and where those of each begin.
         self._begins = np.cumsum([0, *(group.size for group in self._groups)], dtype=np.int32)[:-1]
         self._weights = np.concatenate([np.zeros((0, state.shape[1])), *(group.weights() for group in self._groups)])
 
@@ -57,6 +61,8 @@ class AttributeWeights:
         """The score of each tag at each token of the notes, laid end to end, of shape `(n_tokens, L)`."""
         from scipy.sparse import csr_array
 
+        # (n_tokens, n_rows) @ (n_rows, L): which rows of the weights a token has, as ones in a sparse matrix, and
+        # their sum.
         columns, places = self._crosses.laid_out(tables)
         blocks = np.split(places, range(_TOKENS_AT_ONCE, len(places), _TOKENS_AT_ONCE))
         parts = [self._rows(columns, block) for block in blocks if len(block)]
@@ -69,9 +75,11 @@ class AttributeWeights:
     def _rows(self, columns: ColumnIds, places: Integers) -> tuple[Integers32, Integers32]:
         """The rows of the weights that some tokens have, one token after the other, and how many each has."""
         first, last = int(places[0]), int(places[-1]) + 1
+        # (n_groups, n_places): the number of what stands there in each group, at the places between notes too.
         found = np.empty((len(self._groups), last - first), dtype=np.int32)
         for of_group, group in zip(found, self._groups, strict=True):
             of_group[:] = group.numbers(columns, first, last)
+        # (n_tokens, n_groups): numbers as rows of all weights; those that are 0 have no weight and are left out.
         of_tokens = found.T.take(places - first, axis=0)
         present = of_tokens > 0
         of_tokens += self._begins
@@ -92,6 +100,7 @@ class _Numbering:
     @classmethod
     def of(cls, known: Integers, size: int) -> _Numbering:
         """The numbers of known integers, where all that can come are below `size`."""
+        # (size,) or (0,): numbers by look-up where the table is small enough, else by binary search.
         table = np.zeros(size if size <= _LARGEST_TABLE else 0, dtype=np.int64)
         if len(table):
             table[known] = np.arange(1, len(known) + 1)
@@ -132,15 +141,19 @@ class _Finder:
         before, n_before = of_columns[0](digits[0]), len(of_columns[0].known)
         for numbers, ids in zip(of_columns[1:], digits[1:], strict=True):
             width = len(numbers.known) + 1
+            # (n_of_template,): two numbers as one; only the pairs that an attribute has get a number again.
             pairs = before * width + numbers(ids)
             of_pairs.append(_Numbering.of(np.unique(pairs), (n_before + 1) * width))
             before, n_before = of_pairs[-1](pairs), len(of_pairs[-1].known)
+        # (1 + n_of_template, L): the row 0 is for all that has no weight.
         weights = np.zeros((n_before + 1, state.shape[1]))
         weights[before] = state
         return cls(template, of_columns, of_pairs, weights)
 
     def numbers(self, columns: ColumnIds, first: int, last: int) -> Integers:
         """The number at each place from `first` to before `last`."""
+        # (last - first,): the same steps as in `of`, for what stands at each place. 0 with anything is in no pair, so
+        # it stays 0.
         (name, offset), *others = self.template
         found = self.of_columns[0](columns[name][first + offset : last + offset])
         for (name, offset), numbers, of_pairs in zip(others, self.of_columns[1:], self.of_pairs, strict=True):
@@ -165,6 +178,7 @@ class _Group:
         """Of each combination, of shape `(size, L)`."""
         first, *others = (finder.weights for finder in self.finders)
         for weights in others:
+            # (n_first * n_weights, L): each row so far with each row of this one.
             first = (first[:, None] + weights).reshape(-1, weights.shape[1])
         return first
 

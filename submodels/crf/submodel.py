@@ -224,6 +224,7 @@ class CrfSubmodel(Submodel):
         """
         names: list[str] = []
         found = np.empty((sum(map(len, tables)), len(self.crosses_.templates)), dtype=np.int32)
+        # (n_tokens, n_templates): for each template the distinct values that are frequent enough are numbered on.
         for number, values in enumerate(self.crosses_.read(tables)):
             distinct, places, counts = np.unique(values, return_inverse=True, return_counts=True)
             kept = (distinct >= 0) & (counts >= self.min_count)

@@ -132,6 +132,7 @@ class Crosses:
 
         There are so many such ids that a template at a token never reads what is before the first or another note's.
         """
+        # (width + n_tokens + n_notes * width,) for each column: `beyond` before the first note and after each.
         width = max((abs(offset) for template in self.templates for _, offset in template), default=0)
         columns = {}
         for name, base in self.base.items():
@@ -155,6 +156,7 @@ class Crosses:
         return found[::-1]
 
     def _read_one(self, template: Cross, columns: dict[str, Integers], places: Integers) -> Integers:
+        # (n_tokens,): the ids at the offsets as the digits of one number, and where one of them says nothing.
         values = np.zeros(len(places), dtype=np.int64)
         silent = np.zeros(len(places), dtype=np.bool_)
         for name, offset in template:

@@ -6,7 +6,8 @@
 Gives what each pattern's `finditer` gives, and tries a pattern only where one of its openings stands (see
 `submodels.regex.openings`). All openings are looked for in one pass over the texts: each has a bit, each character at
 each place of an opening the bits that allow it, and where the conjunction over the places is not zero, something may
-begin (bit-parallel matching, Baeza-Yates and Gonnet 1992).
+begin (bit-parallel matching, Baeza-Yates and Gonnet 1992). Libraries that search for many patterns at once, RE2
+and Hyperscan, know no lookaround, which most patterns have.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ class Scanner:
         )
         # Openings with like first characters share a word, so that most places of a text are soon done with.
         n_words = -(-len(rows) // _BITS)
+        # (n_words, 1 + DEPTH, n_characters + 2): for each place and character the openings that allow it, 64 to a
+        # word.
         self._allowed = np.zeros((n_words, 1 + DEPTH, CHARACTERS + 2), dtype=np.uint64)
         self._bits: defaultdict[int, dict[int, int]] = defaultdict(dict)
         for row, (_, opening, number) in enumerate(rows):
@@ -77,6 +80,8 @@ class Scanner:
 
     def _openings_in(self, texts: Sequence[str], bounds: Places) -> list[tuple[Places, NDArray[np.uint64]]]:
         """For each word of bits the places where some opening stands, and the bits of all that stand there."""
+        # (n_codes,): all texts in one row, each with one code before it and DEPTH codes behind it that are no
+        # character, so that no opening runs from one text into the next.
         characters = b"".join(bytes(1) + text.encode("latin-1", "replace") + bytes(DEPTH) for text in texts)
         codes = np.frombuffer(characters, dtype=np.uint8).astype(np.int64)
         codes[bounds[:-1]] = _BEFORE
@@ -84,6 +89,7 @@ class Scanner:
         last = max(len(codes) - DEPTH, 1)
         found = []
         for allowed in self._allowed:
+            # (n_codes - DEPTH,): first the two places that rule out most; then (n_at,) what is left, place by place.
             bits = allowed[0][codes[: last - 1]] & allowed[1][codes[1:last]]
             at = np.flatnonzero(bits)
             bits = bits[at]
