@@ -10,8 +10,8 @@ notes       `Document` with its `Span`s, `Corpus`, `LabelSet`, `read_corpus`, `w
 engines     `EngineSettings`; `train`, which returns a `Training`; `Engine`, with a `Decision` on each `Candidate`;
             `save_bundle` with the `self_test` of an engine, `load_bundle`
 scores      `evaluate`, which returns a `Report`; `compare`, which returns a `Comparison`; `out_of_fold_corpora`
-PHI out     `redact`; `Deidentifier` with its `Policy`, which returns a `Deidentified`; `PatientMemory`, `read_key`,
-            `verify`; for files of many notes `deidentify` with `RunSettings`, and `audit_run`
+PHI out     `redact`; `Deidentifier` with its `Policy` and `PolicyOptions`, which returns a `Deidentified`;
+            `PatientMemory`, `read_key`, `verify`; for files of many notes `deidentify` with `RunSettings`, `audit_run`
 errors      `PhistackError` and its kinds: `BundleError`, `CorpusError`, `EvaluationError`, `LabelError`,
             `MissingResourceError`, `OverdueError`, `PackageError`, `SettingsError`, `StorageError`, `TrainingError`,
             `UnsafePatternError`, `VerificationError`

@@ -8,6 +8,7 @@ from ensemble.deidentification import Deidentified as Deidentified
 from ensemble.deidentification import Deidentifier as Deidentifier
 from ensemble.deidentification import PatientMemory as PatientMemory
 from ensemble.deidentification import Policy as Policy
+from ensemble.deidentification import PolicyOptions as PolicyOptions
 from ensemble.deidentification import read_key as read_key
 from ensemble.deidentification import redact as redact
 from ensemble.deidentification import verify as verify

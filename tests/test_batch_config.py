@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from ensemble.batch import commands
 from ensemble.command_line import batch
 
 
@@ -19,7 +18,7 @@ def asked(monkeypatch, tmp_path, phistack):
         counts = {"PHI by strategy": {}, "quarantined by reason": {}, "identifiers in columns kept as they are": {}}
         return {"notes": 0, "quarantined": 0, "settings": {"columns": {}}, **none, **counts}
 
-    monkeypatch.setattr(commands, "deidentify", keep)
+    monkeypatch.setattr("ensemble.batch.deidentify", keep)
     monkeypatch.setattr(batch, "tell_reliability", lambda model: None)
 
     def run(config, *arguments):

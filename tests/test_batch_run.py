@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pytest
 
-from ensemble.batch import Columns, RunSettings, audit_run, deidentify, deidentify_files
+from ensemble.batch import Columns, RunSettings, audit_run, deidentify
 from ensemble.batch.commands import key_from, policy_from
 from ensemble.batch.formats.rows import FormatSettings, Part
 from ensemble.batch.journal import DoneChunk, Journal
@@ -470,8 +470,7 @@ def test_strategies_policies_and_keys_are_taken_from_the_command_line(tmp_path, 
     assert key_from(None) == KEY
     monkeypatch.delenv("PHISTACK_KEY")
     assert key_from(None) is None
-    more = {"load": engines.quick, "form_settings": run.form_settings}
-    deidentify_files(run.source, run.target, run.model, policy="tag", strategies=["DATE=remove"], **more)
+    deidentify(replace(run, policy=policy_from("tag", ["DATE=remove"]), load=engines.quick))
     assert texts(run.target)[0] == "Patient [PATIENT] saw Dr. [DOCTOR] on ."
 
 

@@ -80,7 +80,7 @@ def test_a_run_for_release_leaves_no_found_name_in_the_patients_notes(run, jobs)
 
 
 def test_a_policy_that_does_not_ask_for_it_leaves_what_was_not_found(run):
-    without = Policy.named("safe-harbor").with_options(seek_again=False)
+    without = replace(Policy.named("safe-harbor"), options=PolicyOptions(seek_again=False))
     assert texts_of(replace(run, policy=without))[0] == "Selwyn, Ann: seen. Patient [PATIENT] fell."
 
 
@@ -89,7 +89,7 @@ def test_policies_for_release_seek_again_and_the_option_is_checked():
     assert seeking == {"safe-harbor", "limited-data-set", "surrogate", "i2b2-2014", "ngrid-2016", "meddocan", "nut"}
     with pytest.raises(SettingsError, match="seek_again"):
         PolicyOptions(seek_again="yes")
-    assert Policy().with_options(seek_again=True).digest != Policy().digest
+    assert Policy(options=PolicyOptions(seek_again=True)).digest != Policy().digest
 
 
 def test_a_note_that_fails_keeps_nothing_from_the_other_notes_of_the_patient(run, monkeypatch):

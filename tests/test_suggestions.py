@@ -25,7 +25,6 @@ SLIPS = [
     (lambda: Policy.named("safeharbour"), "safe-harbor"),
     (lambda: Policy.named("tag").with_overrides({"DATE": "surogate"}), "surrogate"),
     (lambda: Policy.named("tag").with_overrides({"DAET": "keep"}).check(LabelSet.named("i2b2-2014")), "DATE"),
-    (lambda: Policy.named("tag").with_options(shift_day=7), "shift_days"),
     (lambda: open_format(Path(__file__), Path("x"), FormatSettings(), "parket"), "parquet"),
     (lambda: format_named("i2b3"), "i2b2"),
     (lambda: LabelSet.named("MedDocan"), "meddocan"),

@@ -12,11 +12,11 @@ runner        a run from start to end; `output_check` reads its output again, `p
 reports       what a run says of itself; `audit`, `summary_page`, and `account` on the terminal
 """
 
-from ensemble.batch.commands import audit_run, deidentify_files
+from ensemble.batch.commands import audit_run
 from ensemble.batch.formats.columns import Columns
 from ensemble.batch.formats.rows import FormatSettings
 from ensemble.batch.reports.report import notices
 from ensemble.batch.runner import deidentify
 from ensemble.batch.settings import RunSettings
 
-__all__ = ["Columns", "FormatSettings", "RunSettings", "audit_run", "deidentify", "deidentify_files", "notices"]
+__all__ = ["Columns", "FormatSettings", "RunSettings", "audit_run", "deidentify", "notices"]

@@ -1,6 +1,7 @@
-"""What the commands deidentify and audit do, between the command line and a run.
+"""What the commands deidentify and audit take as words and paths: a policy, a key, a run to check.
 
-deidentify_files(source, target, model, policy="safe-harbor", key_file=Path("key"))
+policy_from("safe-harbor", ["DATE=keep"])
+key_from(Path("key"))
 audit_run(target)
 """
 
@@ -16,49 +17,13 @@ from ensemble.batch.formats.recognise import open_format
 from ensemble.batch.formats.rows import NO_LIMIT, FormatSettings
 from ensemble.batch.reports.audit import AuditReport, check_log, output_digest
 from ensemble.batch.reports.report import AUDIT, read_summary
-from ensemble.batch.runner import deidentify
-from ensemble.batch.settings import RunSettings, read_struck
 from ensemble.deidentification import Policy, read_key
 from ensemble.deidentification.keyed_choices import written_key
 from features.errors import CorpusError, SettingsError
 
-__all__ = ["KEY_VARIABLE", "audit_run", "deidentify_files", "key_from", "policy_from"]
+__all__ = ["KEY_VARIABLE", "audit_run", "key_from", "policy_from"]
 
 KEY_VARIABLE = "PHISTACK_KEY"
-
-
-def deidentify_files(
-    source: Path,
-    target: Path,
-    model: Path,
-    *,
-    policy: str = "tag",
-    strategies: Sequence[str] = (),
-    key_file: Path | None = None,
-    strike: Path | None = None,
-    **more: Any,
-) -> dict[str, Any]:
-    """De-identify an input as the command line asks.
-
-    :param policy: the name of a shipped policy, or the path of a TOML file.
-    :param strategies: `LABEL=STRATEGY`, which override the policy.
-    :param key_file: holds the secret; otherwise the environment variable PHISTACK_KEY, if it is set.
-    :param strike: a list of words to be removed everywhere.
-    :param more: further settings, as in `RunSettings`.
-    :returns: the summary of the run.
-    :raises PhistackError: as `deidentify` does.
-    """
-    return deidentify(
-        RunSettings(
-            source,
-            target,
-            model,
-            policy_from(policy, strategies),
-            key=key_from(key_file),
-            struck=read_struck(strike) if strike is not None else frozenset(),
-            **more,
-        )
-    )
 
 
 def policy_from(name: str, strategies: Sequence[str] = ()) -> Policy:

@@ -112,11 +112,14 @@ class RunSettings:
         }
 
 
-def read_struck(path: Path) -> frozenset[str]:
+def read_struck(path: Path | None) -> frozenset[str]:
     """The words of a strike list, folded: the first column of a file with a word a line, as of a review list.
 
+    :param path: of the list; `None` for none.
     :raises SettingsError: if the file cannot be read, or an entry is not one word.
     """
+    if path is None:
+        return frozenset()
     try:
         lines = read_regular(path).decode("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:

@@ -12,7 +12,7 @@ import signal
 import sys
 from collections.abc import Callable
 from functools import wraps
-from typing import Annotated, Any
+from typing import Annotated, ParamSpec
 
 import typer
 
@@ -25,6 +25,8 @@ from features.shown import explained
 from features.writing import remedy
 
 __all__ = ["app", "main"]
+
+_P = ParamSpec("_P")
 
 app = typer.Typer(
     name="phistack",
@@ -56,13 +58,13 @@ _COMMANDS = (
 """In the order in which `--help` lists them."""
 
 
-def _telling_what_is_kept(command: Callable[..., None]) -> Callable[..., None]:
+def _telling_what_is_kept(command: Callable[_P, None]) -> Callable[_P, None]:
     """The same command, which says what is kept when somebody presses Ctrl-C; typer would end it without a word."""
 
     @wraps(command)
-    def run(**told: Any) -> None:
+    def run(*given: _P.args, **told: _P.kwargs) -> None:
         try:
-            command(**told)
+            command(*given, **told)
         except KeyboardInterrupt as stop:
             fail(f"stopped; {str(stop) or 'nothing was written'}", 130)
 

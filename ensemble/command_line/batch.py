@@ -56,9 +56,11 @@ def deidentify(
     cluster: Annotated[str, typer.Option(help="Address of a Dask scheduler, tcp://HOST:PORT.")] = "",
 ) -> None:
     """Take the PHI out of many notes; after an interruption, the same command continues. Reports are in OUT.run."""
-    from ensemble.batch import Columns, FormatSettings, deidentify_files, notices
+    from ensemble.batch import Columns, FormatSettings, RunSettings, deidentify, notices
+    from ensemble.batch.commands import key_from, policy_from
     from ensemble.batch.formats.columns import treatments_of
     from ensemble.batch.reports.terminal_summary import done, held_back
+    from ensemble.batch.settings import read_struck
 
     if "-" in (str(source), str(out)):
         raise SettingsError(
@@ -67,14 +69,15 @@ def deidentify(
 
     treatments = treatments_of(merged(context, "column", column))
     columns = Columns(id_column, tuple(text_column or ("text",)), patient_column, treatments)
+    settings = RunSettings(
+        source, out, model, policy_from(policy, merged(context, "strategy", strategy)), key_from(key_file),
+        form, FormatSettings(columns, encoding), read_struck(strike), timeout,
+        second_pass=second_pass, any_language=any_language, hide_ids=hide_ids, jobs=jobs, cluster=cluster,
+        restart=restart,
+    )  # fmt: skip
     tell_reliability(model)
     with keeping(lambda: "what is done is kept, and the same command continues from there"):
-        summary = deidentify_files(
-            source, out, model, policy=policy, strategies=merged(context, "strategy", strategy), key_file=key_file,
-            strike=strike, form=form, form_settings=FormatSettings(columns, encoding), timeout=timeout,
-            second_pass=second_pass, any_language=any_language, hide_ids=hide_ids, restart=restart, jobs=jobs,
-            cluster=cluster,
-        )  # fmt: skip
+        summary = deidentify(settings)
     warn(notices(summary))
     say(done(summary, out))
     for reason in held_back(summary):

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ParamSpec
 
 from features.errors import MissingResourceError, SettingsError
 from features.shown import explained, shown_id
@@ -32,6 +32,7 @@ __all__ = [
     "warn",
 ]
 
+_P = ParamSpec("_P")
 _CUT_OFF = 128 + 13
 """The status of a process that a signal ends is 128 and its number; that of SIGPIPE is 13."""
 
@@ -110,14 +111,14 @@ def console() -> Console:
     return Piped(width=None if sys.stdout.isatty() else 120)
 
 
-def quiet_when_cut_off(command: Callable[..., None]) -> Callable[..., None]:
+def quiet_when_cut_off(command: Callable[_P, None]) -> Callable[_P, None]:
     """The same command, which ends quietly where nobody reads its standard output to the end, as `head` does not.
 
     :returns: a command that ends with 141 then, as programs do that are ended by the signal SIGPIPE.
     """
 
     @wraps(command)
-    def run(*given: Any, **told: Any) -> None:
+    def run(*given: _P.args, **told: _P.kwargs) -> None:
         try:
             command(*given, **told)
             sys.stdout.flush()

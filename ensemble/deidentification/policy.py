@@ -145,11 +145,6 @@ class Policy:
         """The same policy with other strategies for some labels or kinds."""
         return replace(self, overrides={**self.overrides, **overrides})
 
-    def with_options(self, **options: Any) -> Policy:
-        """The same policy with other options, named as in `PolicyOptions`."""
-        _refuse_unknown(options, [f.name for f in fields(PolicyOptions)], "the options of a policy")
-        return replace(self, options=replace(self.options, **options))
-
     def strategy(self, label: str, kind: str) -> str:
         """The strategy of a label that is of a kind of PHI."""
         for table in (self.overrides, self.strategies):
