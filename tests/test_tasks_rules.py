@@ -80,3 +80,20 @@ def test_rules_are_never_written_over_a_file(home, tmp_path):
 def test_a_bundle_without_rules_says_so(home):
     with pytest.raises(BundleError, match="without TBED"):
         print_rules(home / "without", Console(quiet=True))
+
+
+def test_of_several_submodels_with_rules_one_is_named(home, tmp_path):
+    own_start = {"kind": "tbed", "start": "empty", "held_out": 0.0}
+    train_bundle(_corpus(), tmp_path / "two", EngineSettings(folds=2, submodels={"tbed": {}, "own-start": own_start}))
+    with pytest.raises(
+        SettingsError, match="several TBED submodels; name one of them with --submodel: tbed, own-start"
+    ):
+        _printed(tmp_path / "two")
+    with pytest.raises(SettingsError, match="no TBED submodel named crf"):
+        _printed(tmp_path / "two", submodel="crf")
+    write_rules(tmp_path / "two", tmp_path / "rules.txt", submodel="own-start")
+    rules = (tmp_path / "rules.txt").read_text(encoding="utf-8").replace("\nO -> ", "\noff O -> ")
+    (tmp_path / "rules.txt").write_text(rules, encoding="utf-8")
+    replace_rules(tmp_path / "two", tmp_path / "rules.txt", tmp_path / "new", submodel="own-start")
+    assert "(switched off)" in _printed(tmp_path / "new", submodel="own-start")
+    assert _printed(tmp_path / "new", submodel="tbed") == _printed(tmp_path / "two", submodel="tbed")

@@ -137,6 +137,7 @@ def rules(
     out: Annotated[
         Path | None, typer.Option(help="The new bundle, with the rules of --use.", show_default=False)
     ] = None,
+    submodel: Annotated[str, typer.Option(help="Of several TBED submodels, the one of this name.")] = "",
     reading: ReadingOptions,
 ) -> None:
     """List the learned TBED rules in words, score them on new notes, or replace them by an edited file."""
@@ -145,10 +146,10 @@ def rules(
     if (use is None) != (out is None):
         raise SettingsError("--use and --out belong together: the edited rules, and the new bundle that gets them")
     if use and out:
-        replace_rules(model, use, out)
+        replace_rules(model, use, out, submodel=submodel)
         say(f"the engine with the rules of {use} is in {out}")
     elif write:
-        write_rules(model, write)
+        write_rules(model, write, submodel=submodel)
         say(f"the rules are in {write}")
     else:
-        print_rules(model, console(), score_on=score, reader=reading.reader)
+        print_rules(model, console(), submodel=submodel, score_on=score, reader=reading.reader)

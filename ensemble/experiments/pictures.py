@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import cycle
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -24,14 +25,19 @@ __all__ = ["BLUE", "GREY", "INK", "PALE", "ablation_chart", "curve_picture", "ma
 
 INK, PALE, GREY = "#222222", "#DDDDDD", "#888888"
 BLUE, _SKY, _GREEN, _ORANGE, _VERMILION = "#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00"
+_PURPLE, _YELLOW = "#CC79A7", "#F0E442"
 _PART_COLOURS = {ALONE: "#999999", STACK: BLUE}
-_LINES = {
+_Line = tuple[str, Any, str]
+"""Colour, line and marker."""
+_LINES: dict[str, _Line] = {
     STACK: (BLUE, "-", "o"),
     "blstm": (_VERMILION, "--", "s"),
     "crf": (_GREEN, "-.", "^"),
     "tbed": (_ORANGE, ":", "D"),
     "regex": (GREY, (0, (1, 1)), "v"),
 }
+_OTHER_LINES = ((_PURPLE, "-", "P"), (_SKY, "--", "X"), (INK, "-.", "<"), (_YELLOW, "-", ">"))
+"""Those of submodels with other names, in turn."""
 _SIGNIFICANT = 0.05
 _STYLE: dict[Any, Any] = {
     "font.size": 9,
@@ -128,8 +134,9 @@ def curve_picture(title: str, spread: str, curves: Mapping[str, Sequence[CurvePo
     """
     with picture(folder, "curve", title, size=(7, 4.2)) as figure:
         axes = figure.subplots()
+        lines = _LINES | dict(zip((name for name in curves if name not in _LINES), cycle(_OTHER_LINES), strict=False))
         for name, points in sorted(curves.items(), key=lambda item: -item[1][-1].f1.value):
-            _curve(axes, name, points)
+            _curve(axes, name, lines[name], points)
         axes.set_title(fill(f"Spread: {spread}. Lines: means. Dots: single orders.", 105), loc="left", fontsize=7)
         axes.set_xlabel("training patients (share of all)")
         axes.set_ylabel("F1 in percent")
@@ -140,8 +147,8 @@ def curve_picture(title: str, spread: str, curves: Mapping[str, Sequence[CurvePo
         axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=3)
 
 
-def _curve(axes: Axes, name: str, points: Sequence[CurvePoint]) -> None:
-    colour, line, marker = _LINES.get(name, (INK, "-", "x"))
+def _curve(axes: Axes, name: str, style: _Line, points: Sequence[CurvePoint]) -> None:
+    colour, line, marker = style
     patients = [point.patients for point in points]
     means, lows, highs = zip(*(_in_percent(point.f1) for point in points), strict=True)
     axes.plot(patients, means, color=colour, linestyle=line, marker=marker, markersize=4, label=name)

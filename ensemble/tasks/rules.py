@@ -28,16 +28,20 @@ from tbed.rules import format_rules
 __all__ = ["print_rules", "replace_rules", "write_rules"]
 
 
-def print_rules(bundle: Path, console: Console, *, score_on: Path | None = None, reader: Reader = USUAL_READER) -> None:
+def print_rules(
+    bundle: Path, console: Console, *, submodel: str = "", score_on: Path | None = None, reader: Reader = USUAL_READER
+) -> None:
     """List the rules in words, with what each did in training.
 
+    :param submodel: the name of the TBED submodel, where the bundle has several.
     :param score_on: annotated notes; what each rule corrects and breaks there, after the rules before it, is told too.
     :param reader: how these notes are read.
     :raises BundleError: if the bundle has no TBED submodel.
     """
     engine = load_bundle(bundle)
-    rules = _tbed_of(engine, bundle).rules_.rules
-    scores = _scores(engine, bundle, score_on, reader) if score_on else []
+    tbed = _tbed_of(engine, bundle, submodel)
+    rules = tbed.rules_.rules
+    scores = _scores(engine, tbed, score_on, reader) if score_on else []
     table = Table(title=f"{len(rules)} rules, applied in this order", title_justify="left")
     columns = ["", "rule", "gain", "broken", "example"]
     for name in [*columns, "corrects", "breaks"] if scores else columns:
@@ -54,14 +58,14 @@ def print_rules(bundle: Path, console: Console, *, score_on: Path | None = None,
         console.print(f"{len(harmful)} rules break more than they correct there: {', '.join(harmful) or 'none'}")
 
 
-def write_rules(bundle: Path, target: Path) -> None:
+def write_rules(bundle: Path, target: Path, *, submodel: str = "") -> None:
     """Write the rules as text; :raises SettingsError: if the file is already there."""
     refuse_taken(target)
-    text = format_rules(_tbed_of(load_bundle(bundle), bundle).rules_)
+    text = format_rules(_tbed_of(load_bundle(bundle), bundle, submodel).rules_)
     write_new(target, text)
 
 
-def replace_rules(bundle: Path, rules: Path, out: Path) -> None:
+def replace_rules(bundle: Path, rules: Path, out: Path, *, submodel: str = "") -> None:
     """Make a new bundle with edited rules; the stacker stays as it was trained.
 
     :raises SettingsError: with line and column, for a mistake in the rules.
@@ -71,8 +75,8 @@ def replace_rules(bundle: Path, rules: Path, out: Path) -> None:
         text = read_regular(rules).decode("utf-8").replace("\r\n", "\n")
     except (OSError, UnicodeDecodeError):
         raise SettingsError(f"the rule file {rules} cannot be read as UTF-8 text") from None
-    edited = _tbed_of(engine, bundle).edited(text, name=str(rules), space=engine.space)
-    submodels = [edited if submodel.name == edited.name else submodel for submodel in engine.submodels]
+    edited = _tbed_of(engine, bundle, submodel).edited(text, name=str(rules), space=engine.space)
+    submodels = [edited if model.name == edited.name else model for model in engine.submodels]
     engine = Engine(
         engine.label_set, engine.space, submodels, engine.stacker, engine.subset_stackers, engine.language_gate
     )
@@ -87,16 +91,19 @@ def replace_rules(bundle: Path, rules: Path, out: Path) -> None:
     )
 
 
-def _tbed_of(engine: Engine, bundle: Path) -> TbedSubmodel:
-    for submodel in engine.submodels:
-        if isinstance(submodel, TbedSubmodel):
-            return submodel
-    raise BundleError(f"the bundle {bundle} was trained without TBED, so it has no rules to list")
+def _tbed_of(engine: Engine, bundle: Path, name: str) -> TbedSubmodel:
+    """The TBED submodel of a name, or the only one."""
+    found = {model.name: model for model in engine.submodels if isinstance(model, TbedSubmodel)}
+    if not found:
+        raise BundleError(f"the bundle {bundle} was trained without TBED, so it has no rules to list")
+    if name not in found and (name or len(found) > 1):
+        told = f"has no TBED submodel named {name}" if name else "has several TBED submodels"
+        raise SettingsError(f"the bundle {bundle} {told}; name one of them with --submodel: {', '.join(found)}")
+    return found.get(name) or next(iter(found.values()))
 
 
-def _scores(engine: Engine, bundle: Path, path: Path, reader: Reader) -> list[RuleScore]:
+def _scores(engine: Engine, tbed: TbedSubmodel, path: Path, reader: Reader) -> list[RuleScore]:
     corpus = reader.read(path, label_set=engine.label_set)
-    tbed = _tbed_of(engine, bundle)
     notes = tbed.notes(engine.space.tables(corpus.documents))
     return score_rules(tbed.rules_.rules, notes, within=tbed.within)
 
