@@ -121,7 +121,7 @@ class Corpus:
                 f"the mapping from {self.label_set.name} to {target} does not have the label {shown_label(unknown[0])}"
             )
         documents = (d.with_spans(replace(span, label=table[span.label]) for span in d.spans) for d in self.documents)
-        return Corpus(tuple(documents), LabelSet.named(target), self.warnings, self.remarks)
+        return Corpus(tuple(documents), LabelSet.of(target), self.warnings, self.remarks)
 
 
 def patient_of(document_id: str) -> str:

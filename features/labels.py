@@ -4,23 +4,51 @@
     labels.category("DOCTOR")    # "NAME"
     labels.hipaa("DOCTOR")       # False: HIPAA does not list providers
 
-The sets and the mappings between them are tables: `label_sets/NAME.toml` and `label_sets/mappings.toml`.
+The sets and the mappings between them are tables: `label_sets/NAME.toml` and `label_sets/mappings.toml`. A file of
+one's own has the same form, and the mappings into it besides:
+
+    language = "en"
+
+    [types]
+    NAME = { category = "NAME", hipaa = true }
+
+    [from.i2b2-2014]
+    PATIENT = "NAME"
 """
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import resources
+from pathlib import Path
+
+import msgspec
 
 from features.errors import LabelError
 from features.hashed import hashed
+from features.regular_files import read_regular
 from features.suggestions import did_you_mean, no_such
 
-__all__ = ["LabelSet", "label_mapping"]
+__all__ = ["LabelSet", "is_label", "label_mapping"]
 
 _TABLES = resources.files("features") / "label_sets"
+_LABEL = re.compile(r"[^\W\d_][\w.:/+-]{0,63}")
+
+
+class _LabelEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    category: str
+    hipaa: bool = False
+
+
+class _LabelFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a file holds."""
+
+    types: dict[str, _LabelEntry]
+    language: str = "en"
+    mappings: dict[str, dict[str, str]] = msgspec.field(name="from", default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +67,26 @@ class LabelSet:
     language: str = "en"
 
     @classmethod
+    def of(cls, told: str) -> LabelSet:
+        """A label set by its name, or by the path of a TOML file, whose name it has then.
+
+        :raises LabelError: if there is no such set, or the file cannot be used.
+        """
+        return cls._of_table(Path(told).stem, _own_table(told)) if _is_file(told) else cls.named(told)
+
+    @classmethod
     def named(cls, name: str) -> LabelSet:
         """Read a label set that phistack ships; :raises LabelError: for a name without a table."""
-        try:
-            table = tomllib.loads((_TABLES / f"{name}.toml").read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise LabelError(no_such("label set", name, cls.names())) from None
-        types: dict[str, dict[str, object]] = table["types"]
-        return cls(
-            name,
-            {label: str(properties["category"]) for label, properties in types.items()},
-            frozenset(label for label, properties in types.items() if properties.get("hipaa")),
-            table["language"],
-        )
+        if name not in cls.names():
+            raise LabelError(f"{no_such('label set', name, cls.names())}, or give a TOML file")
+        table = tomllib.loads((_TABLES / f"{name}.toml").read_text(encoding="utf-8"))
+        return cls._of_table(name, msgspec.convert(table, _LabelFile))
+
+    @classmethod
+    def _of_table(cls, name: str, table: _LabelFile) -> LabelSet:
+        hipaa_labels = frozenset(label for label, properties in table.types.items() if properties.hipaa)
+        categories = {label: properties.category for label, properties in table.types.items()}
+        return cls(name, categories, hipaa_labels, table.language)
 
     @staticmethod
     def names() -> tuple[str, ...]:
@@ -84,12 +119,26 @@ class LabelSet:
         return LabelSet(self.name, {**self.categories, **new}, self.hipaa_labels, self.language) if new else self
 
 
+def is_label(label: str) -> bool:
+    """Whether a label can be written in every format: it begins with a letter and has no blanks."""
+    return bool(_LABEL.fullmatch(label))
+
+
 def label_mapping(source: str, target: str) -> Mapping[str, str]:
     """The table that turns labels of one set into those of another.
 
+    :param source: the name of a set.
+    :param target: the name of another, or the path of a TOML file that has a table `[from.SOURCE]`.
     :returns: source label -> target label, for every label of the source.
     :raises LabelError: if there is no such table.
     """
+    if _is_file(target):
+        own = _own_table(target).mappings
+        if source not in own:
+            raise LabelError(
+                f"there is no mapping from the label set {source} in {target}; add a table [from.{source}]"
+            )
+        return own[source]
     tables = tomllib.loads((_TABLES / "mappings.toml").read_text(encoding="utf-8"))
     try:
         mapping: dict[str, str] = tables[source][target]
@@ -98,3 +147,25 @@ def label_mapping(source: str, target: str) -> Mapping[str, str]:
         instead = f"map to {known}" if known else "rename the labels in the corpus"
         raise LabelError(f"there is no mapping from the label set {source} to {target}{near}; {instead}") from None
     return mapping
+
+
+def _is_file(told: str) -> bool:
+    return told.endswith(".toml")
+
+
+def _own_table(path: str) -> _LabelFile:
+    """A user's file, checked; :raises LabelError: naming the file and what is wrong in it."""
+    try:
+        table = msgspec.convert(tomllib.loads(read_regular(Path(path)).decode("utf-8")), _LabelFile)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise LabelError(f"the label set file {path} cannot be used: {reason}") from None
+    targets = {label for mapping in table.mappings.values() for label in mapping.values()}
+    bad = sorted(label for label in table.types if not is_label(label)) or sorted(targets - table.types.keys())
+    if bad or not table.types or Path(path).stem in LabelSet.names():
+        reason = (
+            f"{bad[0][:64]!a} is no label of it: a letter, then letters, digits and _ . : / + -" if bad
+            else "it has no [types]" if not table.types else "a shipped label set has its name; rename the file"
+        )  # fmt: skip
+        raise LabelError(f"the label set file {path} cannot be used: {reason}")
+    return table

@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from features.documents import Corpus, Document, Span
 from features.errors import LabelError
+from features.formats import read_corpus, write_corpus
 from features.labels import LabelSet, label_mapping
+from submodels.regex.pattern_files import Pattern
 
 TABLES = Path(__file__).parents[1] / "features" / "label_sets"
 MAPPINGS = tomllib.loads((TABLES / "mappings.toml").read_text(encoding="utf-8"))
@@ -85,3 +88,63 @@ def test_a_mapping_that_is_not_there_is_refused_with_what_to_do():
         label_mapping("custom", "nut")
     with pytest.raises(LabelError, match=r"did you mean nut.*; map to .*nut"):
         label_mapping("meddocan", "nutt")
+
+
+OWN = """
+language = "sv"
+
+[types]
+Namn = { category = "NAME", hipaa = true }
+Plats = { category = "LOCATION" }
+
+[from.nut]
+Name = "Namn"
+Hospital = "Plats"
+"""
+
+
+def test_a_file_of_ones_own_does_wherever_a_name_does(tmp_path):
+    path = tmp_path / "ward.toml"
+    path.write_text(OWN, encoding="utf-8")
+    labels = LabelSet.of(str(path))
+    assert (labels.name, labels.labels, labels.language) == ("ward", ("Namn", "Plats"), "sv")
+    assert (labels.category("Plats"), labels.hipaa("Namn"), labels.hipaa("Plats")) == ("LOCATION", True, False)
+    assert LabelSet.of("nut") == LabelSet.named("nut")
+    assert label_mapping("nut", str(path)) == {"Name": "Namn", "Hospital": "Plats"}
+    assert Pattern("p", "x", {"nut": "Hospital"}).label_in(str(path)) == "Plats"
+    assert Pattern("p", "x", {"ward": "Namn", "nut": "Hospital"}).label_in(str(path)) == "Namn"
+    note = Document("n1", "Bo på Alfa", (Span(0, 2, "Name"), Span(6, 10, "Hospital")))
+    mapped = Corpus((note,), LabelSet.named("nut")).mapped(str(path))
+    assert [span.label for span in mapped.documents[0].spans] == ["Namn", "Plats"]
+    assert mapped.label_set == labels
+    write_corpus(mapped, tmp_path / "notes.jsonl", format="jsonl")
+    assert read_corpus(tmp_path / "notes.jsonl", label_set=str(path)).label_set == labels
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (("[types]", "[type]"), "unknown field `type`"),
+        (("[types]", "[colours]\nred = 1\n[types]"), "unknown field `colours`"),
+        (('category = "NAME"', "category = 3"), "Expected `str`, got `int`"),
+        (("Namn =", '"Nam n" ='), "'Nam n' is no label of it: a letter, then"),
+        (('Name = "Namn"', 'Name = "Name"'), "'Name' is no label of it"),
+        (("language", "language ="), "line 2"),
+    ],
+)
+def test_a_file_that_is_no_label_set_is_one_sentence(tmp_path, change, told):
+    path = tmp_path / "ward.toml"
+    path.write_text(OWN.replace(*change), encoding="utf-8")
+    with pytest.raises(LabelError, match=rf"the label set file .*ward\.toml cannot be used: .*{told}"):
+        LabelSet.of(str(path))
+    (tmp_path / "nut.toml").write_text(OWN, encoding="utf-8")
+    with pytest.raises(LabelError, match="a shipped label set has its name"):
+        LabelSet.of(str(tmp_path / "nut.toml"))
+    with pytest.raises(LabelError, match=r"none\.toml cannot be used: No such file"):
+        LabelSet.of("none.toml")
+
+
+def test_a_file_without_the_mapping_says_where_it_belongs(tmp_path):
+    (tmp_path / "ward.toml").write_text(OWN, encoding="utf-8")
+    with pytest.raises(LabelError, match=r"from the label set meddocan in .*; add a table \[from\.meddocan\]"):
+        label_mapping("meddocan", str(tmp_path / "ward.toml"))

@@ -50,11 +50,14 @@ def test_rules_are_scored_on_new_notes(home):
     assert "0 rules break more than they correct there" in shown
 
 
+def _switch_off(path):
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(f"off {line}" if "->" in line else line for line in lines), encoding="utf-8")
+
+
 def test_edited_rules_make_a_new_bundle(home, tmp_path):
     write_rules(home / "engine", tmp_path / "rules.txt")
-    rules = (tmp_path / "rules.txt").read_text(encoding="utf-8")
-    edited = "".join(f"off {line}" if "->" in line else line for line in rules.splitlines(keepends=True))
-    (tmp_path / "rules.txt").write_text(edited, encoding="utf-8")
+    _switch_off(tmp_path / "rules.txt")
     replace_rules(home / "engine", tmp_path / "rules.txt", tmp_path / "new")
     assert "(switched off)" in _printed(tmp_path / "new")
     assert read_manifest(tmp_path / "new")["trained_on"]["rules edited after training"] is True
@@ -92,8 +95,7 @@ def test_of_several_submodels_with_rules_one_is_named(home, tmp_path):
     with pytest.raises(SettingsError, match="no TBED submodel named crf"):
         _printed(tmp_path / "two", submodel="crf")
     write_rules(tmp_path / "two", tmp_path / "rules.txt", submodel="own-start")
-    rules = (tmp_path / "rules.txt").read_text(encoding="utf-8").replace("\nO -> ", "\noff O -> ")
-    (tmp_path / "rules.txt").write_text(rules, encoding="utf-8")
+    _switch_off(tmp_path / "rules.txt")
     replace_rules(tmp_path / "two", tmp_path / "rules.txt", tmp_path / "new", submodel="own-start")
     assert "(switched off)" in _printed(tmp_path / "new", submodel="own-start")
     assert _printed(tmp_path / "new", submodel="tbed") == _printed(tmp_path / "two", submodel="tbed")

@@ -40,8 +40,7 @@ from ensemble.tools.version import installed
 from features.columns.installed import COLUMNS
 from features.columns.table import FeatureSpace
 from features.errors import BundleError, PackageError
-from features.formats.spans import is_label
-from features.labels import LabelSet
+from features.labels import LabelSet, is_label
 from features.language_gate import LanguageGate
 from features.saved_files import SavedFiles, damage_refused
 from features.writing import new_file, new_folder

@@ -98,7 +98,9 @@ PresetOption = Annotated[
 LabelSetOption = Annotated[
     str,
     typer.Option(
-        "--label-set", help=f"{one_of(LABEL_SETS)}; otherwise recognised.", autocompletion=completing(LABEL_SETS)
+        "--label-set",
+        help=f"A TOML file, or {one_of(LABEL_SETS)}; otherwise recognised.",
+        autocompletion=completing(LABEL_SETS),
     ),
 ]
 SynthesisedFormatOption = Annotated[
@@ -155,7 +157,11 @@ UnknownLabelsOption = Annotated[
 ]
 MapLabelsOption = Annotated[
     str,
-    typer.Option("--map-labels", help="Turn labels into those of this set.", autocompletion=completing(LABEL_SETS)),
+    typer.Option(
+        "--map-labels",
+        help="Turn labels into those of this set, by name or TOML file.",
+        autocompletion=completing(LABEL_SETS),
+    ),
 ]
 AnyLanguageOption = Annotated[
     bool, typer.Option("--any-language", help="Read notes that are not in the engine's language or script, too.")

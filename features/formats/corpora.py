@@ -16,8 +16,7 @@ from features.errors import CorpusError
 from features.formats.columns import USUAL_NAMES, ColumnNames
 from features.formats.own_labels import label_set_of
 from features.formats.recognise import format_named, passed_over, recognise
-from features.formats.spans import is_label
-from features.labels import LabelSet
+from features.labels import LabelSet, is_label
 from features.shown import file_names_shown
 from features.writing import new_folder, write_new
 

@@ -41,14 +41,14 @@ def label_set_of(
 ) -> tuple[LabelSet, tuple[str, ...]]:
     """The label set of what was read, and what there is to say of it.
 
-    :param given: the labels that the user expects: a set, or the name of one that is shipped.
+    :param given: the labels that the user expects: a set, the name of one that is shipped, or the path of a TOML file.
     :param usual: the name of the set that the format usually has, if it has one.
     :param accept: widen a known set by labels that it lacks.
     :param language: of the notes, where the labels are their own; otherwise told by their text.
     :raises LabelError: for some labels that a known set lacks, or a set that does not exist.
     """
     counts = Counter(span.label for document in reading.documents for span in document.spans)
-    known = LabelSet.named(given) if isinstance(given, str) else given or _nearest(counts, usual)
+    known = LabelSet.of(given) if isinstance(given, str) else given or _nearest(counts, usual)
     unknown = sorted(label for label in counts if label not in known)
     categories = {label: reading.categories.get(label, _CATEGORY) for label in unknown}
     if given is None and not _is_most(counts, known):

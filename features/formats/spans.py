@@ -12,13 +12,13 @@ import re
 
 from features.documents import Span
 from features.errors import CorpusError
+from features.labels import is_label
 from features.shown import shown_id
 
-__all__ = ["checked_id", "checked_span", "is_label", "parse_offset"]
+__all__ = ["checked_id", "checked_span", "parse_offset"]
 
 _OFFSET = re.compile(r"[0-9]{1,12}")
 _ID = re.compile(r"[^\r\n]{1,200}")
-_LABEL = re.compile(r"[^\W\d_][\w.:/+-]{0,63}")
 
 
 def parse_offset(document_id: str, place: str, text: str | None) -> int:
@@ -41,11 +41,6 @@ def checked_id(place: str, document_id: str) -> str:
     if not _ID.fullmatch(document_id):
         raise CorpusError(f"{place}: a document id must be one line of 1 to 200 characters")
     return document_id
-
-
-def is_label(label: str) -> bool:
-    """Whether a label can be written in every format: it begins with a letter and has no blanks."""
-    return bool(_LABEL.fullmatch(label))
 
 
 def checked_span(

@@ -118,8 +118,11 @@ class Pattern:
                 yield match
 
     def label_in(self, label_set: str) -> str:
-        """The label that the pattern declares for a label set, by way of a mapping if need be; empty if none."""
-        direct = self.labels.get(label_set) or self.labels.get(ANY_SET)
+        """The label that the pattern declares for a label set, by way of a mapping if need be; empty if none.
+
+        :param label_set: a name, or the path of a file, which is named after it.
+        """
+        direct = self.labels.get(Path(label_set).stem) or self.labels.get(ANY_SET)
         if direct:
             return direct
         for known, label in self.labels.items():

@@ -83,7 +83,7 @@ class RegexSubmodel(Submodel):
 
     Learned by `fit`: `patterns_`, the patterns kept, each with one label; `language_`, that of the notes.
 
-    :param label_set: name of the label set, for patterns that match nothing in training; empty if there is none.
+    :param label_set: name or TOML file of the label set, for patterns that match nothing in training; empty for none.
     :param language: ISO 639-1 code that chooses the patterns; empty for the language of the feature tables.
     :param patterns_file: path of a user's own patterns, added to the shipped ones; one of the same name replaces it.
     :param min_precision: a pattern that matches at least ten times and is less often right is left out, in [0, 1].
@@ -149,7 +149,7 @@ class RegexSubmodel(Submodel):
         if not documents:
             raise TrainingError("the regex submodel needs at least one annotated note")
         try:
-            named = LabelSet.named(self.label_set).labels if self.label_set else ()
+            named = LabelSet.of(self.label_set).labels if self.label_set else ()
         except LabelError as error:
             raise SettingsError(str(error)) from None
         labels = {span.label for document in documents for span in document.spans}.union(named)

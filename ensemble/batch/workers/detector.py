@@ -17,8 +17,7 @@ from ensemble.stacking.candidates import Decision
 from ensemble.stacking.repeats.word_counts import WordCounts
 from features.documents import Document, Span
 from features.errors import BundleError
-from features.formats.spans import is_label
-from features.labels import LabelSet
+from features.labels import LabelSet, is_label
 from features.saved_files import SavedFiles
 
 __all__ = ["LONGEST_PIECE", "Detection", "Detector", "bundle_digest", "bundle_labels", "load_detector", "pieces"]
