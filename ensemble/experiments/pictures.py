@@ -27,9 +27,9 @@ INK, PALE, GREY = "#222222", "#DDDDDD", "#888888"
 BLUE, _SKY, _GREEN, _ORANGE, _VERMILION = "#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00"
 _PURPLE, _YELLOW = "#CC79A7", "#F0E442"
 _PART_COLOURS = {ALONE: "#999999", STACK: BLUE}
-_Line = tuple[str, Any, str]
+_LineStyle = tuple[str, Any, str]
 """Colour, line and marker."""
-_LINES: dict[str, _Line] = {
+_LINES: dict[str, _LineStyle] = {
     STACK: (BLUE, "-", "o"),
     "blstm": (_VERMILION, "--", "s"),
     "crf": (_GREEN, "-.", "^"),
@@ -147,7 +147,7 @@ def curve_picture(title: str, spread: str, curves: Mapping[str, Sequence[CurvePo
         axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=3)
 
 
-def _curve(axes: Axes, name: str, style: _Line, points: Sequence[CurvePoint]) -> None:
+def _curve(axes: Axes, name: str, style: _LineStyle, points: Sequence[CurvePoint]) -> None:
     colour, line, marker = style
     patients = [point.patients for point in points]
     means, lows, highs = zip(*(_in_percent(point.f1) for point in points), strict=True)
