@@ -52,7 +52,7 @@ def test_notes_come_out_and_the_audit_agrees(bundle, tmp_path):
     assert all("Dr. [DOCTOR] on" in line["body"] and "05/11/2018" not in line["body"] for line in written[:-1])
     assert len({line["body"] for line in written[:-1]}) == 1, "one patient, one shift"
     audited = phistack("audit", out, key=key)
-    assert audited.returncode == 0 and "11 notes is whole" in audited.stdout and "seal is right" in audited.stdout
+    assert audited.returncode == 0 and "11 notes is complete" in audited.stdout and "seal is right" in audited.stdout
     out.write_text(out.read_text().replace("Seen", "seen", 1))
     audited = phistack("audit", out)
     assert audited.returncode == 1 and "differs from the one that the run wrote" in audited.stderr

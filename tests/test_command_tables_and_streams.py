@@ -185,14 +185,14 @@ def test_lines_are_annotated_through_pipes_in_the_format_of_the_input(piped, hom
     [
         (b'{"id": "1", "text', ("convert", "-", "-", "--to", "jsonl"), "/dev/stdin, line 1, is not valid JSON"),
         (b"\xff", ("convert", "-", "-", "--to", "jsonl"), "is not UTF-8"),
-        (b"x", ("convert", "-", "-"), "the name - does not tell a format; give one with --to"),
-        (b"x", ("convert", "-", "folder"), "the name folder does not tell a format; give one with --to"),
+        (b"x", ("convert", "-", "-"), "the name - does not show a format; give one with --to"),
+        (b"x", ("convert", "-", "folder"), "the name folder does not show a format; give one with --to"),
         (b"x", ("convert", "-", "-", "--to", "brat"), "brat takes 2 files for these notes"),
         (b"x", ("convert", "-", "-", "--to", "jsonl", "--from", "brat"), "brat has two files for each note, and"),
         (b"x", ("convert", "-", "-", "--to", "cvs"), "there is no format named cvs (did you mean csv?)"),
         (b"x", ("train", "-", "--model", "x"), "standard input is taken by annotate, convert and explain"),
-        (b"x", ("deidentify", "-", "x", "--model", "x"), "deidentify takes files, not - for a stream"),
-        (b"x", ("deidentify", "x", "-", "--model", "x"), "deidentify takes files, not - for a stream"),
+        (b"x", ("deidentify", "-", "x", "--model", "x"), "deidentify needs files, not - for a stream"),
+        (b"x", ("deidentify", "x", "-", "--model", "x"), "deidentify needs files, not - for a stream"),
     ],
 )
 def test_what_cannot_go_through_a_pipe_is_one_sentence_and_no_output(piped, content, arguments, told):

@@ -41,5 +41,5 @@ def test_it_is_the_policy_tag(text, stretches):
 def test_text_that_is_not_proven_does_not_come_out(monkeypatch):
     tags = iter(["Lee", "[DOCTOR]"])
     monkeypatch.setattr(strategies, "tag", lambda label: next(tags))
-    with pytest.raises(VerificationError, match="document 1, offset 8: the strategy tag was not carried out"):
+    with pytest.raises(VerificationError, match="document 1, offset 8: the strategy tag was not applied"):
         redact(Document("1", "Seen by Lee.", (Span(8, 11, "DOCTOR"),)))

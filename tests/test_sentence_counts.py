@@ -1,4 +1,4 @@
-"""Reference counts of sentences for the leak, in each form in which they may be given."""
+"""Reference sentence counts for the leak, in each form in which they may be given."""
 
 import json
 
@@ -50,7 +50,7 @@ def test_lines_are_counted_as_the_script_counts_them(content, tmp_path):
         ("a.tsv", "1-01\tthree\n", "count 1 is not a whole number"),
         ("a.tsv", "1-01\t3\n2-01\n", "count 2 is not a whole number"),
         ("a.tsv", "1-01\t3\n1-01\t3\n", "count 2 is the second"),
-        ("a.tsv", "", "has no counts"),
+        ("a.tsv", "", "has no sentence counts"),
         ("a.tsv", "1-01\t" + "9" * 5000, "not a whole number"),
         ("a.json", '{"1-01": true}', "not a whole number"),
         ("a.json", '{"1-01": -1}', "not a whole number"),
@@ -82,4 +82,4 @@ def test_the_command_divides_by_the_counts_given_and_asks_for_those_that_lack(ph
     assert status == 1
     assert error.startswith("phistack: the sentence counts lack 1 documents, the first is 2-01; add them to what --sen")
     status, _, error = phistack("evaluate", *both, "--sentences", tmp_path / "gold")
-    assert (status, "has the annotations that are scored" in error) == (1, True)
+    assert (status, "holds the annotations to be scored" in error) == (1, True)

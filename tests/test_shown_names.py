@@ -136,7 +136,7 @@ def test_reasons_in_the_reports_name_no_note_and_count_as_one(tmp_path, monkeypa
     engines = importlib.import_module("batch_engines")
 
     def failing(document, result, spans):
-        raise VerificationError(f"document {shown_id(document.id)}, offset 3: it differs; its output must not be used")
+        raise VerificationError(f"document {shown_id(document.id)}, offset 3: it differs; do not use its output")
 
     monkeypatch.setattr("ensemble.batch.workers.work.verify", failing)
     (tmp_path / "notes").mkdir()
@@ -147,8 +147,8 @@ def test_reasons_in_the_reports_name_no_note_and_count_as_one(tmp_path, monkeypa
     summary = deidentify(run)
     lines = [json.loads(line) for line in (run.reports / "quarantine.jsonl").read_text().splitlines()]
     assert [line["place"] for line in lines] == ["110-01.txt", f"{NAME}.txt"]
-    assert {line["reason"] for line in lines} == {"the note, offset 3: it differs; its output must not be used"}
-    assert summary["quarantined by reason"] == {"it differs; its output must not be used": 2}
+    assert {line["reason"] for line in lines} == {"the note, offset 3: it differs; do not use its output"}
+    assert summary["quarantined by reason"] == {"it differs; do not use its output": 2}
 
 
 def scored_notes():

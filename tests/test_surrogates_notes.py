@@ -151,8 +151,8 @@ def tampered(result):
     yield replace(result, text="X" + result.text[1:]), "was changed"
     yield replace(result, text=result.text + "x"), "after the last replacement"
     yield replace(result, replacements=result.replacements[1:]), "was changed"
-    yield replace(result, replacements=(replace(first, strategy="keep"), *result.replacements[1:])), "not carried out"
-    yield replace(result, replacements=(replace(first, strategy="mask"), *result.replacements[1:])), "not carried out"
+    yield replace(result, replacements=(replace(first, strategy="keep"), *result.replacements[1:])), "not applied"
+    yield replace(result, replacements=(replace(first, strategy="mask"), *result.replacements[1:])), "not applied"
     yield replace(result, replacements=(first, *result.replacements)), "was changed"
     yield Deidentified("Xeen by Ann", ()), "was changed"
 

@@ -158,4 +158,4 @@ def test_columns_and_labels_reach_the_reader(tmp_path):
 def test_shares_are_whole_percents(phistack, tmp_path):
     write_corpus(ENGLISH, tmp_path / "notes", format="i2b2")
     status, _, error = phistack("curve", tmp_path / "notes", "--out", tmp_path / "o", "--shares", "10;20")
-    assert status == 1 and "whole percents joined by commas" in error
+    assert status == 1 and "whole percentages separated by commas" in error

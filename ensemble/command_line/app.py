@@ -31,7 +31,7 @@ _P = ParamSpec("_P")
 app = typer.Typer(
     name="phistack",
     help="Find and remove protected health information (PHI) in clinical notes with a stacked ensemble.",
-    epilog="`phistack COMMAND --help` tells what a command takes, with examples.",
+    epilog="`phistack COMMAND --help` explains the options of a command, with examples.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     # Tables drawn by rich clip long names at 80 columns.
@@ -102,7 +102,7 @@ def main() -> None:
     except PhistackError as error:
         fail(str(error) + explained(str(error)), 1)
     except OSError as error:
-        fail(f"{error.strerror or type(error).__name__}: {error.filename or 'no file is named'}{remedy(error)}", 1)
+        fail(f"{error.strerror or type(error).__name__}: {error.filename or 'unknown file'}{remedy(error)}", 1)
     except MemoryError:
         fail("there is not enough memory; give fewer notes at once, or fewer processes with --jobs", 1)
     except KeyboardInterrupt:

@@ -32,7 +32,7 @@ __all__ = ["audit", "deidentify"]
 def deidentify(
     context: typer.Context,
     source: Annotated[Path, typer.Argument(metavar="IN", help="A folder, JSONL, CSV or Parquet.", show_default=False)],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="What to write, in the form of IN.", show_default=False)],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The output, in the format of IN.", show_default=False)],
     model: ModelOption,
     config: ConfigOption = None,
     policy: PolicyOption = "tag",
@@ -42,16 +42,17 @@ def deidentify(
     form: FormOption = "",
     id_column: IdColumnOption = "id",
     text_column: Annotated[
-        list[str] | None, typer.Option(metavar="<str>", help="The note; may be repeated.", show_default="text")
+        list[str] | None,
+        typer.Option(metavar="<str>", help="Column with the text of the note; may be repeated.", show_default="text"),
     ] = None,
     patient_column: PatientColumnOption = "group",
     column: ColumnOption = None,
-    encoding: Annotated[str, typer.Option(help="Of text, brat and CSV files.")] = "utf-8",
+    encoding: Annotated[str, typer.Option(help="Encoding of text, brat and CSV files.")] = "utf-8",
     timeout: Annotated[float, typer.Option(help="Seconds for a note; 0 for no limit.", min=0)] = 60.0,
     second_pass: Annotated[bool, typer.Option(help="Run the detector over the output too.")] = True,
     any_language: AnyLanguageOption = False,
     hide_ids: Annotated[bool, typer.Option("--hide-ids", help="Name notes in reports by HMACs of their ids.")] = False,
-    restart: Annotated[bool, typer.Option("--restart", help="Throw away what an unfinished run did.")] = False,
+    restart: Annotated[bool, typer.Option("--restart", help="Discard what an unfinished run did.")] = False,
     jobs: JobsOption = 1,
     cluster: Annotated[str, typer.Option(help="Address of a Dask scheduler, tcp://HOST:PORT.")] = "",
 ) -> None:
@@ -64,7 +65,7 @@ def deidentify(
 
     if "-" in (str(source), str(out)):
         raise SettingsError(
-            "deidentify takes files, not - for a stream, so that an interrupted run can go on; give names of files"
+            "deidentify needs files, not - for a stream, so that an interrupted run can continue; give file names"
         )
 
     treatments = treatments_of(merged(context, "column", column))
@@ -90,7 +91,8 @@ def deidentify(
 def audit(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The output of a finished run.", show_default=False)],
     key_file: Annotated[
-        Path | None, typer.Option(help="Checks the seal of the log; otherwise PHISTACK_KEY.", show_default=False)
+        Path | None,
+        typer.Option(help="Key file to check the seal of the log; default: PHISTACK_KEY.", show_default=False),
     ] = None,
 ) -> None:
     """Check that no line of a run's audit log was removed or changed, and that the output is what it says."""
@@ -102,4 +104,4 @@ def audit(
     if report.problems:
         sys.exit(1)
     seal = "its seal is right" if report.sealed else "its seal was not checked, as no key was given"
-    say(f"the log of {report.notes} notes is whole, the output is what it says, and {seal}")
+    say(f"the log of {report.notes} notes is complete, the output matches it, and {seal}")

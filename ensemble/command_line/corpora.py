@@ -52,7 +52,7 @@ def convert(
 
     format = to or format_told_by(out)
     if not format:
-        raise SettingsError(f"the name {out} does not tell a format; give one with --to, for example --to jsonl")
+        raise SettingsError(f"the name {out} does not show a format; give one with --to, for example --to jsonl")
     corpus = corpora.read(input_path(source))
     if map_labels:
         corpus = corpus.mapped(map_labels)

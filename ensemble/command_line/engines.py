@@ -49,7 +49,7 @@ def train(
         float | None,
         typer.Option(
             metavar="NOTES_PER_SECOND",
-            help="Keep only the best submodels that do so many on one core of this machine.",
+            help="Keep the best submodels that annotate so many notes a second on one core of this machine.",
             show_default=False,
         ),
     ] = None,
@@ -126,7 +126,7 @@ def rules(
     model: Annotated[Path, typer.Argument(metavar="BUNDLE", help="A trained engine.", show_default=False)],
     *,
     score: Annotated[
-        Path | None, typer.Option(help="Annotated notes: what each rule does there.", show_default=False)
+        Path | None, typer.Option(help="Annotated notes on which to score each rule.", show_default=False)
     ] = None,
     write: Annotated[
         Path | None, typer.Option(help="Write the rules to this file, to edit them.", show_default=False)
@@ -144,12 +144,12 @@ def rules(
     from ensemble.tasks.rules import print_rules, replace_rules, write_rules
 
     if (use is None) != (out is None):
-        raise SettingsError("--use and --out belong together: the edited rules, and the new bundle that gets them")
+        raise SettingsError("give --use and --out together: the file with the edited rules, and the new bundle")
     if use and out:
         replace_rules(model, use, out, submodel=submodel)
-        say(f"the engine with the rules of {use} is in {out}")
+        say(f"the engine with the rules of {use} was written to {out}")
     elif write:
         write_rules(model, write, submodel=submodel)
-        say(f"the rules are in {write}")
+        say(f"the rules were written to {write}")
     else:
         print_rules(model, console(), submodel=submodel, score_on=score, reader=reading.reader)

@@ -37,7 +37,7 @@ def ablate(
     *,
     test: TestOption = None,
     groups: Annotated[bool, typer.Option("--groups", help="Leave out feature groups too, and train again.")] = False,
-    shuffles: Annotated[int, typer.Option(help="Of the paired randomisation.", min=1)] = 9999,
+    shuffles: Annotated[int, typer.Option(help="Number of shuffles of the paired randomisation.", min=1)] = 9999,
     criterion: CriterionOption = "strict",
     training: TrainingOptions,
 ) -> None:
@@ -58,7 +58,9 @@ def curve(
     out: OutOption,
     *,
     test: TestOption = None,
-    shares: Annotated[str, typer.Option(help="Percents of the training patients.")] = "10,20,30,40,50,60,70,80,90,100",
+    shares: Annotated[
+        str, typer.Option(help="Percentages of the training patients.")
+    ] = "10,20,30,40,50,60,70,80,90,100",
     samples: Annotated[int, typer.Option(help="Random orders of the patients; an interval takes 5.", min=1)] = 5,
     stack: StackOption = True,
     criterion: CriterionOption = "strict",
@@ -88,7 +90,7 @@ def _shares(told: str) -> tuple[int, ...]:
     try:
         return tuple(map(int, comma_list(told)))
     except ValueError:
-        raise SettingsError("--shares takes whole percents joined by commas, as in 10,50,100") from None
+        raise SettingsError("--shares takes whole percentages separated by commas, as in 10,50,100") from None
 
 
 @with_options
@@ -122,4 +124,4 @@ def _write(out: Path, measure: Callable[[], ExperimentResults]) -> None:
     from ensemble.experiments.results import write_results
 
     console().print(write_results(out, measure).table().rich())
-    say(f"figures, table and pictures are in {out}")
+    say(f"figures, table and pictures were written to {out}")

@@ -49,12 +49,12 @@ class ReadingOptions:
     from_format: Annotated[
         str,
         typer.Option(
-            "--from", help=f"Format of the notes: {one_of(FORMATS)}; otherwise recognised.",
+            "--from", help=f"Format of the notes: {one_of(FORMATS)}; default: recognised.",
             autocompletion=completing(FORMATS),
         ),
     ] = ""  # fmt: skip
     id_column: IdColumnOption = "id"
-    text_column: Annotated[str, typer.Option(help="The note in JSONL, CSV or Parquet.")] = "text"
+    text_column: Annotated[str, typer.Option(help="Column with the text, in JSONL, CSV or Parquet.")] = "text"
     patient_column: PatientColumnOption = "group"
 
     @property
@@ -94,13 +94,17 @@ class TrainingOptions:
 
     preset: PresetOption = ""
     config: Annotated[
-        Path | None, typer.Option(help="A TOML file of settings, which count over the preset.", show_default=False)
+        Path | None, typer.Option(help="A TOML file of settings, which override the preset.", show_default=False)
     ] = None
     submodels: SubmodelsOption = ""
-    language: Annotated[str, typer.Option(help="ISO 639-1 code; otherwise as file, labels or text tell.")] = ""
-    folds: Annotated[int | None, typer.Option(help="Parts for out-of-fold prediction.", show_default="5")] = None
-    seed: Annotated[int | None, typer.Option(help="Of every random choice.", show_default="0")] = None
-    cache: Annotated[Path | None, typer.Option(help="A folder for fold predictions.", show_default=False)] = None
+    language: Annotated[str, typer.Option(help="ISO 639-1 code; default: from the file, labels or text.")] = ""
+    folds: Annotated[int | None, typer.Option(help="Number of folds for out-of-fold prediction.", show_default="5")] = (
+        None
+    )
+    seed: Annotated[int | None, typer.Option(help="Seed of all random choices.", show_default="0")] = None
+    cache: Annotated[
+        Path | None, typer.Option(help="A folder that keeps the predictions of finished folds.", show_default=False)
+    ] = None
     jobs: JobsOption = 2
     corpora: CorpusOptions = CorpusOptions()
 

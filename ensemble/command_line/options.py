@@ -64,7 +64,7 @@ SourceArgument = Annotated[
     typer.Argument(metavar="IN", help="Notes in any known format, or - for standard input.", show_default=False),
 ]
 TargetArgument = Annotated[
-    Path, typer.Argument(metavar="OUT", help="What to write, or - for standard output.", show_default=False)
+    Path, typer.Argument(metavar="OUT", help="The output, or - for standard output.", show_default=False)
 ]
 
 ModelOption = Annotated[
@@ -75,7 +75,7 @@ SubmodelsOption = Annotated[
     str,
     typer.Option(
         "--submodels",
-        help=f"Names joined by commas: {','.join(SUBMODELS)}.",
+        help=f"Names separated by commas: {','.join(SUBMODELS)}.",
         autocompletion=completing(SUBMODELS, after=","),
     ),
 ]
@@ -83,7 +83,7 @@ SubsetOption = Annotated[
     str,
     typer.Option(
         "--submodels",
-        help="Use only these of the engine's submodels, joined by commas.",
+        help="Use only these submodels of the engine, separated by commas.",
         autocompletion=completing(SUBMODELS, after=","),
     ),
 ]
@@ -99,7 +99,7 @@ LabelSetOption = Annotated[
     str,
     typer.Option(
         "--label-set",
-        help=f"A TOML file, or {one_of(LABEL_SETS)}; otherwise recognised.",
+        help=f"A TOML file, or {one_of(LABEL_SETS)}; default: recognised.",
         autocompletion=completing(LABEL_SETS),
     ),
 ]
@@ -107,7 +107,7 @@ SynthesisedFormatOption = Annotated[
     str,
     typer.Option(
         "--to",
-        help=f"{one_of(FORMATS[:-1])}; otherwise told by the ending of OUT, or i2b2.",
+        help=f"{one_of(FORMATS[:-1])}; default: by the file ending of OUT, or i2b2.",
         autocompletion=completing(FORMATS[:-1]),
     ),
 ]
@@ -115,7 +115,7 @@ ConvertedFormatOption = Annotated[
     str,
     typer.Option(
         "--to",
-        help=f"{one_of(FORMATS)}; otherwise told by the ending of OUT.",
+        help=f"{one_of(FORMATS)}; default: by the file ending of OUT.",
         show_default=False,
         autocompletion=completing(FORMATS),
     ),
@@ -124,7 +124,7 @@ AnnotatedFormatOption = Annotated[
     str,
     typer.Option(
         "--to",
-        help=f"Format of OUT: {one_of(FORMATS[:-1])}; otherwise told by its ending, or that of IN, or, for plain "
+        help=f"Format of OUT: {one_of(FORMATS[:-1])}; default: by its file ending, or that of IN, or, for plain "
         "text, brat (jsonl on standard output).",
         autocompletion=completing(FORMATS[:-1]),
     ),
@@ -134,7 +134,7 @@ FormOption = Annotated[
     typer.Option(
         "--form",
         "--from",
-        help=f"Form of IN: {one_of(INPUT_FORMATS)}; otherwise recognised.",
+        help=f"Format of IN: {one_of(INPUT_FORMATS)}; default: recognised.",
         autocompletion=completing(INPUT_FORMATS),
     ),
 ]
@@ -147,13 +147,13 @@ StrategyOption = Annotated[
     typer.Option(
         "--strategy",
         metavar="LABEL=STRATEGY",
-        help=f"Over the policy; may be repeated. A strategy is {one_of(STRATEGIES)}.",
+        help=f"Overrides the policy for a label; may be repeated. Strategies: {one_of(STRATEGIES)}.",
         show_default=False,
         autocompletion=completing(STRATEGIES, after="="),
     ),
 ]
 UnknownLabelsOption = Annotated[
-    bool, typer.Option("--accept-unknown-labels", help="Take labels that the label set does not have, as they are.")
+    bool, typer.Option("--accept-unknown-labels", help="Accept labels that the label set does not have.")
 ]
 MapLabelsOption = Annotated[
     str,
@@ -172,11 +172,15 @@ PageOption = Annotated[
 ]
 KeyOption = Annotated[
     Path | None,
-    typer.Option("--key-file", help="Holds the secret of surrogates; otherwise PHISTACK_KEY.", show_default=False),
+    typer.Option(
+        "--key-file", help="File with the secret key of surrogates; default: PHISTACK_KEY.", show_default=False
+    ),
 ]
-IdColumnOption = Annotated[str, typer.Option("--id-column", help="Names the note in JSONL, CSV or Parquet.")]
+IdColumnOption = Annotated[
+    str, typer.Option("--id-column", help="Column with the note's id, in JSONL, CSV or Parquet.")
+]
 PatientColumnOption = Annotated[
-    str, typer.Option("--patient-column", help="The patient; if there is none, the id tells.")
+    str, typer.Option("--patient-column", help="Column with the patient; default: read from the id.")
 ]
 ColumnOption = Annotated[
     list[str] | None,
@@ -187,9 +191,11 @@ ColumnOption = Annotated[
         show_default=False,
     ),
 ]
-SeedOption = Annotated[int, typer.Option("--seed", help="Of every random choice.")]
+SeedOption = Annotated[int, typer.Option("--seed", help="Seed of all random choices.")]
 JobsOption = Annotated[int, typer.Option("--jobs", min=1, help="Parallel processes; the result is the same.")]
-CriterionOption = Annotated[str, typer.Option("--criterion", help="strict, spans, or a name that `evaluate` prints.")]
+CriterionOption = Annotated[
+    str, typer.Option("--criterion", help="strict, spans, or another name that `evaluate` prints.")
+]
 StackOption = Annotated[bool, typer.Option(help="Score the stack too, which trains on every fold as well.")]
 TestOption = Annotated[
     Path | None, typer.Option("--test", help="Other annotated notes to score on.", show_default=False)

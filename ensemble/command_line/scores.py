@@ -26,7 +26,7 @@ __all__ = ["compare", "evaluate", "frontier"]
 
 GoldArgument = Annotated[Path, typer.Argument(metavar="GOLD", help="The annotated notes.", show_default=False)]
 AllowMissingOption = Annotated[
-    bool, typer.Option("--allow-missing", help="Score the notes that all have, and name the others.")
+    bool, typer.Option("--allow-missing", help="Score the notes that all systems have, and list the others.")
 ]
 
 
@@ -41,7 +41,7 @@ def evaluate(
     allow_missing: AllowMissingOption = False,
     sentences: Annotated[
         Path | None,
-        typer.Option(help="Sentences of each note, for the leak: a folder of ID.ann, JSON or TSV.", show_default=False),
+        typer.Option(help="Sentence counts for the leak: a folder of ID.ann, JSON or TSV.", show_default=False),
     ] = None,
     corpora: CorpusOptions,
 ) -> None:
@@ -69,7 +69,7 @@ def compare(
     criterion: CriterionOption = "strict",
     json_file: JsonOption = None,
     latex: Annotated[Path | None, typer.Option(help="Write a table for LaTeX there.", show_default=False)] = None,
-    shuffles: Annotated[int, typer.Option(help="Of the paired randomisation.", min=1)] = 9999,
+    shuffles: Annotated[int, typer.Option(help="Number of shuffles of the paired randomisation.", min=1)] = 9999,
     seed: SeedOption = 0,
     allow_missing: AllowMissingOption = False,
     corpora: CorpusOptions,
@@ -109,7 +109,7 @@ def frontier(
     out: Annotated[
         Path | None, typer.Option(help="A folder to make for figures and picture.", show_default=False)
     ] = None,
-    repetitions: Annotated[int, typer.Option(help="Of each subset; the median counts.", min=1)] = 3,
+    repetitions: Annotated[int, typer.Option(help="Runs of each subset; the median is reported.", min=1)] = 3,
     criterion: CriterionOption = "strict",
     corpora: CorpusOptions,
 ) -> None:
@@ -123,4 +123,4 @@ def frontier(
     results = write_results(out, measure) if out else measure()
     console().print(results.table().rich())
     if out:
-        say(f"figures, table and pictures are in {out}")
+        say(f"figures, table and pictures were written to {out}")

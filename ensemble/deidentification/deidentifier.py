@@ -206,7 +206,7 @@ def verify(document: Document, result: Deidentified, spans: Iterable[Span] = ())
             raise _failure(document, position, "the text before the next replacement was changed")
         new = result.text[replacement.start_in_output : replacement.end_in_output]
         if not _carried_out(replacement, document.text[span.start : span.end], new):
-            raise _failure(document, span.start, f"the strategy {replacement.strategy} was not carried out")
+            raise _failure(document, span.start, f"the strategy {replacement.strategy} was not applied")
         position, position_in_output = span.end, replacement.end_in_output
     if document.text[position:] != result.text[position_in_output:]:
         raise _failure(document, position, "the text after the last replacement was changed")
@@ -249,6 +249,4 @@ def _stretch(overlapping: list[Span], strategy_of: Callable[[str], str]) -> Span
 
 
 def _failure(document: Document, offset: int, reason: str) -> VerificationError:
-    return VerificationError(
-        f"document {shown_id(document.id)}, offset {offset}: {reason}; its output must not be used"
-    )
+    return VerificationError(f"document {shown_id(document.id)}, offset {offset}: {reason}; do not use its output")

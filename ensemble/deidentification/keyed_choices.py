@@ -99,7 +99,8 @@ def read_key(path: Path) -> bytes:
         raise SettingsError(f"the key file {path} cannot be read: {error.strerror}; {_HOW}") from None
     if os.name == "posix" and mode & 0o077:
         raise SettingsError(
-            f"the key file {path} may be read by others than its owner, so the key may be known already; type: chmod "
+            f"the key file {path} may be read by others than its owner, so others may know the key already; type: "
+            "chmod "
             f"600 {path}"
         )
     return written_key(written, str(path))

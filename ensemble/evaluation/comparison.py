@@ -100,7 +100,7 @@ def compare(
     :raises LabelError: if a span carries a label that neither label set knows.
     """
     if len(systems) < 2:
-        raise EvaluationError("a comparison needs two systems or more beside the gold annotations")
+        raise EvaluationError("a comparison needs the gold annotations and at least two systems")
     rule = _applicable(criterion, gold.label_set)
     left_out: tuple[str, ...] = ()
     if allow_missing:

@@ -73,5 +73,7 @@ def _lines(comparison: Comparison) -> list[str]:
         f"over all {tested} differences; intervals: bootstrap by document, {comparison.resamples} draws"
     ]
     if left_out:
-        lines.append(f"NOT COMPARED: {len(left_out)} documents that not all have, the first is {shown_id(left_out[0])}")
+        lines.append(
+            f"NOT COMPARED: {len(left_out)} documents that some system lacks, the first is {shown_id(left_out[0])}"
+        )
     return lines

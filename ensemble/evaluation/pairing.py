@@ -97,16 +97,15 @@ def pair(gold: Corpus, system: Corpus, labels: Mapping[str, Label], *, allow_mis
         _refuse(extra, "of the system's output are not in gold")
     pairs = tuple(_pair(d, answers[d.id], labels) for d in gold.documents if d.id in answers)
     if not pairs:
-        raise EvaluationError("gold and system have no document in common, so there is nothing to score")
+        raise EvaluationError("gold and system have no document in common, so nothing can be scored")
     return Pairing(pairs, missing, extra)
 
 
 def _refuse(ids: tuple[str, ...], where: str) -> None:
     if ids:
         raise EvaluationError(
-            f"{len(ids)} documents {where}, the first is {shown_id(ids[0])}; complete them, or score "
-            "only those that both have "
-            "with --allow-missing"
+            f"{len(ids)} documents {where}, the first is {shown_id(ids[0])}; add them, or score only the documents "
+            "of both with --allow-missing"
         )
 
 
@@ -114,7 +113,7 @@ def _pair(gold: Document, system: Document, labels: Mapping[str, Label]) -> Docu
     if gold.text != system.text:
         raise EvaluationError(
             f"document {shown_id(gold.id)}: the texts of gold and system differ from offset "
-            f"{_first_difference(gold.text, system.text)} on; a system must return the text unchanged"
+            f"{_first_difference(gold.text, system.text)} on; a system must not change the text"
         )
     return DocumentPair(gold.id, _note(gold, labels), _note(system, labels))
 
@@ -134,7 +133,6 @@ def _phi(document: Document, labels: Mapping[str, Label]) -> Iterable[Phi]:
         if label is None:
             raise LabelError(
                 f"document {shown_id(document.id)}: the label of the span {span.start}-{span.end}, "
-                f"{shown_label(span.label)}, is in the label "
-                "set of neither gold nor system"
+                f"{shown_label(span.label)}, is in neither label set, that of gold or of the system"
             )
         yield Phi(span.start, span.end, label.category, label.name, label.hipaa)

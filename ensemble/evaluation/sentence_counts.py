@@ -33,14 +33,14 @@ def read_sentence_counts(path: Path, *, apart_from: Iterable[Path] = ()) -> Mapp
         a folder of annotations.
     """
     if path.resolve() in {folder.resolve() for folder in apart_from}:
-        raise EvaluationError(f"{path} has the annotations that are scored, not sentences; {_EXPECTED}")
+        raise EvaluationError(f"{path} holds the annotations to be scored, not sentences; {_EXPECTED}")
     if path.is_dir():
         counts = {file.name.removesuffix(_SUFFIX): _lines(read_text(file)) for file in sorted(path.glob(f"*{_SUFFIX}"))}
     else:
         rows = _json_rows(path) if path.suffix == ".json" else _tab_rows(path)
         counts = _once_each(path, rows)
     if not counts:
-        raise EvaluationError(f"{path} has no counts of sentences; {_EXPECTED}")
+        raise EvaluationError(f"{path} holds no sentence counts; {_EXPECTED}")
     return counts
 
 
@@ -75,6 +75,6 @@ def _once_each(path: Path, rows: Iterable[tuple[str, object]]) -> dict[str, int]
         if type(told) is not int or told < 0:
             raise EvaluationError(f"{path}: count {number} is not a whole number; {_EXPECTED}")
         if document in counts:
-            raise EvaluationError(f"{path}: count {number} is the second of its document; leave one of them")
+            raise EvaluationError(f"{path}: count {number} is the second one of its document; keep one of them")
         counts[document] = told
     return counts

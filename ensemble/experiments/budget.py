@@ -58,7 +58,7 @@ class Choice:
 def check_budget(budget: float) -> None:
     """To be asked before training begins; :raises SettingsError: if it is not above 0."""
     if not budget > 0:
-        raise SettingsError(f"the budget must be above 0 notes a second, not {budget:g}")
+        raise SettingsError(f"the budget must be more than 0 notes a second, not {budget:g}")
 
 
 def best_within(budget: float, training: Training, documents: Sequence[Document]) -> Choice:
@@ -82,13 +82,13 @@ def best_within(budget: float, training: Training, documents: Sequence[Document]
         )
         for subset, f1 in order:
             speed = median(measure_speed(model, subset, notes).notes_per_second for _ in range(_REPETITIONS))
-            advance(f"{subset_name(subset)} has F1 {100 * f1:.2f} and does {speed:.0f} notes a second")
+            advance(f"{subset_name(subset)} has F1 {100 * f1:.2f} and annotates {speed:.0f} notes a second")
             fastest = max(fastest, Choice(subset, speed, budget), key=lambda choice: choice.notes_per_second)
             if speed >= budget:
                 return Choice(subset, speed, budget)
     raise SettingsError(
         f"no set of submodels annotates {budget:g} notes a second on one core of this machine, so nothing was written; "
-        f"the fastest, {subset_name(fastest.subset)}, does {fastest.notes_per_second:.0f}"
+        f"the fastest, {subset_name(fastest.subset)}, annotates {fastest.notes_per_second:.0f}"
     )
 
 

@@ -126,11 +126,11 @@ def cases_as_text(places: Sequence[Place], systems: Sequence[str]) -> str:
     case_rows = [[place.document, _told(place.gold), *(_answer(place, name) for name in submodels)] for place in cases]
     return "\n".join(
         (
-            f"{len(places)} places that gold or a system marks; which systems are right there, and how often.",
+            f"{len(places)} places marked in gold or by a system: which systems are right there, and how often.",
             "",
             *_aligned(["places", *systems], pattern_rows),
             "",
-            f"{len(cases)} places where the stack is right and a submodel is wrong; `right` says what gold says.",
+            f"{len(cases)} places where the stack is right and a submodel is wrong; `right` means as in gold.",
             "",
             *_aligned(["document", "gold", *submodels], case_rows),
             "",

@@ -170,7 +170,8 @@ def _in_fresh_process(function: Callable[..., _T], *arguments: object) -> _T:
             return pool.submit(function, *arguments).result()
         except BrokenProcessPool:
             raise EvaluationError(
-                "a process that measured the speed of the engine died; is there enough memory for one more engine?"
+                "a process that measured the speed of the engine died, perhaps because memory is short; free "
+                "some and try again"
             ) from None
 
 

@@ -164,12 +164,12 @@ def _check(domains: Sequence[Domain], criterion: Criterion) -> None:
     if len(domains) < 2:
         raise SettingsError("a transfer matrix needs at least two corpora")
     if len({tuple(domain.settings.submodels) for domain in domains}) > 1:
-        raise SettingsError("all corpora of a transfer matrix must train the same submodels")
+        raise SettingsError("all corpora of a transfer matrix must have the same submodels")
     names = sorted({domain.corpus.label_set.name for domain in domains})
     if criterion.typed != "none" and len(names) > 1:
         raise SettingsError(
-            f"the corpora have the label sets {' and '.join(names)}, whose types cannot be compared; turn them into "
-            "one with --map-labels, or compare spans only with --criterion spans"
+            f"the corpora have the label sets {' and '.join(names)}, whose types cannot be compared; convert them to "
+            "one set with --map-labels, or compare spans only with --criterion spans"
         )
 
 

@@ -65,15 +65,15 @@ def check_phi(has_phi: Sequence[bool], folds: Sequence[Sequence[int]]) -> None:
         )
     if sum(any(has_phi[i] for i in fold) for fold in folds) == 1:
         raise TrainingError(
-            "all PHI of the corpus is in one fold, so there is none to learn from in the others; "
-            "give annotated notes of more patients"
+            "all PHI of the corpus is in one fold, so there is nothing to learn from in the others; "
+            "add annotated notes of other patients"
         )
 
 
 def group_folds(documents: Sequence[Document], *, n_folds: int, seed: int = 0) -> list[list[int]]:
     """Split documents by patient into parts with about the same number of PHI.
 
-    Groups are dealt in order of size, each to the part with the least PHI so far; the seed decides among equals.
+    Patients are assigned in order of size, each to the part with the least PHI so far; the seed breaks ties.
 
     :returns: the documents' indices, a sorted list a part.
     :raises TrainingError: if there are fewer patients than parts.
@@ -84,7 +84,7 @@ def group_folds(documents: Sequence[Document], *, n_folds: int, seed: int = 0) -
     if n_folds < 2 or len(members) < n_folds:
         raise TrainingError(
             f"the corpus has {len(members)} patients, which cannot be split into {n_folds} folds; "
-            f"give notes of more patients, or with --folds a number from 2 to that of the patients"
+            "add notes of other patients, or give a smaller number, at least 2, with --folds"
         )
     names = np.random.default_rng(seed).permutation(sorted(members)).tolist()
     sizes = {name: sum(1 + len(documents[i].spans) for i in members[name]) for name in names}

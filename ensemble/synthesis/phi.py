@@ -60,7 +60,7 @@ class Scene:
         try:
             writer = _WRITERS[placeholder.label]
         except KeyError:
-            raise SettingsError(f"a template names the label {placeholder.label}, which cannot be written") from None
+            raise SettingsError(f"a template names the label {placeholder.label}, for which there is no text") from None
         return writer(self, placeholder)
 
     def age(self) -> int:

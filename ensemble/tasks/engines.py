@@ -180,7 +180,7 @@ def _readable(corpus: Corpus, engine: Engine, any_language: bool) -> tuple[Corpu
     held_back = {id: reason for id, reason in told.items() if reason}
     if len(held_back) == len(corpus):
         id, reason = next(iter(held_back.items()))
-        raise CorpusError(f"the engine can read none of the {len(corpus)} notes; document {shown_id(id)}: {reason}")
+        raise CorpusError(f"the engine cannot read any of the {len(corpus)} notes; document {shown_id(id)}: {reason}")
     readable = tuple(document for document in corpus.documents if document.id not in held_back)
     return replace(corpus, documents=readable), held_back
 

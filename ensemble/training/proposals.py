@@ -178,7 +178,7 @@ def prepared(
     parts = training_folds(documents, n_folds=settings.folds, seed=settings.seed) if folds else []
     for label in labels_in_one_fold(documents, parts):
         told = (
-            f"the label {shown_label(label)} occurs in one fold only, so the stacker never sees it predicted; add notes"
+            f"the label {shown_label(label)} occurs in one fold only, so the stacker cannot learn about it; add notes"
         )
         _LOG.warning("%s%s", told, explained(told))
     space = FeatureSpace(settings.features)
@@ -227,8 +227,8 @@ def _checked(model: Submodel, proposals: Proposals) -> Proposals:
     """See that candidates name the submodel that proposed them, as the stacker knows them by that."""
     if any(candidate.source != model.name for candidates in proposals for candidate in candidates):
         raise TrainingError(
-            f"the submodel {model.name} gives candidates that name another source; {type(model).__name__} must give "
-            f"its own name as theirs"
+            f"the submodel {model.name} proposes candidates under another name; {type(model).__name__} must use its "
+            "own name as their source"
         )
     return proposals
 

@@ -158,14 +158,14 @@ def _check_names(names: tuple[str, ...]) -> None:
     for name in names:
         if not _NAME.fullmatch(name) or name in _TAKEN:
             raise SettingsError(
-                f"a submodel cannot be named {name[:60]!a}; a name has at most 40 letters, digits, - and _, a letter "
-                f"first, and is none of {', '.join(_TAKEN)}"
+                f"a submodel cannot be named {name[:60]!a}; a name has up to 40 letters, digits, - and _, starts with "
+                f"a letter, and is not one of {', '.join(_TAKEN)}"
             )
     if len({name.casefold() for name in names}) < len(names):
-        raise SettingsError("two submodels have names that differ in small and capital letters only; rename one")
+        raise SettingsError("two submodels have names that differ only in upper and lower case; rename one")
     if len(names) > _MOST or len("+".join(names)) > _LONGEST:
         raise SettingsError(
-            f"an engine has at most {_MOST} submodels, whose names have at most {_LONGEST} characters together, not "
+            f"an engine has at most {_MOST} submodels, with at most {_LONGEST} characters in all their names, not "
             f"{len(names)} with {len('+'.join(names))}"
         )
 
@@ -179,7 +179,7 @@ def _checked(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     if kind == name:
         return {key: value for key, value in settings.items() if key != KIND}
     if name in usual_names() and name != usual:
-        raise SettingsError(f"the submodel {name} has the name of a kind and is of the kind {kind}; rename it")
+        raise SettingsError(f"the submodel {name} has the name of one kind but is of the kind {kind}; rename it")
     return dict(settings)
 
 
