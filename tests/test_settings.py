@@ -113,7 +113,7 @@ def test_a_kind_that_the_name_tells_changes_nothing():
         ({"a.b": {"kind": "crf"}}, "cannot be named"),
         ({"stack": {"kind": "crf"}}, "cannot be named 'stack'"),
         ({"x" * 41: {"kind": "crf"}}, "up to 40"),
-        ({"crf": {}, "CRF": {"kind": "crf"}}, "small and capital"),
+        ({"crf": {}, "CRF": {"kind": "crf"}}, "upper and lower case"),
         ({"regex": {"kind": "crf"}}, "the name of one kind"),
         ({"second": {}}, "a name of your own needs a kind"),
         ({"second": {"kind": "crf.v9"}}, "the submodel kind crf.v9 is not installed"),
