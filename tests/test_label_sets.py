@@ -1,5 +1,6 @@
 """The shipped label sets and the mappings between them."""
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -148,3 +149,9 @@ def test_a_file_without_the_mapping_says_where_it_belongs(tmp_path):
     (tmp_path / "ward.toml").write_text(OWN, encoding="utf-8")
     with pytest.raises(LabelError, match=r"from the label set meddocan in .*; add a table \[from\.meddocan\]"):
         label_mapping("meddocan", str(tmp_path / "ward.toml"))
+
+
+def test_the_file_of_the_manual_is_a_label_set(tmp_path):
+    manual = (Path(__file__).parents[1] / "docs" / "formats.md").read_text(encoding="utf-8")
+    (tmp_path / "ward.toml").write_text(re.findall(r"^```toml\n(.*?)^```$", manual, re.M | re.S)[0], encoding="utf-8")
+    assert LabelSet.of(str(tmp_path / "ward.toml")).labels == ("Namn", "Plats")

@@ -1,4 +1,7 @@
+import re
+import tomllib
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -127,3 +130,12 @@ def test_a_name_or_kind_that_cannot_be_is_told(submodels, told):
     with pytest.raises(SettingsError, match=told) as caught:
         new_submodel(*next(iter(EngineSettings(submodels=submodels).submodels.items())))
     assert "\n" not in str(caught.value)
+
+
+MANUAL = Path(__file__).parents[1] / "docs" / "settings.md"
+
+
+@pytest.mark.parametrize("block", re.findall(r"^```toml\n(.*?)^```$", MANUAL.read_text(encoding="utf-8"), re.M | re.S))
+def test_the_settings_of_the_manual_are_settings(block):
+    settings = EngineSettings.from_dict(tomllib.loads(block))
+    assert all(new_submodel(name, given).name == name for name, given in settings.submodels.items())
