@@ -37,6 +37,7 @@ from ensemble.deidentification import Policy  # noqa: E402
 from ensemble.stacking.candidates import Decision  # noqa: E402
 from features.documents import Document, Span  # noqa: E402
 from features.labels import LabelSet  # noqa: E402
+from features.writing import write_json  # noqa: E402
 
 _MILLIONS = 13
 _EURO_PER_CORE_HOUR = 0.04
@@ -69,7 +70,7 @@ def main() -> None:
             jobs = arguments.jobs or (2 if model else 1)
             results["memory"] = memory(Path(folder), arguments.memory or 200_000, model, jobs, policy)
     arguments.out.mkdir(parents=True, exist_ok=True)
-    (arguments.out / "results.json").write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    write_json(arguments.out / "results.json", results)
 
 
 def rate(folder: Path, model: Path, notes: Path | None, n_documents: int, policy: str) -> dict[str, Any]:

@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import shutil
@@ -32,6 +31,7 @@ from ensemble.training.settings import EngineSettings
 from ensemble.training.trainer import Training
 from features.documents import Corpus
 from features.formats import write_corpus
+from features.writing import write_json
 
 __all__ = ["LIMIT_MINUTES", "RESULTS", "ROOT", "SCHEMA", "Benchmark", "measure", "training_parts", "write_results"]
 
@@ -109,7 +109,7 @@ def write_results(folder: Path, results: Mapping[str, Any]) -> Path:
     """Write `NAME.json`, in place of an older one; the path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{results['benchmark']}.json"
-    path.write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_json(path, results)
     print(f"{path} is written; `make results` writes README.md and docs/results.md from it", file=sys.stderr)
     return path
 

@@ -38,6 +38,7 @@ from ensemble.tools.progress import progress
 from features.documents import Document
 from features.errors import PhistackError
 from features.formats import read_corpus
+from features.writing import write_json
 
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMA = "phistack.throughput.v1"
@@ -79,7 +80,7 @@ def main() -> None:
         print(f"throughput: {name} was not measured: {reason}", file=sys.stderr)
     arguments.results.mkdir(parents=True, exist_ok=True)
     path = arguments.results / "throughput.json"
-    path.write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_json(path, results)
     if arguments.docs:
         page = ROOT / "docs" / "speed.md"
         page.write_text(updated(page.read_text(encoding="utf-8"), markdown_of(results)), encoding="utf-8")

@@ -10,7 +10,6 @@ from the training notes, so that at most one in 1,000 notes like those is held b
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -22,6 +21,7 @@ from features.errors import BundleError
 from features.languages import LATIN, foreign_letters, furthest, scripts_of
 from features.plain_view import plain_text
 from features.saved_files import SavedFiles
+from features.writing import write_json
 
 __all__ = ["LIFTED_BY", "LanguageGate"]
 
@@ -112,7 +112,7 @@ class LanguageGate:
 
     def save(self, folder: Path) -> None:
         """Write `language_gate.json`."""
-        (folder / _FILE).write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
+        write_json(folder / _FILE, asdict(self))
 
     @classmethod
     def load(cls, files: SavedFiles) -> LanguageGate:

@@ -13,6 +13,7 @@ error nothing is left; what a killed process leaves is hidden and ends in `.part
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 import uuid
@@ -22,7 +23,7 @@ from pathlib import Path
 
 from features.errors import SettingsError, StorageError
 
-__all__ = ["make_way", "new_file", "new_folder", "refuse_taken", "refused_by_disk", "remedy", "write_new"]
+__all__ = ["make_way", "new_file", "new_folder", "refuse_taken", "refused_by_disk", "remedy", "write_json", "write_new"]
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -39,6 +40,11 @@ def _is_empty(path: Path) -> bool:
     if path.is_symlink():
         return False
     return not any(path.iterdir()) if path.is_dir() else path.is_file() and not path.stat().st_size
+
+
+def write_json(path: Path, value: object, *, indent: int | None = 2) -> None:
+    """Write a value as JSON in UTF-8, by itself; within `new_folder` or the like it is whole or not at all."""
+    path.write_text(json.dumps(value, indent=indent, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def make_way(path: Path) -> None:

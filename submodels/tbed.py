@@ -24,6 +24,7 @@ from features.documents import Span
 from features.errors import BundleError, SettingsError, TrainingError
 from features.saved_files import SavedFiles, damage_refused
 from features.tags import OUTSIDE, decode, encode
+from features.writing import write_json
 from submodels.base import Candidate, Submodel, saved_submodel, submodel_class
 from tbed.grid import STRETCHES
 from tbed.initial_tagger import FrequentTags, FrequentTagsState
@@ -182,7 +183,7 @@ class TbedSubmodel(Submodel):
     def save(self, folder: Path) -> None:
         """Write `settings.json`, the rules as `rules.txt`, which may be edited, and the initial tagger."""
         state = {"settings": self.settings(), "tags": self.tags_}
-        (folder / _SETTINGS_FILE).write_text(json.dumps(state, indent=1, ensure_ascii=False), encoding="utf-8")
+        write_json(folder / _SETTINGS_FILE, state)
         (folder / _RULES_FILE).write_text(format_rules(self.rules_), encoding="utf-8", newline="\n")
         if self.frequent_ is not None:
             text = json.dumps(self.frequent_.to_dict(), ensure_ascii=False)

@@ -29,8 +29,8 @@ def synthesize(
 ) -> None:
     """Write annotated synthetic English notes."""
     from ensemble.synthesis import synthesize
+    from features.formats.corpora import write_notes
     from features.formats.recognise import format_told_by
-    from features.formats.standard_streams import write_notes
 
     corpus = synthesize(documents, seed=seed)
     write_notes(corpus, out, format=to or format_told_by(out) or "i2b2")
@@ -47,8 +47,8 @@ def convert(
     corpora: CorpusOptions,
 ) -> None:
     """Turn a corpus into another format, and its labels into those of another set."""
+    from features.formats.corpora import input_path, write_notes
     from features.formats.recognise import format_told_by
-    from features.formats.standard_streams import input_path, write_notes
 
     format = to or format_told_by(out)
     if not format:

@@ -24,7 +24,7 @@ from ensemble.evaluation.tables import Cell, Table, points, share, strong
 from ensemble.experiments.cases import Place, cases_as_text, patterns, places_of, saved_by_the_stack
 from ensemble.experiments.parts import STACK, Answers, alone_answers, stack_answers, systems_of
 from ensemble.experiments.pictures import ablation_chart
-from ensemble.experiments.results import BOOTSTRAP, CorpusFacts, Origin, write_json
+from ensemble.experiments.results import BOOTSTRAP, CorpusFacts, Origin
 from ensemble.experiments.variants import ALONE, Variant, VariantRow, variants_of
 from ensemble.stacking.stacker import KERNELS
 from ensemble.tools.processes import in_processes
@@ -32,6 +32,7 @@ from ensemble.tools.progress import progress, stage
 from ensemble.training.proposals import Proposed, propose
 from ensemble.training.settings import EngineSettings
 from features.documents import Corpus
+from features.writing import write_json
 
 __all__ = ["SCHEMA", "Ablation", "ablate"]
 

@@ -8,8 +8,7 @@ out/*.png, *.svg     pictures
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -20,9 +19,9 @@ from ensemble.stacking.folds import patients_of
 from ensemble.training.fold_cache import corpus_digest
 from ensemble.training.settings import EngineSettings
 from features.documents import Corpus
-from features.writing import new_folder, refuse_taken
+from features.writing import new_folder, refuse_taken, write_json
 
-__all__ = ["BOOTSTRAP", "CorpusFacts", "ExperimentResults", "Origin", "write_json", "write_results"]
+__all__ = ["BOOTSTRAP", "CorpusFacts", "ExperimentResults", "Origin", "write_results"]
 
 BOOTSTRAP = r"95\,\% bootstrap intervals by document"
 """As captions name the intervals."""
@@ -138,8 +137,3 @@ def write_results(out: Path, measure: Callable[[], _Results]) -> _Results:
         (folder / "table.tex").write_text(table, encoding="utf-8")
         results.draw(folder)
     return results
-
-
-def write_json(path: Path, results: Mapping[str, Any]) -> None:
-    """Write results, indented, as UTF-8."""
-    path.write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -13,7 +13,6 @@ are chosen by the strict F1 of grouped cross-validation over the candidates.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -36,6 +35,7 @@ from features.documents import Span
 from features.errors import BundleError, SettingsError, TrainingError
 from features.saved_files import SavedFiles, damage_refused
 from features.suggestions import no_such
+from features.writing import write_json
 
 __all__ = ["KERNELS", "Stacker", "StackerSettings"]
 
@@ -242,7 +242,7 @@ class Stacker:
         if self.forms_ is not None:
             state["forms"] = self.forms_.to_dict()
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "stacker.json").write_text(json.dumps(state, indent=2, ensure_ascii=False), encoding="utf-8")
+        write_json(folder / "stacker.json", state)
         np.savez_compressed(folder / "stacker.npz", allow_pickle=False, **self.svm_.arrays())
         if self.repeats_ is not None:
             self.repeats_.save(folder)

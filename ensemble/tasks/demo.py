@@ -12,7 +12,6 @@ demo_output/
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -28,7 +27,7 @@ from ensemble.training.settings import EngineSettings
 from ensemble.views.page import NoteView, write_page
 from features.documents import Corpus, Document
 from features.formats import write_corpus
-from features.writing import new_folder, refuse_taken
+from features.writing import new_folder, refuse_taken, write_json
 from submodels.registry import SUBMODELS
 
 __all__ = ["run_demo"]
@@ -61,7 +60,7 @@ def run_demo(out: Path, *, n_documents: int, seed: int = 0, jobs: int = 2) -> No
         console.print(table_of("strict, on held-out patients", reports).rich())
         views = _annotate(trained.engine, held_out, folder)
         scores = {name: report.to_dict() for name, report in reports.items()}
-        (folder / "scores.json").write_text(json.dumps(scores, indent=2) + "\n", encoding="utf-8")
+        write_json(folder / "scores.json", scores)
         seconds = time.perf_counter() - begin
         facts = {
             "training notes": str(len(training)),

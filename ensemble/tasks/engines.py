@@ -26,8 +26,8 @@ from ensemble.views.page import NoteView, write_page
 from features.documents import Corpus, Document
 from features.errors import CorpusError
 from features.formats import USUAL_READER, Reader
+from features.formats.corpora import STANDARD, input_path, write_notes
 from features.formats.recognise import format_told_by
-from features.formats.standard_streams import STANDARD, input_path, write_notes
 from features.shown import shown_id
 from features.writing import refuse_taken
 

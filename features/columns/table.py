@@ -15,7 +15,6 @@ are those of the view, and `FeatureTable.view` turns what was found into spans o
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -43,6 +42,7 @@ from features.sentences import learned_abbreviations
 from features.suggestions import no_such
 from features.tags import decode, encode
 from features.tokens import TOKENISERS, Tokeniser, TokenOffsets, camel_case_pieces
+from features.writing import write_json
 
 __all__ = ["COLUMN_GROUPS", "FeatureSettings", "FeatureSpace", "FeatureTable"]
 
@@ -321,7 +321,7 @@ class FeatureSpace:
             "vocabularies": {name: list(vocabulary.values) for name, vocabulary in self.vocabularies_.items()},
         }
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "features.json").write_text(json.dumps(state, ensure_ascii=False), encoding="utf-8")
+        write_json(folder / "features.json", state, indent=None)
 
     @classmethod
     def load(cls, files: SavedFiles) -> FeatureSpace:

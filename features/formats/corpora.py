@@ -3,16 +3,21 @@
 corpus = read_corpus(Path("train"))                   recognised by looking
 write_corpus(corpus, Path("out"), format="brat")      complete or not at all
 reader = Reader(columns=ColumnNames(text="body"))     what a command line tells of how corpora are read
+
+Where a command is given `-`, `input_path` makes it what the readers know as standard input, and `write_notes` writes
+to standard output, after all is done, as there is no taking back what was piped.
 """
 
 from __future__ import annotations
 
 import gzip
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from features.documents import Corpus
 from features.errors import CorpusError
+from features.files import STANDARD_INPUT
 from features.formats.columns import USUAL_NAMES, ColumnNames
 from features.formats.own_labels import label_set_of
 from features.formats.recognise import format_named, passed_over, recognise
@@ -20,7 +25,19 @@ from features.labels import LabelSet, is_label
 from features.shown import file_names_shown
 from features.writing import new_folder, write_new
 
-__all__ = ["USUAL_READER", "Reader", "corpus_bytes", "read_corpus", "write_corpus"]
+__all__ = [
+    "STANDARD",
+    "USUAL_READER",
+    "Reader",
+    "corpus_bytes",
+    "input_path",
+    "read_corpus",
+    "write_corpus",
+    "write_notes",
+]
+
+STANDARD = Path("-")
+"""Standard input or output, as commands are given it."""
 
 
 def read_corpus(
@@ -128,6 +145,23 @@ def write_corpus(corpus: Corpus, path: Path, *, format: str) -> None:
     with new_folder(path) as folder:
         for name, content in files:
             (folder / name).write_bytes(content)
+
+
+def input_path(path: Path) -> Path:
+    """The path that the readers of notes take for what a command is given."""
+    return STANDARD_INPUT if path == STANDARD else path
+
+
+def write_notes(corpus: Corpus, path: Path, *, format: str) -> None:
+    """Write annotated notes to a path or to standard output; raises what `write_corpus` does."""
+    if path != STANDARD:
+        write_corpus(corpus, path, format=format)
+        return
+    rest = memoryview(corpus_bytes(corpus, format=format))
+    while rest:
+        # Where Python runs unbuffered, a pipe takes as much as it holds and no more.
+        rest = rest[sys.stdout.buffer.write(rest) :]
+    sys.stdout.buffer.flush()
 
 
 def _rendered(corpus: Corpus, format: str) -> list[tuple[str, bytes]]:

@@ -13,7 +13,6 @@ TensorFlow; proposing needs NumPy alone.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -30,6 +29,7 @@ from features.reporting import report
 from features.saved_files import SavedFiles, damage_refused
 from features.suggestions import no_such
 from features.tags import OUTSIDE, SCHEMES, decode
+from features.writing import write_json
 from submodels.base import Candidate, Submodel, saved_submodel
 from submodels.blstm.encoder import EncodedNote, Encoder
 from submodels.blstm.inference import blocks_of, emissions_of
@@ -264,8 +264,8 @@ class BlstmSubmodel(Submodel):
             "values": self.encoder_.values,
             "tags": list(self.tags_),
         }
-        (folder / _SETTINGS_FILE).write_text(json.dumps(self.settings(), indent=1), encoding="utf-8")
-        (folder / _VOCABULARY_FILE).write_text(json.dumps(vocabularies, ensure_ascii=False), encoding="utf-8")
+        write_json(folder / _SETTINGS_FILE, self.settings())
+        write_json(folder / _VOCABULARY_FILE, vocabularies, indent=None)
         for number, weights in enumerate(self.weights_, start=1):
             save_weights(folder / _WEIGHTS_FILE.format(number), weights)
 

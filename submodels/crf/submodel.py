@@ -10,7 +10,6 @@ inference of `submodels.chain.crf`, which also gives the probability of each spa
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 import re
@@ -31,6 +30,7 @@ from features.errors import BundleError, SettingsError, TrainingError
 from features.reporting import report
 from features.saved_files import SavedFiles, damage_refused
 from features.tags import OUTSIDE, SCHEMES
+from features.writing import write_json
 from submodels.base import Candidate, Submodel, saved_submodel
 from submodels.chain.candidates import batches, propose
 from submodels.chain.crf import Chain
@@ -148,7 +148,7 @@ class CrfSubmodel(Submodel):
 
     def save(self, folder: Path) -> None:
         """Write `settings.json` and CRFsuite's own `model.crfsuite`."""
-        (folder / _SETTINGS_FILE).write_text(json.dumps(self.settings(), indent=1), encoding="utf-8")
+        write_json(folder / _SETTINGS_FILE, self.settings())
         (folder / _MODEL_FILE).write_bytes(self.model_)
 
     @classmethod

@@ -10,7 +10,6 @@ of a candidate is the precision of its pattern in training.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -24,6 +23,7 @@ from features.documents import Document, Span
 from features.errors import BundleError, LabelError, SettingsError, TrainingError
 from features.labels import LabelSet
 from features.saved_files import SavedFiles, damage_refused
+from features.writing import write_json
 from submodels.base import Candidate, Submodel, saved_submodel
 from submodels.regex.pattern_files import (
     ANY_SET,
@@ -238,7 +238,7 @@ class RegexSubmodel(Submodel):
     def save(self, folder: Path) -> None:
         """Write `settings.json` and `patterns.toml`, which a person can read and edit."""
         state = {"settings": dict(self.settings()), "language": self.language_}
-        (folder / "settings.json").write_text(json.dumps(state, indent=2), encoding="utf-8")
+        write_json(folder / "settings.json", state)
         (folder / "patterns.toml").write_text(format_patterns(self.patterns_), encoding="utf-8")
 
     @classmethod

@@ -28,7 +28,7 @@ from ensemble.batch.settings import RunSettings
 from ensemble.batch.store import Store
 from ensemble.batch.workers.job import may_pass
 from ensemble.batch.workers.leak_search import IN_COLUMN
-from features.writing import refused_by_disk
+from features.writing import refused_by_disk, write_json
 
 __all__ = [
     "AUDIT",
@@ -98,7 +98,7 @@ def _write_all(
         output = output_digest(store.folder / "output" / settings.target.name)
         audit.end({"bytes": output, "reports": reports, "summary": summary_digest(summary), **leaks})
     summary |= {"audit log ends with": audit.head, "this start": _start(facts)}
-    (folder / SUMMARY).write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_json(folder / SUMMARY, summary)
 
 
 def _without_key(fingerprint: Mapping[str, Any]) -> dict[str, Any]:

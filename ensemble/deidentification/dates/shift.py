@@ -11,6 +11,7 @@ the weekday of the offset; so partial dates keep their distances to about half t
 from __future__ import annotations
 
 import re
+from calendar import isleap
 from datetime import date, timedelta
 
 from ensemble.deidentification.dates.parsing import EARLIEST_YEAR, LATEST_YEAR, DatePoint, parse_dates
@@ -82,15 +83,11 @@ def _move(year: int | None, month: int, day: int, days: int, near: int | None) -
     if year is None:
         year = near or _COMMON_YEAR
         if (month, day) == (2, 29):
-            year = next((y for y in range(year, year - 9, -1) if _is_leap(y)), _LEAP_YEAR)
+            year = next((y for y in range(year, year - 9, -1) if isleap(y)), _LEAP_YEAR)
     try:
         return date(year, month, day) + timedelta(days=days)
     except (ValueError, OverflowError):
         return None
-
-
-def _is_leap(year: int) -> bool:
-    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
 
 
 def _middle(year: int | None, month: int, days: int, near: int | None) -> date:

@@ -12,7 +12,6 @@ capitalised names that are not words of the language.
 
 from __future__ import annotations
 
-import json
 import logging
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -35,6 +34,7 @@ from features.columns.table import FeatureTable
 from features.errors import BundleError
 from features.ranges import touching
 from features.saved_files import SavedFiles, damage_refused
+from features.writing import write_json
 from submodels.base import Candidate
 
 __all__ = ["SAID_AGAIN", "RepeatClassifier"]
@@ -183,7 +183,7 @@ class RepeatClassifier:
             "has_machine": self.svm_ is not None,
         }
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "repeats.json").write_text(json.dumps(state, indent=2), encoding="utf-8")
+        write_json(folder / "repeats.json", state)
         if self.svm_ is not None:
             np.savez_compressed(folder / "repeats.npz", allow_pickle=False, **self.svm_.arrays())
 

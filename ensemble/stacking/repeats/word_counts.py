@@ -11,7 +11,6 @@ notes tell how often a word stands where nothing is marked; `common_words.toml` 
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -26,6 +25,7 @@ from ensemble.stacking.repeats.search import manner_of, words_of
 from features.documents import Document
 from features.letters import fold
 from features.saved_files import SavedFiles
+from features.writing import write_json
 
 __all__ = ["Seen", "WordCounts"]
 
@@ -105,7 +105,7 @@ class WordCounts:
     def save(self, folder: Path) -> None:
         """Write the counts, without the patients, as JSON."""
         state = {"language": self.language, "seen": {word: list(seen) for word, seen in self.seen.items()}}
-        (folder / self.FILE).write_text(json.dumps(state, ensure_ascii=False), encoding="utf-8")
+        write_json(folder / self.FILE, state, indent=None)
 
     @classmethod
     def load(cls, files: SavedFiles) -> WordCounts:
