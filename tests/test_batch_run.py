@@ -320,10 +320,10 @@ def test_files_damaged_by_a_power_failure_are_made_again(run, monkeypatch):
 
 
 def test_an_output_that_does_not_read_as_written_is_not_published(run, monkeypatch):
-    def spoil(chunks, target):
+    def spoil(self, chunks, target):
         target.write_bytes(b"".join(chunks).replace(b"saw", b"SAW"))
 
-    monkeypatch.setattr("ensemble.batch.formats.json_lines.write_chunks", spoil)
+    monkeypatch.setattr("ensemble.batch.formats.json_lines.JsonLines.assemble", spoil)
     with pytest.raises(StorageError, match="does not read as it was written"):
         deidentify(run)
     assert not run.target.exists()

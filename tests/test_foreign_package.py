@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ensemble.bundles.bundle import load_bundle, read_manifest
-from ensemble.tools.code_digest import code_digest
+from ensemble.tools.version import code_digest
 from features.columns.installed import COLUMNS, LayoutColumn, WordColumn, installed_column
 from features.columns.layout import Layout
 from features.columns.table import FeatureSettings

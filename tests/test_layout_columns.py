@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 
 from features.columns.layout import Layout
 from features.columns.layout_columns import LAYOUT_COLUMNS
+from features.columns.lines import line_bounds, line_starts
+from features.columns.table import FeatureSettings, FeatureSpace
 from features.columns.word_columns import shape, short_shape
+from features.documents import Document
 from features.sentences import sentence_starts
 from features.tokens import Tokeniser
 
@@ -152,3 +155,13 @@ def test_tokens_and_sentences_of_a_batch_are_those_of_each_note(texts: list[str]
         assert [(int(a), int(b)) for a, b in pairwise(layout.starts[i])] == note.sentences
     lengths = [b - a for note in notes for a, b in note.sentences]
     assert [int(b - a) for a, b in pairwise(layout.sentences)] == lengths
+
+
+@given(st.text("ab. \n\r\tA1", max_size=60), st.booleans())
+def test_sentences_that_open_a_line_are_those_before_which_a_line_ends(text, split_lines):
+    table = FeatureSpace(FeatureSettings(split_lines=split_lines)).fit([Document("1", text)])[0]
+    starts, ends = table.offsets
+    gaps = [table.document.text[ends[i - 1] if i else 0 : starts[i]] for i in table.sentences[:-1]]
+    expected = [i for i, gap in zip(table.sentences[:-1], gaps, strict=True) if not i or set(gap) & {"\n", "\r"}]
+    assert line_starts(table).tolist() == expected
+    assert set(expected) | {len(table)} == set(line_bounds(table).tolist())

@@ -18,8 +18,7 @@ from ensemble.batch.formats.rows import TABLES, FormatSettings, text_digest
 from ensemble.batch.workers.detector import Detector, load_detector
 from ensemble.deidentification import Policy
 from ensemble.deidentification.keyed_choices import key_check
-from ensemble.tools.code_digest import code_digest
-from ensemble.tools.version import code_version
+from ensemble.tools.version import code_digest, code_version
 from features.errors import SettingsError
 from features.letters import fold
 from features.regular_files import read_regular

@@ -1,18 +1,30 @@
 """Which phistack, and which Python and libraries it runs on, without importing them.
 
-code_version()      "0.1.0"
-version_lines()     "phistack 0.1.0", "Python 3.11.9", "tensorflow 2.17.0, keras 3.5.0, ..."
+code_version()                      "0.1.0"
+version_lines()                     "phistack 0.1.0", "Python 3.11.9", "tensorflow 2.17.0, keras 3.5.0, ..."
+code_digest()                       SHA-256 over every module and table of phistack
+code_digest("features", "tbed")     the same of some packages
+
+Packages that add to phistack, by entry points in groups that begin with `phistack.`, are always part of its code.
 """
 
 from __future__ import annotations
 
+import hashlib
 import platform
+from collections.abc import Iterator
+from functools import cache
 from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
 
-__all__ = ["code_version", "installed", "version_lines"]
+__all__ = ["code_digest", "code_version", "installed", "version_lines"]
 
 _CORE = ("tensorflow", "keras", "scikit-learn", "python-crfsuite", "numpy", "scipy", "lxml", "pyarrow", "typer")
 """The libraries that decide results or read files."""
+
+_PACKAGES = ("features", "tbed", "submodels", "ensemble")
+_CODE = (".py", ".toml", ".txt")
 
 
 def code_version() -> str:
@@ -32,3 +44,32 @@ def installed(name: str) -> str:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return "not installed"
+
+
+@cache
+def code_digest(*packages: str) -> str:
+    """SHA-256 over names and content of the modules and tables of packages, by default all."""
+    digest = hashlib.sha256()
+    for name in (*(packages or _PACKAGES), *_adding()):
+        for place, path in _code_of(name):
+            content = path.read_bytes()
+            digest.update(f"{name}/{place}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()
+
+
+def _adding() -> list[str]:
+    """The packages, or modules, of others that add to phistack."""
+    every = metadata.entry_points()
+    added = (entry for group in every.groups if group.startswith("phistack.") for entry in every.select(group=group))
+    return sorted({entry.module.partition(".")[0] for entry in added} - {*_PACKAGES})
+
+
+def _code_of(name: str) -> Iterator[tuple[str, Path]]:
+    """The files of a package in order, or the file of a module; nothing of theirs is imported."""
+    spec = find_spec(name)
+    for folder in map(Path, (spec and spec.submodule_search_locations) or ()):
+        for path in sorted(folder.rglob("*")):
+            if path.suffix in _CODE and path.is_file():
+                yield path.relative_to(folder).as_posix(), path
+    if spec and spec.origin and not spec.submodule_search_locations:
+        yield Path(spec.origin).name, Path(spec.origin)

@@ -13,7 +13,7 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
-from ensemble.tools.code_digest import code_digest
+from ensemble.tools.version import code_digest
 from features.documents import Document, Span
 from features.writing import new_file
 from submodels.base import Candidate

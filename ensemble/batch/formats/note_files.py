@@ -16,18 +16,21 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from ensemble.batch.formats.note_folder import HIDDEN, NOTE, OTHER, found_in, wrong_link
 from ensemble.batch.formats.rows import FormatSettings, InputFormat, Part, Row, printable_id, sha256, state_of
 from features.documents import Corpus, Document, patient_of
 from features.errors import CorpusError, SettingsError
 from features.files import decoded
-from features.formats.recognise import FORMATS
+from features.formats.recognise import FORMATS, HIDDEN, OTHER
 from features.formats.xml import text_of
 from features.labels import LabelSet
 from features.regular_files import read_regular
 from features.shown import shown_id
 
 __all__ = ["NoteFiles"]
+
+_NOTE = "notes"
+_BESIDE = "annotation beside notes"
+_DEEPEST = 500
 
 _XML = ("i2b2", "ngrid", "meddocan")
 _NAMES = "the names of files"
@@ -71,16 +74,16 @@ class NoteFiles(InputFormat):
 
     def files(self) -> Iterator[str]:
         """The paths of the files within the folder, in the order in which they are read."""
-        return (relative for relative, kind in self._found() if kind == NOTE)
+        return (relative for relative, kind in self._found() if kind == _NOTE)
 
     def _found(self) -> Iterator[tuple[str, str]]:
         if self.path.is_dir():
-            return found_in(self.path, self.suffix, ".ann" if self.name == "brat" else "")
-        return iter([(self.path.name, NOTE)])
+            return _found_in(self.path, self.suffix, ".ann" if self.name == "brat" else "")
+        return iter([(self.path.name, _NOTE)])
 
     def _count(self) -> None:
         found = Counter(kind for _, kind in self._found())
-        self._total = max(1, found[NOTE])
+        self._total = max(1, found[_NOTE])
         self.passed_over = {kind: found[kind] for kind in (HIDDEN, OTHER) if found[kind]}
 
     def _row(self, relative: str) -> Row:
@@ -90,7 +93,7 @@ class NoteFiles(InputFormat):
         if not printable_id(id):
             shown = f"file {self._read + 1}"
             return Row(shown, None, sha256(os.fsencode(relative)), shown, shown, problem="its name is not a valid id")
-        content, problem = b"", wrong_link(file, self.path) if self.path.is_dir() else ""
+        content, problem = b"", _wrong_link(file, self.path) if self.path.is_dir() else ""
         try:
             content = b"" if problem else read_regular(file, self.settings.max_bytes)
         except OSError as error:
@@ -148,3 +151,43 @@ class NoteFiles(InputFormat):
         file = target if self.path.is_file() else target / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content)
+
+
+def _found_in(root: Path, suffix: str, beside: str = "", folder: str = "") -> Iterator[tuple[str, str]]:
+    """The path of each file relative to the root, sorted by name within each folder, and what it is.
+
+    Links to folders are not followed, as they could lead in a circle, or anywhere. They count as notes that cannot be
+    read, so that nobody takes the run for complete.
+
+    :param suffix: the ending of notes, in lower case.
+    :param beside: the ending of files that belong to notes, if there are any.
+    :param folder: to begin with, relative to the root, with a slash at its end.
+    :raises CorpusError: if a folder cannot be read, or is nested too deep.
+    """
+    if folder.count("/") > _DEEPEST:
+        raise CorpusError(f"the folders in {root} go deeper than {_DEEPEST} levels; give one of them")
+    try:
+        with os.scandir(root / folder) as entries:
+            found = sorted((e.name, e.is_dir(follow_symlinks=False), e.is_dir()) for e in entries)
+    except OSError as error:
+        inner = f"{shown_id(folder[:-1])} in the folder " if folder else ""
+        raise CorpusError(f"the folder {inner}{root} cannot be read: {error.strerror}") from None
+    for name, is_folder, leads_to_folder in found:
+        if is_folder:
+            yield from _found_in(root, suffix, beside, f"{folder}{name}/")
+        elif f"/{folder}{name}".find("/.") >= 0:
+            yield folder + name, HIDDEN
+        elif leads_to_folder or name.lower().endswith(suffix):
+            yield folder + name, _NOTE
+        else:
+            yield folder + name, _BESIDE if beside and name.lower().endswith(beside) else OTHER
+
+
+def _wrong_link(file: Path, root: Path) -> str:
+    """Why a link in a folder of notes is not followed; nothing if it may be, or is none."""
+    if not file.is_symlink():
+        return ""
+    if file.is_dir():
+        return "a link to a folder, which is not followed; put the folder itself in its place"
+    inside = Path(os.path.realpath(root)) in Path(os.path.realpath(file)).parents
+    return "" if inside else "a link to a file outside the input; put the file itself in its place"

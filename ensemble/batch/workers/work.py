@@ -27,8 +27,8 @@ from ensemble.batch.workers.job import Job, NoteInput, NoteResult, took_longer
 from ensemble.batch.workers.review_words import KnownWords, capitalised, resembling, struck_places
 from ensemble.deidentification import REMOVING, Deidentified, Deidentifier, PatientMemory, kind_of, verify
 from ensemble.stacking.repeats.unmarked import unmarked
-from ensemble.tools.code_digest import code_digest
 from ensemble.tools.deadline import deadline
+from ensemble.tools.version import code_digest
 from features.documents import Document, Span
 from features.errors import BundleError, OverdueError, PhistackError, SettingsError, place_of
 from features.ranges import covering, touching
