@@ -33,9 +33,9 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
         raise Asked([*arguments, *named.values()])
 
     monkeypatch.setattr("ensemble.tasks.engines.train_bundle", stop)
-    monkeypatch.setattr("ensemble.experiments.ablation.write_ablation", stop)
-    monkeypatch.setattr("ensemble.experiments.learning_curve.write_curve", stop)
-    monkeypatch.setattr("ensemble.experiments.transfer.write_transfer", stop)
+    monkeypatch.setattr("ensemble.experiments.ablation.ablate", stop)
+    monkeypatch.setattr("ensemble.experiments.learning_curve.learning_curve", stop)
+    monkeypatch.setattr("ensemble.experiments.transfer.transfer", stop)
     write_corpus(ENGLISH, tmp_path / "notes", format="i2b2")
     write_corpus(replace(ENGLISH, label_set=LabelSet.named("ngrid-2016")), tmp_path / "others", format="ngrid")
     monkeypatch.chdir(tmp_path)
@@ -46,7 +46,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
             get_command(app).main([command, *paths.get(command, ["notes", "--out", "o"]), *arguments])
         [given] = stopped.value.args
         if command == "transfer":
-            return [(domain.settings, domain.corpus) for domain in given[1]]
+            return [(domain.settings, domain.corpus) for domain in given[0]]
         return [
             (next(v for v in given if isinstance(v, EngineSettings)), next(v for v in given if isinstance(v, Corpus)))
         ]
