@@ -85,13 +85,11 @@ def annotate(
     """Find the PHI of notes and write them in a shared-task format; any spans in IN are not looked at."""
     with stage("loading the engine"):
         from ensemble.bundles.bundle import load_bundle
-        from ensemble.tasks.engines import annotate_corpus
+        from ensemble.tasks.engines import Source, annotate_corpus
 
         engine = load_bundle(model, only=comma_list(submodels))
     tell_reliability(model)
-    corpus, held_back = annotate_corpus(
-        source, out, engine, reader=reading.reader, format=to or None, any_language=any_language
-    )
+    corpus, held_back = annotate_corpus(Source(source, reading.reader, any_language), out, engine, format=to)
     warn(corpus.warnings)
     say_where(corpus.documents, out)
     fail_for(held_back, len(corpus))
@@ -112,12 +110,12 @@ def explain(
     reading: ReadingOptions,
 ) -> None:
     """Show who proposed which span, and how it was decided."""
-    from ensemble.tasks.engines import explain_corpus
+    from ensemble.bundles.bundle import load_bundle
+    from ensemble.tasks.engines import Source, explain_corpus
 
-    n_shown, held_back = explain_corpus(
-        source, model, console(), reader=reading.reader, html=html, show_text=text, only=comma_list(submodels),
-        any_language=any_language,
-    )  # fmt: skip
+    engine = load_bundle(model, only=comma_list(submodels))
+    notes = Source(source, reading.reader, any_language)
+    n_shown, held_back = explain_corpus(notes, engine, console(), html=html, show_text=text)
     fail_for(held_back, n_shown)
 
 

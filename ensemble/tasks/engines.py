@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from ensemble.bundles.bundle import load_bundle, save_bundle
+from ensemble.bundles.bundle import save_bundle
 from ensemble.bundles.self_test import self_test
 from ensemble.deidentification import redact
 from ensemble.engine import Engine
@@ -31,7 +31,7 @@ from features.formats.recognise import format_told_by
 from features.shown import shown_id
 from features.writing import refuse_taken
 
-__all__ = ["HeldBack", "annotate_corpus", "explain_corpus", "note_view", "score_on", "train_bundle"]
+__all__ = ["HeldBack", "Source", "annotate_corpus", "explain_corpus", "note_view", "score_on", "train_bundle"]
 
 
 HeldBack = Mapping[str, str]
@@ -106,27 +106,48 @@ def score_on(engine: Engine, gold: Corpus) -> dict[str, Report]:
     return evaluate_systems(gold, corpora)
 
 
-def annotate_corpus(
-    source: Path,
-    out: Path,
-    engine: Engine,
-    *,
-    reader: Reader = USUAL_READER,
-    format: str | None = None,
-    any_language: bool = False,
-) -> tuple[Corpus, HeldBack]:
-    """Annotate every note of `source` that the engine can read and write them all to `out`, or nothing.
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Notes that an engine is to read.
 
-    :param source: a file or folder, or `-` for standard input.
+    :param path: a file or folder, or `-` for standard input.
+    :param reader: how it is read.
+    :param any_language: whether to read the notes that the engine cannot read by its language gate, too.
+    """
+
+    path: Path
+    reader: Reader = USUAL_READER
+    any_language: bool = False
+
+    @property
+    def format(self) -> str:
+        """The name of the format of the notes; :raises CorpusError: if it is none that is known."""
+        return self.reader.format_of(input_path(self.path))
+
+    def read(self, engine: Engine) -> tuple[Corpus, HeldBack]:
+        """The notes that the engine can read, without any spans that they had; :raises CorpusError: if it can none."""
+        corpus = self.reader.read(input_path(self.path), label_set=engine.label_set, accept_unknown_labels=True)
+        objection = engine.language_gate.objection
+        told = {} if self.any_language else {document.id: objection(document.text) for document in corpus.documents}
+        held_back = {id: reason for id, reason in told.items() if reason}
+        if len(held_back) == len(corpus):
+            id, reason = next(iter(held_back.items()))
+            raise CorpusError(
+                f"the engine cannot read any of the {len(corpus)} notes; document {shown_id(id)}: {reason}"
+            )
+        readable = tuple(document.with_spans(()) for document in corpus.documents if document.id not in held_back)
+        return replace(corpus, documents=readable), held_back
+
+
+def annotate_corpus(source: Source, out: Path, engine: Engine, *, format: str = "") -> tuple[Corpus, HeldBack]:
+    """Annotate every note that the engine can read and write them all to `out`, or nothing.
+
     :param out: what to write, or `-` for standard output.
-    :param reader: how `source` is read.
     :param format: of `out`; otherwise what its ending tells, or that of `source`, or brat where that is plain text.
-    :param any_language: whether to read the notes that the engine cannot read by its language gate.
     :raises CorpusError: if it can read none of the notes.
     """
-    source = input_path(source)
-    found = reader.format_of(source)
-    corpus, held_back = _readable(_read(source, engine, reader), engine, any_language)
+    found = source.format
+    corpus, held_back = source.read(engine)
     with progress("annotating", total=len(corpus)) as advance:
         annotated = []
         for document in engine.annotate(corpus.documents):
@@ -139,26 +160,14 @@ def annotate_corpus(
 
 
 def explain_corpus(
-    source: Path,
-    model: Path,
-    console: Console,
-    *,
-    reader: Reader = USUAL_READER,
-    html: Path | None = None,
-    show_text: bool = False,
-    only: Sequence[str] = (),
-    any_language: bool = False,
+    source: Source, engine: Engine, console: Console, *, html: Path | None = None, show_text: bool = False
 ) -> tuple[int, HeldBack]:
     """Print the decisions on every note that the engine can read, and write a page if asked for.
 
-    :param source: a file or folder, or `-` for standard input.
-    :param reader: how it is read.
-    :param only: names of submodels, if not all are to be used.
-    :param any_language: whether to read the notes that the engine cannot read by its language gate.
+    :returns: how many notes those are, and the others.
     :raises CorpusError: if it can read none of the notes.
     """
-    engine = load_bundle(model, only=only)
-    corpus, held_back = _readable(_read(input_path(source), engine, reader), engine, any_language)
+    corpus, held_back = source.read(engine)
     views = []
     for document, decisions in zip(corpus.documents, engine.decide(corpus.documents), strict=True):
         print_explanation(document, decisions, console, show_text=show_text)
@@ -172,20 +181,3 @@ def note_view(document: Document, decisions: Sequence[Decision], *, has_gold: bo
     """A note with its decisions and its redacted text, as pages show it."""
     found = document.with_spans(decision.span for decision in decisions if decision.accepted)
     return NoteView(document=document, decisions=decisions, has_gold=has_gold, redacted=redact(found))
-
-
-def _readable(corpus: Corpus, engine: Engine, any_language: bool) -> tuple[Corpus, HeldBack]:
-    objection = engine.language_gate.objection
-    told = {} if any_language else {document.id: objection(document.text) for document in corpus.documents}
-    held_back = {id: reason for id, reason in told.items() if reason}
-    if len(held_back) == len(corpus):
-        id, reason = next(iter(held_back.items()))
-        raise CorpusError(f"the engine cannot read any of the {len(corpus)} notes; document {shown_id(id)}: {reason}")
-    readable = tuple(document for document in corpus.documents if document.id not in held_back)
-    return replace(corpus, documents=readable), held_back
-
-
-def _read(source: Path, engine: Engine, reader: Reader) -> Corpus:
-    """The notes, without any spans that they had."""
-    corpus = reader.read(source, label_set=engine.label_set, accept_unknown_labels=True)
-    return replace(corpus, documents=tuple(document.with_spans(()) for document in corpus.documents))
