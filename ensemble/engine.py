@@ -58,6 +58,11 @@ class Engine:
         """The names of the submodels, in order."""
         return tuple(model.name for model in self.submodels)
 
+    @property
+    def stackers(self) -> dict[Subset, Stacker]:
+        """All stackers, that of the whole last, by the submodels that they were trained over."""
+        return {**self.subset_stackers, self.names: self.stacker}
+
     def only(self, names: Iterable[str]) -> Engine:
         """An engine of some of the submodels, weighed by the stacker that was trained for just these.
 
@@ -88,11 +93,15 @@ class Engine:
             yield from self.weigh(tables, self.propose(tables))
 
     def weigh(
-        self, tables: Sequence[FeatureTable], proposals: dict[str, list[list[Candidate]]]
+        self, tables: Sequence[FeatureTable], proposals: Mapping[str, list[list[Candidate]]]
     ) -> Iterator[list[Decision]]:
-        """Decisions from candidates that are already there, on spans of the notes as they were written."""
+        """Decisions from candidates that are already there, on spans of the notes as they were written.
+
+        :param proposals: of all submodels, or of a subset that has a stacker, in the order of `names`.
+        """
+        stacker = self.stackers[tuple(proposals)]
         pools = [pooled(candidates) for candidates in zip(*proposals.values(), strict=True)]
-        for table, decisions in zip(tables, self.stacker.decide_all(tables, pools), strict=True):
+        for table, decisions in zip(tables, stacker.decide_all(tables, pools), strict=True):
             yield [decision.in_note(table.view) for decision in decisions]
 
     def annotate(self, documents: Iterable[Document]) -> Iterator[Document]:

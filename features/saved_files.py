@@ -4,7 +4,7 @@
     files.part("stacker").json("stacker.json", State)     JSON of a declared type
     files.part("stacker").arrays("stacker.npz")           arrays by name
     files.names                                           ("MODEL_CARD.md", "features/features.json", ...)
-    SavedFiles.written_by(model.save).write(folder)       what a `save` writes, and the same elsewhere
+    SavedFiles.written_by(model.save).write_to(folder)    what a `save` writes, and the same elsewhere
 
 An engine may come from anybody. Its files are read into memory once, so that what was hashed is what is used; names
 keep to a narrow alphabet; links, devices, pipes and absurd sizes are refused before anything is read. Whatever is wrong
@@ -105,7 +105,7 @@ class SavedFiles:
             save(Path(folder))
             return cls.of_folder(Path(folder))
 
-    def write(self, folder: Path) -> None:
+    def write_to(self, folder: Path) -> None:
         """Write all files into a folder, which is made."""
         for name, data in self._contents.items():
             path = folder / name

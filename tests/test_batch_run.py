@@ -232,7 +232,9 @@ def test_a_second_start_finds_the_run_finished_and_another_run_is_refused(run, t
     first = deidentify(run)
     before = run.target.stat()
     assert deidentify(run) == first
-    assert run.target.stat() == before and not run.work.exists()
+    # Reading it, as the second start does, changes the time of access alone.
+    assert (run.target.stat().st_ino, run.target.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    assert not run.work.exists()
     with pytest.raises(SettingsError, match="already there"):
         deidentify(replace(run, policy=Policy.named("mask")))
     with pytest.raises(SettingsError, match="already there"):

@@ -16,7 +16,7 @@ from ensemble.batch.commands import audit_run
 from ensemble.batch.formats.columns import Columns
 from ensemble.batch.formats.rows import FormatSettings
 from ensemble.batch.reports.report import notices
-from ensemble.batch.runner import deidentify
+from ensemble.batch.runner import deidentify, kept
 from ensemble.batch.settings import RunSettings
 
-__all__ = ["Columns", "FormatSettings", "RunSettings", "audit_run", "deidentify", "notices"]
+__all__ = ["Columns", "FormatSettings", "RunSettings", "audit_run", "deidentify", "kept", "notices"]

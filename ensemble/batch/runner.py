@@ -24,7 +24,6 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,12 +41,10 @@ from ensemble.batch.store import Store
 from ensemble.batch.workers.detector import bundle_digest, bundle_labels
 from ensemble.batch.workers.job import Job, NoteInput
 from ensemble.batch.workers.pool import Workers
-from ensemble.tools.processes import keeping
 from ensemble.tools.progress import meter
 from features.errors import SettingsError, StorageError
-from features.writing import refuse_taken
 
-__all__ = ["deidentify"]
+__all__ = ["deidentify", "kept"]
 
 _LOG = logging.getLogger("phistack")
 _MANY = 1000
@@ -80,16 +77,15 @@ def deidentify(settings: RunSettings) -> dict[str, Any]:
                 finished = _finished(settings, form, fingerprint)
                 if finished is not None:
                     return finished
-            with keeping(partial(_kept, settings.work)):
-                return _run(settings, form, fingerprint)
+            return _run(settings, form, fingerprint)
         finally:
             if not _is_begun(settings.work):
                 remove(settings.work)
 
 
-def _kept(work: Path) -> str:
-    """What Ctrl-C says."""
-    return f"what is done is kept in {work}; the same command continues" if _is_begun(work) else ""
+def kept(settings: RunSettings) -> str:
+    """What is kept of a run that was stopped, in words; empty where that is nothing."""
+    return f"what is done is kept in {settings.work}; the same command continues" if _is_begun(settings.work) else ""
 
 
 def _with_columns(settings: RunSettings, form: InputFormat) -> RunSettings:
@@ -110,10 +106,9 @@ def _is_begun(work: Path) -> bool:
 
 
 def _finished(settings: RunSettings, form: InputFormat, fingerprint: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The summary of a finished run with the same settings and input; nothing if the output is free."""
+    """The summary of a finished run with the same settings and input; nothing if there is none."""
     summary = read_summary(settings.reports) if is_published(settings) else None
     if summary is None or summary.get("settings") != fingerprint:
-        refuse_taken(settings.target, settings.reports)
         return None
     if summary.get("input") != _digest_of(chunk.digest for chunk in chunks_of(form)):
         taken = settings.target

@@ -92,9 +92,9 @@ def save_bundle(
     :raises StorageError: if the disk refuses.
     """
     manifest = _manifest(engine, trained_on, figures)
+    contents = {"self_test.json": _json(self_test), "MODEL_CARD.md": model_card(manifest).encode()}
     parts = SavedFiles.written_by(partial(_write_parts, engine, models))
-    contents = {name: parts.read(name) for name in parts.names}
-    contents |= {"self_test.json": _json(self_test), "MODEL_CARD.md": model_card(manifest).encode()}
+    contents |= {name: parts.read(name) for name in parts.names}
     manifest["files"] = {name: file_hash(data) for name, data in sorted(contents.items())}
     files = SavedFiles({**contents, MANIFEST: _json(manifest)})
     if path.suffix == ".zip":
@@ -102,7 +102,7 @@ def save_bundle(
             _zip(files, part)
     else:
         with new_folder(path) as part:
-            files.write(part)
+            files.write_to(part)
 
 
 def load_bundle(path: Path, *, only: Iterable[str] = ()) -> Engine:
@@ -143,7 +143,7 @@ def _write_parts(engine: Engine, models: Mapping[str, SavedFiles], folder: Path)
     for model in engine.submodels:
         home = folder / "submodels" / model.name
         if model.name in models:
-            models[model.name].write(home)
+            models[model.name].write_to(home)
         else:
             home.mkdir(parents=True)
             model.save(home)

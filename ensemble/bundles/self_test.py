@@ -14,8 +14,7 @@ from typing import NotRequired, TypedDict
 import numpy as np
 
 from ensemble.engine import Engine
-from ensemble.stacking.candidates import Decision
-from ensemble.stacking.subsets import subset_name
+from ensemble.stacking.subsets import Subset, subset_name
 from ensemble.tools.deadline import deadline
 from features.documents import Document
 from features.errors import BundleError, OverdueError
@@ -43,14 +42,9 @@ def self_test(engine: Engine) -> SelfTest:
     """Sentences, and the spans and probabilities that the engine and its subsets give them now."""
     sentences = _sentences()
     texts = sentences.get(engine.space.settings.language, sentences["en"])
-    tables = engine.space.tables(_documents(texts))
-    proposals = engine.propose(tables)
-    answers = {
-        subset: _answers(engine.only(subset).weigh(tables, {name: proposals[name] for name in subset}))
-        for subset in (*engine.subset_stackers, engine.names)
-    }
-    whole = answers.pop(engine.names)
-    return {"texts": texts, "answers": whole, "subsets": {subset_name(s): found for s, found in answers.items()}}
+    answers = _answers(engine, texts, engine.stackers)
+    whole = answers.pop(subset_name(engine.names))
+    return {"texts": texts, "answers": whole, "subsets": answers}
 
 
 def check_self_test(engine: Engine, test: SelfTest, path: Path) -> None:
@@ -73,9 +67,9 @@ def _answers_in_time(engine: Engine, texts: list[str], path: Path) -> list[list[
     """
     try:
         with np.errstate(over="raise", invalid="raise", divide="raise"):
-            _answers(engine.decide(_documents(["1 a"])))
+            _answers(engine, ["1 a"], [engine.names])
             with deadline(_SECONDS, OverdueError, busy=True):
-                return _answers(engine.decide(_documents(texts)))
+                return _answers(engine, texts, [engine.names])[subset_name(engine.names)]
     except OverdueError:
         raise BundleError(
             f"the bundle {path} takes more than {_SECONDS:g} seconds for its self-test, which is far too long; do not "
@@ -89,19 +83,21 @@ def _sentences() -> dict[str, list[str]]:
     return tomllib.loads((resources.files("ensemble.bundles") / "self_test.toml").read_text(encoding="utf-8"))
 
 
-def _documents(texts: Sequence[str]) -> list[Document]:
-    return [Document(f"self-test-{i}", text) for i, text in enumerate(texts)]
-
-
-def _answers(decided: Iterable[Sequence[Decision]]) -> list[list[Answer]]:
-    return [
-        [
-            (d.span.start, d.span.end, d.span.label, round(d.probability, 6), d.accepted)
-            for d in decisions
-            if d.accepted or d.probability > 0.01
+def _answers(engine: Engine, texts: Sequence[str], subsets: Iterable[Subset]) -> dict[str, list[list[Answer]]]:
+    """What subsets of the submodels, by their names, say of the texts; each submodel proposes once for all of them."""
+    tables = engine.space.tables([Document(f"self-test-{i}", text) for i, text in enumerate(texts)])
+    proposals = engine.propose(tables)
+    return {
+        subset_name(subset): [
+            [
+                (d.span.start, d.span.end, d.span.label, round(d.probability, 6), d.accepted)
+                for d in decisions
+                if d.accepted or d.probability > 0.01
+            ]
+            for decisions in engine.weigh(tables, {name: proposals[name] for name in subset})
         ]
-        for decisions in decided
-    ]
+        for subset in subsets
+    }
 
 
 def _alike(expected: list[Answer], found: list[Answer]) -> bool:

@@ -57,7 +57,7 @@ def deidentify(
     cluster: Annotated[str, typer.Option(help="Address of a Dask scheduler, tcp://HOST:PORT.")] = "",
 ) -> None:
     """Take the PHI out of many notes; after an interruption, the same command continues. Reports are in OUT.run."""
-    from ensemble.batch import Columns, FormatSettings, RunSettings, deidentify, notices
+    from ensemble.batch import Columns, FormatSettings, RunSettings, deidentify, kept, notices
     from ensemble.batch.commands import key_from, policy_from
     from ensemble.batch.formats.columns import treatments_of
     from ensemble.batch.reports.terminal_summary import done, held_back
@@ -77,7 +77,7 @@ def deidentify(
         restart=restart,
     )  # fmt: skip
     tell_reliability(model)
-    with keeping(lambda: "what is done is kept, and the same command continues from there"):
+    with keeping(lambda: kept(settings)):
         summary = deidentify(settings)
     warn(notices(summary))
     say(done(summary, out))

@@ -71,15 +71,8 @@ def best_within(budget: float, training: Training, documents: Sequence[Document]
     order = by_score(training.engine)
     fastest = Choice((), 0.0, budget)
     with tempfile.TemporaryDirectory(prefix="phistack-") as folder, progress("speed", total=len(order)) as advance:
-        model = Path(folder) / "engine"
-        save_bundle(
-            training.engine,
-            model,
-            self_test=self_test(training.engine),
-            models=training.models,
-            trained_on={},
-            figures={},
-        )
+        model, test = Path(folder) / "engine", self_test(training.engine)
+        save_bundle(training.engine, model, self_test=test, models=training.models, trained_on={}, figures={})
         for subset, f1 in order:
             speed = median(measure_speed(model, subset, notes).notes_per_second for _ in range(_REPETITIONS))
             advance(f"{subset_name(subset)} has F1 {100 * f1:.2f} and annotates {speed:.0f} notes a second")
@@ -94,6 +87,5 @@ def best_within(budget: float, training: Training, documents: Sequence[Document]
 
 def by_score(engine: Engine) -> list[tuple[Subset, float]]:
     """Every subset with its out-of-fold strict F1, the best first; of equal ones that with fewer submodels."""
-    stackers = {**engine.subset_stackers, engine.names: engine.stacker}
-    scores = [(subset, max(stacker.figures_.values())) for subset, stacker in stackers.items()]
+    scores = [(subset, max(stacker.figures_.values())) for subset, stacker in engine.stackers.items()]
     return sorted(scores, key=lambda row: (-row[1], len(row[0]), row[0]))

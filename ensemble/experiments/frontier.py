@@ -106,7 +106,7 @@ def measure_frontier(
         raise EvaluationError("the notes have no annotated PHI, so recall cannot be measured; check format and labels")
     rule = criterion_named(criterion)
     engine = load_bundle(model)
-    subsets = [subset for subset in subsets_of(engine.names) if subset in {*engine.subset_stackers, engine.names}]
+    subsets = [subset for subset in subsets_of(engine.names) if subset in engine.stackers]
     if len(engine.names) > 1 and not engine.subset_stackers:
         raise no_stacker(engine.names[:1])
     runs = _runs(model, subsets, corpus, repetitions)

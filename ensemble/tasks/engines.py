@@ -72,10 +72,11 @@ def train_bundle(
     )
     if budget is not None:
         protocol += " Its submodels were chosen from all that were trained by the same score, among those fast enough."
+    answers = self_test(training.engine)
     save_bundle(
         training.engine,
         path,
-        self_test=self_test(training.engine),
+        self_test=answers,
         models=training.models,
         trained_on={
             "documents": len(corpus),
