@@ -15,9 +15,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any
 
-from submodels.regex.trees import ONE_CHARACTER, matcher, parsed
+from submodels.regex.trees import (
+    Alternatives,
+    Anything,
+    At,
+    Atomic,
+    Character,
+    LookAround,
+    PatternNode,
+    Position,
+    Repetition,
+    bits_of,
+    parsed,
+)
 
 __all__ = ["ANYTHING", "CHARACTERS", "DEPTH", "Opening", "openings"]
 
@@ -47,16 +58,16 @@ def openings(pattern: re.Pattern[str]) -> tuple[Opening, ...]:
     The sharpest that are not too many: with fewer places if the pattern begins in too many ways.
     """
     tree = parsed(pattern)
-    if tree.getwidth()[0] == 0:
+    if tree.least == 0:
         return ()
     for depth in range(DEPTH, 0, -1):
-        heads = _heads(tree, depth, pattern.flags)
+        heads = _heads(tree.nodes, depth)
         if heads is not None and len(found := _merged({sets for sets, _ in heads}, depth)) <= _MOST:
-            return _with_character_before(tree, found, pattern.flags) if all(found) else ()
+            return _with_character_before(tree.nodes, found) if all(found) else ()
     return ()
 
 
-def _heads(nodes: Iterable[Any], depth: int, flags: int) -> set[_Head] | None:
+def _heads(nodes: Iterable[PatternNode], depth: int) -> set[_Head] | None:
     """How a sequence of nodes can begin: sets of characters, and whether these are the whole of it.
 
     `None` if there are far too many ways.
@@ -64,7 +75,7 @@ def _heads(nodes: Iterable[Any], depth: int, flags: int) -> set[_Head] | None:
     begun: set[Opening] = {()}
     done: set[_Head] = set()
     for node in nodes:
-        following = _node_heads(node, depth, flags) if begun else set()
+        following = _node_heads(node, depth) if begun else set()
         if following is None or len(begun) * len(following) > _FAR_TOO_MANY:
             return None
         longer = {((sets + more)[:depth], whole) for sets in begun for more, whole in following}
@@ -73,23 +84,21 @@ def _heads(nodes: Iterable[Any], depth: int, flags: int) -> set[_Head] | None:
     return done | {(sets, True) for sets in begun}
 
 
-def _node_heads(node: Any, depth: int, flags: int) -> set[_Head] | None:
-    name, argument = str(node[0]), node[1]
-    if name in ONE_CHARACTER:
-        return {((_characters(node, flags),), True)}
-    if name in ("AT", "ASSERT", "ASSERT_NOT"):
-        return {((), True)}
-    if name == "SUBPATTERN" and not argument[1] and not argument[2]:
-        return _heads(argument[3], depth, flags)
-    if name == "ATOMIC_GROUP":
-        return _heads(argument, depth, flags)
-    if name == "BRANCH":
-        return _union(_heads(branch, depth, flags) for branch in argument[1])
-    if name in ("MAX_REPEAT", "MIN_REPEAT"):
-        least, most, repeated = argument
-        counts = range(least, min(most, least + depth) + 1)
-        return _union(_heads([*repeated] * count, depth, flags) for count in counts)
-    return {((), False)}
+def _node_heads(node: PatternNode, depth: int) -> set[_Head] | None:
+    match node:
+        case Character():
+            return {((_characters(node),), True)}
+        case At() | LookAround():
+            return {((), True)}
+        case Atomic(nodes):
+            return _heads(nodes, depth)
+        case Alternatives(branches):
+            return _union(_heads(branch, depth) for branch in branches)
+        case Repetition(least, most, nodes):
+            counts = range(least, min(most, least + depth) + 1)
+            return _union(_heads(nodes * count, depth) for count in counts)
+        case Anything():
+            return {((), False)}
 
 
 def _union(parts: Iterable[set[_Head] | None]) -> set[_Head] | None:
@@ -116,18 +125,20 @@ def _merged(found: set[Opening], depth: int) -> list[Opening]:
     return sorted(found)
 
 
-def _with_character_before(tree: Any, found: Sequence[Opening], flags: int) -> tuple[Opening, ...]:
+def _with_character_before(nodes: Sequence[PatternNode], found: Sequence[Opening]) -> tuple[Opening, ...]:
     """The openings with what the assertions before the first character say of the character before it."""
     before, at_boundary = ANYTHING, False
-    for node in _leading(tree):
-        name, argument = str(node[0]), node[1]
-        if name == "AT" and str(argument) == "AT_BEGINNING":
-            before &= 1 << ord("\n") if flags & re.MULTILINE else 0
-        elif name == "AT" and str(argument) == "AT_BOUNDARY":
-            at_boundary = True
-        elif name in ("ASSERT", "ASSERT_NOT") and argument[0] < 0 and _is_character(argument[1]):
-            characters = _characters(argument[1][0], flags)
-            before &= (characters if name == "ASSERT" else ANYTHING & ~characters) | _UNKNOWN
+    for node in _leading(nodes):
+        match node:
+            case At(Position.TEXT_START):
+                before = 0
+            case At(Position.LINE_START):
+                before &= 1 << ord("\n")
+            case At(Position.WORD_BOUNDARY):
+                at_boundary = True
+            case LookAround((Character() as character,), True, negative):
+                behind = _characters(character)
+                before &= (ANYTHING & ~behind if negative else behind) | _UNKNOWN
     if not at_boundary or any(sets[0] & ~_UNKNOWN & ~_WORD for sets in found):
         return tuple((before, *sets) for sets in found)
     # Before a character that is known to belong to a word stands none that does.
@@ -135,33 +146,19 @@ def _with_character_before(tree: Any, found: Sequence[Opening], flags: int) -> t
     return (*known_first, (before, _UNKNOWN))
 
 
-def _leading(nodes: Iterable[Any]) -> Iterator[Any]:
+def _leading(nodes: Iterable[PatternNode]) -> Iterator[At | LookAround]:
     """The assertions that hold before the first character of any match."""
     for node in nodes:
-        name, argument = str(node[0]), node[1]
-        if name in ("AT", "ASSERT", "ASSERT_NOT"):
-            yield node
-            continue
-        if name == "ATOMIC_GROUP":
-            yield from _leading(argument)
-        elif name == "SUBPATTERN" and not argument[1] and not argument[2]:
-            yield from _leading(argument[3])
-        return
+        if not isinstance(node, At | LookAround):
+            if isinstance(node, Atomic):
+                yield from _leading(node.nodes)
+            return
+        yield node
 
 
-def _is_character(nodes: Sequence[Any]) -> bool:
-    return len(nodes) == 1 and str(nodes[0][0]) in ONE_CHARACTER
+def _characters(character: Character) -> int:
+    return bits_of(character, _LATIN) | _UNKNOWN
 
 
-def _characters(node: Any, flags: int) -> int:
-    """The set of characters that a node of the parse tree matches, as its own regular expression says."""
-    key = (repr(node), flags)
-    if key not in _CHARACTERS:
-        match = matcher(node, flags).fullmatch
-        matched = (1 << code for code in range(CHARACTERS) if match(chr(code)))
-        _CHARACTERS[key] = sum(matched) | _UNKNOWN
-    return _CHARACTERS[key]
-
-
-_CHARACTERS: dict[tuple[str, int], int] = {}
+_LATIN = tuple(map(chr, range(CHARACTERS)))
 _WORD = sum(1 << code for code in range(CHARACTERS) if re.match(r"\w", chr(code)))

@@ -18,10 +18,21 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations, product
-from typing import Any
 
 from features.errors import UnsafePatternError
-from submodels.regex.trees import ONE_CHARACTER, UNBOUNDED, matcher, parsed
+from submodels.regex.trees import (
+    UNBOUNDED,
+    Alternatives,
+    Anything,
+    At,
+    Atomic,
+    Character,
+    LookAround,
+    PatternNode,
+    Repetition,
+    bits_of,
+    parsed,
+)
 
 __all__ = ["LONGEST", "refuse_blow_up"]
 
@@ -36,7 +47,6 @@ _COPIES = 32
 _MOST_PLACES = 20_000
 _MOST_PAIRS = 200_000
 _DEEPEST = 12
-_REPEATS = ("MAX_REPEAT", "MIN_REPEAT")
 _SAMPLE = tuple(map(chr, range(256))) + tuple("İŁłőŞșαΩжЯאعक中あア한٣३１ａＡẞ–—‘’“”•€\u200b\u2009\u2028\u3000🙂")
 """The characters by which sets of characters are compared."""
 
@@ -52,8 +62,8 @@ def refuse_blow_up(pattern: re.Pattern[str], name: str) -> None:
         raise UnsafePatternError(f"the pattern {name} has more than {LONGEST} characters; make two of it")
     sample = _SAMPLE + tuple(sorted(set(pattern.pattern) - set(_SAMPLE)))
     try:
-        is_safe = not any(map(_is_ambiguous, _automata(parsed(pattern), pattern.flags, sample)))
-    except UnsafePatternError:
+        is_safe = not any(map(_is_ambiguous, _automata(parsed(pattern).nodes, sample)))
+    except (UnsafePatternError, RecursionError):
         raise UnsafePatternError(f"the pattern {name} is nested too deep or too large; make two of it") from None
     if not is_safe:
         raise UnsafePatternError(
@@ -86,7 +96,7 @@ class _Automaton:
         self.sample = sample
         self.sets: list[int] = []
         self.follow: list[Counter[int]] = []
-        self.inner: list[tuple[Any, int]] = []
+        self.inner: list[tuple[PatternNode, ...]] = []
         self.ambiguous = False
 
     def place(self, characters: int) -> _Part:
@@ -108,54 +118,52 @@ class _Automaton:
             other.last + _times(one.last, other.empty),
         )
 
-    def sequence(self, nodes: Iterable[Any], flags: int, depth: int = 0) -> _Part:
+    def sequence(self, nodes: Iterable[PatternNode], depth: int = 0) -> _Part:
         """The part of some nodes."""
         part = _Part()
         for node in nodes:
-            part = self.joined(part, self._node(node, flags, depth))
+            part = self.joined(part, self._node(node, depth))
         return part
 
-    def _node(self, node: Any, flags: int, depth: int) -> _Part:
-        name, argument = str(node[0]), node[1]
+    def _node(self, node: PatternNode, depth: int) -> _Part:
         if depth > _DEEPEST:
             raise UnsafePatternError
-        if name in ONE_CHARACTER:
-            return self.place(_characters(repr(node), _Node(node), flags, self.sample))
-        if name == "SUBPATTERN":
-            return self.sequence(argument[3], (flags | argument[1]) & ~argument[2], depth)
-        if name == "BRANCH":
-            return _either(self.sequence(branch, flags, depth) for branch in argument[1])
-        if name in _REPEATS:
-            least, most, repeated = argument
-            return self._repeated(least, most, repeated, flags, depth + 1)
-        if name in ("ASSERT", "ASSERT_NOT"):
-            self.inner.append((argument[1], flags))
-            return _Part()
-        if name in ("ATOMIC_GROUP", "POSSESSIVE_REPEAT"):
-            return self._atomic(argument if name == "ATOMIC_GROUP" else argument[2], flags, depth)
-        if name == "GROUPREF_EXISTS":
-            return _either(self.sequence(branch or (), flags, depth) for branch in argument[1:])
-        return self._any_text() if name.startswith("GROUPREF") else _Part()
+        match node:
+            case Character():
+                return self.place(bits_of(node, self.sample))
+            case Alternatives(branches):
+                return _either(self.sequence(branch, depth) for branch in branches)
+            case Repetition(possessive=False):
+                return self._repeated(node, depth + 1)
+            case Atomic(nodes) | Repetition(nodes=nodes):
+                return self._atomic(nodes, depth)
+            case LookAround(nodes):
+                self.inner.append(nodes)
+                return _Part()
+            case Anything():
+                return self._any_text()
+            case At():
+                return _Part()
 
-    def _repeated(self, least: int, most: int, nodes: Any, flags: int, depth: int) -> _Part:
-        endless = _is_endless(least, most, nodes)
-        copies = max(min(least, _COPIES), 1) if endless else most
+    def _repeated(self, node: Repetition, depth: int) -> _Part:
+        endless = _is_endless(node)
+        copies = max(min(node.least, _COPIES), 1) if endless else node.most
         part = _Part()
         for number in range(copies, 0, -1):
-            copy = self.sequence(nodes, flags, depth)
+            copy = self.sequence(node.nodes, depth)
             # Which rounds of a counted repetition read nothing can be chosen.
-            self.ambiguous |= endless and copy.empty > 0 and most < UNBOUNDED
+            self.ambiguous |= endless and copy.empty > 0 and node.most < UNBOUNDED
             if endless and number == copies:
                 self.joined(copy, copy)
             part = self.joined(copy, part)
-            part = _Part(part.empty + (number > least), part.first, part.last)
+            part = _Part(part.empty + (number > node.least), part.first, part.last)
         return part
 
-    def _atomic(self, nodes: Any, flags: int, depth: int) -> _Part:
+    def _atomic(self, nodes: tuple[PatternNode, ...], depth: int) -> _Part:
         """One place for all, as it is read in one way only."""
-        self.inner.append((nodes, flags))
+        self.inner.append(nodes)
         alone = _Automaton(self.sample)
-        part = alone.sequence(nodes, flags, depth + 1)
+        part = alone.sequence(nodes, depth + 1)
         characters = 0
         for first in part.first:
             characters |= alone.sets[first]
@@ -166,26 +174,6 @@ class _Automaton:
         here = self.place((1 << len(self.sample)) - 1)
         self.joined(here, here)
         return _Part(1, here.first, here.last)
-
-
-@dataclass(frozen=True, eq=False)
-class _Node:
-    """A node of the tree; all are equal, as the key beside it tells them apart."""
-
-    node: Any = field(repr=False)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Node)
-
-    def __hash__(self) -> int:
-        return 0
-
-
-@lru_cache(maxsize=65536)
-def _characters(key: str, node: _Node, flags: int, sample: tuple[str, ...]) -> int:
-    """The characters of a sample that a node matches."""
-    match = matcher(node.node, flags).fullmatch
-    return sum(1 << i for i, character in enumerate(sample) if match(character))
 
 
 def _either(parts: Iterable[_Part]) -> _Part:
@@ -201,43 +189,37 @@ def _times(places: Counter[int], ways: int) -> Counter[int]:
     return Counter({place: min(count * ways, _ENOUGH) for place, count in places.items() if ways})
 
 
-def _varies(nodes: Any) -> bool:
-    """Whether some text can be read by more or by fewer rounds."""
-    least, most = nodes.getwidth()
-    return bool(least != most)
-
-
-def _automata(tree: Any, flags: int, sample: tuple[str, ...]) -> Iterator[_Automaton]:
+def _automata(nodes: Iterable[PatternNode], sample: tuple[str, ...]) -> Iterator[_Automaton]:
     """Those of the endless repetitions of an expression, and of what is in their assertions and atomic groups."""
-    waiting = list(_endless(tree, flags))
+    waiting = list(_endless(nodes))
     while waiting:
         automaton = _Automaton(sample)
-        automaton.sequence(*waiting.pop())
-        waiting += [found for nodes, its_flags in automaton.inner for found in _endless(nodes, its_flags)]
+        automaton.sequence([waiting.pop()])
+        waiting += [found for inner in automaton.inner for found in _endless(inner)]
         yield automaton
 
 
-def _endless(nodes: Iterable[Any], flags: int, depth: int = 0) -> Iterator[tuple[list[Any], int]]:
+def _endless(nodes: Iterable[PatternNode], depth: int = 0) -> Iterator[Repetition]:
     """The outermost repetitions without end in which there is something to choose."""
     if depth > _DEEPEST:
         raise UnsafePatternError
     for node in nodes:
-        name, argument = str(node[0]), node[1]
-        if name in _REPEATS and _is_endless(*argument):
-            if any(str(inner[0]) not in ONE_CHARACTER for inner in argument[2]):
-                yield [node], flags
-        elif name in (*_REPEATS, "POSSESSIVE_REPEAT"):
-            yield from _endless(argument[2], flags, depth + 1)
-        elif name == "SUBPATTERN":
-            yield from _endless(argument[3], (flags | argument[1]) & ~argument[2], depth)
-        elif name in ("BRANCH", "ASSERT", "ASSERT_NOT", "ATOMIC_GROUP", "GROUPREF_EXISTS"):
-            for inner in argument[1] if name == "BRANCH" else (argument,) if name == "ATOMIC_GROUP" else argument[1:]:
-                yield from _endless(inner or (), flags, depth)
+        match node:
+            case Repetition(possessive=False) if _is_endless(node):
+                if any(not isinstance(inner, Character) for inner in node.nodes):
+                    yield node
+            case Repetition(nodes=inner):
+                yield from _endless(inner, depth + 1)
+            case Alternatives(branches):
+                for branch in branches:
+                    yield from _endless(branch, depth)
+            case LookAround(inner) | Atomic(inner):
+                yield from _endless(inner, depth)
 
 
-def _is_endless(least: int, most: int, nodes: Any) -> bool:
+def _is_endless(node: Repetition) -> bool:
     """Whether a repetition has no end, or one that is as good as none."""
-    return most > (_MANY if _varies(nodes) else _COPIES)
+    return node.most > (_MANY if node.varies else _COPIES)
 
 
 def _is_ambiguous(automaton: _Automaton) -> bool:

@@ -43,10 +43,10 @@ _ENOUGH_MATCHES = 10
 _Search = tuple[tuple[tuple[str, str, str, str, str, float], ...], str]
 """All on which it depends what is found in a note: the patterns, and the language of the notes."""
 
-_Found = Mapping[Span, Pattern]
+_Matched = Mapping[Span, Pattern]
 """What is found in a note, and the surest pattern of each span."""
 
-_SEARCHED: WeakKeyDictionary[FeatureTable, tuple[_Search, _Found]] = WeakKeyDictionary()
+_SEARCHED: WeakKeyDictionary[FeatureTable, tuple[_Search, _Matched]] = WeakKeyDictionary()
 """The last search in each note that is in memory: TBED starts from patterns that have mostly been searched already."""
 
 
@@ -205,7 +205,7 @@ class RegexSubmodel(Submodel):
             for table, found in zip(tables, self._found(tables), strict=True)
         ]
 
-    def _found(self, tables: Sequence[FeatureTable]) -> list[_Found]:
+    def _found(self, tables: Sequence[FeatureTable]) -> list[_Matched]:
         new = [table for table in tables if _SEARCHED.get(table, (None, {}))[0] != self._search]
         texts = [table.document.text for table in new]
         best: list[dict[Span, Pattern]] = [{} for _ in new]
@@ -225,7 +225,7 @@ class RegexSubmodel(Submodel):
         )
         self._search: _Search = (searched, self.language_)
 
-    def _candidates(self, text: str, found: _Found) -> list[Candidate]:
+    def _candidates(self, text: str, found: _Matched) -> list[Candidate]:
         taken = bytearray(len(text))
         candidates: list[Candidate] = []
         for span, pattern in sorted(found.items(), key=_surest_first):
