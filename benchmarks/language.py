@@ -69,7 +69,7 @@ def main(corpora: Path) -> None:
         n_default = _held_back(default.objection, notes[name])
         spent = time.process_time() - begin
         n_learned = sum(_held_back(gate.objection, half) for gate, half in learned)
-        long, short = ([text for text in wrong if _tells(text) is told] for told in (True, False))
+        long, short = ([text for text in wrong if _tells(text) is reported] for reported in (True, False))
         gate = learned[0][0]
         table.add_row(
             name, language, str(len(notes[name])), _share(n_learned, len(notes[name])),

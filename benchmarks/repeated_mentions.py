@@ -24,7 +24,7 @@ from rich.table import Table
 
 from ensemble.bundles.bundle import load_bundle
 from ensemble.engine import Engine
-from ensemble.stacking.repeats.search import manner_of, words_of
+from ensemble.stacking.repeats.search import search_mode, words_of
 from ensemble.stacking.repeats.unmarked import unmarked
 from ensemble.stacking.repeats.word_counts import WordCounts
 from features.documents import Document, Span
@@ -130,7 +130,7 @@ def outcome(notes: Sequence[Document], found: Spans) -> Released:
 
 
 def _is_name(span: Span) -> bool:
-    return manner_of(span.label) == "parts"
+    return search_mode(span.label) == "parts"
 
 
 def _parts(note: Document, span: Span) -> set[str]:

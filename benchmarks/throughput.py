@@ -209,8 +209,8 @@ def _in_turn(
                     runs[name].append(measure())
                     advance(f"{name}, {runs[name][-1]['notes'] / runs[name][-1]['seconds']:.0f} notes a second")
                 except (subprocess.SubprocessError, PhistackError) as error:
-                    told = error if isinstance(error, PhistackError) else type(error).__name__
-                    failed[name] = f"it failed while it ran ({told})"
+                    reported = error if isinstance(error, PhistackError) else type(error).__name__
+                    failed[name] = f"it failed while it ran ({reported})"
     return runs
 
 

@@ -67,12 +67,12 @@ class LabelSet:
     language: str = "en"
 
     @classmethod
-    def of(cls, told: str) -> LabelSet:
+    def of(cls, given: str) -> LabelSet:
         """A label set by its name, or by the path of a TOML file, whose name it has then.
 
         :raises LabelError: if there is no such set, or the file cannot be used.
         """
-        return cls._of_table(Path(told).stem, _own_table(told)) if _is_file(told) else cls.named(told)
+        return cls._of_table(Path(given).stem, _own_table(given)) if _is_file(given) else cls.named(given)
 
     @classmethod
     def named(cls, name: str) -> LabelSet:
@@ -149,8 +149,8 @@ def label_mapping(source: str, target: str) -> Mapping[str, str]:
     return mapping
 
 
-def _is_file(told: str) -> bool:
-    return told.endswith(".toml")
+def _is_file(given: str) -> bool:
+    return given.endswith(".toml")
 
 
 def _own_table(path: str) -> _LabelFile:

@@ -125,8 +125,8 @@ class LanguageGate:
 
 def _with_common_languages(texts: Sequence[str], languages: tuple[str, ...]) -> tuple[str, ...]:
     """The languages, and any other in which more than one note is, or a part of it."""
-    told = (furthest(text, languages) for text in texts)
-    others = Counter(other for other, distance in told if distance > _LEAST_DISTANCE)
+    found = (furthest(text, languages) for text in texts)
+    others = Counter(other for other, distance in found if distance > _LEAST_DISTANCE)
     return languages + tuple(sorted(other for other, n in others.items() if n > max(1, len(texts) / _ONE_IN)))
 
 

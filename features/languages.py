@@ -80,12 +80,12 @@ def _script(letter: str) -> str:
 def stretches(text: str) -> list[str]:
     """The parts of a text that tell its language: up to 200 characters of each 500, of words in lower case."""
     words = [word for word in _WORD.findall(text) if word.isascii() or scripts_of(word) == {LATIN}]
-    told = " ".join(_telling(words))
-    blocks = min(len(told) // _BLOCK + 1, _MOST_BLOCKS)
-    starts = [len(told) * i // blocks for i in range(blocks)]
+    read = " ".join(_telling(words))
+    blocks = min(len(read) // _BLOCK + 1, _MOST_BLOCKS)
+    starts = [len(read) * i // blocks for i in range(blocks)]
     # A text that is hardly longer than a stretch is one.
-    length = _STRETCH if len(told) > 2 * _STRETCH else len(told)
-    found = (told[start : start + length] for start in starts)
+    length = _STRETCH if len(read) > 2 * _STRETCH else len(read)
+    found = (read[start : start + length] for start in starts)
     return [stretch for stretch in found if len(stretch) >= _LEAST]
 
 

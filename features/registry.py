@@ -76,9 +76,9 @@ class Registry:
 
     def missing(self, name: str) -> PackageError:
         """What is raised where no installed package offers a name, which may be a stranger's."""
-        told = ascii(name[:40])[1:-1]
+        shown = ascii(name[:40])[1:-1]
         return PackageError(
-            f"the {self.what} {told} is not installed{did_you_mean(told, self.names)}; "
+            f"the {self.what} {shown} is not installed{did_you_mean(shown, self.names)}; "
             f"install the package that provides it"
         )
 

@@ -85,10 +85,10 @@ def file_names_shown(folder: Path) -> Iterator[None]:
     try:
         yield
     except CorpusError as error:
-        told = str(error)
-        for file in _files_named(told, folder):
-            told = told.replace(str(file), str(file.with_name(shown_id(file.stem) + file.suffix)))
-        raise CorpusError(told) from None
+        reported = str(error)
+        for file in _files_named(reported, folder):
+            reported = reported.replace(str(file), str(file.with_name(shown_id(file.stem) + file.suffix)))
+        raise CorpusError(reported) from None
 
 
 def _files_named(message: str, folder: Path) -> list[Path]:

@@ -27,6 +27,6 @@ def no_such(kind: str, name: object, known: Iterable[str]) -> str:
 def did_you_mean(name: object, known: Iterable[str]) -> str:
     """The nearest of the known names as a remark in brackets after a blank; empty if none is near."""
     folded = {other.casefold(): other for other in known}
-    told = str(name)
-    found = get_close_matches(told.casefold(), folded, n=1) if len(told) <= _LONGEST else []
+    given = str(name)
+    found = get_close_matches(given.casefold(), folded, n=1) if len(given) <= _LONGEST else []
     return f" (did you mean {folded[found[0]]}?)" if found else ""

@@ -103,8 +103,8 @@ def refused_by_disk(path: Path, advice: str = "") -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        told = f"; {advice}" if advice else remedy(error)
-        raise StorageError(f"{path} cannot be written: {error.strerror or type(error).__name__}{told}") from None
+        what_to_do = f"; {advice}" if advice else remedy(error)
+        raise StorageError(f"{path} cannot be written: {error.strerror or type(error).__name__}{what_to_do}") from None
 
 
 def remedy(error: OSError) -> str:

@@ -75,8 +75,10 @@ class RuleSearch(Tagging):
         looks_at_tags = np.array([any(atom.column == TAG for atom in t.atoms) for t in templates])
         looking = looks_at_tags[self.encoding.views.template]
         self._looking_views, self._looking_numbers = self.encoding.views.part(looking), np.flatnonzero(looking)
-        sights = {-o for template in templates for atom in template.atoms if atom.column == TAG for o in atom.offsets}
-        self._sights = np.array(sorted(sights - {0}), dtype=np.int64)
+        tag_offsets = {
+            -o for template in templates for atom in template.atoms if atom.column == TAG for o in atom.offsets
+        }
+        self._tag_offsets = np.array(sorted(tag_offsets - {0}), dtype=np.int64)
         self._enter_errors()
         self._count_all_bad()
 
@@ -212,7 +214,7 @@ class RuleSearch(Tagging):
     def _change(self, places: Integers, after: int) -> None:
         """Change the tags of some places, and the counts of all rules that see them."""
         # (n_places,) what changes, and (n_near,) tokens with a changed tag in sight of a template that looks at tags.
-        near = np.unique((places[:, None] + self._sights).ravel())
+        near = np.unique((places[:, None] + self._tag_offsets).ravel())
         near = np.setdiff1d(near[self.grid.before[near] >= 0], places, assume_unique=True)
         at_places, at_near = (places, self.encoding.views), (near, self._looking_views)
         right = self.tags[places] == self.gold[places]

@@ -29,7 +29,7 @@ def note(number: int, pieces: Iterable[str | tuple[str, str]], group: str = "") 
 
 
 def _each(pieces: Callable[[int, str, str], Iterable[str | tuple[str, str]]]) -> list[Document]:
-    """A note for each name, with a date; the number of the note is told too."""
+    """A note for each name, with a date; the number of the note is in it too."""
     return [note(i, pieces(i, name, date)) for i, (name, date) in enumerate(zip(NAMES, DATES, strict=True))]
 
 

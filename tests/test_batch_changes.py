@@ -155,7 +155,7 @@ def test_an_input_that_cannot_be_read_leaves_nothing(run, tmp_path):
 
 
 @pytest.mark.parametrize("refused", ["chunks/", "output/", "reports/"])
-def test_a_full_disk_is_told_with_the_file_and_what_to_do_and_the_run_goes_on(run, monkeypatch, refused):
+def test_a_full_disk_is_reported_with_the_file_and_what_to_do_and_the_run_goes_on(run, monkeypatch, refused):
     real_open, real_write = Path.open, Path.write_bytes
 
     def full(path):
@@ -174,7 +174,9 @@ def test_a_full_disk_is_told_with_the_file_and_what_to_do_and_the_run_goes_on(ru
     with monkeypatch.context() as patch:
         patch.setattr(Path, "open", opened)
         patch.setattr(Path, "write_bytes", written)
-        told = f"{run.work}/{refused.rstrip('/')}.* cannot be written: No space left on device; .*free space.*goes on"
-        with pytest.raises(StorageError, match=told):
+        reported = (
+            f"{run.work}/{refused.rstrip('/')}.* cannot be written: No space left on device; .*free space.*goes on"
+        )
+        with pytest.raises(StorageError, match=reported):
             deidentify(run)
     assert deidentify(run)["notes"] == 300 and audit_run(run.target).problems == ()

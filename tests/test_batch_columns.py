@@ -89,9 +89,9 @@ def test_a_column_that_nobody_named_stops_the_run_before_the_first_note(engines,
     run = run_over(engines, write(tmp_path / name, ROWS), Columns(others={"ward": "keep"}))
     with pytest.raises(CorpusError) as refused:
         deidentify(run)
-    told = str(refused.value)
-    assert "what becomes of name, born; the columns of" in told and "are id, name, born, text, ward." in told
-    assert "--column name=PATIENT --column born=DATE (keep" in told
+    reported = str(refused.value)
+    assert "what becomes of name, born; the columns of" in reported and "are id, name, born, text, ward." in reported
+    assert "--column name=PATIENT --column born=DATE (keep" in reported
     assert {path.name for path in tmp_path.iterdir()} == {name, "bundle"}
 
 
@@ -174,9 +174,9 @@ def test_the_column_of_the_patient_can_be_replaced_or_removed(engines, tmp_path,
     assert any("4711" in str(row) for row in written) is not is_there
     assert len({row.get("mrn", "none") for row in written}) == 1
     assert all(("mrn" in row) is is_there for row in written)
-    told = done(summary, Path("x"))
-    assert "; 1 column kept as it is: id; " in told
-    assert ("redacted: name, mrn; " if is_there else "removed: mrn; ") in told
+    reported = done(summary, Path("x"))
+    assert "; 1 column kept as it is: id; " in reported
+    assert ("redacted: name, mrn; " if is_there else "removed: mrn; ") in reported
     assert audit_run((tmp_path / "out").with_suffix(Path(name).suffix)).problems == ()
 
 
@@ -361,7 +361,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes_and_another_treatment_is_a
         ({"wrad": "keep"}, r"no column wrad \(did you mean ward\?\); the columns of .* are id, name, .*--column"),
     ],
 )
-def test_a_slip_in_a_treatment_or_a_name_is_told_with_the_nearest(engines, tmp_path, given, message):
+def test_a_slip_in_a_treatment_or_a_name_is_reported_with_the_nearest(engines, tmp_path, given, message):
     others = {"name": "PATIENT", "born": "DATE", **given}
     with pytest.raises((SettingsError, CorpusError), match=message):
         deidentify(run_over(engines, write(tmp_path / "in.csv", ROWS), Columns(others=others)))
@@ -375,7 +375,7 @@ def test_a_slip_in_a_treatment_or_a_name_is_told_with_the_nearest(engines, tmp_p
         (Columns(patient="who"), "--patient-column"),
     ],
 )
-def test_a_missing_column_is_told_with_those_that_are_there_and_the_option(engines, tmp_path, columns, option):
+def test_a_missing_column_is_reported_with_those_that_are_there_and_the_option(engines, tmp_path, columns, option):
     with pytest.raises(CorpusError, match=f"are id, name, born, text, ward: name the right one with {option}"):
         deidentify(run_over(engines, write(tmp_path / "in.csv", ROWS), columns))
 
@@ -413,12 +413,12 @@ def test_it_is_said_where_no_column_tells_the_patient(engines, tmp_path, caplog)
     )
 
 
-def test_what_was_done_is_told_and_never_that_nothing_is_left(engines, tmp_path):
+def test_what_was_done_is_reported_and_never_that_nothing_is_left(engines, tmp_path):
     summary = deidentify(
         run_over(engines, write(tmp_path / "in.csv", ROWS), Columns(others={**NAMED, "born": "remove"}))
     )
-    told = done(summary, Path("clean.csv"))
-    assert told == (
+    reported = done(summary, Path("clean.csv"))
+    assert reported == (
         "5 identifiers replaced in 2 notes, written to clean.csv; 2 columns kept as they are: id, ward; 1 column "
         "redacted: name; 1 column removed: born; 1 identifier may still be there, 1 of them in the column ward (see "
         "clean.csv.run/summary.html)"
@@ -427,7 +427,7 @@ def test_what_was_done_is_told_and_never_that_nothing_is_left(engines, tmp_path)
     assert "1,204 identifiers replaced" in done(many, Path("x")) and "2 identifiers kept by the policy" in done(
         many, Path("x")
     )
-    assert "the checks found no others" in done(many, Path("x")) and "without PHI" not in told
+    assert "the checks found no others" in done(many, Path("x")) and "without PHI" not in reported
 
 
 BAD = {
@@ -449,13 +449,13 @@ def test_every_reason_of_the_quarantine_comes_with_a_remedy(engines, tmp_path, n
     (tmp_path / name).write_bytes(b"\n".join(BAD[name]) + b"\n")
     run = run_over(engines, tmp_path / name, Columns(), timeout=0.2)
     summary = deidentify(RunSettings(**{**vars(run), "load": engines.faulty}))
-    told = held_back(summary)
-    assert sum(int(line.split()[0]) for line in told) == summary["quarantined"] > 3
-    assert all("; " in line for line in told)
+    reported = held_back(summary)
+    assert sum(int(line.split()[0]) for line in reported) == summary["quarantined"] > 3
+    assert all("; " in line for line in reported)
     expected = (
         "not utf-8 at byte N of the record; try --encoding cp1252" if name == "in.csv" else "convert the file to UTF-8"
     )
-    assert sum(expected in line for line in told) == 1
+    assert sum(expected in line for line in reported) == 1
 
 
 def test_an_output_of_a_run_before_columns_were_named_can_be_audited(engines, tmp_path):
@@ -501,7 +501,7 @@ def test_csv_written_again_is_csv(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("header", "told"),
+    ("header", "reported"),
     [
         (
             ",id,text",
@@ -511,19 +511,19 @@ def test_csv_written_again_is_csv(tmp_path):
         ("id,text,Name of ward", "what becomes of Name of ward; .* --column 'Name of ward=PATIENT'"),
     ],
 )
-def test_names_are_told_only_where_all_look_like_names(engines, tmp_path, header, told):
+def test_names_are_reported_only_where_all_look_like_names(engines, tmp_path, header, reported):
     """In a file without a header a note stands there."""
     (tmp_path / "in.csv").write_text(header + "\n1,2,3\n")
-    with pytest.raises(CorpusError, match=told.format(tmp_path / "in.csv")) as refused:
+    with pytest.raises(CorpusError, match=reported.format(tmp_path / "in.csv")) as refused:
         deidentify(run_over(engines, tmp_path / "in.csv", Columns()))
     assert "cough" not in str(refused.value)
 
 
-@pytest.mark.parametrize("told", [["id"], {"id": "id"}, "id", {"id": "id", "texts": 3}, {"others": 5}])
-def test_a_summary_whose_columns_were_changed_is_refused(engines, tmp_path, told):
+@pytest.mark.parametrize("reported", [["id"], {"id": "id"}, "id", {"id": "id", "texts": 3}, {"others": 5}])
+def test_a_summary_whose_columns_were_changed_is_refused(engines, tmp_path, reported):
     run = run_over(engines, write(tmp_path / "in.csv", ROWS), Columns(others=NAMED))
     summary = deidentify(run)
-    summary["settings"]["columns"] = told
+    summary["settings"]["columns"] = reported
     (run.reports / "summary.json").write_text(json.dumps(summary))
     with pytest.raises(CorpusError, match="was changed"):
         audit_run(run.target)
@@ -566,11 +566,11 @@ def _last_first(self, todo, deaths):
         yield chunk, process_chunk(self.job, notes)
 
 
-def test_a_worker_that_is_replaced_by_a_fresh_one_is_not_told():
-    with warnings.catch_warnings(record=True) as told:
+def test_a_worker_that_is_replaced_by_a_fresh_one_is_not_reported():
+    with warnings.catch_warnings(record=True) as reported:
         end_pool(start_pool(1))
         warnings.warn("A worker stopped while some jobs were given to the executor. This can be", stacklevel=1)
-    assert not told
+    assert not reported
 
 
 def test_all_that_is_in_the_way_of_an_output_is_named_at_once(engines, tmp_path):

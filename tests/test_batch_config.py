@@ -9,7 +9,7 @@ from ensemble.command_line import batch
 
 @pytest.fixture
 def asked(monkeypatch, tmp_path, phistack):
-    """Run the command with a file of options; gives what a run would be asked, or what is told."""
+    """Run the command with a file of options; gives what a run would be asked, or what is reported."""
     runs = []
 
     def keep(settings):
@@ -24,8 +24,8 @@ def asked(monkeypatch, tmp_path, phistack):
     def run(config, *arguments):
         (tmp_path / "config.toml").write_text(config)
         runs.clear()
-        told = phistack("deidentify", "in.csv", "out.csv", "--config", tmp_path / "config.toml", *arguments)
-        return (runs[0] if runs else None), told
+        reported = phistack("deidentify", "in.csv", "out.csv", "--config", tmp_path / "config.toml", *arguments)
+        return (runs[0] if runs else None), reported
 
     return run
 
@@ -50,8 +50,8 @@ AGE = "tag"
 
 
 def test_options_have_the_same_names_in_a_file(asked):
-    settings, told = asked(FILE)
-    assert told[0] == 0, told
+    settings, reported = asked(FILE)
+    assert reported[0] == 0, reported
     assert (settings.model, settings.policy.name, settings.second_pass) == (Path("engine"), "mask", False)
     assert (settings.timeout, settings.jobs) == (5.0, 3)
     columns = settings.form_settings.columns
@@ -97,11 +97,11 @@ def test_one_column_of_text_needs_no_list(asked):
         ("policy = 'mask'", "--model"),
     ],
 )
-def test_what_is_wrong_in_a_file_is_told(asked, config, message):
+def test_what_is_wrong_in_a_file_is_reported(asked, config, message):
     settings, (status, _, error) = asked(config)
     assert settings is None and status in (1, 2) and message in error and "Traceback" not in error
 
 
-def test_a_file_that_is_not_there_is_told(phistack, tmp_path):
+def test_a_file_that_is_not_there_is_reported(phistack, tmp_path):
     status, _, error = phistack("deidentify", "in.csv", "out.csv", "--config", tmp_path / "none.toml")
     assert status == 1 and "none.toml given with --config cannot be used: No such file" in error

@@ -85,8 +85,8 @@ def test_workers_killed_from_outside_again_and_again_cost_no_note(run, engines):
     while process.poll() is None and killed < 8:
         time.sleep(chance.uniform(0.2, 0.8))
         killed += kill_a_worker(process.pid, chance)
-    told = process.communicate(timeout=120)[1]
-    assert process.returncode == 0, told
+    reported = process.communicate(timeout=120)[1]
+    assert process.returncode == 0, reported
     assert killed >= 3
     assert results(run) == undisturbed(run, engines)
 

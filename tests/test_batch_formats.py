@@ -73,7 +73,7 @@ def test_a_line_that_cannot_be_read_has_a_problem_without_text(tmp_path, line):
     rows = rewritten(tmp_path / "in.jsonl", tmp_path / "out.jsonl")
     assert [bool(row.problem) for row in rows] == [False, True, False]
     assert not rows[1].parts and rows[1].place == "line 2"
-    assert not any("cret" in told for told in (rows[1].problem, rows[1].id, repr(rows[1])))
+    assert not any("cret" in reported for reported in (rows[1].problem, rows[1].id, repr(rows[1])))
     assert (tmp_path / "out.jsonl").read_bytes() == 2 * LINES[0].replace(b"Dr. Ames", b"DR. AMES")
 
 
@@ -220,7 +220,7 @@ def test_a_damaged_row_group_is_left_out_and_the_others_are_read(tmp_path):
     assert parquet.read_table(tmp_path / "out.parquet")["note"].to_pylist() == ids[:10] + ids[20:]
 
 
-def test_a_missing_or_doubled_column_is_told(tmp_path):
+def test_a_missing_or_doubled_column_is_reported(tmp_path):
     for header in ("note,text", "note,body,body", "body", "note,body,group,group"):
         (tmp_path / "in.csv").write_text(header + "\n1,2,3\n")
         with pytest.raises(CorpusError, match=r"there is no column|more than once"):
@@ -350,7 +350,7 @@ def test_nothing_that_is_shown_of_a_row_tells_the_patient(tmp_path):
     assert "4711" not in repr(rewritten(tmp_path / "in.jsonl", tmp_path / "out.jsonl"))
 
 
-def test_what_is_wrong_with_a_file_is_told_without_its_name(tmp_path):
+def test_what_is_wrong_with_a_file_is_reported_without_its_name(tmp_path):
     (tmp_path / "in" / "ward").mkdir(parents=True)
     xml = "<deIdi2b2>\n<TEXT>Dr. Ames</TEXT>\n<TEXT>Dr. Hill</TEXT>\n<TAGS/>\n</deIdi2b2>\n"
     (tmp_path / "in" / "ward" / "ann-hill.xml").write_text(xml)

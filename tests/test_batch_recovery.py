@@ -74,8 +74,8 @@ def started(run, load="slow", jobs=1):
 
 
 def finish(process):
-    told = process.communicate(timeout=120)[1]
-    assert process.returncode == 0, told
+    reported = process.communicate(timeout=120)[1]
+    assert process.returncode == 0, reported
 
 
 def wait_for(condition, seconds=60.0):
@@ -276,7 +276,7 @@ def test_on_a_cluster_of_which_a_worker_dies_the_output_is_the_same(run, expecte
 
 @pytest.mark.skipif(util.find_spec("distributed") is None, reason="dask.distributed is not installed")
 @pytest.mark.filterwarnings("default")
-def test_a_cluster_that_does_not_answer_is_told(run, monkeypatch):
+def test_a_cluster_that_does_not_answer_is_reported(run, monkeypatch):
     monkeypatch.setattr("ensemble.batch.workers.pool._SECONDS_TO_CONNECT", 1)
     with pytest.raises(MissingResourceError, match="no Dask scheduler answers"):
         deidentify(replace(run, cluster="tcp://127.0.0.1:9"))

@@ -117,8 +117,8 @@ def test_a_note_that_fails_waits_or_cannot_be_read_goes_to_quarantine_and_the_ot
         {"id": "101-01", "place": "line 4", "reason": "it took longer than 0.2 seconds"},
         {"id": "line 6", "place": "line 6", "reason": "not UTF-8 at byte 25 of the line"},
     ]
-    told = b"".join(path.read_bytes() for path in run.reports.iterdir())
-    assert not any(word in told for word in (b"FAIL", b"WAIT", b"secret", b"quotes", b"Dr."))
+    reported = b"".join(path.read_bytes() for path in run.reports.iterdir())
+    assert not any(word in reported for word in (b"FAIL", b"WAIT", b"secret", b"quotes", b"Dr."))
     assert audit_run(run.target).problems == ()
 
 
@@ -438,8 +438,8 @@ def test_ids_can_be_hidden_in_the_reports(run, tmp_path, engines):
     (folder / "tom-pell.txt").write_text("FAIL")
     run = replace(run, source=folder, target=tmp_path / "out", key=KEY, hide_ids=True, load=engines.faulty)
     deidentify(run)
-    told = b"".join(path.read_bytes() for path in run.reports.iterdir())
-    assert b"anna" not in told and b"pell" not in told
+    reported = b"".join(path.read_bytes() for path in run.reports.iterdir())
+    assert b"anna" not in reported and b"pell" not in reported
     with pytest.raises(SettingsError, match="key"):
         replace(run, key=None)
 
@@ -485,8 +485,8 @@ def test_progress_is_plain_lines_with_rate_where_there_is_no_terminal(run, capsy
 def test_progress_begins_and_ends_with_a_line_for_each_part(run, capsys):
     write(run.source, ["Dr. Ames"] * 500)
     deidentify(run)
-    told = capsys.readouterr().err.splitlines()
-    assert [line.partition(" a second")[0].rpartition(",")[0] for line in told] == [
+    reported = capsys.readouterr().err.splitlines()
+    assert [line.partition(" a second")[0].rpartition(",")[0] for line in reported] == [
         "", "looking at the columns: 100%, 500 notes", "", "de-identifying: 100%, 500 notes",
         "", "checking the output: 100%, 500 notes",
     ]  # fmt: skip

@@ -105,7 +105,7 @@ def test_text_outside_the_markers_stays() -> None:
         updated(f"before\n{begin}\nold\n", "new\n")
 
 
-def test_a_missing_or_older_results_file_is_told(tmp_path) -> None:
+def test_a_missing_or_older_results_file_is_reported(tmp_path) -> None:
     with pytest.raises(SystemExit, match="make meddocan"):
         read_results(tmp_path)
     for name in BENCHMARKS:

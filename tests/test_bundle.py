@@ -115,8 +115,8 @@ def test_training_twice_gives_the_same_bundle_whatever_the_number_of_processes(t
 def test_no_text_of_the_notes_is_in_the_manifest_and_the_card(trained):
     path, _ = trained
     for name in ("manifest.json", "MODEL_CARD.md", "self_test.json"):
-        told = (path / name).read_text(encoding="utf-8")
-        assert not any(word in told for word in NAMES)
+        reported = (path / name).read_text(encoding="utf-8")
+        assert not any(word in reported for word in NAMES)
 
 
 def test_a_changed_file_is_noticed(copy):

@@ -124,7 +124,7 @@ def test_what_is_read_as_a_corpus_is_what_deidentify_reads(ending, texts):
         assert read_corpus(path).documents == documents
 
 
-def test_a_wrong_column_is_told_with_those_there_and_the_option(phistack, home, tmp_path):
+def test_a_wrong_column_is_reported_with_those_there_and_the_option(phistack, home, tmp_path):
     status, _, error = phistack("convert", home / "own.csv", tmp_path / "x.jsonl", "--id-column", "noteid")
     assert status == 1
     assert "no column noteid (did you mean note_id?); it has note_id, mrn, body, spans, ward, dob" in error
@@ -181,7 +181,7 @@ def test_lines_are_annotated_through_pipes_in_the_format_of_the_input(piped, hom
 
 
 @pytest.mark.parametrize(
-    ("content", "arguments", "told"),
+    ("content", "arguments", "reported"),
     [
         (b'{"id": "1", "text', ("convert", "-", "-", "--to", "jsonl"), "/dev/stdin, line 1, is not valid JSON"),
         (b"\xff", ("convert", "-", "-", "--to", "jsonl"), "is not UTF-8"),
@@ -195,10 +195,10 @@ def test_lines_are_annotated_through_pipes_in_the_format_of_the_input(piped, hom
         (b"x", ("deidentify", "x", "-", "--model", "x"), "deidentify needs files, not - for a stream"),
     ],
 )
-def test_what_cannot_go_through_a_pipe_is_one_sentence_and_no_output(piped, content, arguments, told):
+def test_what_cannot_go_through_a_pipe_is_one_sentence_and_no_output(piped, content, arguments, reported):
     status, shown, error = piped(content, *arguments)
     assert (status, shown) == (1, "")
-    assert told in error
+    assert reported in error
     assert error.count("phistack: ") == 1
 
 
@@ -237,7 +237,7 @@ def test_tables_that_nobody_reads_end_quietly_too(home):
         assert process.wait(60) == 141
 
 
-def test_another_pipe_that_breaks_is_told(phistack, home, monkeypatch):
+def test_another_pipe_that_breaks_is_reported(phistack, home, monkeypatch):
     import ensemble.tasks.engines
 
     def fail(*arguments, **options):

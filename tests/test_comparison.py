@@ -207,8 +207,8 @@ def test_the_command(phistack, tmp_path):
     status, shown, _ = phistack("compare", *paths, "--criterion", "spans", *files)
     assert status == 0
     assert "a - b" in shown
-    told = json.loads((tmp_path / "c.json").read_text())
-    assert (told["criterion"], list(told["systems"])) == ("meddocan spans strict", ["a", "b"])
+    reported = json.loads((tmp_path / "c.json").read_text())
+    assert (reported["criterion"], list(reported["systems"])) == ("meddocan spans strict", ["a", "b"])
     assert (tmp_path / "c.tex").read_text().startswith("% phistack.comparison.v1")
     (tmp_path / "c.json").unlink()
     status, _, error = phistack("compare", *paths, *files)

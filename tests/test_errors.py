@@ -37,7 +37,7 @@ def test_every_exception_is_in_the_one_tree_and_public_and_described():
 
 @pytest.mark.parametrize("error", OURS, ids=lambda error: error.__name__)
 def test_the_command_line_makes_of_each_one_sentence_and_a_status(error, monkeypatch, capsys):
-    def failing(*given: object, **told: object) -> None:
+    def failing(*given: object, **reported: object) -> None:
         raise error("the thing is broken; mend it")
 
     monkeypatch.setattr("ensemble.batch.audit_run", failing)

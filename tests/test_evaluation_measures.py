@@ -109,8 +109,8 @@ def test_rows_of_the_bootstrap_see_the_same_draws():
 
 
 def test_the_bootstrap_needs_documents_and_draws():
-    for documents, resamples, told in ((0, 9, "at least one"), (2, 0, "at least 1, not 0")):
-        with pytest.raises(EvaluationError, match=told):
+    for documents, resamples, reported in ((0, 9, "at least one"), (2, 0, "at least 1, not 0")):
+        with pytest.raises(EvaluationError, match=reported):
             Bootstrap(np.zeros((documents, 1, 3), dtype=np.int64), resamples=resamples, seed=0)
 
 

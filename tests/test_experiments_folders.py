@@ -125,9 +125,9 @@ def test_the_results_of_an_ablation_tell_how_they_came_about(ablation):
 def test_no_text_of_the_notes_is_in_the_results(ablation):
     for path in (ablation / "out").iterdir():
         if path.suffix != ".png":
-            told = path.read_text(encoding="utf-8")
-            assert not any(name in told or name.lower() in told for name in NAMES)
-            assert "/12/2019" not in told
+            reported = path.read_text(encoding="utf-8")
+            assert not any(name in reported or name.lower() in reported for name in NAMES)
+            assert "/12/2019" not in reported
 
 
 def test_an_ablation_again_uses_what_was_kept_and_says_the_same(ablation, tmp_path):
@@ -174,8 +174,8 @@ def test_a_feature_group_left_out_is_scored(tmp_path):
 def test_tables_of_an_ablation(ablation):
     done = ablate(small_corpus(), SETTINGS, shuffles=99, cache=ablation / "folds")
     assert json.loads(json.dumps(done.to_dict())) == read(ablation / "out")
-    told = shown(done.table())
-    assert all(row.variant.name in told for row in done.rows)
+    reported = shown(done.table())
+    assert all(row.variant.name in reported for row in done.rows)
     latex = (ablation / "out" / "table.tex").read_text(encoding="utf-8")
     assert latex.count(r"\midrule") == 4
     assert r"\textbf{stack} & " in latex
@@ -249,7 +249,7 @@ def curve_of(samples):
         for share in (50, 100)
         for order, f1 in enumerate(orders)
     ]
-    origin = Origin("phistack.curve.v2", "i2b2 strict", "As told.", SETTINGS)
+    origin = Origin("phistack.curve.v2", "i2b2 strict", "As given.", SETTINGS)
     return LearningCurve(origin, facts(100), facts(20), samples, tuple(runs))
 
 
@@ -263,19 +263,19 @@ def score_of(f1):
 
 
 @pytest.mark.parametrize(
-    ("samples", "told"),
+    ("samples", "reported"),
     [
         (2, "lowest and highest F1 of 2 random orders"),
         (5, "95 % interval of the mean by Student's t over 5 random orders"),
     ],
 )
-def test_table_latex_and_picture_say_what_the_spread_of_a_curve_is(samples, told, tmp_path):
+def test_table_latex_and_picture_say_what_the_spread_of_a_curve_is(samples, reported, tmp_path):
     results = curve_of(samples)
-    assert f"In brackets: {told}" in " ".join(shown(results.table()).split())
+    assert f"In brackets: {reported}" in " ".join(shown(results.table()).split())
     results.draw(tmp_path)
-    assert f"Spread: {told}" in (tmp_path / "curve.svg").read_text(encoding="utf-8")
+    assert f"Spread: {reported}" in (tmp_path / "curve.svg").read_text(encoding="utf-8")
     latex = results.table().latex("", results.caption)
-    assert f"in brackets: {told}".replace("%", r"\%") in latex
+    assert f"in brackets: {reported}".replace("%", r"\%") in latex
     assert r"x\_1 \\" in latex
 
 

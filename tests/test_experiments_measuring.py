@@ -111,10 +111,10 @@ def test_cases_are_where_the_stack_is_right_and_a_submodel_wrong():
 
 
 def test_cases_name_ids_and_offsets_and_never_text():
-    told = cases_as_text(places_of(GOLD.documents, SAID), tuple(SAID))
-    assert "1-01      DATE 21-31    right       AGE 21-31" in told
-    assert "3-01      nothing       DATE 21-31  right" in told
-    assert not any(word in told for word in ("Gorse", "Alderton", "05/12/2019"))
+    reported = cases_as_text(places_of(GOLD.documents, SAID), tuple(SAID))
+    assert "1-01      DATE 21-31    right       AGE 21-31" in reported
+    assert "3-01      nothing       DATE 21-31  right" in reported
+    assert not any(word in reported for word in ("Gorse", "Alderton", "05/12/2019"))
 
 
 def test_places_of_notes_without_any_marks_are_none():

@@ -13,7 +13,7 @@ HEAVY = {"numpy", "scipy", "sklearn", "tensorflow", "keras", "lxml", "faker", "p
 
 
 @pytest.mark.parametrize("name", ensemble.__all__)
-def test_every_name_is_there_and_told(name: str) -> None:
+def test_every_name_is_there_and_reported(name: str) -> None:
     found = getattr(ensemble, name)
     assert found.__name__ == name
     assert inspect.getdoc(found)

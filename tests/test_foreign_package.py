@@ -78,24 +78,26 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def told(home: Path) -> dict[str, list[str]]:
+def reported(home: Path) -> dict[str, list[str]]:
     """What a program that trains, saves, loads and annotates with the package tells."""
-    told: dict[str, list[str]] = json.loads(done("-c", TRAIN, at=home, installed=home / "installed").splitlines()[-1])
-    return told
+    reported: dict[str, list[str]] = json.loads(
+        done("-c", TRAIN, at=home, installed=home / "installed").splitlines()[-1]
+    )
+    return reported
 
 
 def test_engines_with_a_foreign_kind_and_column_are_trained_saved_loaded_and_annotate(
-    told: dict[str, list[str]],
+    reported: dict[str, list[str]],
 ) -> None:
-    assert told["names"] == ["regex", "long-lookup", "lookup"]
-    assert set(told["sources"]) >= {"lookup", "regex"}
-    assert all("DOCTOR" in spans for spans in told["spans"])
-    assert told["columns"] == ["ward", "(('ward', -1),)", "(('ward', 0),)", "(('ward', 1),)"]
-    assert (told["group"], told["version"]) == (["ward"], "0.1.0")
+    assert reported["names"] == ["regex", "long-lookup", "lookup"]
+    assert set(reported["sources"]) >= {"lookup", "regex"}
+    assert all("DOCTOR" in spans for spans in reported["spans"])
+    assert reported["columns"] == ["ward", "(('ward', -1),)", "(('ward', 0),)", "(('ward', 1),)"]
+    assert (reported["group"], reported["version"]) == (["ward"], "0.1.0")
 
 
 def test_without_the_package_the_bundles_say_in_one_sentence_what_is_missing(
-    home: Path, told: dict[str, list[str]]
+    home: Path, reported: dict[str, list[str]]
 ) -> None:
     for name, missing in (("of-kind", "the submodel kind lookup.v1"), ("of-column", "the feature column ward")):
         with pytest.raises(BundleError) as caught:
@@ -154,7 +156,7 @@ CLAIM = "[phistack.submodels]\n{0} = one:Lookup\n"
 
 
 @pytest.mark.parametrize(
-    ("kinds", "asked", "told"),
+    ("kinds", "asked", "reported"),
     [
         (("mine.v1", "mine.v1"), "mine", "the submodel kind mine is claimed by the packages one and two"),
         (("mine.v1", "mine.v2"), "mine.v1", "claimed by the packages one and two; uninstall one of them"),
@@ -167,13 +169,13 @@ CLAIM = "[phistack.submodels]\n{0} = one:Lookup\n"
     ],
 )
 def test_a_claim_that_cannot_be_is_one_sentence(
-    packages: Callable[..., None], tmp_path: Path, kinds: tuple[str, str], asked: str, told: str
+    packages: Callable[..., None], tmp_path: Path, kinds: tuple[str, str], asked: str, reported: str
 ) -> None:
     packages("one", CLAIM.format(kinds[0]), "class Lookup: kind = 'mine.v1'")
     packages("two", CLAIM.format(kinds[1]), "")
-    if "ModuleNotFound" in told:
+    if "ModuleNotFound" in reported:
         (tmp_path / "one.py").unlink()
-    with pytest.raises(PackageError, match=told) as caught:
+    with pytest.raises(PackageError, match=reported) as caught:
         submodel_class(asked)
     assert "\n" not in str(caught.value)
     assert usual_names()[:4] == SUBMODELS
@@ -190,7 +192,7 @@ def test_a_changed_package_is_other_code(packages: Callable[..., None], tmp_path
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "reported"),
     [
         ({"extra": ("wrad",)}, r"the feature column wrad is not installed \(did you mean ward\?\)"),
         ({"extra": ("word",)}, "the column word is one of phistack's own"),
@@ -199,10 +201,10 @@ def test_a_changed_package_is_other_code(packages: Callable[..., None], tmp_path
         ({"extra": ("Upper",)}, "its name is none"),
     ],
 )
-def test_a_column_that_cannot_be_is_one_sentence(packages: Callable[..., None], settings: dict, told: str) -> None:
+def test_a_column_that_cannot_be_is_one_sentence(packages: Callable[..., None], settings: dict, reported: str) -> None:
     code = "from features.columns.installed import WordColumn\nWARD, BAD = WordColumn('wards', str.lower), str.lower"
     packages("one", "[phistack.columns]\nward = one:WARD\nbad = one:BAD\nUpper = one:WARD\n", code)
-    with pytest.raises(SettingsError, match=told):
+    with pytest.raises(SettingsError, match=reported):
         FeatureSettings(**settings)
     assert FeatureSettings(extra=("ward", "ward")).columns == (*FeatureSettings().columns, "ward")
     assert FeatureSettings(extra=("ward",), without=("wards",)).columns == FeatureSettings().columns

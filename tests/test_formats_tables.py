@@ -102,7 +102,7 @@ def test_a_table_beside_notes_is_about_them_and_alone_it_is_the_corpus(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("columns", "told"),
+    ("columns", "reported"),
     [
         (ColumnNames(id="note_idd"), r"no column note_idd \(did you mean note_id\?\); .* with --id-column"),
         (
@@ -113,7 +113,7 @@ def test_a_table_beside_notes_is_about_them_and_alone_it_is_the_corpus(tmp_path)
     ],
 )
 @pytest.mark.parametrize("format", ["csv", "parquet", "jsonl"])
-def test_a_missing_column_is_told_with_those_there_the_nearest_and_the_option(format, columns, told, tmp_path):
+def test_a_missing_column_is_reported_with_those_there_the_nearest_and_the_option(format, columns, reported, tmp_path):
     path = tmp_path / f"a.{format}"
     if format == "csv":
         path.write_text(csv_of(","))
@@ -121,7 +121,7 @@ def test_a_missing_column_is_told_with_those_there_the_nearest_and_the_option(fo
         path.write_text(json.dumps({"note_id": "1", "ward": 7, "mrn": None, "body": "x", "spans": None}))
     else:
         parquet.write_table(pyarrow.table({name: ["x"] for name in csv_of(",").splitlines()[0].split(",")}), path)
-    with pytest.raises(CorpusError, match=told):
+    with pytest.raises(CorpusError, match=reported):
         read_corpus(path, columns=columns)
 
 

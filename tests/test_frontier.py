@@ -132,13 +132,13 @@ def test_annotate_and_explain_with_some_of_the_submodels(phistack, home, tmp_pat
 @pytest.fixture
 def speeds(monkeypatch):
     """Invented speeds by subset, in place of measured ones."""
-    told = {("regex",): 500.0, ("crf",): 200.0, ("regex", "crf"): 150.0}
+    reported = {("regex",): 500.0, ("crf",): 200.0, ("regex", "crf"): 150.0}
 
     def measure(model, subset, documents):
-        return Run(subset, len(documents), len(documents) / told[subset], 0.1, 100.0, [() for _ in documents])
+        return Run(subset, len(documents), len(documents) / reported[subset], 0.1, 100.0, [() for _ in documents])
 
     monkeypatch.setattr(budget_module, "measure_speed", measure)
-    return told
+    return reported
 
 
 @pytest.mark.parametrize("budget", [100, 180, 400])
@@ -154,13 +154,13 @@ def test_the_budget_keeps_the_best_subset_that_is_fast_enough(phistack, home, tm
     assert set(manifest["figures"]["strict"]) == {*expected, "stack"}
 
 
-@pytest.mark.parametrize(("budget", "told"), [(900, "the fastest, regex, does 500"), (0, "above 0")])
-def test_a_budget_that_nothing_keeps_to_leaves_nothing(phistack, home, tmp_path, speeds, budget, told):
+@pytest.mark.parametrize(("budget", "reported"), [(900, "the fastest, regex, does 500"), (0, "above 0")])
+def test_a_budget_that_nothing_keeps_to_leaves_nothing(phistack, home, tmp_path, speeds, budget, reported):
     status, _, error = phistack("train", home / "notes", "--model", tmp_path / "engine", *QUICK, "--budget", budget)
     lines = [line for line in error.splitlines() if line.startswith("phistack: ")]
     assert (status, len(lines)) == (1, 1)
-    assert told in lines[0]
-    assert ("training: " in error) == (budget > 0), "a budget that cannot be is told before any training"
+    assert reported in lines[0]
+    assert ("training: " in error) == (budget > 0), "a budget that cannot be is reported before any training"
     assert not list(tmp_path.iterdir())
 
 

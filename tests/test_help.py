@@ -117,15 +117,15 @@ def test_the_names_in_help_are_those_of_the_code():
 
 
 @pytest.mark.parametrize(
-    ("command", "told"),
+    ("command", "reported"),
     [
         ("deidentify", (*choices.POLICIES, *choices.STRATEGIES, *choices.INPUT_FORMATS)),
         ("train", (*choices.PRESETS, *choices.LABEL_SETS, *choices.SUBMODELS)),
         ("convert", (*choices.FORMATS, *choices.LABEL_SETS)),
     ],
 )
-def test_help_lists_what_an_option_may_be(helped, command, told):
-    assert set(told) <= set(re.findall(r"[\w-]+", helped(command)))
+def test_help_lists_what_an_option_may_be(helped, command, reported):
+    assert set(reported) <= set(re.findall(r"[\w-]+", helped(command)))
 
 
 def test_help_of_every_command_is_quick():
@@ -153,7 +153,7 @@ def test_the_version_names_phistack_python_and_libraries(phistack):
 @pytest.mark.parametrize(
     ("slip", "meant"), [(("trian",), "'train'"), (("train", "--modle", "x"), "--model"), (("deidentfy",), "deidentify")]
 )
-def test_a_slip_in_a_command_or_option_is_told_the_nearest(phistack, slip, meant):
+def test_a_slip_in_a_command_or_option_is_reported_the_nearest(phistack, slip, meant):
     status, _, error = phistack(*slip)
     assert status == 2
     assert meant in error

@@ -123,7 +123,7 @@ def test_a_file_of_ones_own_does_wherever_a_name_does(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "reported"),
     [
         (("[types]", "[type]"), "unknown field `type`"),
         (("[types]", "[colours]\nred = 1\n[types]"), "unknown field `colours`"),
@@ -133,10 +133,10 @@ def test_a_file_of_ones_own_does_wherever_a_name_does(tmp_path):
         (("language", "language ="), "line 2"),
     ],
 )
-def test_a_file_that_is_no_label_set_is_one_sentence(tmp_path, change, told):
+def test_a_file_that_is_no_label_set_is_one_sentence(tmp_path, change, reported):
     path = tmp_path / "ward.toml"
     path.write_text(OWN.replace(*change), encoding="utf-8")
-    with pytest.raises(LabelError, match=rf"the label set file .*ward\.toml cannot be used: .*{told}"):
+    with pytest.raises(LabelError, match=rf"the label set file .*ward\.toml cannot be used: .*{reported}"):
         LabelSet.of(str(path))
     (tmp_path / "nut.toml").write_text(OWN, encoding="utf-8")
     with pytest.raises(LabelError, match="a shipped label set has its name"):

@@ -88,7 +88,7 @@ def test_one_strange_note_among_hundred_does_not_open_the_gate():
     assert "fi" in few.objection(WRONG["fi"])
 
 
-def test_the_language_of_a_corpus_is_told_by_its_text():
+def test_the_language_of_a_corpus_is_reported_by_its_text():
     assert language_of([WRONG["es"], "12", "El paciente fue dado de alta a los tres días", LONG]) == "es"
     assert language_of(["12/3", "", "AMES"]) == ""
 

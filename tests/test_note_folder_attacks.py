@@ -85,7 +85,7 @@ def test_a_note_that_grows_beyond_the_limit_is_listed_whatever_its_size_was(run,
     assert len(read_regular(Path("/proc/self/status"), 10**6)) > 100
 
 
-def test_a_folder_that_cannot_be_read_stops_the_run_and_is_told_without_a_name(run, monkeypatch):
+def test_a_folder_that_cannot_be_read_stops_the_run_and_is_reported_without_a_name(run, monkeypatch):
     (run.source / "Birchwood").mkdir()
     scandir = os.scandir
 
@@ -147,7 +147,7 @@ def test_a_pipe_given_as_a_setting_is_refused(tmp_path):
         open_regular(tmp_path)
 
 
-def test_hidden_files_and_those_of_other_endings_are_counted_and_told(run):
+def test_hidden_files_and_those_of_other_endings_are_counted_and_reported(run):
     (run.source / ".hidden.txt").write_text("Dr. Ames")
     (run.source / ".old").mkdir()
     (run.source / ".old" / "2.txt").write_text("Dr. Ames")

@@ -43,7 +43,7 @@ def corpus(tmp_path):
     return write
 
 
-def test_labels_of_its_own_are_taken_and_the_language_is_told_by_the_text(corpus):
+def test_labels_of_its_own_are_taken_and_the_language_is_reported_by_the_text(corpus):
     read = read_corpus(corpus(SPANS, SPANS))
     assert (read.label_set.name, read.label_set.labels, read.label_set.language) == (
         "custom",
@@ -145,7 +145,7 @@ def test_an_engine_is_trained_annotates_and_deidentifies_with_labels_of_its_own(
         *(("QUANTITY", "OTHER"), ("NATIONALITY", "OTHER"), ("MISC", "OTHER"), ("LEGAL_PROFESSIONAL", "OTHER")),
     ],
 )
-def test_the_kind_of_a_label_is_told_by_its_name_where_that_is_plain(label, kind):
+def test_the_kind_of_a_label_is_reported_by_its_name_where_that_is_plain(label, kind):
     assert kind_of(label, "custom") == kind
     assert kind_of(label, "meddocan") == kind
 

@@ -180,7 +180,7 @@ def test_safe_harbor_hides_a_year_that_shows_an_age_of_ninety():
     assert apply(Policy.named("safe-harbor"), text, marked) == "Born in [DATE], seen in 2019, first in 1999."
 
 
-def test_safe_harbor_hides_a_year_of_birth_in_a_note_without_another_year_where_the_present_one_is_told():
+def test_safe_harbor_hides_a_year_of_birth_in_a_note_without_another_year_where_the_present_one_is_reported():
     named = Policy.named("safe-harbor")
     policy = replace(named, options=replace(named.options, present_year=2019))
     marked = [("1925", "DATE"), ("5/12/28", "DATE"), ("3/4/70", "DATE")]

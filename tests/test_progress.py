@@ -1,4 +1,4 @@
-"""Progress is told from the first second on, by whatever takes long, and Ctrl-C says what is kept."""
+"""Progress is reported from the first second on, by whatever takes long, and Ctrl-C says what is kept."""
 
 import json
 import os
@@ -68,7 +68,7 @@ def test_the_time_left_is_that_of_what_was_done_since_the_beginning(capsys):
     assert capsys.readouterr().err.splitlines()[-1] == "de-identifying: 75%, about 10 min left"
 
 
-def test_no_time_left_is_told_before_a_fit_tells_how_long_it_takes(capsys, tmp_path):
+def test_no_time_left_is_reported_before_a_fit_tells_how_long_it_takes(capsys, tmp_path):
     """A curve of a minute began with "about 7 h 45 min left"."""
     watch = FitWatch(
         [Fit("tbed", "fold 1 of 2", 9000.0, 30.0), Fit("tbed", "fold 2 of 2", 9000.0, 30.0)], tmp_path / "reports"
@@ -168,7 +168,7 @@ def test_calls_in_processes_give_what_they_give(jobs):
         list(in_processes([_refuse], jobs=jobs))
 
 
-def test_a_process_that_dies_is_told_as_want_of_memory():
+def test_a_process_that_dies_is_reported_as_want_of_memory():
     with pytest.raises(MemoryError):
         list(in_processes([_die], jobs=2))
     assert list(in_processes([partial(_square, 3)], jobs=2)) == [9]
@@ -183,13 +183,13 @@ print(*in_processes([partial(Path.read_text, Path("/proc/self/status"))], jobs=2
 
 
 def test_the_first_processes_of_a_command_do_not_hear_ctrl_c_either():
-    """They did as they began, and told it in tracebacks; a process that has been at work has a tracker already."""
+    """They did as they began, and showed tracebacks; a process that has been at work has a tracker already."""
     status = subprocess.run([sys.executable, "-c", _ASKED], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     blocked = int(re.search(r"SigBlk:\s*([0-9a-f]+)", status)[1], 16)
     assert blocked >> (signal.SIGINT - 1) & 1
 
 
-def test_the_innermost_words_on_what_is_kept_are_told():
+def test_the_innermost_words_on_what_is_kept_are_reported():
     with pytest.raises(KeyboardInterrupt, match="inner"), keeping(lambda: "outer"), keeping(lambda: "inner"):
         raise KeyboardInterrupt
 
@@ -267,12 +267,12 @@ def test_train_shows_life_within_a_second_and_says_when_stopped_what_is_kept(not
     assert _processor_seconds(process.pid) < 1
     _read_while(output, lambda: not any((tmp_path / "cache").glob("*.json")))
     (os.killpg if to_all else os.kill)(process.pid, stop)
-    told = _read_until(output, b"not there").decode()
+    reported = _read_until(output, b"not there").decode()
     assert process.wait(30) == 130
     assert re.search(
-        r"phistack: stopped; \d+ of 12 fits are kept in .*cache, and the same command continues from there", told
+        r"phistack: stopped; \d+ of 12 fits are kept in .*cache, and the same command continues from there", reported
     )
-    assert "Traceback" not in told and "Error" not in told
+    assert "Traceback" not in reported and "Error" not in reported
     assert not _wait_for_the_end_of(process.pid)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "temporary"]
     assert not list((tmp_path / "temporary").iterdir())
@@ -282,18 +282,18 @@ def test_train_shows_life_within_a_second_and_says_when_stopped_what_is_kept(not
 @pytest.mark.slow
 def test_annotate_and_curve_show_life_too(phistack, notes, tmp_path):
     assert phistack("train", notes, "--model", tmp_path / "engine", "--submodels", "regex", "--folds", 2)[0] == 0
-    _, _, told = phistack("annotate", notes, tmp_path / "out", "--model", tmp_path / "engine")
-    assert told.startswith("loading the engine\n")
-    assert re.search(r"^annotating: 0%.*\nannotating: 100%, 12 of 12", told, re.MULTILINE)
+    _, _, reported = phistack("annotate", notes, tmp_path / "out", "--model", tmp_path / "engine")
+    assert reported.startswith("loading the engine\n")
+    assert re.search(r"^annotating: 0%.*\nannotating: 100%, 12 of 12", reported, re.MULTILINE)
     arguments = (notes, "--submodels", "regex", "--folds", 2, "--jobs", 1)
-    _, _, told = phistack("curve", *arguments, "--out", tmp_path / "curve", "--shares", "50,100")
-    assert told.startswith("reading the notes\nlearning curve: 0%\n")
+    _, _, reported = phistack("curve", *arguments, "--out", tmp_path / "curve", "--shares", "50,100")
+    assert reported.startswith("reading the notes\nlearning curve: 0%\n")
     write_corpus(invented.german_letters(10), tmp_path / "others", format="i2b2")
-    _, _, told = phistack("transfer", tmp_path / "others", *arguments, "--out", tmp_path / "transfer", "--no-stack")
-    assert told.startswith("reading the notes\ntransfer: 0%\n")
-    _, _, told = phistack("ablate", *arguments, "--out", tmp_path / "ablation")
-    assert told.startswith("reading the notes\nablation: 0%\n")
-    assert "ablation: stacking: 100%" in told
+    _, _, reported = phistack("transfer", tmp_path / "others", *arguments, "--out", tmp_path / "transfer", "--no-stack")
+    assert reported.startswith("reading the notes\ntransfer: 0%\n")
+    _, _, reported = phistack("ablate", *arguments, "--out", tmp_path / "ablation")
+    assert reported.startswith("reading the notes\nablation: 0%\n")
+    assert "ablation: stacking: 100%" in reported
 
 
 def test_ctrl_c_on_annotate_writes_nothing_and_says_so(phistack, notes, tmp_path):

@@ -327,7 +327,7 @@ def test_a_users_pattern_is_added_and_replaces_one_of_the_same_name(tmp_path: Pa
         ("regex = 'x', label = 'A'", "number 1 of the file has no name"),
     ],
 )
-def test_a_users_mistake_is_told_by_the_patterns_name(row: str, message: str, tmp_path: Path) -> None:
+def test_a_users_mistake_is_reported_by_the_patterns_name(row: str, message: str, tmp_path: Path) -> None:
     own = own_patterns(tmp_path, f"patterns = [{{ {row} }}]")
     with pytest.raises(SettingsError, match=message):
         RegexSubmodel(patterns_file=own, label_set="i2b2-2014").fit(tables(Document("1", "-")))

@@ -20,7 +20,7 @@ def manifest(found, **trained_on):
     return {"trained_on": trained_on, "figures": {"strict": {"stack": found}} if found else {}}
 
 
-def test_notes_patients_and_recall_with_its_interval_are_told():
+def test_notes_patients_and_recall_with_its_interval_are_reported():
     reliability = reliability_of(manifest(GOOD, documents=412, patients=200))
     assert reliability.sentence == (
         "trained on 412 notes of 200 patients; out of fold it finds 95.6 % (93.1-97.3) of the PHI, strictly"
@@ -66,12 +66,12 @@ def test_the_interval_of_recall_is_by_notes_and_wider_than_that_of_single_phi():
 
 
 def test_the_card_tells_the_reliability():
-    told = {
+    reported = {
         **manifest({**GOOD, "precision": 0.9, "f1": 0.93, "interval": [0.9, 0.95]}, documents=38, patients=38),
         "kinds": {"crf": "crf.v1"}, "label_set": "i2b2-2014", "language": "en", "tokeniser": "liu", "protocol": 1,
         "versions": {},
     }  # fmt: skip
-    card = model_card(told)
+    card = model_card(reported)
     assert "trained on 38 notes of 38 patients" in card
     assert "**Warning**: this engine was trained on few notes" in card
     assert "| stack | 0.9000 | 0.9560 | 0.9310-0.9730 | 0.9300 | 0.9000-0.9500 |" in card

@@ -45,7 +45,7 @@ def test_lines_are_counted_as_the_script_counts_them(content, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "told"),
+    ("name", "content", "reported"),
     [
         ("a.tsv", "1-01\tthree\n", "count 1 is not a whole number"),
         ("a.tsv", "1-01\t3\n2-01\n", "count 2 is not a whole number"),
@@ -61,9 +61,9 @@ def test_lines_are_counted_as_the_script_counts_them(content, tmp_path):
         ("a.json", "[" * 100_000, "not valid JSON"),
     ],
 )
-def test_what_is_not_a_count_is_refused_in_one_sentence(name, content, told, tmp_path):
+def test_what_is_not_a_count_is_refused_in_one_sentence(name, content, reported, tmp_path):
     (tmp_path / name).write_text(content)
-    with pytest.raises(EvaluationError, match=told):
+    with pytest.raises(EvaluationError, match=reported):
         read_sentence_counts(tmp_path / name)
 
 

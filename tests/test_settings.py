@@ -35,7 +35,7 @@ def test_the_digest_changes_with_any_setting():
 
 
 @pytest.mark.parametrize(
-    ("table", "told"),
+    ("table", "reported"),
     [
         ({"fold": 3}, "fold"),
         ({"features": {"langage": "es"}}, "langage"),
@@ -45,8 +45,8 @@ def test_the_digest_changes_with_any_setting():
         ({"features": {"without": ["colours"]}}, "colours"),
     ],
 )
-def test_what_cannot_work_is_named(table, told):
-    with pytest.raises(SettingsError, match=told):
+def test_what_cannot_work_is_named(table, reported):
+    with pytest.raises(SettingsError, match=reported):
         EngineSettings.from_dict(table)
 
 
@@ -61,10 +61,10 @@ def test_a_setting_that_a_submodel_does_not_have_is_named(name):
         new_submodel(name, {"colour": "red"})
 
 
-def test_patterns_are_told_the_label_set_unless_the_user_said_otherwise():
-    told = EngineSettings().for_label_set("meddocan")
-    assert told.submodels["regex"] == {"label_set": "meddocan"}
-    assert told.submodels["tbed"] == {"regex": {"label_set": "meddocan"}}
+def test_patterns_are_reported_the_label_set_unless_the_user_said_otherwise():
+    reported = EngineSettings().for_label_set("meddocan")
+    assert reported.submodels["regex"] == {"label_set": "meddocan"}
+    assert reported.submodels["tbed"] == {"regex": {"label_set": "meddocan"}}
     own = EngineSettings(submodels={"regex": {"label_set": "nut"}, "tbed": {"start": "empty"}})
     assert own.for_label_set("meddocan") == own
     assert EngineSettings().for_label_set("custom") == EngineSettings()
@@ -109,7 +109,7 @@ def test_a_kind_that_the_name_tells_changes_nothing():
 
 
 @pytest.mark.parametrize(
-    ("submodels", "told"),
+    ("submodels", "reported"),
     [
         ({"../crf": {"kind": "crf"}}, "cannot be named '../crf'"),
         ({"a+b": {"kind": "crf"}}, "cannot be named"),
@@ -126,8 +126,8 @@ def test_a_kind_that_the_name_tells_changes_nothing():
         ({f"{i}".rjust(35, "x"): {"kind": "crf"} for i in range(3)}, "100 characters"),
     ],
 )
-def test_a_name_or_kind_that_cannot_be_is_told(submodels, told):
-    with pytest.raises(SettingsError, match=told) as caught:
+def test_a_name_or_kind_that_cannot_be_is_reported(submodels, reported):
+    with pytest.raises(SettingsError, match=reported) as caught:
         new_submodel(*next(iter(EngineSettings(submodels=submodels).submodels.items())))
     assert "\n" not in str(caught.value)
 

@@ -85,17 +85,17 @@ def refusals(tmp_path):
 
 
 def test_no_message_tells_a_name_that_stands_in_an_id_a_file_name_or_a_label(tmp_path):
-    told = []
+    reported = []
     for refused in refusals(tmp_path):
         with pytest.raises(PhistackError) as error:
             refused()
-        told.append(str(error.value))
-    assert len(told) == 14
-    for message in told:
+        reported.append(str(error.value))
+    assert len(reported) == 14
+    for message in reported:
         assert "birchwood" not in message.lower() and "anselm" not in message.lower() and "#" in message, message
 
 
-def test_a_label_that_is_a_name_is_not_told_by_the_reader_of_a_corpus(tmp_path):
+def test_a_label_that_is_a_name_is_not_reported_by_the_reader_of_a_corpus(tmp_path):
     (tmp_path / "1.txt").write_text("Dr. Ames")
     (tmp_path / "1.ann").write_text("T1\tBirchwood 4 8\tAmes\n")
     with pytest.raises((LabelError, CorpusError)) as error:
@@ -177,7 +177,7 @@ def test_tables_of_scores_tell_no_name_and_show_the_labels_that_come_often():
     assert "VICTIMA" in printed and hashed("Birchwood") in printed and "PHISTACK_SHOW_IDS=1 shows it" in printed
 
 
-def test_a_label_that_is_a_name_is_not_told_by_training(caplog):
+def test_a_label_that_is_a_name_is_not_reported_by_training(caplog):
     from ensemble.training.settings import EngineSettings
     from ensemble.training.trainer import train
 

@@ -153,7 +153,7 @@ def test_fewer_patients_than_folds_give_fewer_folds(letters, caplog):
     assert "the corpus has 3 patients only, so there are 3 folds, not 5" in caplog.text
 
 
-def test_phi_of_one_patient_only_is_told(letters):
+def test_phi_of_one_patient_only_is_reported(letters):
     corpus = changed(letters, lambda number, document: document if number == 2 else document.with_spans(()))
     with pytest.raises(TrainingError, match="all PHI of the corpus is in one fold"):
         trained(corpus)

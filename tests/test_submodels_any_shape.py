@@ -71,7 +71,7 @@ def test_it_learns_from_notes_of_any_shape_and_proposes_for_any(kind, shape, tmp
 
 
 @pytest.mark.parametrize("kind", KINDS.names)
-def test_one_note_is_enough_and_none_is_told(kind):
+def test_one_note_is_enough_and_none_is_reported(kind):
     documents = SHAPES["one line"]()[:1]
     found = submodel_class(kind)
     model = found(**QUICK.get(found.name, {}))

@@ -43,7 +43,7 @@ SLIPS = [
 
 
 @pytest.mark.parametrize(("use", "meant"), SLIPS, ids=[meant for _, meant in SLIPS])
-def test_a_slip_of_the_pen_is_told_the_nearest_name(use, meant):
+def test_a_slip_of_the_pen_is_reported_the_nearest_name(use, meant):
     with pytest.raises(PhistackError, match=rf"\(did you mean {meant}\?\)"):
         use()
 

@@ -121,7 +121,7 @@ def test_numbers_are_the_order_of_mention_without_a_key_and_lasting_with_one():
     assert tool.apply(second, second.spans, memory).text == "[PATIENT-2]"
 
 
-def test_what_no_surrogate_can_be_made_for_is_tagged_and_told():
+def test_what_no_surrogate_can_be_made_for_is_tagged_and_reported():
     text = "Seen by 王小明 on the ides."
     spans = (Span(8, 11, "DOCTOR"), Span(15, 23, "DATE"))
     result = deidentifier().apply(Document("1", text, spans), spans)

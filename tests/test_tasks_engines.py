@@ -158,7 +158,7 @@ def test_a_corpus_of_one_patient_cannot_be_folded(phistack, tmp_path):
     assert not (tmp_path / "engine").exists()
 
 
-def test_a_label_of_one_fold_only_is_told(phistack, tmp_path, caplog):
+def test_a_label_of_one_fold_only_is_reported(phistack, tmp_path, caplog):
     corpus = _corpus()
     first = corpus.documents[0]
     rare = first.with_spans([*first.spans, Span(0, 4, "DEVICE")])
@@ -187,14 +187,15 @@ def test_a_tampered_bundle_stops_annotate(phistack, home, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "told"), [("folds = 'x", "settings.toml"), ("fold = 3", "fold"), ("[features]\nlanguage = 'xx'", "xx")]
+    ("content", "reported"),
+    [("folds = 'x", "settings.toml"), ("fold = 3", "fold"), ("[features]\nlanguage = 'xx'", "xx")],
 )
-def test_a_bad_settings_file_is_named(phistack, home, tmp_path, content, told):
+def test_a_bad_settings_file_is_named(phistack, home, tmp_path, content, reported):
     (tmp_path / "settings.toml").write_text(content)
     arguments = ("--model", tmp_path / "engine", "--config", tmp_path / "settings.toml")
     status, _, error = phistack("train", home / "notes", *arguments)
     assert status == 1
-    assert told in _one_sentence(error)
+    assert reported in _one_sentence(error)
 
 
 def test_nothing_is_overwritten(phistack, home, tmp_path):

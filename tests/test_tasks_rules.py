@@ -38,7 +38,7 @@ def _printed(bundle, **options):
     return captured.get()
 
 
-def test_rules_are_told_in_words_with_an_example_by_id_and_offset(home):
+def test_rules_are_reported_in_words_with_an_example_by_id_and_offset(home):
     shown = _printed(home / "engine")
     assert "O becomes B-DOCTOR where" in shown
     assert "-01:9" in shown
@@ -67,7 +67,7 @@ def test_edited_rules_make_a_new_bundle(home, tmp_path):
     assert [document.spans for document in after] == [()]
 
 
-def test_a_mistake_in_edited_rules_is_told_by_line_and_nothing_is_written(home, tmp_path):
+def test_a_mistake_in_edited_rules_is_reported_by_line_and_nothing_is_written(home, tmp_path):
     (tmp_path / "rules.txt").write_text('O -> B-WIZARD if word[0] = "x"\n', encoding="utf-8")
     with pytest.raises(SettingsError, match=r"rules\.txt.*1"):
         replace_rules(home / "engine", tmp_path / "rules.txt", tmp_path / "new")

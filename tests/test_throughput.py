@@ -48,7 +48,7 @@ def test_ratios_are_to_the_reference(tools):
     assert "1.50" in console.file.getvalue()
 
 
-def test_a_tool_that_fails_is_told_and_the_others_go_on(tools):
+def test_a_tool_that_fails_is_reported_and_the_others_go_on(tools):
     def fail():
         raise subprocess.CalledProcessError(1, "other")
 
@@ -58,7 +58,7 @@ def test_a_tool_that_fails_is_told_and_the_others_go_on(tools):
     assert list(results["not measured"]) == ["other"]
 
 
-def test_a_tool_that_cannot_be_installed_is_told(tmp_path, monkeypatch):
+def test_a_tool_that_cannot_be_installed_is_reported(tmp_path, monkeypatch):
     def fail(peer, folder):
         raise subprocess.CalledProcessError(1, "pip")
 

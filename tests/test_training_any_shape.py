@@ -81,7 +81,7 @@ def _labelled(number, label):
     ]
 
 
-def test_a_label_in_one_fold_only_is_told_and_no_obstacle(caplog):
+def test_a_label_in_one_fold_only_is_reported_and_no_obstacle(caplog):
     assert trained(_labelled(0, "NURSE"))["stack"] > 0.8
     assert "the label NURSE occurs in one fold only" in caplog.text
     assert trained(_labelled(0, "Birchwood"))
@@ -145,11 +145,11 @@ def test_what_is_sent_to_other_processes_can_be_sent():
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_is_trained_in_as_many_processes_as_by_default(name):
     """Only the rounds of the network and the rules are fewer than the preset has."""
-    told = tomllib.loads((resources.files("ensemble.training") / "presets" / name).read_text(encoding="utf-8"))
+    reported = tomllib.loads((resources.files("ensemble.training") / "presets" / name).read_text(encoding="utf-8"))
     preset = EngineSettings.preset(name.removesuffix(".toml"))
     fewer = {"blstm": {"epochs": 1, "least_steps": 1}, "tbed": {"max_rules": 5}}
     submodels = {name: {**given, **fewer.get(name, {})} for name, given in preset.submodels.items()}
     assert TrainingOptions().jobs == 2
     training = train(corpus_of(PLAIN[:2]), replace(preset, submodels=submodels), jobs=TrainingOptions().jobs)
-    assert set(training.engine.names) == set(told.get("submodels", preset.submodels))
+    assert set(training.engine.names) == set(reported.get("submodels", preset.submodels))
     assert len(list(training.engine.annotate(PLAIN))) == len(PLAIN)

@@ -117,7 +117,7 @@ def test_options_count_over_the_file_and_a_zero_is_a_value(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "reported"),
     [
         ("folds = 'five'", "`int`.*folds"),
         ("features = 5", "`table`.*features"),
@@ -132,8 +132,8 @@ def test_options_count_over_the_file_and_a_zero_is_a_value(tmp_path):
     ],
 )
 @pytest.mark.parametrize("preset", ["", "zhao2020"])
-def test_whatever_is_wrong_in_a_file_names_the_file(tmp_path, content, told, preset):
-    with pytest.raises(SettingsError, match=rf"(?s)settings file .*mine\.toml cannot be used: .*{told}"):
+def test_whatever_is_wrong_in_a_file_names_the_file(tmp_path, content, reported, preset):
+    with pytest.raises(SettingsError, match=rf"(?s)settings file .*mine\.toml cannot be used: .*{reported}"):
         chosen(tmp_path, content, preset=preset)
 
 

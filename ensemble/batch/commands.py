@@ -78,9 +78,9 @@ def audit_run(target: Path, *, key_file: Path | None = None) -> AuditReport:
     return check_log(folder / AUDIT, form, output_digest(target), summary, key=key_from(key_file))
 
 
-def _columns(told: Any) -> Columns:
+def _columns(recorded: Any) -> Columns:
     """The columns of an output, from the summary of its run."""
-    if isinstance(told, list):  # As runs wrote it that kept all columns but the text.
-        id, text, patient = told
+    if isinstance(recorded, list):  # As runs wrote it that kept all columns but the text.
+        id, text, patient = recorded
         return Columns(id, (text,), patient, rest=KEEP)
-    return Columns.from_dict(told).of_output() if told else Columns()
+    return Columns.from_dict(recorded).of_output() if recorded else Columns()

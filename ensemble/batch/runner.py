@@ -257,15 +257,17 @@ def _refuse_changed_input(settings: RunSettings, form: InputFormat, journal: Jou
 
 
 def _changed_input(settings: RunSettings, journal: Journal) -> SettingsError:
-    told = "is of another input, or the input was changed since; restore it with its modification time (cp -p keeps it)"
-    return _other_run(settings, journal, told)
+    difference = (
+        "is of another input, or the input was changed since; restore it with its modification time (cp -p keeps it)"
+    )
+    return _other_run(settings, journal, difference)
 
 
-def _other_run(settings: RunSettings, journal: Journal, told: str) -> SettingsError:
+def _other_run(settings: RunSettings, journal: Journal, difference: str) -> SettingsError:
     if journal.fact("published") and is_published(settings):
-        taken = f"{settings.target} is already there, and its run {told}"
+        taken = f"{settings.target} is already there, and its run {difference}"
         return SettingsError(f"{taken}, or remove {settings.target}, {settings.reports} and {settings.work}")
-    return SettingsError(f"the unfinished run in {settings.work} {told}, {_OR_RESTART}")
+    return SettingsError(f"the unfinished run in {settings.work} {difference}, {_OR_RESTART}")
 
 
 def _digest_of(digests: Iterable[bytes]) -> str:

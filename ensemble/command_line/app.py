@@ -58,13 +58,13 @@ _COMMANDS = (
 """In the order in which `--help` lists them."""
 
 
-def _telling_what_is_kept(command: Callable[_P, None]) -> Callable[_P, None]:
+def _saying_what_is_kept(command: Callable[_P, None]) -> Callable[_P, None]:
     """The same command, which says what is kept when somebody presses Ctrl-C; typer would end it without a word."""
 
     @wraps(command)
-    def run(*given: _P.args, **told: _P.kwargs) -> None:
+    def run(*given: _P.args, **options: _P.kwargs) -> None:
         try:
-            command(*given, **told)
+            command(*given, **options)
         except KeyboardInterrupt as stop:
             fail(f"stopped; {str(stop) or 'nothing was written'}", 130)
 
@@ -73,8 +73,8 @@ def _telling_what_is_kept(command: Callable[_P, None]) -> Callable[_P, None]:
 
 for _command in _COMMANDS:
     # Without a short help of its own, the list of commands would show the first words of the long one.
-    told = quiet_when_cut_off(_telling_what_is_kept(_command))
-    app.command(short_help=_command.__doc__, epilog=epilog(_command.__name__))(told)
+    wrapped = quiet_when_cut_off(_saying_what_is_kept(_command))
+    app.command(short_help=_command.__doc__, epilog=epilog(_command.__name__))(wrapped)
 
 
 def _show_version(asked: bool) -> None:

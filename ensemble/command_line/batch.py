@@ -84,8 +84,8 @@ def deidentify(
     for reason in held_back(summary):
         print(f"phistack: {reason}", file=sys.stderr)
     if summary["quarantined"]:
-        told = f"see {out}.run/quarantine.jsonl"
-        fail(f"{summary['quarantined']} of {summary['notes']} notes are in quarantine and not in {out}; {told}", 3)
+        where = f"see {out}.run/quarantine.jsonl"
+        fail(f"{summary['quarantined']} of {summary['notes']} notes are in quarantine and not in {out}; {where}", 3)
 
 
 def audit(

@@ -15,7 +15,7 @@ from ensemble.command_line.options import (
     SynthesisedFormatOption,
     TargetArgument,
 )
-from ensemble.command_line.output import say_where, tell
+from ensemble.command_line.output import say_remarks, say_where
 from features.errors import SettingsError
 
 __all__ = ["convert", "synthesize"]
@@ -57,5 +57,5 @@ def convert(
     if map_labels:
         corpus = corpus.mapped(map_labels)
     write_notes(corpus, out, format=format)
-    tell(corpus)
+    say_remarks(corpus)
     say_where(corpus.documents, out)

@@ -20,7 +20,7 @@ from ensemble.command_line.options import (
     SubsetOption,
     TargetArgument,
 )
-from ensemble.command_line.output import console, fail_for, say, say_where, tell, tell_reliability, warn
+from ensemble.command_line.output import console, fail_for, say, say_remarks, say_where, tell_reliability, warn
 from ensemble.tools.comma_lists import comma_list
 from ensemble.tools.progress import stage
 from features.errors import SettingsError
@@ -61,7 +61,7 @@ def train(
         from ensemble.tasks.engines import train_bundle
 
         notes = training.read(corpus)
-    tell(notes)
+    say_remarks(notes)
     done, reports = train_bundle(
         notes, model, training.settings(notes), jobs=training.jobs, cache=training.cache, budget=budget
     )

@@ -17,7 +17,7 @@ from ensemble.command_line.options import (
     StackOption,
     TestOption,
 )
-from ensemble.command_line.output import console, names_of, say, tell
+from ensemble.command_line.output import console, names_of, say, say_remarks
 from ensemble.tools.comma_lists import comma_list
 from ensemble.tools.progress import stage
 from features.errors import SettingsError
@@ -82,13 +82,13 @@ def _read(training: TrainingOptions, corpus: Path, test: Path | None) -> tuple[C
     """The notes to train on, those to score on if they are others, and the settings that the first are trained with."""
     notes = training.read(corpus)
     other = training.read(test, notes.label_set) if test else None
-    tell(notes)
+    say_remarks(notes)
     return notes, other, training.settings(notes)
 
 
-def _shares(told: str) -> tuple[int, ...]:
+def _shares(text: str) -> tuple[int, ...]:
     try:
-        return tuple(map(int, comma_list(told)))
+        return tuple(map(int, comma_list(text)))
     except ValueError:
         raise SettingsError("--shares takes whole percentages separated by commas, as in 10,50,100") from None
 
@@ -109,7 +109,7 @@ def transfer(
 
         read = list(map(training.read, corpora))
     for corpus in read:
-        tell(corpus)
+        say_remarks(corpus)
     domains = [
         Domain(name, corpus.mapped(map_labels or corpus.label_set.name), training.settings(corpus))
         for name, corpus in zip(names_of(corpora), read, strict=True)

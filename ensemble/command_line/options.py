@@ -132,8 +132,8 @@ AnnotatedFormatOption = Annotated[
 FormOption = Annotated[
     str,
     typer.Option(
-        "--form",
         "--from",
+        "--form",
         help=f"Format of IN: {one_of(INPUT_FORMATS)}; default: recognised.",
         autocompletion=completing(INPUT_FORMATS),
     ),

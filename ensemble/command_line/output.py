@@ -26,8 +26,8 @@ __all__ = [
     "names_of",
     "quiet_when_cut_off",
     "say",
+    "say_remarks",
     "say_where",
-    "tell",
     "tell_reliability",
     "warn",
 ]
@@ -71,7 +71,7 @@ def tell_reliability(model: Path) -> None:
         print(line, file=sys.stderr)
 
 
-def tell(corpus: Corpus) -> None:
+def say_remarks(corpus: Corpus) -> None:
     """Print what there is to say of how a corpus was read."""
     for remark in corpus.remarks:
         print(f"phistack: {remark}{explained(remark)}", file=sys.stderr)
@@ -90,11 +90,11 @@ def fail_for(held_back: Mapping[str, str], n_others: int) -> None:
     :param n_others: how many notes were not held back.
     :raises SystemExit: with status 3, if there are any.
     """
-    told = [f"phistack: held back: document {shown_id(id)}: {reason}" for id, reason in held_back.items()]
-    for line in told:
+    lines = [f"phistack: held back: document {shown_id(id)}: {reason}" for id, reason in held_back.items()]
+    for line in lines:
         print(line, file=sys.stderr)
     if held_back:
-        names = explained("\n".join(told))
+        names = explained("\n".join(lines))
         fail(f"{len(held_back)} of {len(held_back) + n_others} notes were held back{names}", 3)
 
 
@@ -118,9 +118,9 @@ def quiet_when_cut_off(command: Callable[_P, None]) -> Callable[_P, None]:
     """
 
     @wraps(command)
-    def run(*given: _P.args, **told: _P.kwargs) -> None:
+    def run(*given: _P.args, **options: _P.kwargs) -> None:
         try:
-            command(*given, **told)
+            command(*given, **options)
             sys.stdout.flush()
         except BrokenPipeError:
             if not _is_cut_off():

@@ -16,7 +16,7 @@ from ensemble.command_line.options import (
     ModelOption,
     SeedOption,
 )
-from ensemble.command_line.output import console, names_of, say, tell
+from ensemble.command_line.output import console, names_of, say, say_remarks
 from features.writing import refuse_taken, write_new
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def compare(
 def _read(corpora: CorpusOptions, paths: list[Path]) -> list[Corpus]:
     """The corpora, of which the first, gold, decides on the labels of all."""
     gold = corpora.read(paths[0])
-    tell(gold)
+    say_remarks(gold)
     return [gold, *(corpora.read(path, gold.label_set) for path in paths[1:])]
 
 
@@ -118,7 +118,7 @@ def frontier(
     from ensemble.experiments.results import write_results
 
     notes = corpora.read(corpus)
-    tell(notes)
+    say_remarks(notes)
     measure = partial(measure_frontier, notes, model, repetitions=repetitions, criterion=criterion)
     results = write_results(out, measure) if out else measure()
     console().print(results.table().rich())

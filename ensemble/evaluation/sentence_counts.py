@@ -64,17 +64,17 @@ def _json_rows(path: Path) -> Iterator[tuple[str, object]]:
 def _tab_rows(path: Path) -> Iterator[tuple[str, object]]:
     for line in read_text(path).removeprefix("\ufeff").splitlines():
         if line.strip():
-            document, _, told = line.partition("\t")
-            yield document, int(told) if _WHOLE_NUMBER.fullmatch(told) else None
+            document, _, n_sentences = line.partition("\t")
+            yield document, int(n_sentences) if _WHOLE_NUMBER.fullmatch(n_sentences) else None
 
 
 def _once_each(path: Path, rows: Iterable[tuple[str, object]]) -> dict[str, int]:
     counts: dict[str, int] = {}
-    for number, (document, told) in enumerate(rows, 1):
+    for number, (document, n_sentences) in enumerate(rows, 1):
         # In Python a boolean is an integer; in JSON it is not.
-        if type(told) is not int or told < 0:
+        if type(n_sentences) is not int or n_sentences < 0:
             raise EvaluationError(f"{path}: count {number} is not a whole number; {_EXPECTED}")
         if document in counts:
             raise EvaluationError(f"{path}: count {number} is the second one of its document; keep one of them")
-        counts[document] = told
+        counts[document] = n_sentences
     return counts

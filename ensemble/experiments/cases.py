@@ -123,7 +123,9 @@ def cases_as_text(places: Sequence[Place], systems: Sequence[str]) -> str:
     pattern_rows = [
         [str(count), *("right" if name in right else "-" for name in systems)] for right, count in patterns(places)
     ]
-    case_rows = [[place.document, _told(place.gold), *(_answer(place, name) for name in submodels)] for place in cases]
+    case_rows = [
+        [place.document, _as_text(place.gold), *(_answer(place, name) for name in submodels)] for place in cases
+    ]
     return "\n".join(
         (
             f"{len(places)} places marked in gold or by a system: which systems are right there, and how often.",
@@ -139,10 +141,10 @@ def cases_as_text(places: Sequence[Place], systems: Sequence[str]) -> str:
 
 
 def _answer(place: Place, system: str) -> str:
-    return "right" if system in place.right else _told(place.said[system])
+    return "right" if system in place.right else _as_text(place.said[system])
 
 
-def _told(spans: Sequence[Span]) -> str:
+def _as_text(spans: Sequence[Span]) -> str:
     return " + ".join(f"{span.label} {span.start}-{span.end}" for span in spans) or "nothing"
 
 

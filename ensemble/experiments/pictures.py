@@ -114,8 +114,8 @@ def _gaps(axes: Axes, rows: Sequence[VariantRow], heights: Sequence[float]) -> N
         if row.difference is None:
             continue
         gap, p = _in_percent(row.difference.gap), row.difference.p_holm
-        for x, told in ((1.16, f"{gap.value:+.2f}"), (1.46, f"p {'<' if p < 0.001 else '='} {max(p, 0.001):.3f}")):
-            axes.text(x, height, told, transform=axes.get_yaxis_transform(), ha="right", va="center", color=INK)
+        for x, label in ((1.16, f"{gap.value:+.2f}"), (1.46, f"p {'<' if p < 0.001 else '='} {max(p, 0.001):.3f}")):
+            axes.text(x, height, label, transform=axes.get_yaxis_transform(), ha="right", va="center", color=INK)
         if row.variant.part == ALONE:
             continue
         axes.plot([gap.low, gap.high], [height, height], color=INK, linewidth=1)

@@ -129,8 +129,8 @@ class Source:
         """The notes that the engine can read, without any spans that they had; :raises CorpusError: if it can none."""
         corpus = self.reader.read(input_path(self.path), label_set=engine.label_set, accept_unknown_labels=True)
         objection = engine.language_gate.objection
-        told = {} if self.any_language else {document.id: objection(document.text) for document in corpus.documents}
-        held_back = {id: reason for id, reason in told.items() if reason}
+        reasons = {} if self.any_language else {document.id: objection(document.text) for document in corpus.documents}
+        held_back = {id: reason for id, reason in objections.items() if reason}
         if len(held_back) == len(corpus):
             id, reason = next(iter(held_back.items()))
             raise CorpusError(

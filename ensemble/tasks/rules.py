@@ -97,8 +97,8 @@ def _tbed_of(engine: Engine, bundle: Path, name: str) -> TbedSubmodel:
     if not found:
         raise BundleError(f"the bundle {bundle} was trained without TBED, so it has no rules to list")
     if name not in found and (name or len(found) > 1):
-        told = f"has no TBED submodel named {name}" if name else "has several TBED submodels"
-        raise SettingsError(f"the bundle {bundle} {told}; name one of them with --submodel: {', '.join(found)}")
+        problem = f"has no TBED submodel named {name}" if name else "has several TBED submodels"
+        raise SettingsError(f"the bundle {bundle} {problem}; name one of them with --submodel: {', '.join(found)}")
     return found.get(name) or next(iter(found.values()))
 
 

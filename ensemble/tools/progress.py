@@ -153,8 +153,8 @@ def _line() -> tuple[str, float]:
     name = ": ".join(at.name for at in stages if at.name)
     left, since = _clock(stages[0], share, blind=blind and share < _LEAST_SHARE)
     parts = [f"{share:.0%}" if stages[0].total else "", left, words, since]
-    told = ", ".join(part for part in parts if part)
-    return (f"{name}: {told}" if told else name), share
+    details = ", ".join(part for part in parts if part)
+    return (f"{name}: {details}" if details else name), share
 
 
 def _clock(outermost: Stage, share: float, *, blind: bool) -> tuple[str, str]:

@@ -177,10 +177,10 @@ def prepared(
         raise TrainingError("the corpus has no annotated PHI, so nothing can be learned; check its format and labels")
     parts = training_folds(documents, n_folds=settings.folds, seed=settings.seed) if folds else []
     for label in labels_in_one_fold(documents, parts):
-        told = (
+        message = (
             f"the label {shown_label(label)} occurs in one fold only, so the stacker cannot learn about it; add notes"
         )
-        _LOG.warning("%s%s", told, explained(told))
+        _LOG.warning("%s%s", message, explained(message))
     space = FeatureSpace(settings.features)
     with stage("features", weight=FEATURES):
         tables = space.fit(documents)

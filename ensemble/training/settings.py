@@ -114,8 +114,8 @@ class EngineSettings:
         try:
             settings: EngineSettings = same_type(table, cls)
         except ValueError as error:
-            told = str(error).replace("`object`", "`table`").replace("`array`", "`list`").replace("$.", "")
-            raise SettingsError(f"a value is of the wrong type: {told}") from None
+            reported = str(error).replace("`object`", "`table`").replace("`array`", "`list`").replace("$.", "")
+            raise SettingsError(f"a value is of the wrong type: {reported}") from None
         _refuse_unknown(table, cls, "the settings")
         for name in ("features", "stacker"):
             _refuse_unknown(table.get(name, {}), type(getattr(settings, name)), f"[{name}]")
@@ -129,11 +129,11 @@ class EngineSettings:
         """The same, with patterns told the corpus' label set, so that those for types too rare to learn are kept."""
         if name not in LabelSet.names():
             return self
-        told = {
+        adapted = {
             key: submodel_class(kind_of(key, settings)).for_label_set(settings, name)
             for key, settings in self.submodels.items()
         }
-        return replace(self, submodels=told)
+        return replace(self, submodels=adapted)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; `from_dict` reads it back. Without columns of other packages, as before there could be any."""

@@ -53,8 +53,8 @@ def label_set_of(
     categories = {label: reading.categories.get(label, _CATEGORY) for label in unknown}
     if given is None and not _is_most(counts, known):
         categories = {label: reading.categories.get(label, _CATEGORY) for label in sorted(counts)}
-        language, told = (language, "") if language else _told_by(reading.documents)
-        remark = f"{len(counts)} labels of its own ({_shown(counts)}), taken as they are; language {language}{told}"
+        language, reason = (language, "") if language else _language_of_notes(reading.documents)
+        remark = f"{len(counts)} labels of its own ({_shown(counts)}), taken as they are; language {language}{reason}"
         return LabelSet(OWN_LABELS, categories, language=language), (remark,)
     if unknown and not accept and known.name != OWN_LABELS:
         raise LabelError(
@@ -80,7 +80,7 @@ def _is_most(counts: Counter[str], known: LabelSet) -> bool:
     return not counts or (2 * len(found) > len(counts) and 2 * sum(found.values()) > counts.total())
 
 
-def _told_by(documents: Sequence[Document]) -> tuple[str, str]:
+def _language_of_notes(documents: Sequence[Document]) -> tuple[str, str]:
     """The language of the notes as some of them tell it, and how it was told."""
     found = language_of(document.text for document in documents[:: 1 + len(documents) // _MOST_NOTES])
     if found in LANGUAGES:

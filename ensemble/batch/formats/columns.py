@@ -184,10 +184,10 @@ def treatments_of(given: Sequence[str]) -> dict[str, str]:
     :raises SettingsError: for anything else, and for a column that is named twice.
     """
     found: dict[str, str] = {}
-    for told in given:
-        name, equals, treatment = told.rpartition("=")
+    for text in given:
+        name, equals, treatment = text.rpartition("=")
         if not equals or not treatment.strip():
-            raise SettingsError(f"--column takes NAME=keep, NAME=remove, NAME=redact or NAME=LABEL, not {told}")
+            raise SettingsError(f"--column takes NAME=keep, NAME=remove, NAME=redact or NAME=LABEL, not {text}")
         if name in found:
             raise SettingsError(f"--column names {name} twice; give one treatment")
         found[name] = treatment.strip()
@@ -197,7 +197,7 @@ def treatments_of(given: Sequence[str]) -> dict[str, str]:
 def _not_once(path: Path, name: str, names: Sequence[str], option: str) -> str:
     if not names:
         return f"{path} has no header line with the names of its columns; add one"
-    there = f"the columns of {path} are {_told(names)}"
+    there = f"the columns of {path} are {_listed(names)}"
     if name in names:
         return f"the column {name} occurs more than once; rename one of the two; {there}"
     near = did_you_mean(name, shown_names(names))
@@ -210,13 +210,13 @@ def _unnamed(path: Path, names: Sequence[str], unnamed: Sequence[str], labels: C
     words = " ".join(f"--column {_shell(f'{name}={_suggestion(name, labels)}')}" for name in shown[:_MOST_TOLD])
     named = f"{', '.join(shown[:_MOST_TOLD])}; " if look_like_it and any(shown) else f"{len({*unnamed})} columns; "
     return (
-        f"nobody said what becomes of {named}the columns of {path} are {_told(names)}. Say it of each, for example: "
+        f"nobody said what becomes of {named}the columns of {path} are {_listed(names)}. Say it of each, for example: "
         f"{words} (keep: as it is; remove: not in the output; redact: a further text of the note; a label: the whole "
         f"value is one such identifier)"
     )
 
 
-def _told(names: Sequence[str]) -> str:
+def _listed(names: Sequence[str]) -> str:
     """The names as a message says them: each once, and not too many, as every line of JSON may have another."""
     distinct = list(dict.fromkeys(filter(None, names)))
     more = [f"{len(distinct) - _MOST_TOLD} more"] if len(distinct) > _MOST_TOLD else []

@@ -107,8 +107,8 @@ class NoteFiles(InputFormat):
             return Row(relative, None, digest, id, patient, problem=f"not {error.encoding} at byte {error.start}")
         except CorpusError as error:
             # The name of the file can be an identifier, and is told beside the problem, or hidden.
-            told = str(error).replace(str(file), "the file").replace(f"document {shown_id(file.stem)}", "the note")
-            return Row(relative, None, digest, id, patient, problem=told)
+            reported = str(error).replace(str(file), "the file").replace(f"document {shown_id(file.stem)}", "the note")
+            return Row(relative, None, digest, id, patient, problem=reported)
         kept = ((_NAMES, id),) if self.path.is_dir() else ()
         return Row(relative, relative, digest, id, patient, (Part(text),), kept)
 

@@ -51,7 +51,7 @@ def open_format(path: Path, target: Path, settings: FormatSettings, name: str = 
     if not os.path.exists(path):
         raise CorpusError(f"there is no file or folder {path}")
     if name and name not in _FORMATS:
-        raise SettingsError(f"--form: {no_such('format of input', name, FORMAT_NAMES)}")
+        raise SettingsError(f"--from: {no_such('format of input', name, FORMAT_NAMES)}")
     _check_encoding(settings.encoding)
     if not path.is_dir():
         _check_regular(path)
@@ -63,10 +63,10 @@ def refuse_other_ending(form: InputFormat, target: Path) -> None:
 
     :raises SettingsError: with the form that it would have.
     """
-    told = _of_ending(target)
-    if told in TABLES and told != form.name:
+    named = _of_ending(target)
+    if named in TABLES and named != form.name:
         ways = f"give it the file ending of {form.name}" if form.name in TABLES else "give it another"
-        raise SettingsError(f"{target} would be written as {form.name}, the format of the input, not {told}; {ways}")
+        raise SettingsError(f"{target} would be written as {form.name}, the format of the input, not {named}; {ways}")
 
 
 def _of_ending(path: Path) -> str | None:
@@ -100,7 +100,7 @@ def _recognised(path: Path) -> str:
     if found is None and path.name.lower().removesuffix(".gz").endswith(".xml"):
         found = _of_xml(path)
     if found is None:
-        raise CorpusError(f"{path} is not in a known format; name its format with --format: {', '.join(FORMAT_NAMES)}")
+        raise CorpusError(f"{path} is not in a known format; name its format with --from: {', '.join(FORMAT_NAMES)}")
     return "brat" if found == "text" and path.with_suffix(".ann").exists() else found
 
 

@@ -128,7 +128,7 @@ def check_log(
     outputs = (texts_digest(row.texts, None) for row in form.rows() if row.parts)
     problems: list[str] = []
     notes, chain, last = 0, _START, {}
-    told: dict[str, Any] = {name: Counter() for name in _SUMS.values()}
+    reported: dict[str, Any] = {name: Counter() for name in _SUMS.values()}
     with path.open(encoding="utf-8", errors="replace") as file:
         for number, line in enumerate(file, 1):
             facts, link = _parsed(line)
@@ -137,7 +137,7 @@ def check_log(
                 return AuditReport(notes, (*problems, broken), False)
             before, chain, last = chain, link, facts
             notes += "n" in facts
-            _tell(told, facts)
+            _gather(reported, facts)
             if "output" in facts and next(outputs, "") != facts["output"] and not problems:
                 problems.append(
                     f"the output of {shown_id(facts.get('id', ''))} differs from the one that the run wrote, or "
@@ -148,7 +148,7 @@ def check_log(
     if not problems and (next(outputs, None) is not None or last.get("bytes") != digest):
         problems.append(_OTHER_OUTPUT)
     problems += _changed_reports(path.parent, last)
-    contradictions = _contradictions(path, summary, {**told, "audit log ends with": chain})
+    contradictions = _contradictions(path, summary, {**reported, "audit log ends with": chain})
     problems += contradictions or _changed_summary(path.parent, last, summary)
     sealed = key is not None and _is_sealed(key, before, last)
     if key is not None and not sealed:
@@ -176,9 +176,9 @@ def changes(path: Path, target: Path, summary: Mapping[str, Any]) -> list[str]:
 
 def _changed_reports(folder: Path, last: Mapping[str, Any]) -> list[str]:
     """The reports that are not those of which the last line tells; logs of earlier versions tell of none."""
-    told: Mapping[str, str] = last.get("reports", {})
-    there = {name for name in told if (folder / name).is_file()}
-    changed = [name for name in told if name not in there or output_digest(folder / name) != told[name]]
+    reported: Mapping[str, str] = last.get("reports", {})
+    there = {name for name in reported if (folder / name).is_file()}
+    changed = [name for name in reported if name not in there or output_digest(folder / name) != reported[name]]
     return [_OTHER_REPORT.format(folder / name) for name in changed]
 
 
@@ -189,8 +189,8 @@ def _changed_summary(folder: Path, last: Mapping[str, Any], summary: Mapping[str
 
 def summary_digest(summary: Mapping[str, Any]) -> str:
     """SHA-256 of what a summary tells, but for the end of the log and the times of a start."""
-    told = {name: value for name, value in summary.items() if name not in _NOT_IN_LOG}
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+    reported = {name: value for name, value in summary.items() if name not in _NOT_IN_LOG}
+    return hashlib.sha256(json.dumps(reported, sort_keys=True).encode()).hexdigest()
 
 
 def output_digest(path: Path) -> str:
@@ -207,21 +207,21 @@ def output_digest(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _tell(told: dict[str, Any], facts: Mapping[str, Any]) -> None:
+def _gather(reported: dict[str, Any], facts: Mapping[str, Any]) -> None:
     """Gather from a line what the summary of the run tells too."""
     for name, sum_of in _SUMS.items():
-        told[sum_of].update(facts.get(name, {}))
+        reported[sum_of].update(facts.get(name, {}))
     if "run" in facts:
-        told["input"] = facts["run"].get("input")
-        told["settings"] = {name: value for name, value in facts["run"].items() if name != "input"}
+        reported["input"] = facts["run"].get("input")
+        reported["settings"] = {name: value for name, value in facts["run"].items() if name != "input"}
     if "end" in facts:
-        told |= {"notes": facts["end"], **{name: facts[name] for name in facts if name not in _NOT_IN_SUMMARY}}
+        reported |= {"notes": facts["end"], **{name: facts[name] for name in facts if name not in _NOT_IN_SUMMARY}}
 
 
-def _contradictions(path: Path, summary: Mapping[str, Any], told: Mapping[str, Any]) -> list[str]:
+def _contradictions(path: Path, summary: Mapping[str, Any], reported: Mapping[str, Any]) -> list[str]:
     settings = {name: value for name, value in summary["settings"].items() if name != "key"}
     said = {**summary, "settings": settings}
-    wrong = [name for name, value in told.items() if said.get(name) != value]
+    wrong = [name for name, value in reported.items() if said.get(name) != value]
     return [f"{path} is not the log that the summary of the run describes: {wrong[0]} differs"] if wrong else []
 
 

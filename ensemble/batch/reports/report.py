@@ -91,8 +91,8 @@ def _write_all(
                 store.journal.add_review(_review(records))
         leaks = _leaks(store)
         n_words = _write_review(folder / REVIEW, store.journal.review())
-        told = {"input": input, PASSED_OVER: store.journal.fact(PASSED_OVER) or {}, "words to review": n_words}
-        summary = {**_summary(totals), **leaks, **told, "settings": dict(fingerprint)}
+        reported = {"input": input, PASSED_OVER: store.journal.fact(PASSED_OVER) or {}, "words to review": n_words}
+        summary = {**_summary(totals), **leaks, **reported, "settings": dict(fingerprint)}
         (folder / PAGE).write_text(render_page(summary), encoding="utf-8")
         reports = {name: output_digest(folder / name) for name in (QUARANTINE, REVIEW, PAGE)}
         output = output_digest(store.folder / "output" / settings.target.name)

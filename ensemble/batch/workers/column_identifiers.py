@@ -18,7 +18,7 @@ from itertools import islice
 from ensemble.batch.formats.rows import Part
 from ensemble.batch.workers.detector import Detection
 from ensemble.deidentification.kinds import kind_anywhere
-from ensemble.stacking.repeats import Manner, Mention, Repeat, WordCounts, manner_of, search
+from ensemble.stacking.repeats import Mention, Repeat, SearchMode, WordCounts, search, search_mode
 from features.documents import Document, Span
 from features.letters import fold
 from features.plain_view import plain_view
@@ -43,8 +43,8 @@ def with_column_identifiers(
     """
     pairs = [pair for parts, in_parts in zip(notes, found, strict=True) for pair in zip(parts, in_parts, strict=True)]
     views = [plain_view(Document("part", part.text, in_part.spans if part.label else ())) for part, in_part in pairs]
-    told = [[Mention(span) for span in view.document.spans] for view in views]
-    repeats = search([view.document.text for view in views], told, language, _manner_of, _SHORTEST_PART)
+    mentions = [[Mention(span) for span in view.document.spans] for view in views]
+    repeats = search([view.document.text for view in views], mentions, language, _search_mode, _SHORTEST_PART)
     again = (
         view.all_in_note(repeat.span for repeat in of_part if _is_certain(repeat, language))
         for view, of_part in zip(views, repeats, strict=True)
@@ -55,8 +55,8 @@ def with_column_identifiers(
     return [tuple(islice(more, len(parts))) for parts in notes]
 
 
-def _manner_of(label: str) -> Manner | None:
-    return manner_of(label) or ("whole" if kind_anywhere(label) in _WHOLE else None)
+def _search_mode(label: str) -> SearchMode | None:
+    return search_mode(label) or ("whole" if kind_anywhere(label) in _WHOLE else None)
 
 
 def _with_spans(found: Detection, spans: Iterable[Span]) -> Detection:

@@ -10,7 +10,7 @@ release     what must not be released although no stacker accepted it
 weigher     learned from repeats in notes that nothing was trained on: which repeats are PHI
 """
 
-from ensemble.stacking.repeats.search import Manner, Mention, Repeat, manner_of, search
+from ensemble.stacking.repeats.search import Mention, Repeat, SearchMode, search, search_mode
 from ensemble.stacking.repeats.word_counts import WordCounts
 
-__all__ = ["Manner", "Mention", "Repeat", "WordCounts", "manner_of", "search"]
+__all__ = ["Mention", "Repeat", "SearchMode", "WordCounts", "search", "search_mode"]

@@ -24,12 +24,12 @@ from features.documents import Span
 from features.letters import fold
 from features.ranges import covering
 
-__all__ = ["Manner", "Mention", "Repeat", "Seed", "manner_of", "search", "words_of"]
+__all__ = ["Mention", "Repeat", "SearchMode", "Seed", "search", "search_mode", "words_of"]
 
-Manner = Literal["parts", "whole"]
+SearchMode = Literal["parts", "whole"]
 """How a mention is sought again."""
 
-_MANNERS: dict[str, Manner] = {
+_SEARCH_MODES: dict[str, SearchMode] = {
     "PERSON": "parts",
     "INITIALS": "whole",
     "USERNAME": "whole",
@@ -105,9 +105,9 @@ class Repeat:
         return frozenset().union(*(every & seed.parts for seed in self.seeds)) or every
 
 
-def manner_of(label: str) -> Manner | None:
+def search_mode(label: str) -> SearchMode | None:
     """How mentions of a label are sought again; nothing for those that are not."""
-    return _MANNERS.get(kind_anywhere(label))
+    return _SEARCH_MODES.get(kind_anywhere(label))
 
 
 def words_of(text: str) -> list[tuple[int, int]]:
@@ -119,19 +119,19 @@ def search(
     texts: Sequence[str],
     mentions: Sequence[Sequence[Mention]],
     language: str,
-    manner_of: Callable[[str], Manner | None] = manner_of,
+    search_mode: Callable[[str], SearchMode | None] = search_mode,
     shortest: int = _SHORTEST_PART,
 ) -> list[list[Repeat]]:
     """Where the mentions stand again in notes of one patient.
 
     :param texts: the notes.
-    :param mentions: for each note what was found there; only labels that have a manner are sought.
+    :param mentions: for each note what was found there; only labels with a search mode are searched for.
     :param language: ISO 639-1 code; decides what is a title or a particle and no name.
-    :param manner_of: how mentions of a label are sought.
+    :param search_mode: how mentions of a label are sought.
     :param shortest: how many letters a part of a name has that is found by itself.
     :returns: for each note its repeats, sorted by span; each span and label once.
     """
-    by_word = _by_word(_seeds(texts, mentions, language, manner_of, shortest))
+    by_word = _by_word(_seeds(texts, mentions, language, search_mode, shortest))
     if not by_word:
         return [[] for _ in texts]
     pairs = zip(texts, mentions, strict=True)
@@ -142,7 +142,7 @@ def _seeds(
     texts: Sequence[str],
     mentions: Sequence[Sequence[Mention]],
     language: str,
-    manner_of: Callable[[str], Manner | None],
+    search_mode: Callable[[str], SearchMode | None],
     shortest: int,
 ) -> Iterator[Seed]:
     """What is sought, the most frequent first."""
@@ -150,13 +150,13 @@ def _seeds(
     alike: defaultdict[tuple[str, tuple[str, ...]], list[tuple[int, Mention, list[str]]]] = defaultdict(list)
     for note, (text, found) in enumerate(zip(texts, mentions, strict=True)):
         for mention in found:
-            if manner_of(mention.span.label) is not None:
+            if search_mode(mention.span.label) is not None:
                 cut = text[mention.span.start : mention.span.end]
                 written = [cut[start:end] for start, end in words_of(cut)]
                 alike[mention.span.label, tuple(map(fold, written))].append((note, mention, written))
     for (label, words), group in sorted(alike.items(), key=lambda item: (-len(item[1]), item[0])):
         parts = frozenset(w for w in words if len(w) >= shortest and w.isalpha() and w not in idle)
-        is_whole = manner_of(label) == "whole"
+        is_whole = search_mode(label) == "whole"
         if sum(map(len, words)) >= _SHORTEST_CODE if is_whole else parts and len(words) <= _LONGEST:
             yield Seed(
                 label,

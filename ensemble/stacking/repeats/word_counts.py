@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple, TypedDict
 
 from ensemble.deidentification.word_lists import LANGUAGES, known_words
-from ensemble.stacking.repeats.search import manner_of, words_of
+from ensemble.stacking.repeats.search import search_mode, words_of
 from features.documents import Document
 from features.letters import fold
 from features.saved_files import SavedFiles
@@ -131,7 +131,7 @@ def _marks(document: Document) -> bytearray:
     """For each character 0 outside PHI, 1 inside, 2 inside a name."""
     marks = bytearray(len(document.text))
     for span in document.spans:
-        mark = _NAME if manner_of(span.label) == "parts" else 1
+        mark = _NAME if search_mode(span.label) == "parts" else 1
         marks[span.start : span.end] = bytes(max(mark, old) for old in marks[span.start : span.end])
     return marks
 
