@@ -130,7 +130,7 @@ class Source:
         corpus = self.reader.read(input_path(self.path), label_set=engine.label_set, accept_unknown_labels=True)
         objection = engine.language_gate.objection
         reasons = {} if self.any_language else {document.id: objection(document.text) for document in corpus.documents}
-        held_back = {id: reason for id, reason in objections.items() if reason}
+        held_back = {id: reason for id, reason in reasons.items() if reason}
         if len(held_back) == len(corpus):
             id, reason = next(iter(held_back.items()))
             raise CorpusError(
