@@ -83,11 +83,11 @@ def rate(folder: Path, model: Path, notes: Path | None, n_documents: int, policy
         )
         begin = time.monotonic()
         summary = deidentify(settings)
-        seconds = summary["this start"]["seconds"]
+        seconds = summary.start.seconds if summary.start else 0.0
         figures[f"{jobs} jobs"] = {
-            "notes": summary["notes"],
+            "notes": summary.notes,
             "seconds": seconds,
-            "notes a second": round(summary["notes"] / seconds, 2),
+            "notes a second": round(summary.notes / seconds, 2),
             "seconds with checks and reports": round(time.monotonic() - begin, 1),
         }
         print(f"{jobs} jobs: {figures[f'{jobs} jobs']}")
@@ -120,8 +120,8 @@ def memory(folder: Path, n_notes: int, model: Path | None, jobs: int, policy: st
         begin = time.monotonic()
         summary = deidentify(settings)
         seconds = time.monotonic() - begin
-    speed = summary["notes"] / seconds
-    print(f"{summary['notes']:,} short notes, {summary['quarantined']} in quarantine, {speed:,.1f} a second")
+    speed = summary.notes / seconds
+    print(f"{summary.notes:,} short notes, {summary.quarantined} in quarantine, {speed:,.1f} a second")
     curves = _curves(samples)
     print("\n".join(_table(samples[-1][0], {name: curve["MiB"] for name, curve in curves.items()})))
     for name, curve in curves.items():

@@ -72,9 +72,9 @@ def test_an_input_that_is_changed_where_it_was_not_done_yet_is_refused(run, monk
     if change is os.utime:
         # Brought back with its time, the run goes on.
         os.utime(run.source, ns=(before.st_atime_ns, before.st_mtime_ns))
-        assert deidentify(run)["this start"]["notes of this start"] == 172
+        assert deidentify(run).start.notes == 172
     else:
-        assert deidentify(replace(run, restart=True))["notes"] in (300, 301)
+        assert deidentify(replace(run, restart=True)).notes in (300, 301)
 
 
 def add_last(folder):
@@ -91,7 +91,7 @@ def test_a_folder_that_is_changed_where_it_was_not_done_yet_is_refused(folder, m
     change(folder.source)
     with pytest.raises(SettingsError, match="input was changed"):
         deidentify(folder)
-    assert deidentify(replace(folder, restart=True))["notes"] in (300, 301)
+    assert deidentify(replace(folder, restart=True)).notes in (300, 301)
 
 
 def test_an_input_that_is_changed_while_it_is_read_is_not_published(run, monkeypatch):
@@ -179,4 +179,4 @@ def test_a_full_disk_is_reported_with_the_file_and_what_to_do_and_the_run_goes_o
         )
         with pytest.raises(StorageError, match=reported):
             deidentify(run)
-    assert deidentify(run)["notes"] == 300 and audit_run(run.target).problems == ()
+    assert deidentify(run).notes == 300 and audit_run(run.target).problems == ()

@@ -12,6 +12,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -119,10 +120,10 @@ def test_each_column_comes_out_as_it_was_asked_for(engines, tmp_path, name):
          "more": "Dr. [DOCTOR] called."}
         for row, text in zip(ROWS, ["Patient [PATIENT] saw Dr. [DOCTOR].", "Seen by Dr. [DOCTOR]."], strict=True)
     ]  # fmt: skip
-    assert summary["PHI by label"] == {"DOCTOR": 4, "PATIENT": 3, "DATE": 2}
+    assert summary.by_label == {"DOCTOR": 4, "PATIENT": 3, "DATE": 2}
     assert audit_run(tmp_path / ("out" + source.suffix)).problems == ()
-    assert summary["settings"]["columns"]["patient"] is None, "no column group is there"
-    assert summary["settings"]["columns"]["others"] == dict(columns.others)
+    assert summary.settings["columns"]["patient"] is None, "no column group is there"
+    assert summary.settings["columns"]["others"] == dict(columns.others)
 
 
 @EACH_FORMAT
@@ -157,8 +158,8 @@ def test_what_a_column_tells_of_the_patient_is_replaced_in_the_texts_and_sought_
     assert written == [
         "The wife of [PATIENT]. [PATIENT] came from the hill, [DATE].", "[PATIENT]: MRN [MEDICALRECORD] or 47 11.",
     ]  # fmt: skip
-    assert summary["identifiers in columns kept as they are"] == {"ward": 2}, "Ann Hill, and Hill alone"
-    assert summary["identifiers still in the output"] == {"PATIENT": 1}, "the hill"
+    assert summary.in_kept_columns == {"ward": 2}, "Ann Hill, and Hill alone"
+    assert summary.still_there == {"PATIENT": 1}, "the hill"
     assert "3 identifiers may still be there, 2 of them in the column ward (see" in done(summary, tmp_path / "out")
 
 
@@ -211,7 +212,7 @@ def test_numbers_and_dates_of_columns_are_identifiers_too(engines, tmp_path):
         {"id": 1, "mrn": "****", "born": "*" * 10, "seen": "*" * 19, "text": "MRN 47-11", "weight": 80.5},
         {"id": 1, "mrn": None, "born": None, "seen": "*" * 19, "text": "MRN 47-11", "weight": 80.5},
     ]
-    assert summary["PHI by label"] == {"DATE": 3, "MEDICALRECORD": 1}
+    assert summary.by_label == {"DATE": 3, "MEDICALRECORD": 1}
     first, listed = '{"id": 1, "mrn": 4711, "text": null}', '{"id": 2, "mrn": [1], "text": ""}'
     last = '{"mrn": null, "text": "", "id": 3}'
     (tmp_path / "in.jsonl").write_text(f"{first}\n{listed}\n{last}\n")
@@ -312,7 +313,7 @@ def test_only_what_is_kept_comes_out(tmp_path_factory, engines, treatments, rows
         source.write_bytes(b"".join(line[: -3 * (i in broken) or None] + b"\n" for i, line in enumerate(lines)))
     run = run_over(engines, source, Columns(others=dict(zip(names, treatments, strict=True))), policy)
     summary = deidentify(run)
-    assert summary["quarantined"] == len(broken)
+    assert summary.quarantined == len(broken)
     written = read(run.target)
     assert len(written) + len(broken) == len(rows)
     whole = run.target.read_bytes() if form != ".parquet" else json.dumps(written).encode()
@@ -349,7 +350,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes_and_another_treatment_is_a
             deidentify(run)
     with pytest.raises(SettingsError, match="begun with another columns"):
         deidentify(run_over(engines, source, Columns(others={**NAMED, "ward": "remove"}), "number"))
-    assert deidentify(run)["notes"] == 200
+    assert deidentify(run).notes == 200
     assert run.target.read_bytes() == undisturbed.target.read_bytes()
 
 
@@ -399,7 +400,7 @@ def test_notes_in_files_have_no_columns(engines, tmp_path):
     run = run_over(engines, tmp_path / "notes", Columns(others={"ward": "keep"}))
     with pytest.raises(SettingsError, match="leave out --column"):
         deidentify(run)
-    assert deidentify(run_over(engines, tmp_path / "notes", Columns()))["settings"]["columns"] == {}
+    assert deidentify(run_over(engines, tmp_path / "notes", Columns())).settings["columns"] == {}
 
 
 def test_it_is_said_where_no_column_tells_the_patient(engines, tmp_path, caplog):
@@ -423,7 +424,7 @@ def test_what_was_done_is_reported_and_never_that_nothing_is_left(engines, tmp_p
         "redacted: name; 1 column removed: born; 1 identifier may still be there, 1 of them in the column ward (see "
         "clean.csv.run/summary.html)"
     )
-    many = {**summary, "PHI by strategy": {"tag": 1204, "keep": 2}, "identifiers in columns kept as they are": {}}
+    many = msgspec.structs.replace(summary, by_strategy={"tag": 1204, "keep": 2}, in_kept_columns={})
     assert "1,204 identifiers replaced" in done(many, Path("x")) and "2 identifiers kept by the policy" in done(
         many, Path("x")
     )
@@ -450,7 +451,7 @@ def test_every_reason_of_the_quarantine_comes_with_a_remedy(engines, tmp_path, n
     run = run_over(engines, tmp_path / name, Columns(), timeout=0.2)
     summary = deidentify(RunSettings(**{**vars(run), "load": engines.faulty}))
     reported = held_back(summary)
-    assert sum(int(line.split()[0]) for line in reported) == summary["quarantined"] > 3
+    assert sum(int(line.split()[0]) for line in reported) == summary.quarantined > 3
     assert all("; " in line for line in reported)
     expected = (
         "not utf-8 at byte N of the record; try --encoding cp1252" if name == "in.csv" else "convert the file to UTF-8"
@@ -522,7 +523,7 @@ def test_names_are_reported_only_where_all_look_like_names(engines, tmp_path, he
 @pytest.mark.parametrize("reported", [["id"], {"id": "id"}, "id", {"id": "id", "texts": 3}, {"others": 5}])
 def test_a_summary_whose_columns_were_changed_is_refused(engines, tmp_path, reported):
     run = run_over(engines, write(tmp_path / "in.csv", ROWS), Columns(others=NAMED))
-    summary = deidentify(run)
+    summary = deidentify(run).to_dict()
     summary["settings"]["columns"] = reported
     (run.reports / "summary.json").write_text(json.dumps(summary))
     with pytest.raises(CorpusError, match="was changed"):

@@ -70,7 +70,7 @@ def test_four_deaths_at_one_innocent_note_cost_no_note(run, engines):
     write(run.source, {30: "UNLUCKY"})
     summary = deidentify(replace(run, load=engines.unlucky))
     assert len(list((run.model / "deaths").iterdir())) == 4
-    assert (summary["notes"], summary["quarantined"]) == (N_NOTES, 0)
+    assert (summary.notes, summary.quarantined) == (N_NOTES, 0)
     assert results(run) == undisturbed(run, engines)
 
 
@@ -108,7 +108,7 @@ def test_where_everything_dies_no_note_is_blamed_and_the_run_goes_on_later(run, 
     with pytest.raises(MissingResourceError, match="die whatever they are given"):
         deidentify(replace(run, load=engines.deadly_machine))
     (run.model / "kill").unlink()
-    assert deidentify(replace(run, load=engines.deadly_machine))["quarantined"] == 0
+    assert deidentify(replace(run, load=engines.deadly_machine)).quarantined == 0
     assert results(run) == undisturbed(run, engines)
 
 

@@ -115,7 +115,7 @@ def test_killed_once_a_run_goes_on_with_what_is_missing(run, expected):
     process.kill()
     process.communicate()
     summary = deidentify(run)
-    assert 0 < summary["this start"]["notes of this start"] < 600
+    assert 0 < summary.start.notes < 600
     assert results(run) == expected
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pytest
 
-from ensemble.batch import Columns, RunSettings, audit_run, deidentify
+from ensemble.batch import Columns, RunSettings, Summary, audit_run, deidentify, notices
 from ensemble.batch.commands import key_from, policy_from
 from ensemble.batch.formats.rows import FormatSettings, Part
 from ensemble.batch.journal import DoneChunk, Journal
@@ -66,7 +66,7 @@ def test_every_note_comes_out_in_order_with_its_phi_replaced(run):
     summary = deidentify(run)
     assert texts(run.target) == ["Patient [PATIENT] saw Dr. [DOCTOR] on [DATE]."] * 9
     assert [json.loads(line)["ward"] for line in run.target.read_text().splitlines()] == list(range(9))
-    assert (summary["notes"], summary["quarantined"], summary["PHI by label"]["DOCTOR"]) == (9, 0, 9)
+    assert (summary.notes, summary.quarantined, summary.by_label["DOCTOR"]) == (9, 0, 9)
     assert not run.work.exists()
     assert {path.name for path in run.reports.iterdir()} == {
         "audit.jsonl", "quarantine.jsonl", "review.tsv", "summary.html", "summary.json",
@@ -109,7 +109,7 @@ def test_a_note_that_fails_waits_or_cannot_be_read_goes_to_quarantine_and_the_ot
         file.write(b'{"id": "x", "text": "Dr. \xff secret"}\n{"id": "y", "text": "Dr. Last"}\n')
     summary = deidentify(replace(run, load=engines.faulty, timeout=0.2))
     assert texts(run.target) == ["Dr. [DOCTOR]"] * 4
-    assert (summary["notes"], summary["quarantined"]) == (7, 3)
+    assert (summary.notes, summary.quarantined) == (7, 3)
     found = quarantine(run)
     assert found[0].pop("reason").startswith("ValueError in batch_engines.py line ")
     assert found == [
@@ -124,7 +124,7 @@ def test_a_note_that_fails_waits_or_cannot_be_read_goes_to_quarantine_and_the_ot
 
 def test_a_note_whose_output_cannot_be_checked_does_not_come_out(run, engines):
     summary = deidentify(replace(run, load=engines.failing_second_pass))
-    assert run.target.read_text() == "" and summary["quarantined"] == 9
+    assert run.target.read_text() == "" and summary.quarantined == 9
     assert {problem["reason"].partition(" ")[0] for problem in quarantine(run)} == {"RuntimeError"}
 
 
@@ -186,7 +186,7 @@ def test_every_form_comes_out_in_the_same_form_and_order(run, tmp_path, form):
     else:
         source.write_bytes(gzip.compress(run.source.read_bytes()))
     run = replace(run, source=source, target=target)
-    assert deidentify(run)["notes"] == 9
+    assert deidentify(run).notes == 9
     redacted = "Patient [PATIENT] saw Dr. [DOCTOR] on [DATE]."
     if form == "text":
         assert [path.read_text() for path in sorted(target.iterdir())] == [redacted] * 9
@@ -202,7 +202,7 @@ def test_every_form_comes_out_in_the_same_form_and_order(run, tmp_path, form):
 def test_what_is_left_of_a_patient_is_counted_and_listed_without_context(run):
     write(run.source, ["Patient Ann Hillard came.", "The wife of hillard, Mrs Hilard, called.", "Ann Hillard? Not 2."])
     summary = deidentify(run)
-    assert summary["identifiers still in the output"] == {"PATIENT": 1}
+    assert summary.still_there == {"PATIENT": 1}
     review = [line.split("\t") for line in (run.reports / "review.tsv").read_text().splitlines()]
     assert review[1:] == [["Hilard", "1", "1"], ["Hillard", "1", "1"], ["hillard", "0", "1"], ["Mrs", "1", "0"]]
 
@@ -317,7 +317,7 @@ def test_files_damaged_by_a_power_failure_are_made_again(run, monkeypatch):
     interrupted(run, monkeypatch)
     (data,) = run.work.rglob("*.data")
     data.write_bytes(data.read_bytes()[:50])
-    assert deidentify(run)["this start"]["chunks done again"] == 1
+    assert deidentify(run).start.damaged_chunks == 1
     assert len(texts(run.target)) == 9
 
 
@@ -449,7 +449,7 @@ def test_a_note_of_five_megabytes_comes_out(run):
     between = "\n" + "nothing to report\n" * 1100
     write(run.source, ["Dr. Ames", (phi + between) * 250])
     assert run.source.stat().st_size > 5_000_000
-    assert deidentify(run)["quarantined"] == 0
+    assert deidentify(run).quarantined == 0
     assert texts(run.target)[1] == (redacted + between) * 250
 
 
@@ -494,7 +494,7 @@ def test_progress_begins_and_ends_with_a_line_for_each_part(run, capsys):
 
 def test_an_empty_input_gives_an_empty_output(run):
     run.source.write_text("")
-    assert deidentify(run)["notes"] == 0
+    assert deidentify(run).notes == 0
     assert run.target.read_text() == "" and audit_run(run.target).problems == ()
 
 
@@ -508,7 +508,7 @@ def test_twenty_thousand_empty_notes(run, tmp_path, form):
             (run.source / f"{i // 1000}" / f"{i}.txt").touch()
     else:
         run.source.write_text("".join(f'{{"id": {i}, "text": ""}}\n' for i in range(20_000)))
-    assert deidentify(run)["notes"] == 20_000
+    assert deidentify(run).notes == 20_000
     if form == "text":
         assert sum(path.is_file() and path.stat().st_size == 0 for path in run.target.rglob("*.txt")) == 20_000
     else:
@@ -542,7 +542,7 @@ def test_no_note_can_have_the_secret_of_a_patient_written_into_the_audit_log(run
 def test_the_digest_of_a_strike_list_does_not_tell_its_words(run):
     struck = frozenset({"hill"})
     summary = deidentify(replace(run, key=KEY, struck=struck))
-    assert summary["settings"]["strike list"] != hashlib.sha256(b"hill").hexdigest()
+    assert summary.settings["strike list"] != hashlib.sha256(b"hill").hexdigest()
 
 
 def test_struck_words_are_removed_from_what_the_policy_keeps_too(run):
@@ -576,6 +576,18 @@ def test_a_changed_summary_is_found_by_the_audit(audited, name, value):
     assert audit_run(audited.target).problems == (
         f"{audited.reports / 'audit.jsonl'} is not the log that the summary of the run describes: {name} differs",
     )
+
+
+def test_a_summary_is_what_its_file_says_and_an_older_one_can_be_read(run):
+    summary = deidentify(run)
+    told = json.loads((run.reports / "summary.json").read_text())
+    assert summary.to_dict() == told and Summary.from_dict(told) == summary
+    assert list(told)[:4] == ["notes", "quarantined", "quarantined, tried again by the same command", "notes with PHI"]
+    assert told["this start"]["notes of this start"] == summary.start.notes == 9
+    del told["passed over"], told["quarantined, tried again by the same command"]
+    assert Summary.from_dict(told).passed_over == {} and notices(Summary.from_dict(told)) == {}
+    with pytest.raises(CorpusError, match="not as a run writes it"):
+        Summary.from_dict({**told, "notes": "nine"})
 
 
 @pytest.mark.parametrize("added", ['{"id": 1, "text": null, "name": "Ann Hill"}\n', "\n", " \n"])

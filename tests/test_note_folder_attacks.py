@@ -57,7 +57,7 @@ def test_a_pipe_or_device_among_the_notes_is_listed_and_stops_nothing(run):
     with socket.socket(socket.AF_UNIX) as door:
         door.bind(str(run.source / "4.txt"))
         summary = deidentify(run)
-    assert (summary["notes"], summary["quarantined"]) == (4, 3)
+    assert (summary.notes, summary.quarantined) == (4, 3)
     reasons = held_back(run)
     assert reasons["2"] == "cannot be read: a pipe, not a regular file"
     assert reasons["3"] == "a link to a file outside the input; put the file itself in its place"
@@ -70,7 +70,7 @@ def test_links_are_followed_inside_the_input_only_and_never_in_a_circle(run, tmp
     (run.source / "again.txt").symlink_to("1.txt")
     (run.source / "outside.txt").symlink_to(tmp_path / "secret.txt")
     (run.source / "circle").symlink_to(".")
-    assert deidentify(run)["notes"] == 4
+    assert deidentify(run).notes == 4
     assert out(run) == {"1.txt": "Dr. [DOCTOR]", "again.txt": "Dr. [DOCTOR]"}
     assert set(held_back(run)) == {"outside", "circle"} and "a link to a folder" in held_back(run)["circle"]
 
@@ -153,14 +153,14 @@ def test_hidden_files_and_those_of_other_endings_are_counted_and_reported(run):
     (run.source / ".old" / "2.txt").write_text("Dr. Ames")
     (run.source / "3.doc").write_text("Dr. Ames")
     summary = deidentify(run)
-    assert summary["passed over"] == {HIDDEN: 2, OTHER: 1} and notices(summary) == {HIDDEN: 2, OTHER: 1}
+    assert summary.passed_over == {HIDDEN: 2, OTHER: 1} and notices(summary) == {HIDDEN: 2, OTHER: 1}
     assert "hidden files were skipped" in (run.reports / "summary.html").read_text()
     assert read_corpus(run.source).warnings == {HIDDEN: 1, OTHER: 1}
 
 
 def test_annotation_beside_notes_is_not_passed_over(run):
     (run.source / "1.ann").write_text("")
-    assert deidentify(replace(run, form="brat"))["passed over"] == {}
+    assert deidentify(replace(run, form="brat")).passed_over == {}
     assert not read_corpus(run.source).warnings
 
 

@@ -148,7 +148,7 @@ def test_reasons_in_the_reports_name_no_note_and_count_as_one(tmp_path, monkeypa
     lines = [json.loads(line) for line in (run.reports / "quarantine.jsonl").read_text().splitlines()]
     assert [line["place"] for line in lines] == ["110-01.txt", f"{NAME}.txt"]
     assert {line["reason"] for line in lines} == {"the note, offset 3: it differs; do not use its output"}
-    assert summary["quarantined by reason"] == {"it differs; do not use its output": 2}
+    assert summary.by_reason == {"it differs; do not use its output": 2}
 
 
 def scored_notes():

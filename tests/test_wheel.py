@@ -75,7 +75,7 @@ save_bundle(training.engine, Path("engine"), self_test=self_test(training.engine
 [note] = load_bundle(Path("engine")).annotate(notes.documents[:1])
 write_corpus(notes, Path("notes.jsonl"), format="jsonl")
 summary = deidentify(RunSettings(Path("notes.jsonl"), Path("clean.jsonl"), Path("engine"), Policy()))
-print(redact(note)[:80], summary["notes"])
+print(redact(note)[:80], summary.notes)
 sys.argv = ["phistack", "explain", "notes.jsonl", "--model", "engine", "--html", "why.html"]
 main()
 """

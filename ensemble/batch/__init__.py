@@ -9,14 +9,14 @@ workers       processes of this machine, this process, or a Dask cluster, in a `
               `job`, `leak_search` what it does with an output, `isolation` is for notes under suspicion
 journal       which chunks are done, in SQLite; `store` keeps their files, `lock` keeps others out
 runner        a run from start to end; `output_check` reads its output again, `publishing` puts it in its place
-reports       what a run says of itself; `audit`, `summary_page`, and `account` on the terminal
+reports       what a run says of itself: `audit`, `summary`, its page, and a few words on the terminal
 """
 
 from ensemble.batch.commands import audit_run
 from ensemble.batch.formats.columns import Columns
 from ensemble.batch.formats.rows import FormatSettings
-from ensemble.batch.reports.report import notices
+from ensemble.batch.reports.summary import Summary, notices
 from ensemble.batch.runner import deidentify, kept
 from ensemble.batch.settings import RunSettings
 
-__all__ = ["Columns", "FormatSettings", "RunSettings", "audit_run", "deidentify", "kept", "notices"]
+__all__ = ["Columns", "FormatSettings", "RunSettings", "Summary", "audit_run", "deidentify", "kept", "notices"]

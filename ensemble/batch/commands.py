@@ -16,7 +16,8 @@ from ensemble.batch.formats.columns import KEEP, Columns
 from ensemble.batch.formats.recognise import open_format
 from ensemble.batch.formats.rows import NO_LIMIT, FormatSettings
 from ensemble.batch.reports.audit import AuditReport, check_log, output_digest
-from ensemble.batch.reports.report import AUDIT, read_summary
+from ensemble.batch.reports.report import AUDIT
+from ensemble.batch.reports.summary import read_summary
 from ensemble.deidentification import Policy, read_key
 from ensemble.deidentification.keyed_choices import written_key
 from features.errors import CorpusError, SettingsError

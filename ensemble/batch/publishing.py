@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from ensemble.batch.reports.audit import changes
-from ensemble.batch.reports.report import AUDIT, read_summary
+from ensemble.batch.reports.report import AUDIT
+from ensemble.batch.reports.summary import Summary, read_summary
 from ensemble.batch.settings import RunSettings
 from features.errors import SettingsError, StorageError
 from features.writing import make_way, refuse_taken
@@ -60,7 +61,7 @@ def replaces_own(settings: RunSettings, *, published: bool) -> bool:
     return True
 
 
-def publish(settings: RunSettings, *, replace: bool) -> dict[str, Any]:
+def publish(settings: RunSettings, *, replace: bool) -> Summary:
     """Rename reports and output to where they belong, whichever of them are not there yet.
 
     :param replace: whether what is there is an earlier result of the same run.
@@ -82,7 +83,7 @@ def publish(settings: RunSettings, *, replace: bool) -> dict[str, Any]:
     summary = read_summary(settings.reports)
     if summary is None:
         raise StorageError(f"the reports in {settings.reports} cannot be read")
-    return summary
+    return Summary.from_dict(summary)
 
 
 def _put_away(target: Path, old: Path) -> None:

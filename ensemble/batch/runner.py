@@ -1,7 +1,7 @@
 """A run over a whole input, from start to end, or from where an earlier start stopped.
 
     summary = deidentify(RunSettings(source, target, bundle, Policy.named("safe-harbor")))
-    summary["notes"], summary["quarantined"]
+    summary.notes, summary.quarantined
 
     process    chunks of the input that are not done yet go to the workers, what comes back to the store
     check      the output is put together, read again, compared note by note, and searched for identifiers
@@ -24,6 +24,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,8 @@ from ensemble.batch.journal import Journal
 from ensemble.batch.lock import locked
 from ensemble.batch.output_check import check_output
 from ensemble.batch.publishing import clear, is_published, publish, refuse_changed, remove, replaces_own
-from ensemble.batch.reports.report import PASSED_OVER, TRIED_AGAIN, read_summary, write_reports
+from ensemble.batch.reports.report import PASSED_OVER, write_reports
+from ensemble.batch.reports.summary import Start, Summary, read_summary
 from ensemble.batch.settings import RunSettings
 from ensemble.batch.store import Store
 from ensemble.batch.workers.detector import bundle_digest, bundle_labels
@@ -55,10 +57,10 @@ _NO_PATIENTS = (
 )
 
 
-def deidentify(settings: RunSettings) -> dict[str, Any]:
+def deidentify(settings: RunSettings) -> Summary:
     """De-identify every note of an input.
 
-    :returns: the summary of the run, as in `summary.json`; of an earlier start, if that had finished the same run.
+    :returns: the summary of the run; of an earlier start, if that had finished the same run.
     :raises SettingsError: if the output is taken or was changed, another run is at it, or input, bundle, policy, key or
         code are not those with which the run began.
     :raises CorpusError: if the input cannot be opened.
@@ -105,7 +107,7 @@ def _is_begun(work: Path) -> bool:
     return (work / "journal.sqlite").exists()
 
 
-def _finished(settings: RunSettings, form: InputFormat, fingerprint: Mapping[str, Any]) -> dict[str, Any] | None:
+def _finished(settings: RunSettings, form: InputFormat, fingerprint: Mapping[str, Any]) -> Summary | None:
     """The summary of a finished run with the same settings and input; nothing if there is none."""
     summary = read_summary(settings.reports) if is_published(settings) else None
     if summary is None or summary.get("settings") != fingerprint:
@@ -114,10 +116,10 @@ def _finished(settings: RunSettings, form: InputFormat, fingerprint: Mapping[str
         taken = settings.target
         raise SettingsError(f"{taken} is already there, made from another input; remove it or give another name")
     refuse_changed(settings, summary)
-    return summary
+    return Summary.from_dict(summary)
 
 
-def _run(settings: RunSettings, form: InputFormat, fingerprint: Mapping[str, Any]) -> dict[str, Any]:
+def _run(settings: RunSettings, form: InputFormat, fingerprint: Mapping[str, Any]) -> Summary:
     with _journal(settings.work) as journal:
         secret = _begun(settings, form, journal, fingerprint)
         if not journal.fact("staged"):
@@ -127,7 +129,7 @@ def _run(settings: RunSettings, form: InputFormat, fingerprint: Mapping[str, Any
             os.sync()
             journal.set_fact("staged", True)
         summary = publish(settings, replace=bool(journal.fact("published")))
-        keep = bool(summary[TRIED_AGAIN])
+        keep = bool(summary.tried_again)
         if keep:
             journal.set_fact("published", True)
             journal.set_fact("staged", False)
@@ -203,8 +205,9 @@ def _work(
         seconds = time.monotonic() - begin
         _refuse_changed_input(settings, form, journal)
         check_output(settings, form, store, workers)
-    facts = {"notes of this start": n_notes, "seconds": round(seconds, 3), "chunks done again": damaged}
-    write_reports(settings, fingerprint, store, facts)
+    finished = datetime.now(UTC).isoformat(timespec="seconds")
+    start = Start(finished=finished, notes=n_notes, seconds=round(seconds, 3), damaged_chunks=damaged)
+    write_reports(settings, fingerprint, store, start)
 
 
 def _process(settings: RunSettings, form: InputFormat, store: Store, workers: Workers, suspects: frozenset[int]) -> int:

@@ -83,9 +83,9 @@ def deidentify(
     say(done(summary, out))
     for reason in held_back(summary):
         print(f"phistack: {reason}", file=sys.stderr)
-    if summary["quarantined"]:
+    if summary.quarantined:
         where = f"see {out}.run/quarantine.jsonl"
-        fail(f"{summary['quarantined']} of {summary['notes']} notes are in quarantine and not in {out}; {where}", 3)
+        fail(f"{summary.quarantined} of {summary.notes} notes are in quarantine and not in {out}; {where}", 3)
 
 
 def audit(

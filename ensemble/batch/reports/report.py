@@ -15,14 +15,16 @@ import hmac
 import json
 import re
 import shutil
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
+import msgspec
+
 from ensemble.batch.journal import GO_ON
 from ensemble.batch.reports.audit import AuditLog, output_digest, summary_digest
+from ensemble.batch.reports.summary import KEYS, SUMMARY, Start, Summary
 from ensemble.batch.reports.summary_page import render_page
 from ensemble.batch.settings import RunSettings
 from ensemble.batch.store import Store
@@ -30,54 +32,33 @@ from ensemble.batch.workers.job import may_pass
 from ensemble.batch.workers.leak_search import IN_COLUMN
 from features.writing import refused_by_disk, write_json
 
-__all__ = [
-    "AUDIT",
-    "PASSED_OVER",
-    "QUARANTINE",
-    "REVIEW",
-    "SUMMARY",
-    "TRIED_AGAIN",
-    "notices",
-    "read_summary",
-    "write_reports",
-]
+__all__ = ["AUDIT", "PASSED_OVER", "QUARANTINE", "REVIEW", "write_reports"]
 
-AUDIT, QUARANTINE, REVIEW, SUMMARY = "audit.jsonl", "quarantine.jsonl", "review.tsv", "summary.json"
+AUDIT, QUARANTINE, REVIEW = "audit.jsonl", "quarantine.jsonl", "review.tsv"
 PAGE = "summary.html"
-TRIED_AGAIN = "quarantined, tried again by the same command"
-"""In the summary: how many notes are held back for a reason that may pass."""
-
-PASSED_OVER = "passed over"
-"""In the summary: what of the input was not read as notes, and how many files that were."""
+PASSED_OVER = KEYS["passed_over"]
+"""The fact of the journal that says what of the input was not read as notes, and how many files that were."""
 
 _ENCODING = re.compile(r"(?i)utf-8|cp\d+|(iso-?)?8859-\d+|latin-?\d+")
 _AUDITED = ("input", "output", "counts", "strategies", "unresolved", "lowest", "second_pass", "problem")
 _SUMMED = ("counts", "strategies", "second_pass")
-_LEAKS = {
-    "outside": "identifiers still in the output",
-    "short": "short identifiers, also by chance",
-    IN_COLUMN: "identifiers in columns kept as they are",
-    "inside": "surrogates equal to another identifier",
-}
+_LEAKS = ("still_there", "by_chance", "in_kept_columns", "equal_surrogates")
+"""What the last line of the log tells too."""
 
 
-def write_reports(
-    settings: RunSettings, fingerprint: Mapping[str, Any], store: Store, facts: Mapping[str, Any]
-) -> None:
+def write_reports(settings: RunSettings, fingerprint: Mapping[str, Any], store: Store, start: Start) -> None:
     """Write all reports into the folder of the unfinished run.
 
-    :param facts: on this start, for the summary only, as they differ from start to start.
+    :param start: for the summary only.
     """
     folder = store.folder / "reports"
     shutil.rmtree(folder, ignore_errors=True)
     with refused_by_disk(folder, GO_ON):
         folder.mkdir()
-        _write_all(folder, settings, fingerprint, store, facts)
+        _write_all(folder, settings, fingerprint, store, start)
 
 
-def _write_all(
-    folder: Path, settings: RunSettings, fingerprint: Mapping[str, Any], store: Store, facts: Mapping[str, Any]
-) -> None:
+def _write_all(folder: Path, settings: RunSettings, fingerprint: Mapping[str, Any], store: Store, start: Start) -> None:
     totals: dict[str, Counter[str]] = {name: Counter() for name in (*_SUMMED, "problems", "notes")}
     store.journal.clear_review()
     input = store.journal.fact("input")
@@ -89,16 +70,39 @@ def _write_all(
                     _write_record(settings, record, audit, quarantine)
                     _sum(totals, record)
                 store.journal.add_review(_review(records))
-        leaks = _leaks(store)
         n_words = _write_review(folder / REVIEW, store.journal.review())
-        reported = {"input": input, PASSED_OVER: store.journal.fact(PASSED_OVER) or {}, "words to review": n_words}
-        summary = {**_summary(totals), **leaks, **reported, "settings": dict(fingerprint)}
+        summary = _summary(store, totals, fingerprint, n_words)
+        reported = summary.to_dict()
         (folder / PAGE).write_text(render_page(summary), encoding="utf-8")
         reports = {name: output_digest(folder / name) for name in (QUARANTINE, REVIEW, PAGE)}
         output = output_digest(store.folder / "output" / settings.target.name)
-        audit.end({"bytes": output, "reports": reports, "summary": summary_digest(summary), **leaks})
-    summary |= {"audit log ends with": audit.head, "this start": _start(facts)}
-    write_json(folder / SUMMARY, summary)
+        leaks = {KEYS[name]: reported[KEYS[name]] for name in _LEAKS}
+        audit.end({"bytes": output, "reports": reports, "summary": summary_digest(reported), **leaks})
+    write_json(folder / SUMMARY, msgspec.structs.replace(summary, log_end=audit.head, start=start).to_dict())
+
+
+def _summary(store: Store, totals: Mapping[str, Counter[str]], fingerprint: Mapping[str, Any], n_words: int) -> Summary:
+    """The summary without what is known at the end only."""
+    leaks, notes = _leaks(store), totals["notes"]
+    return Summary(
+        notes=notes["all"],
+        quarantined=notes["quarantined"],
+        tried_again=notes["may pass"],
+        with_phi=notes["with PHI"],
+        by_label=_sorted(totals["counts"]),
+        by_strategy=_sorted(totals["strategies"]),
+        unresolved=notes["unresolved"],
+        by_reason=_sorted(totals["problems"]),
+        second_pass=_sorted(totals["second_pass"]),
+        still_there=leaks["outside"],
+        by_chance=leaks["short"],
+        in_kept_columns=leaks[IN_COLUMN],
+        equal_surrogates=leaks["inside"],
+        input=store.journal.fact("input"),
+        passed_over=store.journal.fact(PASSED_OVER) or {},
+        words_to_review=n_words,
+        settings=dict(fingerprint),
+    )
 
 
 def _without_key(fingerprint: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,22 +114,6 @@ def _write_record(settings: RunSettings, record: dict[str, Any], audit: AuditLog
     if "problem" in record:
         quarantine.write(json.dumps({**named, "reason": record["problem"]}, ensure_ascii=False) + "\n")
     audit.add({**named, **{name: record[name] for name in _AUDITED if name in record}})
-
-
-def read_summary(folder: Path) -> dict[str, Any] | None:
-    """The summary in a folder of reports; nothing if there is none that can be read."""
-    try:
-        summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return summary if isinstance(summary, dict) else None
-
-
-def notices(summary: Mapping[str, Any]) -> dict[str, int]:
-    """What of a summary the user must be told though the run has done all that it can, and how many that are."""
-    again = summary.get(TRIED_AGAIN, 0)
-    advice = "notes were held back because a process died or time ran out; the same command tries them again"
-    return {**summary.get(PASSED_OVER, {}), **({advice: again} if again else {})}
 
 
 def _shown(settings: RunSettings, id: str) -> str:
@@ -180,32 +168,14 @@ def _write_review(path: Path, words: Iterable[tuple[str, int, int]]) -> int:
 
 def _leaks(store: Store) -> dict[str, dict[str, int]]:
     """What was found when the output was searched: by where it stands and by label, in columns by their names."""
-    leaks: dict[str, Counter[str]] = {place: Counter() for place in _LEAKS}
+    leaks: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for number in store.journal.numbers():
         for label, place, count in store.journal.searched(number) or ():
             if place.startswith(IN_COLUMN):
                 leaks[IN_COLUMN][place.removeprefix(IN_COLUMN)] += count
             else:
                 leaks[place][label] += count
-    return {name: _sorted(leaks[place]) for place, name in _LEAKS.items()}
-
-
-def _summary(totals: Mapping[str, Counter[str]]) -> dict[str, Any]:
-    return {
-        "notes": totals["notes"]["all"],
-        "quarantined": totals["notes"]["quarantined"],
-        TRIED_AGAIN: totals["notes"]["may pass"],
-        "notes with PHI": totals["notes"]["with PHI"],
-        "PHI by label": _sorted(totals["counts"]),
-        "PHI by strategy": _sorted(totals["strategies"]),
-        "tagged as nothing else was possible": totals["notes"]["unresolved"],
-        "quarantined by reason": _sorted(totals["problems"]),
-        "found by the second pass": _sorted(totals["second_pass"]),
-    }
-
-
-def _start(facts: Mapping[str, Any]) -> dict[str, Any]:
-    return {"finished": datetime.now(UTC).isoformat(timespec="seconds"), **facts}
+    return {place: _sorted(leaks[place]) for place in ("outside", "short", IN_COLUMN, "inside")}
 
 
 def _sorted(counts: Counter[str]) -> dict[str, int]:

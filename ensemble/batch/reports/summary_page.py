@@ -1,39 +1,34 @@
 """The summary of a run as one HTML file that fetches nothing.
 
-render_page(summary)      the page, from what is in summary.json
+render_page(summary)      the page
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib import resources
-from typing import Any
 
-__all__ = ["IN_KEPT", "STILL_THERE", "render_page"]
+from ensemble.batch.reports.summary import KEYS, Summary
 
-IN_KEPT = "identifiers in columns kept as they are"
-"""What counts, by column, those that stand in a column that passed."""
-
-STILL_THERE = ("found by the second pass", "identifiers still in the output", IN_KEPT)
-"""What counts places of the output where an identifier may stand."""
+__all__ = ["render_page"]
 
 _TABLES = (
-    "PHI by label", "PHI by strategy", "quarantined by reason", "passed over", *STILL_THERE,
-    "short identifiers, also by chance", "surrogates equal to another identifier",
+    "by_label", "by_strategy", "by_reason", "passed_over", "second_pass", "still_there", "in_kept_columns", "by_chance",
+    "equal_surrogates",
 )  # fmt: skip
-_FIGURES = ("notes", "quarantined", "notes with PHI", "tagged as nothing else was possible", "words to review")
+_FIGURES = ("notes", "quarantined", "with_phi", "unresolved", "words_to_review")
 
 
-def render_page(summary: Mapping[str, Any]) -> str:
+def render_page(summary: Summary) -> str:
     """The page; whatever comes from the run is escaped. It holds no times, as the audit log holds its checksum."""
     from jinja2 import Environment
 
     template = (resources.files("ensemble.batch.reports") / "summary_template.html").read_text(encoding="utf-8")
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    tables = ((KEYS[name], getattr(summary, name)) for name in _TABLES)
     return environment.from_string(template).render(
-        figures=[(name, summary[name]) for name in _FIGURES],
-        tables=[(name, summary[name], max(summary[name].values(), default=0)) for name in _TABLES],
-        facts={**summary["settings"], "input": summary["input"]},
-        quarantined=summary["quarantined"],
-        left=sum(sum(summary[name].values()) for name in STILL_THERE),
+        figures=[(KEYS.get(name, name), getattr(summary, name)) for name in _FIGURES],
+        tables=[(name, counts, max(counts.values(), default=0)) for name, counts in tables],
+        facts={**summary.settings, "input": summary.input},
+        quarantined=summary.quarantined,
+        left=summary.n_left,
     )

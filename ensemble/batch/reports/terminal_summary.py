@@ -12,12 +12,11 @@ It never says that a text is without PHI: nobody knows that.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from ensemble.batch.formats.columns import REDACT, REMOVE, Columns
-from ensemble.batch.reports.summary_page import IN_KEPT, STILL_THERE
+from ensemble.batch.reports.summary import Summary
 
 __all__ = ["done", "held_back"]
 
@@ -46,28 +45,30 @@ _REMEDIES = (
 """How a reason begins -> what to do."""
 
 
-def done(summary: Mapping[str, Any], target: Path) -> str:
+def done(summary: Summary, target: Path) -> str:
     """What was replaced, what was kept, and what may still be there."""
-    strategies = summary["PHI by strategy"]
-    n_notes = summary["notes"] - summary["quarantined"]
-    replaced = sum(strategies.values()) - strategies.get("keep", 0)
+    kept = summary.by_strategy.get("keep", 0)
+    replaced, n_notes = sum(summary.by_strategy.values()) - kept, summary.notes - summary.quarantined
     parts = [f"{_many(replaced, 'identifier')} replaced in {_many(n_notes, 'note')}, written to {target}"]
-    if strategies.get("keep"):
-        parts.append(f"{_many(strategies['keep'], 'identifier')} kept by the policy")
-    if summary["settings"]["columns"]:
-        parts += _columns(Columns.from_dict(summary["settings"]["columns"]))
-    left = sum(sum(summary[name].values()) for name in STILL_THERE)
-    found = f"{_many(left, 'identifier')} may still be there" if left else "the checks found no others"
-    kept = "the column " if summary["settings"]["columns"] else ""
-    found += "".join(f", {count:,} of them in {kept}{_listed([name])}" for name, count in summary[IN_KEPT].items())
+    if kept:
+        parts.append(f"{_many(kept, 'identifier')} kept by the policy")
+    columns = summary.settings["columns"]
+    if columns:
+        parts += _columns(Columns.from_dict(columns))
+    found = (
+        f"{_many(summary.n_left, 'identifier')} may still be there" if summary.n_left else "the checks found no others"
+    )
+    where = "the column " if columns else ""
+    found += "".join(
+        f", {count:,} of them in {where}{_listed([name])}" for name, count in summary.in_kept_columns.items()
+    )
     return "; ".join([*parts, f"{found} (see {target}.run/summary.html)"])
 
 
-def held_back(summary: Mapping[str, Any]) -> list[str]:
+def held_back(summary: Summary) -> list[str]:
     """Each reason for which notes are in quarantine: how many, and what to do."""
     return [
-        f"{_many(count, 'note')} held back: {reason}{_remedy(reason)}"
-        for reason, count in summary["quarantined by reason"].items()
+        f"{_many(count, 'note')} held back: {reason}{_remedy(reason)}" for reason, count in summary.by_reason.items()
     ]
 
 

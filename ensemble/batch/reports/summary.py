@@ -1,0 +1,139 @@
+"""What a run tells of itself in figures: `summary.json`, and what `deidentify` returns.
+
+    summary = deidentify(settings)
+    summary.notes, summary.quarantined, summary.by_label["DOCTOR"]
+    summary.to_dict()["PHI by label"]         as it stands in the file
+
+Counts are from the greatest to the smallest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from features.errors import CorpusError
+
+__all__ = ["KEYS", "SUMMARY", "Start", "Summary", "notices", "read_summary"]
+
+SUMMARY = "summary.json"
+KEYS = {
+    "tried_again": "quarantined, tried again by the same command",
+    "with_phi": "notes with PHI",
+    "by_label": "PHI by label",
+    "by_strategy": "PHI by strategy",
+    "unresolved": "tagged as nothing else was possible",
+    "by_reason": "quarantined by reason",
+    "second_pass": "found by the second pass",
+    "still_there": "identifiers still in the output",
+    "by_chance": "short identifiers, also by chance",
+    "in_kept_columns": "identifiers in columns kept as they are",
+    "equal_surrogates": "surrogates equal to another identifier",
+    "passed_over": "passed over",
+    "words_to_review": "words to review",
+    "log_end": "audit log ends with",
+    "start": "this start",
+}
+"""Field -> its name in the file and on the page, where the two differ."""
+
+CountsByName = Mapping[str, int]
+
+
+class Start(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    rename={"notes": "notes of this start", "damaged_chunks": "chunks done again"},
+):
+    """What differs from start to start of the same run.
+
+    :param finished: date and time.
+    :param notes: how many this start handled.
+    :param seconds: what that took.
+    :param damaged_chunks: how many chunks of an earlier start had to be done again.
+    """
+
+    finished: str
+    notes: int
+    seconds: float
+    damaged_chunks: int
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True, rename=KEYS):
+    """A finished run.
+
+    :param notes: of the input.
+    :param quarantined: of these, those held back.
+    :param tried_again: of these, those held back for a reason that may pass.
+    :param with_phi: notes in which PHI was found.
+    :param by_label: PHI that was found; by_strategy: what became of it.
+    :param unresolved: PHI that was tagged as its strategy found no surrogate.
+    :param by_reason: notes held back.
+    :param second_pass: what the detector found in the output, by label.
+    :param still_there: identifiers of a patient that stand in the output, by label; by_chance: short ones.
+    :param in_kept_columns: the same in columns that pass, by their names.
+    :param equal_surrogates: surrogates that are an identifier of another, by label.
+    :param input: digest of the input.
+    :param passed_over: what of the input was not read as notes.
+    :param words_to_review: words in the review list.
+    :param settings: the fingerprint of the run.
+    :param log_end: the hash at the end of the audit log.
+    :param start: the last one.
+    """
+
+    notes: int
+    quarantined: int
+    tried_again: int = 0
+    with_phi: int
+    by_label: CountsByName
+    by_strategy: CountsByName
+    unresolved: int
+    by_reason: CountsByName
+    second_pass: CountsByName
+    still_there: CountsByName
+    by_chance: CountsByName = msgspec.field(default_factory=dict)
+    in_kept_columns: CountsByName = msgspec.field(default_factory=dict)
+    equal_surrogates: CountsByName = msgspec.field(default_factory=dict)
+    input: str | None
+    passed_over: CountsByName = msgspec.field(default_factory=dict)
+    words_to_review: int
+    settings: Mapping[str, Any]
+    log_end: str = ""
+    start: Start | None = None
+
+    @property
+    def n_left(self) -> int:
+        """Places of the output where an identifier may stand."""
+        return sum(sum(counts.values()) for counts in (self.second_pass, self.still_there, self.in_kept_columns))
+
+    @classmethod
+    def from_dict(cls, reported: Mapping[str, Any]) -> Summary:
+        """The summary that stands in a file; :raises CorpusError: if something of it is missing or is no count."""
+        try:
+            return msgspec.convert(reported, cls)
+        except msgspec.ValidationError:
+            raise CorpusError(f"{SUMMARY} is not as a run writes it; run again into another place") from None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The summary as it stands in the file."""
+        reported: dict[str, Any] = msgspec.to_builtins(self)
+        return reported
+
+
+def read_summary(folder: Path) -> dict[str, Any] | None:
+    """What stands in the summary of a folder of reports, whoever wrote it; nothing if none can be read."""
+    try:
+        reported = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return reported if isinstance(reported, dict) else None
+
+
+def notices(summary: Summary) -> dict[str, int]:
+    """What of a summary the user must be reported though the run has done all that it can, and how many that are."""
+    advice = "notes were held back because a process died or time ran out; the same command tries them again"
+    return {**summary.passed_over, **({advice: summary.tried_again} if summary.tried_again else {})}
