@@ -6,9 +6,11 @@
     for found in engine.annotate([Document("n1", "Seen by Dr. Birchwood.")]):
         print(redact(found))
 
-notes       `Document` with its `Span`s, `Corpus`, `LabelSet`, `read_corpus`, `write_corpus`, `synthesize`
-engines     `EngineSettings`; `train`, which returns a `Training`; `Engine`, with a `Decision` on each `Candidate`;
-            `save_bundle` with the `self_test` of an engine, `load_bundle`
+notes       `Document` with its `Span`s, `Corpus`, `LabelSet`; `read_corpus`, for tables with `ColumnNames`,
+            `write_corpus`, `synthesize`
+engines     `EngineSettings` with `FeatureSettings` and `StackerSettings`; `train`, which returns a `Training`;
+            `Engine`, with a `Decision` on each `Candidate`; `save_bundle` with the `self_test` of an engine,
+            `load_bundle`; `train_bundle`, which trains, scores and saves
 scores      `evaluate`, which returns a `Report`; `compare`, which returns a `Comparison`; `out_of_fold_corpora`
 PHI out     `redact`; `Deidentifier` with its `Policy` and `PolicyOptions`, which returns a `Deidentified`;
             `PatientMemory`, `read_key`, `verify`; for files of many notes `deidentify` with `RunSettings`, `audit_run`

@@ -18,11 +18,14 @@ from ensemble.evaluation import Report as Report
 from ensemble.evaluation import compare as compare
 from ensemble.evaluation import evaluate as evaluate
 from ensemble.stacking.candidates import Decision as Decision
+from ensemble.stacking.stacker import StackerSettings as StackerSettings
 from ensemble.synthesis import synthesize as synthesize
+from ensemble.tasks.engines import train_bundle as train_bundle
 from ensemble.training.settings import EngineSettings as EngineSettings
 from ensemble.training.trainer import Training as Training
 from ensemble.training.trainer import out_of_fold_corpora as out_of_fold_corpora
 from ensemble.training.trainer import train as train
+from features.columns.table import FeatureSettings as FeatureSettings
 from features.documents import Corpus as Corpus
 from features.documents import Document as Document
 from features.documents import Span as Span
@@ -41,5 +44,6 @@ from features.errors import UnsafePatternError as UnsafePatternError
 from features.errors import VerificationError as VerificationError
 from features.formats import read_corpus as read_corpus
 from features.formats import write_corpus as write_corpus
+from features.formats.columns import ColumnNames as ColumnNames
 from features.labels import LabelSet as LabelSet
 from submodels.base import Candidate as Candidate

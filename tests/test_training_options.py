@@ -1,7 +1,9 @@
 """How preset, file and options decide together how an engine is trained, for all commands that train alike."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,12 +20,15 @@ ENGLISH, SPANISH = Corpus(NOTES, I2B2), Corpus((Document("1", "Visto hoy."),), M
 ZHAO = EngineSettings.preset("zhao2020")
 
 
+Asking = Callable[..., list[tuple[EngineSettings, Corpus]]]
+
+
 class Asked(Exception):  # noqa: N818
     """What a command was going to train."""
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Asking:
     """The settings and corpora with which a command would train on some notes, given further arguments."""
     from typer.main import get_command
 
@@ -55,7 +60,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
 
 
 @pytest.mark.parametrize("command", ["train", "ablate", "curve", "transfer"])
-def test_every_command_that_trains_takes_preset_and_file_alike(asked, command):
+def test_every_command_that_trains_takes_preset_and_file_alike(asked: Asking, command: str) -> None:
     Path("mine.toml").write_text("folds = 7\n[submodels.crf]\nc2 = 0.5\n[stacker]\nkernel = 'search'\n")
     for settings, _ in asked(command, "--preset", "zhao2020", "--config", "mine.toml", "--seed", "3"):
         assert settings == replace(
@@ -64,12 +69,12 @@ def test_every_command_that_trains_takes_preset_and_file_alike(asked, command):
         )  # fmt: skip
 
 
-def test_labels_are_mapped_for_transfer_where_the_sets_differ(asked):
+def test_labels_are_mapped_for_transfer_where_the_sets_differ(asked: Asking) -> None:
     found = asked("transfer", "--map-labels", "ngrid-2016")
     assert [corpus.label_set.name for _, corpus in found] == ["ngrid-2016", "ngrid-2016"]
 
 
-def chosen(tmp_path: Path, content: str | None = None, corpus: Corpus = ENGLISH, **given: object) -> EngineSettings:
+def chosen(tmp_path: Path, content: str | None = None, corpus: Corpus = ENGLISH, **given: Any) -> EngineSettings:
     """The settings that options decide on, with a file of this content."""
     if content is not None:
         (tmp_path / "mine.toml").write_text(content)
@@ -77,12 +82,12 @@ def chosen(tmp_path: Path, content: str | None = None, corpus: Corpus = ENGLISH,
     return TrainingOptions(**given).settings(corpus)
 
 
-def test_a_file_without_submodels_leaves_those_of_the_preset(tmp_path):
+def test_a_file_without_submodels_leaves_those_of_the_preset(tmp_path: Path) -> None:
     settings = chosen(tmp_path, "folds = 3", preset="zhao2020")
     assert settings == replace(ZHAO, folds=3)
 
 
-def test_over_a_preset_a_file_changes_and_adds_submodels_and_options_leave_some_out(tmp_path):
+def test_over_a_preset_a_file_changes_and_adds_submodels_and_options_leave_some_out(tmp_path: Path) -> None:
     content = "[submodels.tbed]\nmin_gain = 5\n[submodels.blstm]\nepochs = 2\n"
     settings = chosen(tmp_path, content, preset="zhao2020")
     assert settings.submodels["tbed"] == {**ZHAO.submodels["tbed"], "min_gain": 5}
@@ -92,7 +97,7 @@ def test_over_a_preset_a_file_changes_and_adds_submodels_and_options_leave_some_
     assert few == settings.only(("regex", "tbed"))
 
 
-def test_without_a_preset_only_the_submodels_of_the_file_are_trained(tmp_path):
+def test_without_a_preset_only_the_submodels_of_the_file_are_trained(tmp_path: Path) -> None:
     assert chosen(tmp_path, "[submodels.crf]\nc2 = 0.5\n").submodels == {"crf": {"c2": 0.5}}
 
 
@@ -107,11 +112,13 @@ def test_without_a_preset_only_the_submodels_of_the_file_are_trained(tmp_path):
         ({"content": "[features]\nlanguage = 'nl'", "language": "sv"}, "sv"),
     ],
 )
-def test_the_language_is_that_of_option_file_or_corpus_in_this_order(tmp_path, given, language):
+def test_the_language_is_that_of_option_file_or_corpus_in_this_order(
+    tmp_path: Path, given: dict[str, Any], language: str
+) -> None:
     assert chosen(tmp_path, corpus=SPANISH, **given).features.language == language
 
 
-def test_options_count_over_the_file_and_a_zero_is_a_value(tmp_path):
+def test_options_count_over_the_file_and_a_zero_is_a_value(tmp_path: Path) -> None:
     settings = chosen(tmp_path, "folds = 3\nseed = 8\n", folds=4, seed=0)
     assert (settings.folds, settings.seed) == (4, 0)
 
@@ -132,12 +139,12 @@ def test_options_count_over_the_file_and_a_zero_is_a_value(tmp_path):
     ],
 )
 @pytest.mark.parametrize("preset", ["", "zhao2020"])
-def test_whatever_is_wrong_in_a_file_names_the_file(tmp_path, content, reported, preset):
+def test_whatever_is_wrong_in_a_file_names_the_file(tmp_path: Path, content: str, reported: str, preset: str) -> None:
     with pytest.raises(SettingsError, match=rf"(?s)settings file .*mine\.toml cannot be used: .*{reported}"):
         chosen(tmp_path, content, preset=preset)
 
 
-def test_tables_are_merged_entry_by_entry():
+def test_tables_are_merged_entry_by_entry() -> None:
     under = {"a": {"b": 1, "c": {"d": 2}}, "e": [1, 2], "f": {"g": 3}}
     assert merged(under, {"a": {"c": {"h": 4}}, "e": [5], "f": 6}) == {
         "a": {"b": 1, "c": {"d": 2, "h": 4}}, "e": [5], "f": 6,
@@ -146,7 +153,7 @@ def test_tables_are_merged_entry_by_entry():
     assert merged({}, under) == merged(under, {}) == under
 
 
-def test_columns_and_labels_reach_the_reader(tmp_path):
+def test_columns_and_labels_reach_the_reader(tmp_path: Path) -> None:
     (tmp_path / "notes.csv").write_text("note_id,body,mrn\nx1,Seen by Ann.,7\nx2,Well.,7\n")
     corpora = CorpusOptions(label_set="nut", reading=ReadingOptions("csv", "note_id", "body", "mrn"))
     read = TrainingOptions(corpora=corpora).read(tmp_path / "notes.csv")
@@ -155,7 +162,7 @@ def test_columns_and_labels_reach_the_reader(tmp_path):
     )  # fmt: skip
 
 
-def test_shares_are_whole_percents(phistack, tmp_path):
+def test_shares_are_whole_percents(phistack: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
     write_corpus(ENGLISH, tmp_path / "notes", format="i2b2")
     status, _, error = phistack("curve", tmp_path / "notes", "--out", tmp_path / "o", "--shares", "10;20")
     assert status == 1 and "whole percentages separated by commas" in error
