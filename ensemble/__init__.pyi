@@ -47,3 +47,5 @@ from features.formats import write_corpus as write_corpus
 from features.formats.columns import ColumnNames as ColumnNames
 from features.labels import LabelSet as LabelSet
 from submodels.base import Candidate as Candidate
+
+__all__: list[str]
