@@ -18,6 +18,8 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar, get_type_hints
 
+import msgspec
+
 from features.columns.table import FeatureSpace, FeatureTable
 from features.documents import Span
 from features.errors import PackageError, SettingsError
@@ -94,9 +96,10 @@ class Submodel(ABC):
     def load(cls, files: SavedFiles, space: FeatureSpace) -> Self:
         """Read what `save` wrote; :raises BundleError: if it is not that. `space` is the one of training."""
 
-    @abstractmethod
     def settings(self) -> Mapping[str, Any]:
-        """The constructor's arguments, JSON-ready."""
+        """The constructor's arguments, JSON-ready: the attributes of their names, with lists for tuples."""
+        given = {name: getattr(self, name) for name in signature(type(self)).parameters}
+        return msgspec.json.decode(msgspec.json.encode(given), type=dict[str, Any])
 
     @classmethod
     def for_label_set(cls, settings: Mapping[str, Any], label_set: str) -> Mapping[str, Any]:

@@ -14,7 +14,7 @@ import logging
 import random
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, compress
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypedDict
@@ -51,6 +51,7 @@ class _TbedState(TypedDict):
     tags: list[str]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class TbedSubmodel(Submodel):
     """Transformation-based error-driven learning.
 
@@ -74,35 +75,20 @@ class TbedSubmodel(Submodel):
     kind: ClassVar[str] = "tbed.v1"
     cost: ClassVar[float] = 30.0
 
-    def __init__(
-        self,
-        *,
-        start: str = "regex",
-        regex: Mapping[str, Any] | None = None,
-        templates: str = "default",
-        max_rules: int = 600,
-        min_gain: int = 2,
-        min_groups: int = 2,
-        within: str = "line",
-        held_out: float = 0.2,
-    ) -> None:
-        if start not in STARTS:
-            raise SettingsError(f"TBED cannot start from {start}; choose from {', '.join(STARTS)}")
-        if not 0 <= held_out < 1:
-            raise SettingsError(f"the share of patients held out for TBED must be in [0, 1), not {held_out}")
-        self.start = start
-        self.regex = dict(regex or {})
-        self.templates = templates
-        self.max_rules = max_rules
-        self.min_gain = min_gain
-        self.min_groups = min_groups
-        self.within = within
-        self.held_out = held_out
+    start: str = "regex"
+    regex: Mapping[str, Any] = field(default_factory=dict)
+    templates: str = "default"
+    max_rules: int = 600
+    min_gain: int = 2
+    min_groups: int = 2
+    within: str = "line"
+    held_out: float = 0.2
 
-    def settings(self) -> Mapping[str, Any]:
-        """The constructor's arguments, JSON-ready."""
-        names = ("start", "regex", "templates", "max_rules", "min_gain", "min_groups", "within", "held_out")
-        return {name: getattr(self, name) for name in names}
+    def __post_init__(self) -> None:
+        if self.start not in STARTS:
+            raise SettingsError(f"TBED cannot start from {self.start}; choose from {', '.join(STARTS)}")
+        if not 0 <= self.held_out < 1:
+            raise SettingsError(f"the share of patients held out for TBED must be in [0, 1), not {self.held_out}")
 
     @classmethod
     def for_label_set(cls, settings: Mapping[str, Any], label_set: str) -> Mapping[str, Any]:

@@ -127,3 +127,12 @@ def test_neither_repr_nor_an_error_shows_text(fitted, tables):
 def test_an_unknown_kind_is_refused_by_name():
     with pytest.raises(SettingsError, match="there is no submodel named bert"):
         submodel_class("bert")
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS.ours))
+def test_the_settings_of_a_kind_are_what_its_constructor_takes(kind):
+    """None of them lists its settings a second time, so that no new one can be left out of a bundle."""
+    found = submodel_class(kind)
+    settings = found().settings()
+    assert list(settings) == list(inspect.signature(found).parameters) and "settings" not in vars(found)
+    assert found(**settings).settings() == settings == json.loads(json.dumps(settings))

@@ -14,7 +14,8 @@ TensorFlow; proposing needs NumPy alone.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict
@@ -87,6 +88,7 @@ class _Vocabularies(TypedDict):
     tags: list[str]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class BlstmSubmodel(Submodel):
     """Bidirectional LSTM with character CNN, feature embeddings and a CRF on top.
 
@@ -122,67 +124,33 @@ class BlstmSubmodel(Submodel):
     kind: ClassVar[str] = "blstm.v1"
     cost: ClassVar[float] = 574.0
 
-    def __init__(
-        self,
-        *,
-        columns: Sequence[str] = DEFAULT_COLUMNS,
-        scheme: str = "BIOES",
-        networks: int = 2,
-        window: int = 64,
-        word_size: int = 128,
-        character_size: int = 16,
-        kernels: Sequence[int] = (2, 3, 4, 5),
-        channels: int = 16,
-        feature_size: int = 4,
-        lstm_size: int = 128,
-        dropout: float = 0.3,
-        word_dropout: float = 0.05,
-        value_dropout: float = 0.02,
-        replacement: float = 0.3,
-        language_model: float = 0.1,
-        foreseen_words: int = 400,
-        epochs: int = 12,
-        batch_tokens: int = 2048,
-        least_steps: int = 240,
-        learning_rate: float = 0.011,
-        clip: float = 10.0,
-        average: float = 0.99,
-        threshold: float = 0.05,
-        threads: int = 1,
-    ) -> None:
-        self.columns = tuple(columns)
-        self.scheme = scheme
-        self.networks = networks
-        self.window = window
-        self.word_size = word_size
-        self.character_size = character_size
-        self.kernels = tuple(kernels)
-        self.channels = channels
-        self.feature_size = feature_size
-        self.lstm_size = lstm_size
-        self.dropout = dropout
-        self.word_dropout = word_dropout
-        self.value_dropout = value_dropout
-        self.replacement = replacement
-        self.language_model = language_model
-        self.foreseen_words = foreseen_words
-        self.epochs = epochs
-        self.batch_tokens = batch_tokens
-        self.least_steps = least_steps
-        self.learning_rate = learning_rate
-        self.clip = clip
-        self.average = average
-        self.threshold = threshold
-        self.threads = threads
+    columns: Sequence[str] = DEFAULT_COLUMNS
+    scheme: str = "BIOES"
+    networks: int = 2
+    window: int = 64
+    word_size: int = 128
+    character_size: int = 16
+    kernels: tuple[int, ...] = (2, 3, 4, 5)
+    channels: int = 16
+    feature_size: int = 4
+    lstm_size: int = 128
+    dropout: float = 0.3
+    word_dropout: float = 0.05
+    value_dropout: float = 0.02
+    replacement: float = 0.3
+    language_model: float = 0.1
+    foreseen_words: int = 400
+    epochs: int = 12
+    batch_tokens: int = 2048
+    least_steps: int = 240
+    learning_rate: float = 0.011
+    clip: float = 10.0
+    average: float = 0.99
+    threshold: float = 0.05
+    threads: int = 1
 
-    def settings(self) -> Mapping[str, Any]:
-        """The constructor's arguments, JSON-ready."""
-        return {
-            "columns": list(self.columns),
-            "scheme": self.scheme,
-            "kernels": list(self.kernels),
-            **{name: getattr(self, name) for name in _LIMITS},
-        }
+    def __post_init__(self) -> None:
+        self.columns, self.kernels = tuple(self.columns), tuple(self.kernels)
 
     def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
         """Learn from annotated notes.

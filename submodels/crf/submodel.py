@@ -13,7 +13,8 @@ from __future__ import annotations
 import logging
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -56,6 +57,7 @@ _FURTHEST = 50
 _ITERATION = re.compile(r"Iteration #(\d+)|Loss: ([\d.]+)")
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CrfSubmodel(Submodel):
     """The CRF.
 
@@ -76,33 +78,17 @@ class CrfSubmodel(Submodel):
     kind: ClassVar[str] = "crf.v1"
     cost: ClassVar[float] = 242.0
 
-    def __init__(
-        self,
-        *,
-        templates: Sequence[Cross] = TEMPLATES,
-        scheme: str = "BIOES",
-        join_sentences: bool = True,
-        c1: float = 0.05,
-        c2: float = 0.05,
-        max_iterations: int = 40,
-        min_count: int = 2,
-        threshold: float = 0.05,
-    ) -> None:
-        self.templates = tuple(tuple((str(name), int(offset)) for name, offset in template) for template in templates)
-        self.scheme = scheme
-        self.join_sentences = join_sentences
-        self.c1 = c1
-        self.c2 = c2
-        self.max_iterations = max_iterations
-        self.min_count = min_count
-        self.threshold = threshold
+    templates: Sequence[Cross] = TEMPLATES
+    scheme: str = "BIOES"
+    join_sentences: bool = True
+    c1: float = 0.05
+    c2: float = 0.05
+    max_iterations: int = 40
+    min_count: int = 2
+    threshold: float = 0.05
 
-    def settings(self) -> Mapping[str, Any]:
-        """The constructor's arguments, JSON-ready."""
-        names = ("scheme", "join_sentences", "c1", "c2", "max_iterations", "min_count", "threshold")
-        return {"templates": [list(map(list, template)) for template in self.templates]} | {
-            name: getattr(self, name) for name in names
-        }
+    def __post_init__(self) -> None:
+        self.templates = tuple(tuple((str(name), int(offset)) for name, offset in cross) for cross in self.templates)
 
     def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
         """Learn from annotated notes.

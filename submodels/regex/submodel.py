@@ -78,6 +78,7 @@ class _RegexState(TypedDict):
     language: str
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RegexSubmodel(Submodel):
     """Patterns whose labels and precision are learned.
 
@@ -94,33 +95,16 @@ class RegexSubmodel(Submodel):
     kind: ClassVar[str] = "regex.v1"
     cost: ClassVar[float] = 1.0
 
-    def __init__(
-        self,
-        *,
-        label_set: str = "",
-        language: str = "",
-        patterns_file: str = "",
-        min_precision: float = 0.3,
-        choose_precision: float = 0.5,
-    ) -> None:
-        for value, setting in ((min_precision, "min_precision"), (choose_precision, "choose_precision")):
-            if not 0 <= value <= 1:
-                raise SettingsError(f"the regex setting {setting} must be from 0 to 1, not {value}")
-        self.label_set = label_set
-        self.language = language
-        self.patterns_file = patterns_file
-        self.min_precision = min_precision
-        self.choose_precision = choose_precision
+    label_set: str = ""
+    language: str = ""
+    patterns_file: str = ""
+    min_precision: float = 0.3
+    choose_precision: float = 0.5
 
-    def settings(self) -> Mapping[str, Any]:
-        """The constructor's arguments, JSON-ready."""
-        return {
-            "label_set": self.label_set,
-            "language": self.language,
-            "patterns_file": self.patterns_file,
-            "min_precision": self.min_precision,
-            "choose_precision": self.choose_precision,
-        }
+    def __post_init__(self) -> None:
+        for setting in ("min_precision", "choose_precision"):
+            if not 0 <= (value := getattr(self, setting)) <= 1:
+                raise SettingsError(f"the regex setting {setting} must be from 0 to 1, not {value}")
 
     @classmethod
     def for_label_set(cls, settings: Mapping[str, Any], label_set: str) -> Mapping[str, Any]:
