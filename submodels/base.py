@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from inspect import signature
+from inspect import isabstract, signature
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar, get_type_hints
 
@@ -119,12 +119,14 @@ def submodel_class(kind: str) -> type[Submodel]:
     """
     versioned = newest(kind)
     found = KINDS.load(versioned)
-    if not (isinstance(found, type) and issubclass(found, Submodel) and found.kind == versioned):
-        raise PackageError(
-            f"what the package {KINDS.packages(versioned)[0]} registers as the submodel kind {versioned} is no class "
-            f"derived from submodels.base.Submodel with that kind"
-        )
-    return found
+    if not (isinstance(found, type) and issubclass(found, Submodel) and getattr(found, "kind", "") == versioned):
+        lacks = "is no class derived from submodels.base.Submodel with that kind"
+    elif isabstract(found):
+        lacks = f"lacks {', '.join(sorted(found.__abstractmethods__))}"
+    else:
+        return found
+    package = KINDS.packages(versioned)[0]
+    raise PackageError(f"what the package {package} registers as the submodel kind {versioned} {lacks}")
 
 
 def kind_of(name: str, settings: Mapping[str, Any]) -> str:

@@ -164,6 +164,7 @@ CLAIM = "[phistack.submodels]\n{0} = one:Lookup\n"
         (("other.v1", "crf.v1"), "crf.v1", "crf is claimed by the packages phistack and two"),
         (("mine", "other.v1"), "mine", "the submodel kind mine of one has no version"),
         (("mine.v1", "other.v1"), "mine", "registers as the submodel kind mine.v1 is no class derived from"),
+        (("whole.v1", "other.v1"), "whole", r"the submodel kind whole\.v1 lacks fit, load, propose, save, settings"),
         (("mine.v1", "other.v1"), "other", r"cannot be imported from one:Lookup .* two \(ModuleNotFoundError\)"),
         (("mine.v1", "other.v1"), "mine.v2", r"mine\.v2 is not installed .*install the package"),
     ],
@@ -171,7 +172,8 @@ CLAIM = "[phistack.submodels]\n{0} = one:Lookup\n"
 def test_a_claim_that_cannot_be_is_one_sentence(
     packages: Callable[..., None], tmp_path: Path, kinds: tuple[str, str], asked: str, reported: str
 ) -> None:
-    packages("one", CLAIM.format(kinds[0]), "class Lookup: kind = 'mine.v1'")
+    base = "object" if kinds[0] == "mine.v1" else "submodels.base.Submodel"
+    packages("one", CLAIM.format(kinds[0]), f"import submodels.base\nclass Lookup({base}): kind = {kinds[0]!r}")
     packages("two", CLAIM.format(kinds[1]), "")
     if "ModuleNotFound" in reported:
         (tmp_path / "one.py").unlink()
@@ -196,7 +198,7 @@ def test_a_changed_package_is_other_code(packages: Callable[..., None], tmp_path
     [
         ({"extra": ("wrad",)}, r"the feature column wrad is not installed \(did you mean ward\?\)"),
         ({"extra": ("word",)}, "the column word is one of phistack's own"),
-        ({"extra": ("ward",), "without": ("colours",)}, "no column group is named colours.*wards"),
+        ({"extra": ("ward",), "without": ("colours",)}, "no column group named colours.*wards"),
         ({"extra": ("bad",)}, "registers as the feature column bad is no WordColumn or LayoutColumn"),
         ({"extra": ("Upper",)}, "its name is none"),
     ],
@@ -206,6 +208,9 @@ def test_a_column_that_cannot_be_is_one_sentence(packages: Callable[..., None], 
     packages("one", "[phistack.columns]\nward = one:WARD\nbad = one:BAD\nUpper = one:WARD\n", code)
     with pytest.raises(SettingsError, match=reported):
         FeatureSettings(**settings)
+    packages("two", "[phistack.columns]\nbad = one:WARD\n")
+    with pytest.raises(SettingsError, match="the feature column bad is claimed by the packages one and two"):
+        FeatureSettings(extra=("bad",))
     assert FeatureSettings(extra=("ward", "ward")).columns == (*FeatureSettings().columns, "ward")
     assert FeatureSettings(extra=("ward",), without=("wards",)).columns == FeatureSettings().columns
 
