@@ -33,6 +33,7 @@ def small_corpus(n=10):
     return Corpus(tuple(documents), LabelSet.named("i2b2-2014"))
 
 
+NOTE = Document("x", "Dr. Gorse came on 05/12/2019.")
 SETTINGS = EngineSettings(folds=2).only(("regex", "crf"))
 
 
@@ -51,8 +52,8 @@ def copy(trained, tmp_path):
     return shutil.copytree(trained[0], tmp_path / "engine")
 
 
-def _spans(engine, text="Dr. Gorse came on 05/12/2019."):
-    return [document.spans for document in engine.annotate([Document("x", text)])]
+def _spans(engine):
+    return [document.spans for document in engine.annotate([NOTE])]
 
 
 def test_a_loaded_engine_annotates_as_the_one_that_was_saved(trained):
@@ -98,6 +99,19 @@ def test_saving_asks_the_engine_nothing(trained, tmp_path, monkeypatch):
     save_bundle(engine, tmp_path / "engine", self_test=answers, trained_on={}, figures={})
     for part in ("self_test.json", "submodels/crf/model.crfsuite", "stacker/stacker.npz"):
         assert (tmp_path / "engine" / part).read_bytes() == (path / part).read_bytes()
+
+
+def test_the_self_test_lets_each_submodel_propose_once_for_all_subsets(trained, monkeypatch):
+    engine = trained[1]
+    by_subset = {subset: list(engine.only(subset).decide([NOTE])) for subset in engine.stackers}
+    propose, asked = Engine.propose, []
+    monkeypatch.setattr(Engine, "propose", lambda self, tables: asked.append(self.names) or propose(self, tables))
+    assert set(self_test(engine)["subsets"]) == {"regex", "crf"}
+    assert asked == [("regex", "crf")]
+    tables = engine.space.tables([NOTE])
+    proposals = engine.propose(tables)
+    for subset, decided in by_subset.items():
+        assert list(engine.weigh(tables, {name: proposals[name] for name in subset})) == decided
 
 
 def test_the_manifest_says_nothing_of_tags_which_are_each_submodels_own(trained, copy):
