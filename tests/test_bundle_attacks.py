@@ -19,8 +19,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ensemble.batch.workers.detector import bundle_digest, bundle_labels
 from ensemble.bundles.bundle import load_bundle, read_manifest
+from ensemble.bundles.files import bundle_labels, manifest_digest
 from ensemble.tasks.engines import train_bundle
 from ensemble.training.settings import EngineSettings
 from features.columns.table import FeatureSettings
@@ -311,7 +311,7 @@ def test_links_and_devices_in_a_bundle_are_refused_before_anything_is_read(bundl
     rehash(bundle)
     make(bundle)
     assert "link" in refused(bundle)
-    for read in (read_manifest, bundle_digest):
+    for read in (read_manifest, manifest_digest):
         with pytest.raises(BundleError):
             read(bundle)
 

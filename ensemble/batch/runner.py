@@ -21,7 +21,7 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -40,9 +40,9 @@ from ensemble.batch.reports.report import PASSED_OVER, write_reports
 from ensemble.batch.reports.summary import Start, Summary, read_summary
 from ensemble.batch.settings import RunSettings
 from ensemble.batch.store import Store
-from ensemble.batch.workers.detector import bundle_digest, bundle_labels
 from ensemble.batch.workers.job import Job, NoteInput
 from ensemble.batch.workers.pool import Workers
+from ensemble.bundles.files import bundle_labels, manifest_digest
 from ensemble.tools.progress import meter
 from features.errors import SettingsError, StorageError
 
@@ -69,8 +69,9 @@ def deidentify(settings: RunSettings) -> Summary:
     """
     form = open_format(settings.source, settings.target, settings.form_settings, settings.form)
     refuse_other_ending(form, settings.target)
-    settings = _with_columns(settings, form)
-    fingerprint = settings.fingerprint(form.name, bundle_digest(settings.model))
+    digest, labels = manifest_digest(settings.model), bundle_labels(settings.model)
+    settings = _with_columns(settings, form, labels)
+    fingerprint = settings.fingerprint(form.name, digest)
     with locked(settings.work):
         if settings.restart and not is_published(settings):
             clear(settings.work)
@@ -90,9 +91,8 @@ def kept(settings: RunSettings) -> str:
     return f"what is done is kept in {settings.work}; the same command continues" if _is_begun(settings.work) else ""
 
 
-def _with_columns(settings: RunSettings, form: InputFormat) -> RunSettings:
+def _with_columns(settings: RunSettings, form: InputFormat, labels: Sequence[str]) -> RunSettings:
     """The settings with the columns that are there; says so where none tells the patient."""
-    labels = bundle_labels(settings.model)
     columns = form.find_columns(labels)
     if columns is None:
         return settings

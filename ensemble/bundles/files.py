@@ -22,6 +22,7 @@ import msgspec
 
 from features.arrays import checked_sizes, read_member
 from features.errors import BundleError
+from features.labels import is_label
 from features.saved_files import (
     LARGEST,
     MOST_FILES,
@@ -33,7 +34,7 @@ from features.saved_files import (
     same_type,
 )
 
-__all__ = ["MANIFEST", "PROTOCOL", "file_hash", "manifest_digest", "read_bundle", "read_manifest", "read_one"]
+__all__ = ["MANIFEST", "PROTOCOL", "bundle_labels", "file_hash", "manifest_digest", "read_bundle", "read_manifest"]
 
 PROTOCOL = 2
 """Raised by one with every change after which an older phistack cannot read a bundle; see docs/bundles.md."""
@@ -42,6 +43,7 @@ _OLDEST_READ = 1
 """Bundles of protocol 1 have neither repeats nor forms nor a language gate, and are read as they were made."""
 
 MANIFEST = "manifest.json"
+_LABELS = "label_set.json"
 _LARGEST_MANIFEST = 2**24
 _LARGEST_DIRECTORY = 2**22
 _RATIO = 50
@@ -57,6 +59,12 @@ class _Manifest(TypedDict):
     trained_on: dict[str, Any]
     figures: dict[str, Any]
     files: dict[str, str]
+
+
+class _LabelCategories(TypedDict):
+    """What is read of the label set before all of it is."""
+
+    categories: dict[str, str]
 
 
 class _Entry(NamedTuple):
@@ -102,14 +110,17 @@ def read_bundle(path: Path) -> tuple[dict[str, Any], SavedFiles]:
     return manifest, SavedFiles(contents)
 
 
-def read_one(path: Path, name: str) -> bytes:
-    """One file of a bundle, if it has its hash; :raises BundleError: if not, or as `read_manifest` does."""
-    with _opened(path) as entries:
-        expected = _manifest(entries, path)["files"].get(name)
-        data = entries[name].read() if name in entries and expected is not None else b""
-    if file_hash(data) != expected:
-        raise BundleError(f"in the bundle {path} the file {name} is missing or was changed; do not use it")
-    return data
+def bundle_labels(path: Path) -> tuple[str, ...]:
+    """The labels of a bundle, without loading it; none where they cannot be read, which loading it will tell."""
+    try:
+        with _opened(path) as entries:
+            expected = _manifest(entries, path)["files"].get(_LABELS)
+            data = entries[_LABELS].read() if _LABELS in entries else b""
+        if file_hash(data) != expected:
+            return ()
+        return tuple(filter(is_label, SavedFiles({_LABELS: data}).json(_LABELS, _LabelCategories)["categories"]))
+    except BundleError:
+        return ()
 
 
 def file_hash(data: bytes) -> str:

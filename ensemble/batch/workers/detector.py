@@ -11,28 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict
 
 from ensemble.stacking.candidates import Decision
 from ensemble.stacking.repeats.word_counts import WordCounts
 from features.documents import Document, Span
-from features.errors import BundleError
-from features.labels import LabelSet, is_label
-from features.saved_files import SavedFiles
+from features.labels import LabelSet
 
-__all__ = ["LONGEST_PIECE", "Detection", "Detector", "bundle_digest", "bundle_labels", "load_detector", "pieces"]
+__all__ = ["LONGEST_PIECE", "Detection", "Detector", "load_detector", "pieces"]
 
 LONGEST_PIECE = 100_000
 """Longer notes are searched in pieces of at most so many characters, so that one note never takes all memory."""
 
-_LABELS = "label_set.json"
 _BREAKS = ("\n\n", "\n", " ")
-
-
-class _LabelCategories(TypedDict):
-    """What is read of `label_set.json` before all of it is."""
-
-    categories: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,27 +85,6 @@ def load_detector(path: Path) -> Detector:
     engine = load_bundle(path)
     language = engine.space.settings.language
     return Detector(engine.label_set, language, engine.decide, engine.language_gate.objection, engine.stacker.counts)
-
-
-def bundle_digest(path: Path) -> str:
-    """SHA-256 of a bundle's manifest, which lists the SHA-256 of all its other files.
-
-    :raises BundleError: if there is no manifest.
-    """
-    from ensemble.bundles.files import manifest_digest
-
-    return manifest_digest(path)
-
-
-def bundle_labels(path: Path) -> tuple[str, ...]:
-    """The labels of a bundle, without loading it; none where they cannot be read, which loading it will tell."""
-    from ensemble.bundles.files import read_one
-
-    try:
-        labels = SavedFiles({_LABELS: read_one(path, _LABELS)}).json(_LABELS, _LabelCategories)["categories"]
-    except BundleError:
-        return ()
-    return tuple(filter(is_label, labels))
 
 
 def pieces(text: str, longest: int = LONGEST_PIECE) -> list[tuple[int, int]]:

@@ -21,10 +21,11 @@ from typing import Any
 from ensemble.batch.formats.columns import check_labels
 from ensemble.batch.formats.rows import Part, texts_digest
 from ensemble.batch.workers.column_identifiers import with_column_identifiers
-from ensemble.batch.workers.detector import Detection, Detector, bundle_digest
+from ensemble.batch.workers.detector import Detection, Detector
 from ensemble.batch.workers.identifier_register import IdentifierRegister, spellings_of
 from ensemble.batch.workers.job import Job, NoteInput, NoteResult, took_longer
 from ensemble.batch.workers.review_words import KnownWords, capitalised, resembling, struck_places
+from ensemble.bundles.files import manifest_digest
 from ensemble.deidentification import REMOVING, Deidentified, Deidentifier, PatientMemory, kind_of, verify
 from ensemble.stacking.repeats.unmarked import unmarked
 from ensemble.tools.deadline import deadline
@@ -51,7 +52,7 @@ def start_worker(job: Job) -> None:
     :raises SettingsError: if the policy or the labels of columns do not suit the engine.
     """
     if job.identity not in _LOADED:
-        if bundle_digest(job.model) != job.model_digest:
+        if manifest_digest(job.model) != job.model_digest:
             raise BundleError(f"the bundle {job.model} was changed while a run was using it; start the run again")
         if code_digest() != job.code:
             raise SettingsError(
