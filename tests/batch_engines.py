@@ -5,6 +5,7 @@ import re
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 from ensemble.batch.workers.detector import Detector
 from ensemble.stacking.candidates import Decision
@@ -25,7 +26,7 @@ def bundle(folder: Path) -> Path:
     return folder
 
 
-def _decisions(document):
+def _decisions(document: Any) -> Any:
     return [
         Decision(Span(match.start(), match.end(), label), 0.9, True, ())
         for label, pattern in _PATTERNS
@@ -33,7 +34,7 @@ def _decisions(document):
     ]
 
 
-def _detector(decide) -> Detector:
+def _detector(decide: Any) -> Detector:
     return Detector(LabelSet.named("i2b2-2014"), "en", lambda documents: map(decide, documents))
 
 
@@ -45,7 +46,7 @@ def quick(path: Path) -> Detector:
 def slow(path: Path) -> Detector:
     """The same, a thousandth of a second a note."""
 
-    def decide(document):
+    def decide(document: Any) -> Any:
         time.sleep(0.001)
         return _decisions(document)
 
@@ -55,7 +56,7 @@ def slow(path: Path) -> Detector:
 def faulty(path: Path) -> Detector:
     """Does what the note tells it: fails, waits, or makes its process die."""
 
-    def decide(document):
+    def decide(document: Any) -> Any:
         if "FAIL" in document.text:
             raise ValueError(f"this message quotes {document.text}")
         if "WAIT" in document.text:
@@ -70,7 +71,7 @@ def faulty(path: Path) -> Detector:
 def waiting(path: Path) -> Detector:
     """Fails where the note says so, and waits as long as there is a file beside."""
 
-    def decide(document):
+    def decide(document: Any) -> Any:
         if "FAIL" in document.text:
             raise ValueError
         if "WAIT" in document.text and (path / "wait").exists():
@@ -83,7 +84,7 @@ def waiting(path: Path) -> Detector:
 def dawdling(path: Path) -> Detector:
     """Finds names and dates in a fiftieth of a second a note."""
 
-    def decide(document):
+    def decide(document: Any) -> Any:
         time.sleep(0.02)
         return _decisions(document)
 
@@ -95,7 +96,7 @@ def unlucky(path: Path) -> Detector:
     deaths = path / "deaths"
     deaths.mkdir(exist_ok=True)
 
-    def decide(document):
+    def decide(document: Any) -> Any:
         number = len(list(deaths.iterdir()))
         if "UNLUCKY" in document.text and number < 4:
             (deaths / str(number)).touch()
@@ -108,7 +109,7 @@ def unlucky(path: Path) -> Detector:
 def deadly_machine(path: Path) -> Detector:
     """Its process is killed at every note, as long as a file says so."""
 
-    def decide(document):
+    def decide(document: Any) -> Any:
         if (path / "kill").exists():
             os.kill(os.getpid(), signal.SIGKILL)
         return _decisions(document)
@@ -119,7 +120,7 @@ def deadly_machine(path: Path) -> Detector:
 def failing_second_pass(path: Path) -> Detector:
     """Finds PHI, and fails on what was redacted."""
 
-    def decide(document):
+    def decide(document: Any) -> Any:
         if "[DOCTOR]" in document.text:
             raise RuntimeError
         return _decisions(document)

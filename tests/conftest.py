@@ -3,7 +3,10 @@
 import importlib
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -18,17 +21,17 @@ settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(items: Any) -> None:
     """Files with slow tests come first, so that none of them is begun when the other processes are done."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
 
 
 @pytest.fixture
-def phistack(monkeypatch, capsys):
+def phistack(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
     """Run the command; gives its status, standard output and standard error."""
 
-    def run(*arguments):
+    def run(*arguments: Any) -> Any:
         monkeypatch.setattr(sys, "argv", ["phistack", *map(str, arguments)])
         with pytest.raises(SystemExit) as ended:
             main()
@@ -39,7 +42,7 @@ def phistack(monkeypatch, capsys):
 
 
 @pytest.fixture
-def engines(monkeypatch):
+def engines(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The detectors of `batch_engines`, under a name by which worker processes can import them."""
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     return importlib.import_module("batch_engines")

@@ -4,8 +4,11 @@ import errno
 import json
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -16,7 +19,7 @@ from features.errors import CorpusError, SettingsError, StorageError
 
 
 @pytest.fixture
-def run(engines, tmp_path):
+def run(engines: ModuleType, tmp_path: Path) -> RunSettings:
     """Settings of a run over 300 notes in five chunks."""
     with (tmp_path / "in.jsonl").open("w") as file:
         for i in range(300):
@@ -26,7 +29,7 @@ def run(engines, tmp_path):
 
 
 @pytest.fixture
-def folder(run, tmp_path):
+def folder(run: RunSettings, tmp_path: Path) -> RunSettings:
     """The same with a folder of 300 files."""
     (tmp_path / "notes").mkdir()
     for i in range(300):
@@ -34,11 +37,11 @@ def folder(run, tmp_path):
     return replace(run, source=tmp_path / "notes", target=tmp_path / "out")
 
 
-def stopped(run, monkeypatch):
+def stopped(run: RunSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     """Start a run that is stopped when two of its five chunks are done."""
     add = Store.add
 
-    def until_second(self, chunk, results):
+    def until_second(self: Any, chunk: Any, results: Any) -> None:
         add(self, chunk, results)
         if chunk.number == 1:
             raise KeyboardInterrupt
@@ -50,19 +53,21 @@ def stopped(run, monkeypatch):
     assert run.work.exists()
 
 
-def append(source):
+def append(source: Path) -> None:
     with source.open("a") as file:
         file.write('{"id": "new", "text": "Dr. Ames"}\n')
 
 
-def change_the_end(source):
+def change_the_end(source: Any) -> None:
     """Other text of the same length in the last note, which is not done yet."""
     content = source.read_text()
     source.write_text(content[:-10].replace("Ann299", "Eve299") + content[-10:])
 
 
 @pytest.mark.parametrize("change", [append, change_the_end, os.utime])
-def test_an_input_that_is_changed_where_it_was_not_done_yet_is_refused(run, monkeypatch, change):
+def test_an_input_that_is_changed_where_it_was_not_done_yet_is_refused(
+    run: RunSettings, monkeypatch: pytest.MonkeyPatch, change: Callable[..., Any]
+) -> None:
     stopped(run, monkeypatch)
     before = run.source.stat()
     change(run.source)
@@ -77,16 +82,18 @@ def test_an_input_that_is_changed_where_it_was_not_done_yet_is_refused(run, monk
         assert deidentify(replace(run, restart=True)).notes in (300, 301)
 
 
-def add_last(folder):
+def add_last(folder: Any) -> None:
     (folder / "999.txt").write_text("Dr. Ames")
 
 
-def change_last(folder):
+def change_last(folder: Any) -> None:
     (folder / "299.txt").write_text("Patient Eve299 Hill saw Dr. Ames.")
 
 
 @pytest.mark.parametrize("change", [add_last, change_last])
-def test_a_folder_that_is_changed_where_it_was_not_done_yet_is_refused(folder, monkeypatch, change):
+def test_a_folder_that_is_changed_where_it_was_not_done_yet_is_refused(
+    folder: RunSettings, monkeypatch: pytest.MonkeyPatch, change: Callable[..., Any]
+) -> None:
     stopped(folder, monkeypatch)
     change(folder.source)
     with pytest.raises(SettingsError, match="input was changed"):
@@ -94,10 +101,12 @@ def test_a_folder_that_is_changed_where_it_was_not_done_yet_is_refused(folder, m
     assert deidentify(replace(folder, restart=True)).notes in (300, 301)
 
 
-def test_an_input_that_is_changed_while_it_is_read_is_not_published(run, monkeypatch):
+def test_an_input_that_is_changed_while_it_is_read_is_not_published(
+    run: RunSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     add = Store.add
 
-    def and_append(self, chunk, results):
+    def and_append(self: Any, chunk: Any, results: Any) -> None:
         add(self, chunk, results)
         if chunk.number == 4:
             append(run.source)
@@ -109,7 +118,9 @@ def test_an_input_that_is_changed_while_it_is_read_is_not_published(run, monkeyp
 
 
 @pytest.mark.parametrize("cut", [lambda path: os.truncate(path, 100), append, lambda path: path.write_text("")])
-def test_a_finished_output_that_was_cut_or_changed_is_not_called_done(run, cut):
+def test_a_finished_output_that_was_cut_or_changed_is_not_called_done(
+    run: RunSettings, cut: Callable[..., Any]
+) -> None:
     deidentify(run)
     cut(run.target)
     with pytest.raises(
@@ -123,7 +134,7 @@ def test_a_finished_output_that_was_cut_or_changed_is_not_called_done(run, cut):
 
 
 @pytest.mark.parametrize("name", ["quarantine.jsonl", "review.tsv", "summary.html", "summary.json"])
-def test_reports_that_are_changed_are_found_by_audit_and_the_same_command(run, name):
+def test_reports_that_are_changed_are_found_by_audit_and_the_same_command(run: RunSettings, name: str) -> None:
     with run.source.open("ab") as file:
         file.write(b"no note\n")
     summary = deidentify(run)
@@ -138,12 +149,12 @@ def test_reports_that_are_changed_are_found_by_audit_and_the_same_command(run, n
 
 
 @pytest.mark.parametrize("timeout", [float("inf"), float("nan"), -1.0])
-def test_a_time_limit_that_is_no_number_of_seconds_is_refused(run, timeout):
+def test_a_time_limit_that_is_no_number_of_seconds_is_refused(run: RunSettings, timeout: float) -> None:
     with pytest.raises(SettingsError, match="--timeout"):
         replace(run, timeout=timeout)
 
 
-def test_an_input_that_cannot_be_read_leaves_nothing(run, tmp_path):
+def test_an_input_that_cannot_be_read_leaves_nothing(run: RunSettings, tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text("a,b\n1,2\n")
     (tmp_path / "in.jsonl.gz").write_bytes(b"no gzip")
     (tmp_path / "in.txt").write_bytes(b"")
@@ -155,19 +166,21 @@ def test_an_input_that_cannot_be_read_leaves_nothing(run, tmp_path):
 
 
 @pytest.mark.parametrize("refused", ["chunks/", "output/", "reports/"])
-def test_a_full_disk_is_reported_with_the_file_and_what_to_do_and_the_run_goes_on(run, monkeypatch, refused):
+def test_a_full_disk_is_reported_with_the_file_and_what_to_do_and_the_run_goes_on(
+    run: RunSettings, monkeypatch: pytest.MonkeyPatch, refused: Any
+) -> None:
     real_open, real_write = Path.open, Path.write_bytes
 
-    def full(path):
+    def full(path: Any) -> None:
         if f".partial/{refused}" in str(path):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    def opened(self, mode="r", *more, **named):
+    def opened(self: Any, mode: str = "r", *more: Any, **named: Any) -> Any:
         if "w" in mode or "x" in mode:
             full(self)
         return real_open(self, mode, *more, **named)
 
-    def written(self, content):
+    def written(self: Any, content: Any) -> Any:
         full(self)
         return real_write(self, content)
 

@@ -8,9 +8,12 @@ import logging
 import re
 import time
 import warnings
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import msgspec
 import pytest
@@ -23,11 +26,13 @@ from ensemble.batch.formats.csv_rows import _parsed
 from ensemble.batch.formats.recognise import open_format
 from ensemble.batch.reports.terminal_summary import done, held_back
 from ensemble.batch.store import Store
+from ensemble.batch.workers.pool import Workers
 from ensemble.batch.workers.work import process_chunk
 from ensemble.deidentification import Policy
 from ensemble.tools.processes import end_pool, start_pool
 from features.errors import CorpusError, SettingsError
 from features.formats import read_corpus
+from tests.fixture_types import Phistack
 
 KEY = b"0123456789abcdef-key"
 ROWS = [
@@ -38,13 +43,13 @@ NAMED = {"name": "PATIENT", "born": "DATE", "ward": "keep"}
 
 
 @pytest.fixture(scope="module")
-def engines():
+def engines() -> Iterator[ModuleType]:
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(Path(__file__).parent))
         yield importlib.import_module("batch_engines")
 
 
-def write(path, rows):
+def write(path: Path, rows: list[dict[str, object]]) -> Path:
     """Rows in the form that the name of the file asks for."""
     if path.suffix == ".jsonl":
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -61,7 +66,7 @@ def write(path, rows):
     return path
 
 
-def read(path):
+def read(path: Path) -> list[dict[str, float | str | None]]:
     """The rows of a file, each as a dictionary of strings."""
     if path.suffix == ".jsonl":
         return [json.loads(line) for line in path.read_text().splitlines()]
@@ -73,7 +78,9 @@ def read(path):
     return parquet.read_table(path).to_pylist()
 
 
-def run_over(engines, source, columns, policy="tag", key=None, **more):
+def run_over(
+    engines: ModuleType, source: Path, columns: Columns, policy: str = "tag", key: bytes | None = None, **more: float
+) -> RunSettings:
     bundle = engines.bundle(source.parent / "bundle")
     target = source.with_name("out" + source.suffix)
     form_settings = FormatSettings(columns)
@@ -86,7 +93,9 @@ EACH_FORMAT = pytest.mark.parametrize("name", ["in.csv", "in.jsonl", "in.parquet
 
 
 @EACH_FORMAT
-def test_a_column_that_nobody_named_stops_the_run_before_the_first_note(engines, tmp_path, name):
+def test_a_column_that_nobody_named_stops_the_run_before_the_first_note(
+    engines: ModuleType, tmp_path: Path, name: str
+) -> None:
     run = run_over(engines, write(tmp_path / name, ROWS), Columns(others={"ward": "keep"}))
     with pytest.raises(CorpusError) as refused:
         deidentify(run)
@@ -96,14 +105,14 @@ def test_a_column_that_nobody_named_stops_the_run_before_the_first_note(engines,
     assert {path.name for path in tmp_path.iterdir()} == {name, "bundle"}
 
 
-def test_a_column_that_only_the_last_line_has_stops_the_run_too(engines, tmp_path):
+def test_a_column_that_only_the_last_line_has_stops_the_run_too(engines: ModuleType, tmp_path: Path) -> None:
     rows = [{"id": str(i), "text": "Dr. Ames"} for i in range(300)]
     run = run_over(engines, write(tmp_path / "in.jsonl", [*rows, {"id": "x", "text": "", "nick": "Annie"}]), Columns())
     with pytest.raises(CorpusError, match="what becomes of nick;"):
         deidentify(run)
 
 
-def test_a_line_with_a_column_that_nobody_named_is_held_back_where_it_is_met(tmp_path):
+def test_a_line_with_a_column_that_nobody_named_is_held_back_where_it_is_met(tmp_path: Path) -> None:
     """As in a file that grew after its columns were looked at."""
     source = write(tmp_path / "in.jsonl", [{"id": "1", "text": "a"}, {"id": "2", "text": None, "nick": "Annie"}])
     rows = list(open_format(source, tmp_path / "out.jsonl", FormatSettings()).rows())
@@ -111,7 +120,7 @@ def test_a_line_with_a_column_that_nobody_named_is_held_back_where_it_is_met(tmp
 
 
 @EACH_FORMAT
-def test_each_column_comes_out_as_it_was_asked_for(engines, tmp_path, name):
+def test_each_column_comes_out_as_it_was_asked_for(engines: ModuleType, tmp_path: Path, name: str) -> None:
     source = write(tmp_path / name, [{**row, "mrn": "A-4711", "more": "Dr. Rusk called."} for row in ROWS])
     columns = Columns(others={**NAMED, "mrn": "remove", "more": "redact"})
     summary = deidentify(run_over(engines, source, columns))
@@ -127,7 +136,7 @@ def test_each_column_comes_out_as_it_was_asked_for(engines, tmp_path, name):
 
 
 @EACH_FORMAT
-def test_several_columns_of_text_are_read(engines, tmp_path, name):
+def test_several_columns_of_text_are_read(engines: ModuleType, tmp_path: Path, name: str) -> None:
     rows = [{"id": "1", "history": "Dr. Ames", "plan": "Call Dr. Pell."}]
     source = write(tmp_path / name, rows)
     deidentify(run_over(engines, source, Columns(texts=("plan", "history"))))
@@ -136,7 +145,7 @@ def test_several_columns_of_text_are_read(engines, tmp_path, name):
 
 
 @EACH_FORMAT
-def test_a_column_of_names_has_the_surrogates_of_the_note(engines, tmp_path, name):
+def test_a_column_of_names_has_the_surrogates_of_the_note(engines: ModuleType, tmp_path: Path, name: str) -> None:
     rows = [{**row, "text": f"Patient Ann Hill came on {row['born']}."} for row in ROWS]
     source = write(tmp_path / name, rows)
     deidentify(run_over(engines, source, Columns(others=NAMED), "surrogate", KEY))
@@ -148,8 +157,8 @@ def test_a_column_of_names_has_the_surrogates_of_the_note(engines, tmp_path, nam
 
 @EACH_FORMAT
 def test_what_a_column_tells_of_the_patient_is_replaced_in_the_texts_and_sought_in_kept_columns(
-    engines, tmp_path, name
-):
+    engines: ModuleType, tmp_path: Path, name: str
+) -> None:
     texts = ["The wife of Ann Hill. HILL came from the hill, 03-12-1950.", "Ann: MRN 4711 or 47 11."]
     rows = [{**row, "text": text, "mrn": "4711"} for row, text in zip(ROWS, texts, strict=True)]
     columns = Columns(others={**NAMED, "mrn": "MEDICALRECORD"})
@@ -165,7 +174,9 @@ def test_what_a_column_tells_of_the_patient_is_replaced_in_the_texts_and_sought_
 
 @EACH_FORMAT
 @pytest.mark.parametrize(("treatment", "is_there"), [("MEDICALRECORD", True), ("remove", False)])
-def test_the_column_of_the_patient_can_be_replaced_or_removed(engines, tmp_path, name, treatment, is_there):
+def test_the_column_of_the_patient_can_be_replaced_or_removed(
+    engines: ModuleType, tmp_path: Path, name: str, treatment: str, is_there: bool
+) -> None:
     rows = [{"id": i, "text": "MRN 4711, Mr. Ng.", "name": "Ng", "mrn": 4711} for i in range(2)]
     rows[1] |= {"name": "", "text": "Ng is well; 4711."}
     columns = Columns(patient="mrn", others={"mrn": treatment, "name": "PATIENT"})
@@ -181,7 +192,7 @@ def test_the_column_of_the_patient_can_be_replaced_or_removed(engines, tmp_path,
     assert audit_run((tmp_path / "out").with_suffix(Path(name).suffix)).problems == ()
 
 
-def test_the_column_of_the_patient_is_no_text():
+def test_the_column_of_the_patient_is_no_text() -> None:
     with pytest.raises(SettingsError, match="mrn holds the patient, not a text of the note; give it a label"):
         Columns(patient="mrn", others={"mrn": "redact"})
 
@@ -194,13 +205,15 @@ def test_the_column_of_the_patient_is_no_text():
         ("No IV fluids, seen by an MD.", "No IV fluids, seen by an MD."),
     ],
 )
-def test_a_name_of_two_letters_that_a_column_tells_is_replaced_but_for_small_letters(engines, tmp_path, text, written):
+def test_a_name_of_two_letters_that_a_column_tells_is_replaced_but_for_small_letters(
+    engines: ModuleType, tmp_path: Path, text: str, written: str
+) -> None:
     source = write(tmp_path / "in.csv", [{"id": "1", "name": "Ng, Tam IV, MD", "text": text}])
     deidentify(run_over(engines, source, Columns(others={"name": "PATIENT"})))
     assert read(tmp_path / "out.csv")[0]["text"] == written
 
 
-def test_numbers_and_dates_of_columns_are_identifiers_too(engines, tmp_path):
+def test_numbers_and_dates_of_columns_are_identifiers_too(engines: ModuleType, tmp_path: Path) -> None:
     import datetime
 
     born, seen = datetime.date(1950, 3, 12), datetime.datetime(2019, 3, 12, 10, 30)
@@ -223,7 +236,7 @@ def test_numbers_and_dates_of_columns_are_identifiers_too(engines, tmp_path):
     ]
 
 
-def test_values_that_have_no_text_are_refused_before_the_first_note(engines, tmp_path):
+def test_values_that_have_no_text_are_refused_before_the_first_note(engines: ModuleType, tmp_path: Path) -> None:
     source = write(tmp_path / "in.parquet", [{"id": 1, "text": "x", "list": ["Ann Hill"]}])
     with pytest.raises(
         CorpusError, match=r"list .* holds list<.*>, which cannot be de-identified; give --column list=remove"
@@ -232,7 +245,7 @@ def test_values_that_have_no_text_are_refused_before_the_first_note(engines, tmp
     assert not (tmp_path / "out.parquet.partial").exists()
 
 
-def test_what_pandas_noted_of_a_column_goes_with_it(engines, tmp_path):
+def test_what_pandas_noted_of_a_column_goes_with_it(engines: ModuleType, tmp_path: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
@@ -244,7 +257,9 @@ def test_what_pandas_noted_of_a_column_goes_with_it(engines, tmp_path):
     assert b"secret" not in (tmp_path / "out.parquet").read_bytes()
 
 
-def test_annotations_never_pass_and_what_was_converted_comes_out_readable(engines, tmp_path, phistack):
+def test_annotations_never_pass_and_what_was_converted_comes_out_readable(
+    engines: ModuleType, tmp_path: Path, phistack: Phistack
+) -> None:
     line = {"id": "1", "group": "p", "text": "Dr. Ames", "spans": [{"start": 4, "end": 8, "label": "DOCTOR"}]}
     quoting = {**line, "id": "2", "spans": [{"start": 4, "end": 8, "label": "DOCTOR", "text": "Ames"}]}
     (tmp_path / "notes.jsonl").write_text(json.dumps(line) + "\n")
@@ -267,7 +282,9 @@ def test_annotations_never_pass_and_what_was_converted_comes_out_readable(engine
         ('{"id": 1, "b": 2, "a": 1, "text": null}', '{"id": 1, "text": null}'),
     ],
 )
-def test_of_a_json_line_the_rest_stays_byte_for_byte_where_members_are_removed(tmp_path, line, expected):
+def test_of_a_json_line_the_rest_stays_byte_for_byte_where_members_are_removed(
+    tmp_path: Path, line: str, expected: str
+) -> None:
     (tmp_path / "in.jsonl").write_text(line, newline="")
     form = open_format(
         tmp_path / "in.jsonl", tmp_path / "out.jsonl", FormatSettings(Columns(others={"a": "remove", "b": "remove"}))
@@ -275,7 +292,7 @@ def test_of_a_json_line_the_rest_stays_byte_for_byte_where_members_are_removed(t
     assert form.encode([(row, row.texts) for row in form.rows()]).decode() == expected
 
 
-def test_of_a_csv_file_the_rest_stays_byte_for_byte_where_columns_are_removed(tmp_path):
+def test_of_a_csv_file_the_rest_stays_byte_for_byte_where_columns_are_removed(tmp_path: Path) -> None:
     content = '\ufeffa;"text";b;id;c\r\nx;"Seen;""ok""";"1;\r\n2";1; 007 \r\n\r\n;;;2;"q"'
     (tmp_path / "in.csv").write_text(content, newline="")
     others = {"a": "remove", "b": "remove", "c": "keep"}
@@ -296,7 +313,15 @@ VALUES = st.text("abcXYZ,;\"'\n\r é\\{}[]:0", max_size=6)
     policy=st.sampled_from(["tag", "number", "mask", "remove"]),
 )
 @settings(max_examples=25)
-def test_only_what_is_kept_comes_out(tmp_path_factory, engines, treatments, rows, form, broken, policy):
+def test_only_what_is_kept_comes_out(
+    tmp_path_factory: pytest.TempPathFactory,
+    engines: ModuleType,
+    treatments: list[str],
+    rows: list[list[str]],
+    form: str,
+    broken: set[int],
+    policy: str,
+) -> None:
     """A mark stands in each value, so that it is found wherever it comes out; some rows cannot be read."""
     folder = tmp_path_factory.mktemp("table")
     names = [f"column {i}" for i in range(len(treatments))]
@@ -329,8 +354,8 @@ def test_only_what_is_kept_comes_out(tmp_path_factory, engines, treatments, rows
 
 @EACH_FORMAT
 def test_an_interrupted_run_goes_on_to_the_same_bytes_and_another_treatment_is_another_run(
-    engines, tmp_path, monkeypatch, name
-):
+    engines: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     rows = [{**row, "id": f"{100 + i}-0{k}"} for i in range(100) for k, row in enumerate(ROWS)]
     source = write(tmp_path / name, rows)
     run = run_over(engines, source, Columns(others=NAMED), "number")
@@ -338,7 +363,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes_and_another_treatment_is_a
     deidentify(undisturbed)
     calls = []
 
-    def stop(*arguments):
+    def stop(*arguments: Any) -> None:
         calls.append(add(*arguments))
         if len(calls) == 2:
             raise KeyboardInterrupt
@@ -362,7 +387,9 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes_and_another_treatment_is_a
         ({"wrad": "keep"}, r"no column wrad \(did you mean ward\?\); the columns of .* are id, name, .*--column"),
     ],
 )
-def test_a_slip_in_a_treatment_or_a_name_is_reported_with_the_nearest(engines, tmp_path, given, message):
+def test_a_slip_in_a_treatment_or_a_name_is_reported_with_the_nearest(
+    engines: ModuleType, tmp_path: Path, given: Any, message: Any
+) -> None:
     others = {"name": "PATIENT", "born": "DATE", **given}
     with pytest.raises((SettingsError, CorpusError), match=message):
         deidentify(run_over(engines, write(tmp_path / "in.csv", ROWS), Columns(others=others)))
@@ -376,25 +403,27 @@ def test_a_slip_in_a_treatment_or_a_name_is_reported_with_the_nearest(engines, t
         (Columns(patient="who"), "--patient-column"),
     ],
 )
-def test_a_missing_column_is_reported_with_those_that_are_there_and_the_option(engines, tmp_path, columns, option):
+def test_a_missing_column_is_reported_with_those_that_are_there_and_the_option(
+    engines: ModuleType, tmp_path: Path, columns: Any, option: Any
+) -> None:
     with pytest.raises(CorpusError, match=f"are id, name, born, text, ward: name the right one with {option}"):
         deidentify(run_over(engines, write(tmp_path / "in.csv", ROWS), columns))
 
 
-def test_treatments_are_read_as_they_are_written():
+def test_treatments_are_read_as_they_are_written() -> None:
     assert treatments_of(["a=keep", "b=c=PATIENT", "=remove"]) == {"a": "keep", "b=c": "PATIENT", "": "remove"}
     for wrong in (["a"], ["a="], ["a=keep", "a=remove"]):
         with pytest.raises(SettingsError, match="--column"):
             treatments_of(wrong)
 
 
-def test_the_id_may_tell_the_patient_by_itself(engines, tmp_path):
+def test_the_id_may_tell_the_patient_by_itself(engines: ModuleType, tmp_path: Path) -> None:
     source = write(tmp_path / "in.csv", [{"id": "7", "text": "Dr. Ames"}])
     summary = deidentify(run_over(engines, source, Columns(patient="id")))
     assert "1 column kept as it is: id;" in done(summary, tmp_path / "out.csv")
 
 
-def test_notes_in_files_have_no_columns(engines, tmp_path):
+def test_notes_in_files_have_no_columns(engines: ModuleType, tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "1.txt").write_text("Dr. Ames")
     run = run_over(engines, tmp_path / "notes", Columns(others={"ward": "keep"}))
@@ -403,7 +432,9 @@ def test_notes_in_files_have_no_columns(engines, tmp_path):
     assert deidentify(run_over(engines, tmp_path / "notes", Columns())).settings["columns"] == {}
 
 
-def test_it_is_said_where_no_column_tells_the_patient(engines, tmp_path, caplog):
+def test_it_is_said_where_no_column_tells_the_patient(
+    engines: ModuleType, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     rows = [{"id": "1", "text": "", "group": "p"}]
     with caplog.at_level(logging.WARNING, "phistack"):
         deidentify(run_over(engines, write(tmp_path / "in.jsonl", rows), Columns()))
@@ -414,7 +445,7 @@ def test_it_is_said_where_no_column_tells_the_patient(engines, tmp_path, caplog)
     )
 
 
-def test_what_was_done_is_reported_and_never_that_nothing_is_left(engines, tmp_path):
+def test_what_was_done_is_reported_and_never_that_nothing_is_left(engines: ModuleType, tmp_path: Path) -> None:
     summary = deidentify(
         run_over(engines, write(tmp_path / "in.csv", ROWS), Columns(others={**NAMED, "born": "remove"}))
     )
@@ -446,7 +477,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_every_reason_of_the_quarantine_comes_with_a_remedy(engines, tmp_path, name):
+def test_every_reason_of_the_quarantine_comes_with_a_remedy(engines: ModuleType, tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"\n".join(BAD[name]) + b"\n")
     run = run_over(engines, tmp_path / name, Columns(), timeout=0.2)
     summary = deidentify(RunSettings(**{**vars(run), "load": engines.faulty}))
@@ -459,7 +490,7 @@ def test_every_reason_of_the_quarantine_comes_with_a_remedy(engines, tmp_path, n
     assert sum(expected in line for line in reported) == 1
 
 
-def test_an_output_of_a_run_before_columns_were_named_can_be_audited(engines, tmp_path):
+def test_an_output_of_a_run_before_columns_were_named_can_be_audited(engines: ModuleType, tmp_path: Path) -> None:
     from ensemble.batch.commands import _columns
 
     source = write(tmp_path / "in.csv", ROWS)
@@ -468,7 +499,7 @@ def test_an_output_of_a_run_before_columns_were_named_can_be_audited(engines, tm
 
 
 @given(st.text(st.sampled_from('",a\n\r'), max_size=30))
-def test_a_record_is_read_by_the_grammar_or_not_at_all(record):
+def test_a_record_is_read_by_the_grammar_or_not_at_all(record: str) -> None:
     """The grammar of RFC 4180 by itself, for whole records of one comma-separated line of fields."""
     field = r'(?:"(?:[^"]|"")*"|[^",\r\n]*)'
     whole = re.fullmatch(rf"({field}(?:,{field})*)\r?\n?", record)
@@ -481,7 +512,7 @@ def test_a_record_is_read_by_the_grammar_or_not_at_all(record):
         ]
 
 
-def test_a_field_of_many_megabytes_takes_no_step_for_each_character():
+def test_a_field_of_many_megabytes_takes_no_step_for_each_character() -> None:
     record = '1,"' + "Nothing to report.\n" * 500_000 + '",x\n'
     begin = time.process_time()
     read = _parsed(record, ",")
@@ -489,7 +520,7 @@ def test_a_field_of_many_megabytes_takes_no_step_for_each_character():
     assert time.process_time() - begin < 0.3
 
 
-def test_csv_written_again_is_csv(tmp_path):
+def test_csv_written_again_is_csv(tmp_path: Path) -> None:
     """What is kept may hold anything; what stands beside it is quoted as the delimiter asks for."""
     written = io.StringIO()
     csv.writer(written).writerows([("id", "text", "name"), ("1", "a", 'Hill, "Ann"')])
@@ -512,7 +543,9 @@ def test_csv_written_again_is_csv(tmp_path):
         ("id,text,Name of ward", "what becomes of Name of ward; .* --column 'Name of ward=PATIENT'"),
     ],
 )
-def test_names_are_reported_only_where_all_look_like_names(engines, tmp_path, header, reported):
+def test_names_are_reported_only_where_all_look_like_names(
+    engines: ModuleType, tmp_path: Path, header: Any, reported: Any
+) -> None:
     """In a file without a header a note stands there."""
     (tmp_path / "in.csv").write_text(header + "\n1,2,3\n")
     with pytest.raises(CorpusError, match=reported.format(tmp_path / "in.csv")) as refused:
@@ -521,7 +554,7 @@ def test_names_are_reported_only_where_all_look_like_names(engines, tmp_path, he
 
 
 @pytest.mark.parametrize("reported", [["id"], {"id": "id"}, "id", {"id": "id", "texts": 3}, {"others": 5}])
-def test_a_summary_whose_columns_were_changed_is_refused(engines, tmp_path, reported):
+def test_a_summary_whose_columns_were_changed_is_refused(engines: ModuleType, tmp_path: Path, reported: Any) -> None:
     run = run_over(engines, write(tmp_path / "in.csv", ROWS), Columns(others=NAMED))
     summary = deidentify(run).to_dict()
     summary["settings"]["columns"] = reported
@@ -531,7 +564,9 @@ def test_a_summary_whose_columns_were_changed_is_refused(engines, tmp_path, repo
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".jsonl", ".csv.gz"])
-def test_an_output_named_as_a_table_of_another_form_is_refused(engines, tmp_path, ending):
+def test_an_output_named_as_a_table_of_another_form_is_refused(
+    engines: ModuleType, tmp_path: Path, ending: str
+) -> None:
     run = run_over(engines, write(tmp_path / "in.csv", ROWS), Columns(others=NAMED))
     target = tmp_path / f"out{ending}"
     if ending.startswith(".csv"):
@@ -542,7 +577,7 @@ def test_an_output_named_as_a_table_of_another_form_is_refused(engines, tmp_path
         assert sorted(path.name for path in tmp_path.iterdir()) == ["bundle", "in.csv"]
 
 
-def test_identifiers_in_the_names_of_files_are_counted(engines, tmp_path):
+def test_identifiers_in_the_names_of_files_are_counted(engines: ModuleType, tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "Ann_Hill.txt").write_text("Patient Ann Hill.")
     (tmp_path / "notes" / "1.txt").write_text("Patient Ann Hill.")
@@ -551,7 +586,9 @@ def test_identifiers_in_the_names_of_files_are_counted(engines, tmp_path):
     assert audit_run(tmp_path / "out").problems == ()
 
 
-def test_the_share_that_is_done_never_goes_back_where_chunks_come_back_in_any_order(engines, tmp_path, monkeypatch):
+def test_the_share_that_is_done_never_goes_back_where_chunks_come_back_in_any_order(
+    engines: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from ensemble.batch.workers import pool as workers
 
     monkeypatch.setattr(workers.Workers, "process", _last_first)
@@ -562,19 +599,19 @@ def test_the_share_that_is_done_never_goes_back_where_chunks_come_back_in_any_or
     assert len(shares) > 2 and shares == sorted(shares) and shares[0] < 0.5 and shares[-1] == pytest.approx(1)
 
 
-def _last_first(self, todo, deaths):
+def _last_first(self: Workers, todo: Iterator[Any], deaths: Callable[..., Any]) -> Iterator[Any]:
     for chunk, notes in reversed(list(todo)):
         yield chunk, process_chunk(self.job, notes)
 
 
-def test_a_worker_that_is_replaced_by_a_fresh_one_is_not_reported():
+def test_a_worker_that_is_replaced_by_a_fresh_one_is_not_reported() -> None:
     with warnings.catch_warnings(record=True) as reported:
         end_pool(start_pool(1))
         warnings.warn("A worker stopped while some jobs were given to the executor. This can be", stacklevel=1)
     assert not reported
 
 
-def test_all_that_is_in_the_way_of_an_output_is_named_at_once(engines, tmp_path):
+def test_all_that_is_in_the_way_of_an_output_is_named_at_once(engines: ModuleType, tmp_path: Path) -> None:
     run = run_over(engines, write(tmp_path / "in.csv", ROWS), Columns(others=NAMED))
     deidentify(run)
     other = replace(run, policy=Policy.named("mask"))

@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +18,7 @@ NAMES = ["Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "
 
 
 @pytest.fixture(scope="module")
-def bundle(tmp_path_factory):
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """An engine that learned that whoever stands after `Dr.` is a doctor."""
     documents = []
     for i, name in enumerate(NAMES):
@@ -30,13 +32,13 @@ def bundle(tmp_path_factory):
     return path
 
 
-def phistack(*arguments, key=""):
+def phistack(*arguments: Any, key: str = "") -> Any:
     environment = {**os.environ, "PHISTACK_KEY": key}
     command = [sys.executable, "-m", "ensemble.command_line.app", *map(str, arguments)]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_notes_come_out_and_the_audit_agrees(bundle, tmp_path):
+def test_notes_come_out_and_the_audit_agrees(bundle: Any, tmp_path: Path) -> None:
     bodies = [f"Seen by Dr. {name} on 05/11/2018." for name in NAMES]
     lines = [{"note": str(i), "who": "p", "body": body} for i, body in enumerate(bodies)]
     lines += [{"note": "empty", "who": "q", "body": ""}]
@@ -58,7 +60,7 @@ def test_notes_come_out_and_the_audit_agrees(bundle, tmp_path):
     assert audited.returncode == 1 and "differs from the one that the run wrote" in audited.stderr
 
 
-def test_a_quarantined_note_makes_the_status_3_and_says_how_many(bundle, tmp_path):
+def test_a_quarantined_note_makes_the_status_3_and_says_how_many(bundle: Any, tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_bytes(b'{"id": "1", "text": "Dr. Alder"}\n{"id": "2", "text": "\xff secret"}\n')
     done = phistack("deidentify", tmp_path / "in.jsonl", tmp_path / "out.jsonl", "--model", bundle)
     assert done.returncode == 3 and "1 of 2 notes are in quarantine" in done.stderr

@@ -1,18 +1,21 @@
 """The options of `deidentify` out of a file."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ensemble.command_line import batch
+from tests.fixture_types import Phistack
 
 
 @pytest.fixture
-def asked(monkeypatch, tmp_path, phistack):
+def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, phistack: Phistack) -> Callable[..., Any]:
     """Run the command with a file of options; gives what a run would be asked, or what is reported."""
     runs = []
 
-    def keep(settings):
+    def keep(settings: Any) -> Any:
         runs.append(settings)
         none = {name: {} for name in ("found by the second pass", "identifiers still in the output")}
         counts = {"PHI by strategy": {}, "quarantined by reason": {}, "identifiers in columns kept as they are": {}}
@@ -21,7 +24,7 @@ def asked(monkeypatch, tmp_path, phistack):
     monkeypatch.setattr("ensemble.batch.deidentify", keep)
     monkeypatch.setattr(batch, "tell_reliability", lambda model: None)
 
-    def run(config, *arguments):
+    def run(config: Any, *arguments: Any) -> Any:
         (tmp_path / "config.toml").write_text(config)
         runs.clear()
         reported = phistack("deidentify", "in.csv", "out.csv", "--config", tmp_path / "config.toml", *arguments)
@@ -49,7 +52,7 @@ AGE = "tag"
 """
 
 
-def test_options_have_the_same_names_in_a_file(asked):
+def test_options_have_the_same_names_in_a_file(asked: Callable[..., Any]) -> None:
     settings, reported = asked(FILE)
     assert reported[0] == 0, reported
     assert (settings.model, settings.policy.name, settings.second_pass) == (Path("engine"), "mask", False)
@@ -60,7 +63,7 @@ def test_options_have_the_same_names_in_a_file(asked):
     assert settings.policy.overrides == {"DATE": "keep", "AGE": "tag"}
 
 
-def test_the_command_line_counts_over_the_file_entry_by_entry(asked):
+def test_the_command_line_counts_over_the_file_entry_by_entry(asked: Callable[..., Any]) -> None:
     more = (
         "--column",
         "ward=remove",
@@ -79,7 +82,7 @@ def test_the_command_line_counts_over_the_file_entry_by_entry(asked):
     assert (settings.jobs, settings.second_pass, settings.model) == (1, True, Path("other"))
 
 
-def test_one_column_of_text_needs_no_list(asked):
+def test_one_column_of_text_needs_no_list(asked: Callable[..., Any]) -> None:
     assert asked('model = "engine"\ntext-column = "body"\n')[0].form_settings.columns.texts == ("body",)
 
 
@@ -97,11 +100,11 @@ def test_one_column_of_text_needs_no_list(asked):
         ("policy = 'mask'", "--model"),
     ],
 )
-def test_what_is_wrong_in_a_file_is_reported(asked, config, message):
+def test_what_is_wrong_in_a_file_is_reported(asked: Any, config: Any, message: Any) -> None:
     settings, (status, _, error) = asked(config)
     assert settings is None and status in (1, 2) and message in error and "Traceback" not in error
 
 
-def test_a_file_that_is_not_there_is_reported(phistack, tmp_path):
+def test_a_file_that_is_not_there_is_reported(phistack: Phistack, tmp_path: Path) -> None:
     status, _, error = phistack("deidentify", "in.csv", "out.csv", "--config", tmp_path / "none.toml")
     assert status == 1 and "none.toml given with --config cannot be used: No such file" in error

@@ -9,6 +9,8 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -33,7 +35,7 @@ N_NOTES = 400
 
 
 @pytest.fixture
-def run(engines, tmp_path, monkeypatch):
+def run(engines: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Settings of a run over 400 notes of 200 patients in seven chunks."""
     monkeypatch.setattr("ensemble.batch.workers.isolation._SECONDS_OF_PAUSE", 0.01)
     write(tmp_path / "in.jsonl", {})
@@ -42,7 +44,7 @@ def run(engines, tmp_path, monkeypatch):
     return RunSettings(tmp_path / "in.jsonl", target, bundle, policy, b"0123456789abcdef", jobs=2, load=engines.slow)
 
 
-def write(path, special):
+def write(path: Any, special: Any) -> None:
     """The notes; those of given numbers hold a word more."""
     with path.open("w") as file:
         for i in range(N_NOTES):
@@ -50,23 +52,23 @@ def write(path, special):
             file.write(json.dumps({"id": f"{100 + i // 2}-0{i % 2 + 1}", "text": text}) + "\n")
 
 
-def undisturbed(run, engines):
+def undisturbed(run: RunSettings, engines: ModuleType) -> Any:
     """What a run writes that meets no death."""
     other = replace(run, target=run.target.with_name("undisturbed.jsonl"), load=engines.quick, jobs=1)
     deidentify(other)
     return results(other)
 
 
-def results(run):
+def results(run: RunSettings) -> Any:
     names = ("audit.jsonl", "quarantine.jsonl", "review.tsv", "summary.html")
     return [run.target.read_bytes(), *((run.reports / name).read_bytes() for name in names)]
 
 
-def held_back(run):
+def held_back(run: RunSettings) -> Any:
     return [json.loads(line) for line in (run.reports / "quarantine.jsonl").read_text().splitlines()]
 
 
-def test_four_deaths_at_one_innocent_note_cost_no_note(run, engines):
+def test_four_deaths_at_one_innocent_note_cost_no_note(run: RunSettings, engines: ModuleType) -> None:
     write(run.source, {30: "UNLUCKY"})
     summary = deidentify(replace(run, load=engines.unlucky))
     assert len(list((run.model / "deaths").iterdir())) == 4
@@ -76,7 +78,7 @@ def test_four_deaths_at_one_innocent_note_cost_no_note(run, engines):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked up in /proc")
-def test_workers_killed_from_outside_again_and_again_cost_no_note(run, engines):
+def test_workers_killed_from_outside_again_and_again_cost_no_note(run: RunSettings, engines: ModuleType) -> None:
     script = run.target.with_name("script.py")
     script.write_text(SCRIPT)
     command = [sys.executable, script, run.source, run.target, run.model, "2", "dawdling"]
@@ -91,7 +93,7 @@ def test_workers_killed_from_outside_again_and_again_cost_no_note(run, engines):
     assert results(run) == undisturbed(run, engines)
 
 
-def kill_a_worker(parent, chance):
+def kill_a_worker(parent: Any, chance: Any) -> Any:
     try:
         children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
         workers = [pid for pid in children if b"loky" in Path(f"/proc/{pid}/cmdline").read_bytes()]
@@ -102,7 +104,9 @@ def kill_a_worker(parent, chance):
 
 
 @pytest.mark.slow
-def test_where_everything_dies_no_note_is_blamed_and_the_run_goes_on_later(run, engines, monkeypatch):
+def test_where_everything_dies_no_note_is_blamed_and_the_run_goes_on_later(
+    run: RunSettings, engines: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(run.source, {})
     (run.model / "kill").touch()
     with pytest.raises(MissingResourceError, match="die whatever they are given"):
@@ -112,7 +116,9 @@ def test_where_everything_dies_no_note_is_blamed_and_the_run_goes_on_later(run, 
     assert results(run) == undisturbed(run, engines)
 
 
-def test_with_one_process_a_deadly_note_stops_the_run_twice_and_not_for_ever(run, engines):
+def test_with_one_process_a_deadly_note_stops_the_run_twice_and_not_for_ever(
+    run: RunSettings, engines: ModuleType
+) -> None:
     write(run.source, {200: "DIE"})
     script = run.target.with_name("script.py")
     script.write_text(SCRIPT)
@@ -125,7 +131,9 @@ def test_with_one_process_a_deadly_note_stops_the_run_twice_and_not_for_ever(run
     assert len(run.target.read_text().splitlines()) == N_NOTES - 1
 
 
-def test_the_same_command_tries_notes_again_that_died_or_took_too_long_and_no_others(run, engines):
+def test_the_same_command_tries_notes_again_that_died_or_took_too_long_and_no_others(
+    run: RunSettings, engines: ModuleType
+) -> None:
     write(run.source, {7: "WAIT", 70: "FAIL", 300: "WAIT"})
     (run.model / "wait").touch()
     run = replace(run, load=engines.waiting, jobs=1)
@@ -146,7 +154,7 @@ def test_the_same_command_tries_notes_again_that_died_or_took_too_long_and_no_ot
     assert results(once)[:3] == results(run)[:3]
 
 
-def test_notes_are_tried_again_only_where_nothing_was_changed(run, engines):
+def test_notes_are_tried_again_only_where_nothing_was_changed(run: RunSettings, engines: ModuleType) -> None:
     write(run.source, {7: "WAIT"})
     run = replace(run, load=engines.faulty, jobs=1, timeout=0.2)
     deidentify(run)

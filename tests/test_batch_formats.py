@@ -4,7 +4,10 @@ import csv
 import gzip
 import io
 import json
+from collections.abc import Callable
 from importlib import util
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,7 +15,7 @@ from hypothesis import strategies as st
 
 from ensemble.batch.formats.columns import Columns
 from ensemble.batch.formats.recognise import open_format
-from ensemble.batch.formats.rows import FormatSettings
+from ensemble.batch.formats.rows import FormatSettings, Row
 from features.errors import CorpusError, SettingsError
 from features.formats import read_corpus
 
@@ -20,7 +23,9 @@ NAMED = FormatSettings(Columns("note", ("body",), rest="keep"))
 needs_pyarrow = pytest.mark.skipif(util.find_spec("pyarrow") is None, reason="pyarrow is not installed")
 
 
-def rewritten(path, target, settings=NAMED, change=str.upper, name=""):
+def rewritten(
+    path: Path, target: Path, settings: Any = NAMED, change: Callable[..., Any] | type[str] = str.upper, name: str = ""
+) -> list[Row]:
     """What a run does with the rows: those that can be read are changed, the others are left out."""
     form = open_format(path, target, settings, name)
     rows = list(form.rows())
@@ -40,7 +45,7 @@ LINES = [
 
 
 @pytest.mark.parametrize("name", ["in.jsonl", "in.jsonl.gz", "in.ndjson"])
-def test_of_json_lines_only_the_value_of_the_text_changes(tmp_path, name):
+def test_of_json_lines_only_the_value_of_the_text_changes(tmp_path: Path, name: str) -> None:
     content = b"".join(LINES)
     source, target = tmp_path / name, tmp_path / ("out-" + name)
     source.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
@@ -68,7 +73,7 @@ def test_of_json_lines_only_the_value_of_the_text_changes(tmp_path, name):
         b"{" * 100_000,
     ],
 )
-def test_a_line_that_cannot_be_read_has_a_problem_without_text(tmp_path, line):
+def test_a_line_that_cannot_be_read_has_a_problem_without_text(tmp_path: Path, line: bytes) -> None:
     (tmp_path / "in.jsonl").write_bytes(LINES[0] + line + b"\n" + LINES[0])
     rows = rewritten(tmp_path / "in.jsonl", tmp_path / "out.jsonl")
     assert [bool(row.problem) for row in rows] == [False, True, False]
@@ -81,7 +86,12 @@ _JSON = st.recursive(st.none() | st.integers() | st.floats(allow_nan=False) | st
 
 
 @given(st.dictionaries(st.text(), _JSON, max_size=4), st.text(st.characters()), st.booleans())
-def test_any_json_object_comes_back_with_the_new_text(tmp_path_factory, others, text, ascii_only):
+def test_any_json_object_comes_back_with_the_new_text(
+    tmp_path_factory: pytest.TempPathFactory,
+    others: dict[str, float | list[float | list[float | list[str | None] | str | None] | str | None] | str | None],
+    text: str,
+    ascii_only: bool,
+) -> None:
     record = {**others, "body": text, "note": "n"}
     line = json.dumps(record, ensure_ascii=ascii_only or not _utf8(json.dumps(record, ensure_ascii=False)))
     folder = tmp_path_factory.mktemp("json")
@@ -92,27 +102,27 @@ def test_any_json_object_comes_back_with_the_new_text(tmp_path_factory, others, 
     assert json.loads((folder / "out.jsonl").read_text(encoding="utf-8")) == {**record, "body": text + '"é\n'}
 
 
-def _utf8(text):
+def _utf8(text: str) -> bool:
     try:
         return bool(text.encode())
     except UnicodeEncodeError:
         return False
 
 
-def test_a_line_longer_than_the_limit_is_left_out(tmp_path):
+def test_a_line_longer_than_the_limit_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_bytes(LINES[0] + b'{"note": "9", "body": "' + b"x" * 500 + b'"}\n' + LINES[0])
     rows = rewritten(tmp_path / "in.jsonl", tmp_path / "out", FormatSettings(NAMED.columns, max_bytes=200))
     assert [row.problem for row in rows] == ["", "longer than the limit", ""]
 
 
-def test_a_damaged_gzip_file_stops_the_run(tmp_path):
+def test_a_damaged_gzip_file_stops_the_run(tmp_path: Path) -> None:
     path = tmp_path / "in.jsonl.gz"
     path.write_bytes(gzip.compress(b"".join(LINES) * 100)[:-20])
     with pytest.raises(CorpusError, match="damaged gzip"):
         rewritten(path, tmp_path / "out.jsonl.gz")
 
 
-def test_of_csv_only_the_field_of_the_text_changes(tmp_path):
+def test_of_csv_only_the_field_of_the_text_changes(tmp_path: Path) -> None:
     content = '\ufeffgroup;body;note;"x y"\r\np;"Seen; ""ok""\r\nby Dr";1; 007 \r\nq;plain;2;""\r\n\r\nr;;3;"a;b"'
     (tmp_path / "in.csv").write_bytes(content.encode())
     rows = rewritten(tmp_path / "in.csv", tmp_path / "out.csv")
@@ -127,7 +137,9 @@ _FIELDS = st.lists(st.tuples(st.text("ab,;\"\r\n é'", max_size=8), st.text('ab,
 
 
 @given(_FIELDS, st.sampled_from(",;\t|"), st.booleans())
-def test_csv_is_read_as_the_csv_module_reads_it(tmp_path_factory, records, delimiter, quote_all):
+def test_csv_is_read_as_the_csv_module_reads_it(
+    tmp_path_factory: pytest.TempPathFactory, records: list[tuple[str, str]], delimiter: str, quote_all: bool
+) -> None:
     written = io.StringIO()
     # The module leaves a carriage return without quotes where the line end is a newline.
     quoting, line_end = (csv.QUOTE_ALL, "\n") if quote_all else (csv.QUOTE_MINIMAL, "\r\n")
@@ -145,7 +157,7 @@ def test_csv_is_read_as_the_csv_module_reads_it(tmp_path_factory, records, delim
 
 
 @pytest.mark.parametrize("record", ['1,"secret" x,a', "1,secret,a,b", "1,secret", '1,se"cre"t,a', "1,secret\xff,a"])
-def test_a_csv_record_that_breaks_the_grammar_has_a_problem_without_text(tmp_path, record):
+def test_a_csv_record_that_breaks_the_grammar_has_a_problem_without_text(tmp_path: Path, record: str) -> None:
     lines = ["note,body,z", "0,good,a", record, "2,good,a", ""]
     (tmp_path / "in.csv").write_bytes("\n".join(lines).encode("latin-1"))
     rows = rewritten(tmp_path / "in.csv", tmp_path / "out.csv")
@@ -154,7 +166,7 @@ def test_a_csv_record_that_breaks_the_grammar_has_a_problem_without_text(tmp_pat
     assert (tmp_path / "out.csv").read_text() == "note,body,z\n0,GOOD,a\n2,GOOD,a\n"
 
 
-def test_what_follows_an_open_quote_is_never_taken_for_records(tmp_path):
+def test_what_follows_an_open_quote_is_never_taken_for_records(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text('note,body\n0,good\n1,"Mr Smith, seen\nMr Jones, seen\n')
     rows = rewritten(tmp_path / "in.csv", tmp_path / "out.csv")
     assert [bool(row.problem) for row in rows] == [False, False, True]
@@ -164,21 +176,21 @@ def test_what_follows_an_open_quote_is_never_taken_for_records(tmp_path):
     assert (tmp_path / "small.csv").read_text() == "note,body\n0,GOOD\n"
 
 
-def test_single_byte_encodings_stay_what_they_are(tmp_path):
+def test_single_byte_encodings_stay_what_they_are(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_bytes("note,body,z\n1,café,señor\n".encode("cp1252"))
     rewritten(tmp_path / "in.csv", tmp_path / "out.csv", FormatSettings(NAMED.columns, "cp1252"))
     assert (tmp_path / "out.csv").read_bytes() == "note,body,z\n1,CAFÉ,señor\n".encode("cp1252")
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "shift_jis", "no-such", "cp037"])
-def test_encodings_in_which_lines_cannot_be_told_are_refused(tmp_path, encoding):
+def test_encodings_in_which_lines_cannot_be_told_are_refused(tmp_path: Path, encoding: str) -> None:
     (tmp_path / "in.csv").write_text("note,body\n")
     with pytest.raises(SettingsError, match="encoding"):
         open_format(tmp_path / "in.csv", tmp_path / "out.csv", FormatSettings(NAMED.columns, encoding))
 
 
 @needs_pyarrow
-def test_of_parquet_only_the_text_column_changes(tmp_path):
+def test_of_parquet_only_the_text_column_changes(tmp_path: Path) -> None:
     import pyarrow
     from pyarrow import parquet
 
@@ -203,7 +215,7 @@ def test_of_parquet_only_the_text_column_changes(tmp_path):
 
 
 @needs_pyarrow
-def test_a_damaged_row_group_is_left_out_and_the_others_are_read(tmp_path):
+def test_a_damaged_row_group_is_left_out_and_the_others_are_read(tmp_path: Path) -> None:
     import pyarrow
     from pyarrow import parquet
 
@@ -220,7 +232,7 @@ def test_a_damaged_row_group_is_left_out_and_the_others_are_read(tmp_path):
     assert parquet.read_table(tmp_path / "out.parquet")["note"].to_pylist() == ids[:10] + ids[20:]
 
 
-def test_a_missing_or_doubled_column_is_reported(tmp_path):
+def test_a_missing_or_doubled_column_is_reported(tmp_path: Path) -> None:
     for header in ("note,text", "note,body,body", "body", "note,body,group,group"):
         (tmp_path / "in.csv").write_text(header + "\n1,2,3\n")
         with pytest.raises(CorpusError, match=r"there is no column|more than once"):
@@ -230,7 +242,7 @@ def test_a_missing_or_doubled_column_is_reported(tmp_path):
         open_format(tmp_path / "in.parquet", tmp_path / "out", NAMED)
 
 
-def test_folders_of_text_come_out_with_their_folders(tmp_path):
+def test_folders_of_text_come_out_with_their_folders(tmp_path: Path) -> None:
     for name in ("b/110-02.txt", "b/110-01.txt", "a.txt", "c/d/e.TXT", ".hidden.txt", "b/scan.pdf"):
         (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "in" / name).write_bytes(b"\xef\xbb\xbfone\r\ntwo")
@@ -243,7 +255,7 @@ def test_folders_of_text_come_out_with_their_folders(tmp_path):
     assert (tmp_path / "out" / "a.txt").read_bytes() == b"\xef\xbb\xbfONE\r\nTWO"
 
 
-def test_annotation_that_quotes_phi_never_comes_out(tmp_path):
+def test_annotation_that_quotes_phi_never_comes_out(tmp_path: Path) -> None:
     (tmp_path / "brat").mkdir()
     (tmp_path / "brat" / "1.txt").write_text("Dr. Ames")
     (tmp_path / "brat" / "1.ann").write_text("T1\tDOCTOR 4 8\tAmes\n")
@@ -262,7 +274,7 @@ def test_annotation_that_quotes_phi_never_comes_out(tmp_path):
     assert (note.text, note.spans) == ("DR. AMES &\n", ())
 
 
-def test_notes_in_mixed_encodings_do_not_come_out_wrong(tmp_path):
+def test_notes_in_mixed_encodings_do_not_come_out_wrong(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     for encoding in ("utf-8", "cp1252", "utf-16"):
         (tmp_path / "in" / f"{encoding}.txt").write_bytes("señor García".encode(encoding))
@@ -271,7 +283,7 @@ def test_notes_in_mixed_encodings_do_not_come_out_wrong(tmp_path):
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["utf-8.txt"]
 
 
-def test_an_input_of_no_known_form_is_refused(tmp_path):
+def test_an_input_of_no_known_form_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "notes.docx").write_bytes(b"")
     for path, message in (("empty", "no notes"), ("notes.docx", "no known form"), ("none", "no file or folder")):
@@ -283,7 +295,7 @@ def test_an_input_of_no_known_form_is_refused(tmp_path):
 
 @pytest.mark.parametrize("name", ["out.csv", "out.csv.gz"])
 @pytest.mark.parametrize("source", ["in.csv", "in.csv.gz"])
-def test_csv_is_compressed_if_the_name_of_the_output_says_so(tmp_path, source, name):
+def test_csv_is_compressed_if_the_name_of_the_output_says_so(tmp_path: Path, source: str, name: str) -> None:
     content = b"note,body\n1,one\n2,two\n3,three\n"
     (tmp_path / source).write_bytes(gzip.compress(content) if source.endswith(".gz") else content)
     rewritten(tmp_path / source, tmp_path / name)
@@ -297,7 +309,7 @@ def test_csv_is_compressed_if_the_name_of_the_output_says_so(tmp_path, source, n
 
 @needs_pyarrow
 @pytest.mark.parametrize("compression", ["none", "snappy", "gzip", "zstd", "lz4", "brotli"])
-def test_parquet_keeps_its_compression(tmp_path, compression):
+def test_parquet_keeps_its_compression(tmp_path: Path, compression: str) -> None:
     import pyarrow
     from pyarrow import parquet
 
@@ -309,7 +321,7 @@ def test_parquet_keeps_its_compression(tmp_path, compression):
     assert parquet.read_table(tmp_path / "out.parquet")["body"].to_pylist() == ["A", None, "B"]
 
 
-def test_a_column_of_patients_that_was_named_must_be_there(tmp_path):
+def test_a_column_of_patients_that_was_named_must_be_there(tmp_path: Path) -> None:
     """A slip in its name would make every note a patient of its own, and surrogates would not fit together."""
     named = FormatSettings(Columns("note", ("body",), "subject", rest="keep"))
     (tmp_path / "in.csv").write_text("note,body,group\n1,a,p\n")
@@ -321,7 +333,7 @@ def test_a_column_of_patients_that_was_named_must_be_there(tmp_path):
 
 
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])
-def test_whole_numbers_name_the_same_patient_however_they_are_stored(tmp_path, form):
+def test_whole_numbers_name_the_same_patient_however_they_are_stored(tmp_path: Path, form: str) -> None:
     """Tables with gaps turn whole numbers into floating-point numbers."""
     if form == "jsonl":
         patients = ["17", "17.0", '"17"', "null", "[1]", "true", '""']
@@ -340,17 +352,17 @@ def test_whole_numbers_name_the_same_patient_however_they_are_stored(tmp_path, f
 
 
 @pytest.mark.parametrize("columns", [("text", ("text",), "group"), ("id", ("text",), "text")])
-def test_a_column_of_text_that_would_name_notes_in_reports_is_refused(columns):
+def test_a_column_of_text_that_would_name_notes_in_reports_is_refused(columns: tuple[str, tuple[str], str]) -> None:
     with pytest.raises(SettingsError, match="cannot hold both"):
         Columns(*columns)
 
 
-def test_nothing_that_is_shown_of_a_row_tells_the_patient(tmp_path):
+def test_nothing_that_is_shown_of_a_row_tells_the_patient(tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_text('{"note": "1", "body": "Dr. Ames", "group": "MRN 4711"}\n')
     assert "4711" not in repr(rewritten(tmp_path / "in.jsonl", tmp_path / "out.jsonl"))
 
 
-def test_what_is_wrong_with_a_file_is_reported_without_its_name(tmp_path):
+def test_what_is_wrong_with_a_file_is_reported_without_its_name(tmp_path: Path) -> None:
     (tmp_path / "in" / "ward").mkdir(parents=True)
     xml = "<deIdi2b2>\n<TEXT>Dr. Ames</TEXT>\n<TEXT>Dr. Hill</TEXT>\n<TAGS/>\n</deIdi2b2>\n"
     (tmp_path / "in" / "ward" / "ann-hill.xml").write_text(xml)
@@ -358,7 +370,7 @@ def test_what_is_wrong_with_a_file_is_reported_without_its_name(tmp_path):
     assert row.problem and "hill" not in row.problem
 
 
-def test_a_single_brat_file_becomes_a_single_file(tmp_path):
+def test_a_single_brat_file_becomes_a_single_file(tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text("Dr. Ames")
     (tmp_path / "in.ann").write_text("T1\tDOCTOR 4 8\tAmes\n")
     rewritten(tmp_path / "in.txt", tmp_path / "out.txt")

@@ -8,10 +8,13 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from importlib import util
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -41,7 +44,7 @@ if __name__ == "__main__":
 
 
 @pytest.fixture
-def run(engines, tmp_path):
+def run(engines: ModuleType, tmp_path: Path) -> Any:
     """Settings of a run over 600 notes of 200 patients in ten chunks."""
     with (tmp_path / "in.jsonl").open("w") as file:
         for i in range(600):
@@ -54,31 +57,31 @@ def run(engines, tmp_path):
 
 
 @pytest.fixture
-def expected(run):
+def expected(run: RunSettings) -> Any:
     """What an undisturbed run writes, by name."""
     undisturbed = replace(run, target=run.target.with_name("undisturbed.jsonl"))
     deidentify(undisturbed)
     return results(undisturbed)
 
 
-def results(run):
+def results(run: RunSettings) -> Any:
     names = ("audit.jsonl", "quarantine.jsonl", "review.tsv", "summary.html")
     return [run.target.read_bytes(), *((run.reports / name).read_bytes() for name in names)]
 
 
-def started(run, load="slow", jobs=1):
+def started(run: RunSettings, load: str = "slow", jobs: int = 1) -> Any:
     script = run.target.with_name("script.py")
     script.write_text(SCRIPT)
     command = [sys.executable, script, run.source, run.target, run.model, str(jobs), load]
     return subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
 
 
-def finish(process):
+def finish(process: Any) -> None:
     reported = process.communicate(timeout=120)[1]
     assert process.returncode == 0, reported
 
 
-def wait_for(condition, seconds=60.0):
+def wait_for(condition: Any, seconds: float = 60.0) -> None:
     begin = time.monotonic()
     while not condition():
         assert time.monotonic() - begin < seconds
@@ -86,7 +89,7 @@ def wait_for(condition, seconds=60.0):
 
 
 @pytest.mark.slow
-def test_killed_at_twelve_random_moments_a_run_still_ends_as_if_undisturbed(run, expected):
+def test_killed_at_twelve_random_moments_a_run_still_ends_as_if_undisturbed(run: RunSettings, expected: Any) -> None:
     chance = random.Random(7)
     begin = time.monotonic()
     finish(started(replace(run, target=run.target.with_name("timed.jsonl"))))
@@ -109,7 +112,7 @@ def test_killed_at_twelve_random_moments_a_run_still_ends_as_if_undisturbed(run,
     assert not run.work.exists() and audit_run(run.target).problems == ()
 
 
-def test_killed_once_a_run_goes_on_with_what_is_missing(run, expected):
+def test_killed_once_a_run_goes_on_with_what_is_missing(run: RunSettings, expected: Any) -> None:
     process = started(run)
     wait_for(lambda: len(list(run.work.rglob("*.json"))) >= 3)
     process.kill()
@@ -120,7 +123,9 @@ def test_killed_once_a_run_goes_on_with_what_is_missing(run, expected):
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="mounting a small disk needs root")
-def test_on_a_full_disk_a_run_stops_and_goes_on_when_there_is_room(run, expected, tmp_path):
+def test_on_a_full_disk_a_run_stops_and_goes_on_when_there_is_room(
+    run: RunSettings, expected: Any, tmp_path: Path
+) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", disk], capture_output=True)
@@ -149,12 +154,12 @@ CALLS = (
 
 
 @contextmanager
-def interrupted_at(which, chance):
+def interrupted_at(which: Any, chance: Any) -> Iterator[Any]:
     """Stop a run at one of its calls that change the disk, before or after it; the value counts them."""
     count = [0]
 
-    def failing(real):
-        def call(*arguments, **keywords):
+    def failing(real: Any) -> Any:
+        def call(*arguments: Any, **keywords: Any) -> Any:
             count[0] += 1
             if count[0] == which and chance.random() < 0.5:
                 raise KeyboardInterrupt
@@ -171,7 +176,7 @@ def interrupted_at(which, chance):
         yield count
 
 
-def lose_power(work, chance):
+def lose_power(work: Any, chance: Any) -> None:
     """What was written last and not yet on the disk is gone, or empty, or cut."""
     for path in list((work / "chunks").rglob("*.*")) if work.exists() else ():
         if chance.random() < 0.3:
@@ -179,7 +184,9 @@ def lose_power(work, chance):
             path.unlink() if loss is None else os.truncate(path, min(loss, path.stat().st_size))
 
 
-def test_stopped_at_any_change_of_the_disk_and_without_power_a_run_ends_as_if_undisturbed(run, expected, engines):
+def test_stopped_at_any_change_of_the_disk_and_without_power_a_run_ends_as_if_undisturbed(
+    run: RunSettings, expected: Any, engines: ModuleType
+) -> None:
     run = replace(run, load=engines.quick)
     chance = random.Random(3)
     with interrupted_at(0, chance) as count:
@@ -197,7 +204,7 @@ def test_stopped_at_any_change_of_the_disk_and_without_power_a_run_ends_as_if_un
         assert not run.work.exists() and audit_run(run.target).problems == ()
 
 
-def test_two_runs_at_once_on_the_same_output_do_not_meet(run, expected):
+def test_two_runs_at_once_on_the_same_output_do_not_meet(run: RunSettings, expected: Any) -> None:
     first = started(run)
     wait_for(lambda: (run.work / "journal.sqlite").exists())
     with pytest.raises(PhistackError, match="another run is writing"):
@@ -206,13 +213,13 @@ def test_two_runs_at_once_on_the_same_output_do_not_meet(run, expected):
     assert results(run) == expected
 
 
-def test_with_two_processes_the_output_is_the_same(run, expected):
+def test_with_two_processes_the_output_is_the_same(run: RunSettings, expected: Any) -> None:
     deidentify(replace(run, jobs=2))
     assert results(run) == expected
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked up in /proc")
-def test_killed_a_run_leaves_no_process_behind(run, expected):
+def test_killed_a_run_leaves_no_process_behind(run: RunSettings, expected: Any) -> None:
     process = started(run, jobs=2)
     wait_for(lambda: run.work.exists() and list(run.work.rglob("*.json")))
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
@@ -225,7 +232,9 @@ def test_killed_a_run_leaves_no_process_behind(run, expected):
 
 
 @pytest.mark.slow
-def test_notes_that_kill_or_stop_their_process_go_to_quarantine(run, engines, monkeypatch):
+def test_notes_that_kill_or_stop_their_process_go_to_quarantine(
+    run: RunSettings, engines: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lines = run.source.read_text().splitlines()[:20]
     lines[5] = '{"id": "killer", "text": "DIE"}'
     run.source.write_text("\n".join(lines) + "\n")
@@ -237,7 +246,7 @@ def test_notes_that_kill_or_stop_their_process_go_to_quarantine(run, engines, mo
     assert len(run.target.read_text().splitlines()) == 19
 
 
-def cluster(tmp_path, n_workers):
+def cluster(tmp_path: Path, n_workers: Any) -> Any:
     """A scheduler and workers as processes of their own, and the scheduler's address."""
     scheduler_file = tmp_path / "scheduler.json"
     quiet = {"env": ENVIRONMENT, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -254,7 +263,9 @@ def cluster(tmp_path, n_workers):
 @pytest.mark.slow
 @pytest.mark.skipif(util.find_spec("distributed") is None, reason="dask.distributed is not installed")
 @pytest.mark.filterwarnings("default")
-def test_on_a_cluster_of_which_a_worker_dies_the_output_is_the_same(run, expected, tmp_path):
+def test_on_a_cluster_of_which_a_worker_dies_the_output_is_the_same(
+    run: RunSettings, expected: Any, tmp_path: Path
+) -> None:
     address, processes = cluster(tmp_path, 2)
     try:
         settings = [run.source, run.target, run.model]
@@ -276,7 +287,7 @@ def test_on_a_cluster_of_which_a_worker_dies_the_output_is_the_same(run, expecte
 
 @pytest.mark.skipif(util.find_spec("distributed") is None, reason="dask.distributed is not installed")
 @pytest.mark.filterwarnings("default")
-def test_a_cluster_that_does_not_answer_is_reported(run, monkeypatch):
+def test_a_cluster_that_does_not_answer_is_reported(run: RunSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ensemble.batch.workers.pool._SECONDS_TO_CONNECT", 1)
     with pytest.raises(MissingResourceError, match="no Dask scheduler answers"):
         deidentify(replace(run, cluster="tcp://127.0.0.1:9"))

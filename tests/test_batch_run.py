@@ -8,6 +8,9 @@ import re
 import threading
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -28,7 +31,7 @@ KEY = b"0123456789abcdef" * 2
 
 
 @pytest.fixture
-def run(engines, tmp_path):
+def run(engines: ModuleType, tmp_path: Path) -> Any:
     """Settings of a run over a few notes, to be changed by tests."""
     write(tmp_path / "in.jsonl", [f"Patient Ann{i} Hill saw Dr. Ames on 03/12/2019." for i in range(9)])
     bundle = engines.bundle(tmp_path / "bundle")
@@ -38,31 +41,31 @@ def run(engines, tmp_path):
     )  # fmt: skip
 
 
-def write(path, texts):
+def write(path: Any, texts: Any) -> None:
     lines = [
         json.dumps({"id": f"{100 + i // 3}-0{i % 3 + 1}", "ward": i, "text": text}) for i, text in enumerate(texts)
     ]
     path.write_text("\n".join(lines) + "\n")
 
 
-def lines(path, *records):
+def lines(path: Any, *records: Any) -> None:
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
 
 
-def texts(path):
+def texts(path: Any) -> Any:
     return [json.loads(line)["text"] for line in path.read_text().splitlines()]
 
 
-def key_file(path, key):
+def key_file(path: Any, key: Any) -> None:
     path.touch(mode=0o600)
     path.write_bytes(key)
 
 
-def quarantine(run):
+def quarantine(run: RunSettings) -> Any:
     return [json.loads(line) for line in (run.reports / "quarantine.jsonl").read_text().splitlines()]
 
 
-def test_every_note_comes_out_in_order_with_its_phi_replaced(run):
+def test_every_note_comes_out_in_order_with_its_phi_replaced(run: RunSettings) -> None:
     summary = deidentify(run)
     assert texts(run.target) == ["Patient [PATIENT] saw Dr. [DOCTOR] on [DATE]."] * 9
     assert [json.loads(line)["ward"] for line in run.target.read_text().splitlines()] == list(range(9))
@@ -73,7 +76,7 @@ def test_every_note_comes_out_in_order_with_its_phi_replaced(run):
     }  # fmt: skip
 
 
-def test_numbers_go_on_through_the_notes_of_a_patient(run):
+def test_numbers_go_on_through_the_notes_of_a_patient(run: RunSettings) -> None:
     deidentify(replace(run, policy=Policy.named("number")))
     assert texts(run.target)[:4] == [
         "Patient [PATIENT-1] saw Dr. [DOCTOR-1] on [DATE-1].",
@@ -83,7 +86,7 @@ def test_numbers_go_on_through_the_notes_of_a_patient(run):
     ]
 
 
-def test_surrogates_do_not_depend_on_the_order_of_notes(run):
+def test_surrogates_do_not_depend_on_the_order_of_notes(run: RunSettings) -> None:
     """A name has one surrogate, or its initial where the surrogate is a name of the notes that stand together."""
     names = ("Ann", "Mary", "John", "Michael", "Smith", "Johnson", "Thomas", "Garcia", "Jonhson", "Ruby")
     bodies = [f"Patient {names[i % 4]} {names[i % 7]} saw Dr. {names[i % 10]} ok" for i in range(180)]
@@ -103,7 +106,9 @@ def test_surrogates_do_not_depend_on_the_order_of_notes(run):
     assert differing < 30, "of 540 names"
 
 
-def test_a_note_that_fails_waits_or_cannot_be_read_goes_to_quarantine_and_the_others_come_out(run, engines):
+def test_a_note_that_fails_waits_or_cannot_be_read_goes_to_quarantine_and_the_others_come_out(
+    run: RunSettings, engines: ModuleType
+) -> None:
     write(run.source, ["Dr. Ames", "Dr. FAIL", "Dr. Hill", "Dr. WAIT", "Dr. Pell"])
     with run.source.open("ab") as file:
         file.write(b'{"id": "x", "text": "Dr. \xff secret"}\n{"id": "y", "text": "Dr. Last"}\n')
@@ -122,19 +127,19 @@ def test_a_note_that_fails_waits_or_cannot_be_read_goes_to_quarantine_and_the_ot
     assert audit_run(run.target).problems == ()
 
 
-def test_a_note_whose_output_cannot_be_checked_does_not_come_out(run, engines):
+def test_a_note_whose_output_cannot_be_checked_does_not_come_out(run: RunSettings, engines: ModuleType) -> None:
     summary = deidentify(replace(run, load=engines.failing_second_pass))
     assert run.target.read_text() == "" and summary.quarantined == 9
     assert {problem["reason"].partition(" ")[0] for problem in quarantine(run)} == {"RuntimeError"}
 
 
-def test_time_is_limited_in_threads_too(engines, tmp_path):
+def test_time_is_limited_in_threads_too(engines: ModuleType, tmp_path: Path) -> None:
     from ensemble.tools.deadline import deadline
     from features.errors import OverdueError
 
     caught = []
 
-    def work():
+    def work() -> None:
         try:
             with deadline(0.05, OverdueError):
                 while True:
@@ -150,7 +155,9 @@ def test_time_is_limited_in_threads_too(engines, tmp_path):
     assert caught == [True, False]
 
 
-def test_a_note_that_the_encoding_cannot_express_goes_to_quarantine(run, engines, tmp_path):
+def test_a_note_that_the_encoding_cannot_express_goes_to_quarantine(
+    run: RunSettings, engines: ModuleType, tmp_path: Path
+) -> None:
     """Swedish surrogates have no place in ASCII; what the output cannot hold is not replaced by question marks."""
     folder = tmp_path / "notes"
     folder.mkdir()
@@ -169,7 +176,7 @@ def test_a_note_that_the_encoding_cannot_express_goes_to_quarantine(run, engines
 
 
 @pytest.mark.parametrize("form", ["text", "csv", "jsonl.gz", "parquet"])
-def test_every_form_comes_out_in_the_same_form_and_order(run, tmp_path, form):
+def test_every_form_comes_out_in_the_same_form_and_order(run: RunSettings, tmp_path: Path, form: Any) -> None:
     notes = texts(run.source)
     source, target = tmp_path / f"source.{form}", tmp_path / f"target.{form}"
     if form == "text":
@@ -199,7 +206,7 @@ def test_every_form_comes_out_in_the_same_form_and_order(run, tmp_path, form):
     assert audit_run(target).notes == 9 and not audit_run(target).problems
 
 
-def test_what_is_left_of_a_patient_is_counted_and_listed_without_context(run):
+def test_what_is_left_of_a_patient_is_counted_and_listed_without_context(run: RunSettings) -> None:
     write(run.source, ["Patient Ann Hillard came.", "The wife of hillard, Mrs Hilard, called.", "Ann Hillard? Not 2."])
     summary = deidentify(run)
     assert summary.still_there == {"PATIENT": 1}
@@ -207,14 +214,16 @@ def test_what_is_left_of_a_patient_is_counted_and_listed_without_context(run):
     assert review[1:] == [["Hilard", "1", "1"], ["Hillard", "1", "1"], ["hillard", "0", "1"], ["Mrs", "1", "0"]]
 
 
-def test_words_of_dates_are_not_listed_for_review(run, monkeypatch, engines):
+def test_words_of_dates_are_not_listed_for_review(
+    run: RunSettings, monkeypatch: pytest.MonkeyPatch, engines: ModuleType
+) -> None:
     monkeypatch.setattr(engines, "_PATTERNS", (("DATE", re.compile("March 2019")), ("DOCTOR", re.compile("Penhale"))))
     write(run.source, ["In March 2019 seen by Penhale. A march, penhale."])
     deidentify(run)
     assert [line.split("\t")[0] for line in (run.reports / "review.tsv").read_text().splitlines()[1:]] == ["penhale"]
 
 
-def test_struck_words_are_removed_everywhere_on_the_next_run(run, tmp_path):
+def test_struck_words_are_removed_everywhere_on_the_next_run(run: RunSettings, tmp_path: Path) -> None:
     write(run.source, ["Seen with HILL-Smith and Hillary.", "Patient Ann Hill, of hill."])
     (tmp_path / "strike.tsv").write_text("# word\tn\nHill\t1\t1\n")
     struck = read_struck(tmp_path / "strike.tsv")
@@ -228,7 +237,7 @@ def test_struck_words_are_removed_everywhere_on_the_next_run(run, tmp_path):
         deidentify(keep)
 
 
-def test_a_second_start_finds_the_run_finished_and_another_run_is_refused(run, tmp_path):
+def test_a_second_start_finds_the_run_finished_and_another_run_is_refused(run: RunSettings, tmp_path: Path) -> None:
     first = deidentify(run)
     before = run.target.stat()
     assert deidentify(run) == first
@@ -248,10 +257,10 @@ def test_a_second_start_finds_the_run_finished_and_another_run_is_refused(run, t
     assert (tmp_path / "taken.jsonl").read_text() == "mine" and not (tmp_path / "taken.jsonl.partial").exists()
 
 
-def interrupted(run, monkeypatch, place="check_output"):
+def interrupted(run: RunSettings, monkeypatch: pytest.MonkeyPatch, place: str = "check_output") -> None:
     """Start a run that is interrupted when all chunks are done and nothing is published."""
 
-    def stop(*arguments, **more):
+    def stop(*arguments: Any, **more: Any) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
@@ -263,7 +272,9 @@ def interrupted(run, monkeypatch, place="check_output"):
 
 
 @pytest.mark.parametrize("place", ["_process", "check_output", "write_reports", "publish"])
-def test_an_interrupted_run_goes_on_to_the_same_result(run, monkeypatch, tmp_path, place):
+def test_an_interrupted_run_goes_on_to_the_same_result(
+    run: RunSettings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, place: Any
+) -> None:
     undisturbed = replace(run, target=tmp_path / "undisturbed.jsonl", key=KEY)
     run = replace(run, key=KEY)
     deidentify(undisturbed)
@@ -275,7 +286,9 @@ def test_an_interrupted_run_goes_on_to_the_same_result(run, monkeypatch, tmp_pat
     assert not run.work.exists()
 
 
-def test_a_changed_input_bundle_policy_or_key_is_noticed_and_refused_unless_asked_for(run, monkeypatch):
+def test_a_changed_input_bundle_policy_or_key_is_noticed_and_refused_unless_asked_for(
+    run: RunSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     interrupted(run, monkeypatch)
     for change, what in (
         ({"policy": Policy.named("mask")}, "policy"),
@@ -296,8 +309,8 @@ def test_a_changed_input_bundle_policy_or_key_is_noticed_and_refused_unless_aske
     assert texts(run.target) == ["Dr. *****"]
 
 
-def test_a_run_that_did_nothing_can_be_begun_anew_with_anything(run):
-    def broken(path):
+def test_a_run_that_did_nothing_can_be_begun_anew_with_anything(run: RunSettings) -> None:
+    def broken(path: Any) -> None:
         raise BundleError("damaged")
 
     with pytest.raises(BundleError):
@@ -306,14 +319,14 @@ def test_a_run_that_did_nothing_can_be_begun_anew_with_anything(run):
     assert "[" not in run.target.read_text()
 
 
-def test_a_changed_code_is_noticed(run, monkeypatch):
+def test_a_changed_code_is_noticed(run: RunSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     interrupted(run, monkeypatch)
     monkeypatch.setattr("ensemble.batch.settings.code_digest", lambda: "other")
     with pytest.raises(SettingsError, match="another code"):
         deidentify(run)
 
 
-def test_files_damaged_by_a_power_failure_are_made_again(run, monkeypatch):
+def test_files_damaged_by_a_power_failure_are_made_again(run: RunSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     interrupted(run, monkeypatch)
     (data,) = run.work.rglob("*.data")
     data.write_bytes(data.read_bytes()[:50])
@@ -321,8 +334,10 @@ def test_files_damaged_by_a_power_failure_are_made_again(run, monkeypatch):
     assert len(texts(run.target)) == 9
 
 
-def test_an_output_that_does_not_read_as_written_is_not_published(run, monkeypatch):
-    def spoil(self, chunks, target):
+def test_an_output_that_does_not_read_as_written_is_not_published(
+    run: RunSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def spoil(self: Any, chunks: Any, target: Any) -> None:
         target.write_bytes(b"".join(chunks).replace(b"saw", b"SAW"))
 
     monkeypatch.setattr("ensemble.batch.formats.json_lines.JsonLines.assemble", spoil)
@@ -331,14 +346,14 @@ def test_an_output_that_does_not_read_as_written_is_not_published(run, monkeypat
     assert not run.target.exists()
 
 
-def test_two_runs_at_once_on_one_output_are_refused(run):
+def test_two_runs_at_once_on_one_output_are_refused(run: RunSettings) -> None:
     with locked(run.work), pytest.raises(SettingsError, match="another run"):
         deidentify(run)
     assert run.work.exists()
     deidentify(run)
 
 
-def test_a_bundle_that_is_missing_leaves_no_trace(run, tmp_path):
+def test_a_bundle_that_is_missing_leaves_no_trace(run: RunSettings, tmp_path: Path) -> None:
     with pytest.raises(BundleError):
         deidentify(replace(run, model=tmp_path / "none"))
     with pytest.raises(CorpusError):
@@ -346,13 +361,13 @@ def test_a_bundle_that_is_missing_leaves_no_trace(run, tmp_path):
     assert not run.work.exists()
 
 
-def test_an_output_where_nothing_can_be_written_is_refused(run, tmp_path):
+def test_an_output_where_nothing_can_be_written_is_refused(run: RunSettings, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="Not a directory"):
         deidentify(replace(run, target=tmp_path / "file" / "out.jsonl"))
 
 
-def test_an_output_in_the_input_is_refused(run, tmp_path):
+def test_an_output_in_the_input_is_refused(run: RunSettings, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="must not be the input or lie inside it"):
         replace(run, target=run.source)
     with pytest.raises(SettingsError, match="must not be the input or lie inside it"):
@@ -360,13 +375,13 @@ def test_an_output_in_the_input_is_refused(run, tmp_path):
 
 
 @pytest.fixture
-def audited(run):
+def audited(run: RunSettings) -> Any:
     run = replace(run, key=KEY)
     deidentify(run)
     return run
 
 
-def test_the_audit_log_names_each_note_with_checksums_and_counts_and_holds_no_text(audited):
+def test_the_audit_log_names_each_note_with_checksums_and_counts_and_holds_no_text(audited: Any) -> None:
     lines = [json.loads(line) for line in (audited.reports / "audit.jsonl").read_text().splitlines()]
     assert lines[1]["id"] == "100-01" and lines[1]["counts"] == {"DATE": 1, "DOCTOR": 1, "PATIENT": 1}
     assert lines[1]["output"] == hashlib.sha256(texts(audited.target)[0].encode()).hexdigest()
@@ -377,7 +392,7 @@ def test_the_audit_log_names_each_note_with_checksums_and_counts_and_holds_no_te
 
 
 @pytest.mark.parametrize("line", range(11))
-def test_a_removed_or_changed_line_of_the_audit_log_is_found(audited, line, tmp_path):
+def test_a_removed_or_changed_line_of_the_audit_log_is_found(audited: Any, line: Any, tmp_path: Path) -> None:
     log = audited.reports / "audit.jsonl"
     lines = log.read_text().splitlines(keepends=True)
     assert len(lines) == 11 and audit_run(audited.target).problems == ()
@@ -393,7 +408,9 @@ def test_a_removed_or_changed_line_of_the_audit_log_is_found(audited, line, tmp_
 
 @pytest.mark.parametrize("name", ["run", "counts", "id", "output", "reports", "summary", "bytes", "end", "second_pass"])
 @pytest.mark.parametrize("value", [5, [5], {"a": {}}, None, True])
-def test_a_log_whose_chain_was_made_anew_around_another_type_is_one_that_was_changed(audited, name, value):
+def test_a_log_whose_chain_was_made_anew_around_another_type_is_one_that_was_changed(
+    audited: Any, name: Any, value: Any
+) -> None:
     log = audited.reports / "audit.jsonl"
     chain, lines = _START, []
     for line in map(json.loads, log.read_text().splitlines()):
@@ -408,14 +425,14 @@ def test_a_log_whose_chain_was_made_anew_around_another_type_is_one_that_was_cha
         deidentify(audited)
 
 
-def test_a_changed_output_is_found_by_the_audit(audited):
+def test_a_changed_output_is_found_by_the_audit(audited: Any) -> None:
     audited.target.write_text(audited.target.read_text().replace("saw", "SAW", 1))
     assert "the output of 100-01" in audit_run(audited.target).problems[0]
     audited.target.write_text("")
     assert audit_run(audited.target).problems
 
 
-def test_the_seal_tells_a_log_that_was_made_anew(audited, tmp_path):
+def test_the_seal_tells_a_log_that_was_made_anew(audited: Any, tmp_path: Path) -> None:
     key_file(tmp_path / "key", KEY)
     key_file(tmp_path / "other", b"f" * 64)
     assert audit_run(audited.target, key_file=tmp_path / "key").sealed
@@ -424,14 +441,14 @@ def test_the_seal_tells_a_log_that_was_made_anew(audited, tmp_path):
     assert audit_run(audited.target) == replace(audit_run(audited.target, key_file=tmp_path / "key"), sealed=False)
 
 
-def test_a_log_without_a_seal_is_not_taken_for_forged(run, tmp_path):
+def test_a_log_without_a_seal_is_not_taken_for_forged(run: RunSettings, tmp_path: Path) -> None:
     deidentify(run)
     key_file(tmp_path / "key", KEY)
     problems = audit_run(run.target, key_file=tmp_path / "key").problems
     assert problems == ("the seal of the log is missing: the run had no key, or the seal was removed",)
 
 
-def test_ids_can_be_hidden_in_the_reports(run, tmp_path, engines):
+def test_ids_can_be_hidden_in_the_reports(run: RunSettings, tmp_path: Path, engines: ModuleType) -> None:
     folder = tmp_path / "notes"
     folder.mkdir()
     (folder / "anna-hill.txt").write_text("Dr. Ames")
@@ -444,7 +461,7 @@ def test_ids_can_be_hidden_in_the_reports(run, tmp_path, engines):
         replace(run, key=None)
 
 
-def test_a_note_of_five_megabytes_comes_out(run):
+def test_a_note_of_five_megabytes_comes_out(run: RunSettings) -> None:
     phi, redacted = "Patient Ann Hill saw Dr. Ames on 03/12/2019.", "Patient [PATIENT] saw Dr. [DOCTOR] on [DATE]."
     between = "\n" + "nothing to report\n" * 1100
     write(run.source, ["Dr. Ames", (phi + between) * 250])
@@ -454,13 +471,15 @@ def test_a_note_of_five_megabytes_comes_out(run):
 
 
 @pytest.mark.parametrize("text", ["", "x", "a b\n\nc", "word " * 20, "x" * 95, "line\n" * 30])
-def test_pieces_of_a_long_note_are_the_note(text):
+def test_pieces_of_a_long_note_are_the_note(text: Any) -> None:
     found = pieces(text, 40)
     assert "".join(text[start:end] for start, end in found) == text
     assert all(end - start <= 40 for start, end in found) and len(found) >= 1
 
 
-def test_strategies_policies_and_keys_are_taken_from_the_command_line(tmp_path, monkeypatch, run, engines):
+def test_strategies_policies_and_keys_are_taken_from_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: RunSettings, engines: ModuleType
+) -> None:
     assert policy_from("mask", ["DATE=keep"]).strategy("DATE", "DATE") == "keep"
     (tmp_path / "own.toml").write_text('default = "remove"\n')
     assert policy_from(str(tmp_path / "own.toml")).default == "remove"
@@ -476,13 +495,17 @@ def test_strategies_policies_and_keys_are_taken_from_the_command_line(tmp_path, 
     assert texts(run.target)[0] == "Patient [PATIENT] saw Dr. [DOCTOR] on ."
 
 
-def test_progress_is_plain_lines_with_rate_where_there_is_no_terminal(run, capsys):
+def test_progress_is_plain_lines_with_rate_where_there_is_no_terminal(
+    run: RunSettings, capsys: pytest.CaptureFixture[str]
+) -> None:
     deidentify(run)
     assert "de-identifying: 100%, 9 notes, " in capsys.readouterr().err
     assert [duration(s) for s in (45, 720, 12_000, 360_000)] == ["45 s", "12 min", "3 h 20 min", "4 days 4 h"]
 
 
-def test_progress_begins_and_ends_with_a_line_for_each_part(run, capsys):
+def test_progress_begins_and_ends_with_a_line_for_each_part(
+    run: RunSettings, capsys: pytest.CaptureFixture[str]
+) -> None:
     write(run.source, ["Dr. Ames"] * 500)
     deidentify(run)
     reported = capsys.readouterr().err.splitlines()
@@ -492,7 +515,7 @@ def test_progress_begins_and_ends_with_a_line_for_each_part(run, capsys):
     ]  # fmt: skip
 
 
-def test_an_empty_input_gives_an_empty_output(run):
+def test_an_empty_input_gives_an_empty_output(run: RunSettings) -> None:
     run.source.write_text("")
     assert deidentify(run).notes == 0
     assert run.target.read_text() == "" and audit_run(run.target).problems == ()
@@ -500,7 +523,7 @@ def test_an_empty_input_gives_an_empty_output(run):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["text", "jsonl"])
-def test_twenty_thousand_empty_notes(run, tmp_path, form):
+def test_twenty_thousand_empty_notes(run: RunSettings, tmp_path: Path, form: Any) -> None:
     if form == "text":
         run = replace(run, source=tmp_path / "notes", target=tmp_path / "out")
         for i in range(20_000):
@@ -515,7 +538,7 @@ def test_twenty_thousand_empty_notes(run, tmp_path, form):
         assert run.target.read_bytes() == run.source.read_bytes()
 
 
-def test_notes_of_the_same_id_are_each_looked_at(run):
+def test_notes_of_the_same_id_are_each_looked_at(run: RunSettings) -> None:
     """With the first note taken for the second, the second would show the year of birth of somebody over ninety."""
     bodies = ("Seen on 03/12/1920.", "Seen on 03/12/2019, born on 05/05/1925.")
     lines(run.source, *({"id": "1", "group": "p", "text": body} for body in bodies))
@@ -523,13 +546,13 @@ def test_notes_of_the_same_id_are_each_looked_at(run):
     assert texts(run.target) == ["Seen on [DATE].", "Seen on 2019, born on [DATE]."]
 
 
-def test_a_note_may_come_out_longer_than_notes_may_go_in(run):
+def test_a_note_may_come_out_longer_than_notes_may_go_in(run: RunSettings) -> None:
     write(run.source, ["Dr. A " * 15])
     deidentify(replace(run, form_settings=FormatSettings(Columns(rest="keep"), max_bytes=150)))
     assert texts(run.target) == ["Dr. [DOCTOR] " * 15]
 
 
-def test_no_note_can_have_the_secret_of_a_patient_written_into_the_audit_log(run):
+def test_no_note_can_have_the_secret_of_a_patient_written_into_the_audit_log(run: RunSettings) -> None:
     from ensemble.deidentification.keyed_choices import KeyedChoices
 
     write(run.source, ["patient:110", "phistack key check", "id:1"])
@@ -539,20 +562,20 @@ def test_no_note_can_have_the_secret_of_a_patient_written_into_the_audit_log(run
     assert not any(hmac.digest(KEY, text.encode(), "sha256").hex() in log for text in texts(run.source))
 
 
-def test_the_digest_of_a_strike_list_does_not_tell_its_words(run):
+def test_the_digest_of_a_strike_list_does_not_tell_its_words(run: RunSettings) -> None:
     struck = frozenset({"hill"})
     summary = deidentify(replace(run, key=KEY, struck=struck))
     assert summary.settings["strike list"] != hashlib.sha256(b"hill").hexdigest()
 
 
-def test_struck_words_are_removed_from_what_the_policy_keeps_too(run):
+def test_struck_words_are_removed_from_what_the_policy_keeps_too(run: RunSettings) -> None:
     write(run.source, ["Patient Ann Hill came on 03/12/2019. Hill."])
     policy = Policy.named("tag").with_overrides({"PATIENT": "keep", "DATE": "keep"})
     deidentify(replace(run, policy=policy, struck=frozenset({"hill"})))
     assert texts(run.target) == ["Patient [STRUCK] came on 03/12/2019. [STRUCK]."]
 
 
-def test_nobody_else_may_look_into_an_unfinished_run(run):
+def test_nobody_else_may_look_into_an_unfinished_run(run: RunSettings) -> None:
     with locked(run.work):
         assert run.work.stat().st_mode & 0o077 == 0
 
@@ -568,7 +591,7 @@ def test_nobody_else_may_look_into_an_unfinished_run(run):
         ("input", "0"),
     ],
 )
-def test_a_changed_summary_is_found_by_the_audit(audited, name, value):
+def test_a_changed_summary_is_found_by_the_audit(audited: Any, name: Any, value: Any) -> None:
     path = audited.reports / "summary.json"
     summary = json.loads(path.read_text())
     changed = {**summary[name], **value} if isinstance(value, dict) else value
@@ -591,13 +614,13 @@ def test_a_summary_is_what_its_file_says_and_an_older_one_can_be_read(run):
 
 
 @pytest.mark.parametrize("added", ['{"id": 1, "text": null, "name": "Ann Hill"}\n', "\n", " \n"])
-def test_what_is_added_beside_the_notes_is_found_by_the_audit(audited, added):
+def test_what_is_added_beside_the_notes_is_found_by_the_audit(audited: Any, added: Any) -> None:
     with audited.target.open("a") as file:
         file.write(added)
     assert audit_run(audited.target).problems == ("the output differs from the one that the run wrote",)
 
 
-def test_what_is_added_to_a_folder_is_found_by_the_audit(run, tmp_path):
+def test_what_is_added_to_a_folder_is_found_by_the_audit(run: RunSettings, tmp_path: Path) -> None:
     (tmp_path / "notes" / "a").mkdir(parents=True)
     (tmp_path / "notes" / "a" / "1.txt").write_text("Dr. Ames")
     run = replace(run, source=tmp_path / "notes", target=tmp_path / "out")
@@ -607,7 +630,7 @@ def test_what_is_added_to_a_folder_is_found_by_the_audit(run, tmp_path):
     assert audit_run(run.target).problems == ("the output differs from the one that the run wrote",)
 
 
-def test_what_is_reported_does_not_depend_on_which_chunk_is_done_first(tmp_path):
+def test_what_is_reported_does_not_depend_on_which_chunk_is_done_first(tmp_path: Path) -> None:
     entries = [(b"p", (label, 1, b"x")) for label in ("DOCTOR", "PATIENT")]
     found = []
     for order in (entries, entries[::-1]):
@@ -620,5 +643,5 @@ def test_what_is_reported_does_not_depend_on_which_chunk_is_done_first(tmp_path)
     assert found[0] == found[1]
 
 
-def test_nothing_that_is_shown_of_a_note_tells_its_patient_or_its_text():
+def test_nothing_that_is_shown_of_a_note_tells_its_patient_or_its_text() -> None:
     assert repr(NoteInput("1", "MRN 4711", (Part("Dr. Ames"),))) == "NoteInput(id='1')"

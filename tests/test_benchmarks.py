@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,11 +35,11 @@ PARTS = [
 TRAINING = {"wall seconds": 60.0, "processes": 2, "limit minutes": 40, "parts": PARTS}
 
 
-def system(f1):
+def system(f1: Any) -> Any:
     return {"precision": f1, "recall": f1, "f1": f1, "interval": [f1 - 0.01, f1 + 0.01], "f1 by criterion": {}}
 
 
-def result(name, **others):
+def result(name: Any, **others: Any) -> Any:
     return {
         "benchmark": name,
         "title": name.title(),
@@ -105,7 +106,7 @@ def test_text_outside_the_markers_stays() -> None:
         updated(f"before\n{begin}\nold\n", "new\n")
 
 
-def test_a_missing_or_older_results_file_is_reported(tmp_path) -> None:
+def test_a_missing_or_older_results_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="make meddocan"):
         read_results(tmp_path)
     for name in BENCHMARKS:
@@ -121,7 +122,7 @@ def test_costs_of_a_training_are_summed_by_part() -> None:
     assert crf.share + stacker.share == pytest.approx(1.0)
 
 
-def test_costs_are_printed_against_the_limit(capsys) -> None:
+def test_costs_are_printed_against_the_limit(capsys: pytest.CaptureFixture[str]) -> None:
     print_parts(TRAINING)
     printed = capsys.readouterr().out
     assert "2 x 7.0" in printed and "92.0 %" in printed and "█" in printed
@@ -138,7 +139,7 @@ def test_sentences_of_one_template_stay_together() -> None:
     assert [document.group for document in grouped.documents] == ["template 07", "template 07", "template 12"]
 
 
-def test_a_benchmark_writes_all_that_the_tables_need(tmp_path, capsys) -> None:
+def test_a_benchmark_writes_all_that_the_tables_need(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     training, unseen = held_out_patients(synthesize(16, seed=5), parts=4, seed=0)
     benchmark = Benchmark("a", "A", "Trained on A, scored on B.", criteria=("i2b2 relaxed",), limit_minutes=40)
     results = measure(benchmark, training, unseen, EngineSettings(folds=2).only(("regex",)), out=tmp_path, jobs=1)

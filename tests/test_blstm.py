@@ -8,16 +8,19 @@ import sys
 from copy import copy
 from inspect import signature
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from features.columns.table import FeatureSettings, FeatureSpace
+from features.columns.table import FeatureSettings, FeatureSpace, FeatureTable
 from features.documents import Document, Span
 from features.errors import BundleError, SettingsError, TrainingError
 from features.saved_files import SavedFiles
+from submodels.base import Candidate
 from submodels.blstm.encoder import (
     LONGEST_WORD,
     UNKNOWN,
@@ -32,12 +35,13 @@ from submodels.blstm.inference import NetworkInput, blocks_of, emissions_of
 from submodels.blstm.submodel import BlstmSubmodel
 from submodels.blstm.training import load_keras
 from submodels.blstm.weights import NetworkSizes, first_weights
+from tests.test_layout_columns import Note
 
 NAMES = ["Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "Vance", "Wexford", "Yarrow"]
 QUICK = {"epochs": 3, "least_steps": 100, "lstm_size": 32, "word_size": 32, "learning_rate": 0.01}
 
 
-def _note(number, name):
+def _note(number: int, name: str) -> Document:
     date = f"0{number % 9 + 1}/12/2019"
     text = f"Patient: {name}\nAge: {20 + number} years. Seen by Dr. {name} on {date}.\nRest and fluids."
     spans = [Span(9, 9 + len(name), "PATIENT")]
@@ -47,33 +51,35 @@ def _note(number, name):
 
 
 @pytest.fixture(scope="module")
-def tables():
+def tables() -> list[FeatureTable]:
     return FeatureSpace(FeatureSettings()).fit([_note(i, name) for i, name in enumerate(NAMES * 2)])
 
 
 @pytest.fixture(scope="module")
-def fitted(tables):
+def fitted(tables: list[FeatureTable]) -> BlstmSubmodel:
     return BlstmSubmodel(**QUICK).fit(tables, seed=3)
 
 
 @pytest.fixture(scope="module")
-def unseen(tables):
+def unseen(tables: list[FeatureTable]) -> list[FeatureTable]:
     documents = [_note(i + 40, name) for i, name in enumerate(["Gorse", "Quillan"])]
     return tables[0].space.tables([*documents, Document("empty", ""), Document("blank", " \r\n")])
 
 
-def _chosen(candidates):
+def _chosen(candidates: list[Candidate]) -> set[Span]:
     return {candidate.span for candidate in candidates if candidate.chosen}
 
 
-def test_it_finds_names_it_never_saw(fitted, unseen):
+def test_it_finds_names_it_never_saw(fitted: BlstmSubmodel, unseen: list[FeatureTable]) -> None:
     proposals = fitted.propose(unseen)
     for table, candidates in zip(unseen, proposals, strict=True):
         assert _chosen(candidates) == set(table.document.spans)
     assert all(candidate.score > 0.5 for candidate in proposals[0] if candidate.chosen)
 
 
-def test_emissions_are_those_of_the_keras_network(fitted, tables, unseen):
+def test_emissions_are_those_of_the_keras_network(
+    fitted: BlstmSubmodel, tables: list[FeatureTable], unseen: list[FeatureTable]
+) -> None:
     from submodels.blstm.network import TaggingNetwork
 
     sizes = NetworkSizes(
@@ -93,7 +99,7 @@ def test_emissions_are_those_of_the_keras_network(fitted, tables, unseen):
             assert np.allclose(ours[number][first:last], row[: last - first], atol=1e-5)
 
 
-def _lstm(inputs, kernel, bias):
+def _lstm(inputs: NDArray[np.float32], kernel: NDArray[np.float32], bias: NDArray[np.float32]) -> NDArray[np.float64]:
     """Hochreiter and Schmidhuber's equations, one row after the other."""
     length, units = inputs.shape[2], kernel.shape[1] // 4
     hidden = np.zeros((*inputs.shape[:2], units))
@@ -107,11 +113,13 @@ def _lstm(inputs, kernel, bias):
     return hidden
 
 
-def _sigmoid(values):
+def _sigmoid(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return 1 / (1 + np.exp(-values))
 
 
-def _slow_emissions(weights, note, characters, window):
+def _slow_emissions(
+    weights: dict[str, NDArray[np.float32]], note: Note, characters: NDArray[np.int32], window: int
+) -> NDArray[np.float64]:
     """The network token by token and without any sharing, for one note."""
     size = weights["character"].shape[1]
     spellings = []
@@ -135,7 +143,7 @@ def _slow_emissions(weights, note, characters, window):
 
 @settings(max_examples=20, deadline=None)
 @given(data=st.data())
-def test_emissions_are_those_of_the_network_without_any_sharing(data):
+def test_emissions_are_those_of_the_network_without_any_sharing(data: st.DataObject) -> None:
     random = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     sizes = NetworkSizes(
         words=6, characters=5, values=12, columns=3, tags=3, lstm=4, kernels=(3, 1, 22), channels=2, word=3, character=2
@@ -161,7 +169,7 @@ def test_emissions_are_those_of_the_network_without_any_sharing(data):
 
 
 @given(most=st.sampled_from([2, 5, 2**31 - 1]), seed=st.integers(0, 2**32))
-def test_tokens_of_one_value_have_the_same_word_and_columns_of_the_block(most, seed):
+def test_tokens_of_one_value_have_the_same_word_and_columns_of_the_block(most: int, seed: int) -> None:
     random = np.random.default_rng(seed)
     spellings = random.integers(0, 3, 30, dtype=np.int32)
     features = random.integers(0, most, (5, 4), dtype=np.int32)[random.integers(0, 5, 30)]
@@ -178,12 +186,12 @@ def test_tokens_of_one_value_have_the_same_word_and_columns_of_the_block(most, s
         assert len(block.tokens) == len(np.unique(values, axis=0))
 
 
-def test_every_column_is_in_one_block():
+def test_every_column_is_in_one_block() -> None:
     assert blocks_of(["shape", "key", "line_length", "number", "section"]) == ((0, 3), (1, 4), (2,))
     assert blocks_of(["key"]) == ((), (0,), ())
 
 
-def _differentiable_lstm(inputs, kernel, bias):
+def _differentiable_lstm(inputs: Any, kernel: Any, bias: Any) -> Any:
     """The same in operations of TensorFlow, whose gradient is known."""
     import tensorflow as tf
 
@@ -198,7 +206,7 @@ def _differentiable_lstm(inputs, kernel, bias):
     return tf.stack(states)
 
 
-def test_the_fused_lstm_is_the_plain_one_also_in_its_gradient():
+def test_the_fused_lstm_is_the_plain_one_also_in_its_gradient() -> None:
     """TensorFlow's BlockLSTMV2 has a gradient that belongs to other weights; the one in use must not."""
     load_keras(1)
     import tensorflow as tf
@@ -221,7 +229,7 @@ def test_the_fused_lstm_is_the_plain_one_also_in_its_gradient():
         assert np.allclose(ours, expected, atol=1e-5)
 
 
-def test_another_backend_of_keras_is_not_used_and_refused_where_it_is_at_work(monkeypatch):
+def test_another_backend_of_keras_is_not_used_and_refused_where_it_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
     import keras
 
     monkeypatch.setenv("KERAS_BACKEND", "jax")
@@ -232,7 +240,7 @@ def test_another_backend_of_keras_is_not_used_and_refused_where_it_is_at_work(mo
         load_keras(1)
 
 
-def test_the_kernels_of_tensorflow_that_no_one_promises_are_as_they_were():
+def test_the_kernels_of_tensorflow_that_no_one_promises_are_as_they_were() -> None:
     """`tf.raw_ops` are no public promise: whoever updates TensorFlow learns here what `fused_lstm` needs of them."""
     load_keras(1)
     import tensorflow as tf
@@ -247,7 +255,7 @@ def test_the_kernels_of_tensorflow_that_no_one_promises_are_as_they_were():
         assert not missing, f"tf.raw_ops.{name} of TensorFlow {tf.__version__} does not take {missing}"
 
 
-def test_proposing_needs_no_tensorflow(fitted, tables, tmp_path):
+def test_proposing_needs_no_tensorflow(fitted: BlstmSubmodel, tables: list[FeatureTable], tmp_path: Path) -> None:
     fitted.save(tmp_path)
     tables[0].space.save(tmp_path / "space")
     program = (
@@ -263,7 +271,7 @@ def test_proposing_needs_no_tensorflow(fitted, tables, tmp_path):
     assert answer.stdout.split() == ["True", "False", "False"], answer.stderr
 
 
-def test_files_are_json_and_arrays_without_objects(fitted, tmp_path):
+def test_files_are_json_and_arrays_without_objects(fitted: BlstmSubmodel, tmp_path: Path) -> None:
     fitted.save(tmp_path)
     names = ["settings.json", "vocabularies.json", "weights-1.npz", "weights-2.npz"]
     assert sorted(path.name for path in tmp_path.iterdir()) == names
@@ -274,7 +282,9 @@ def test_files_are_json_and_arrays_without_objects(fitted, tmp_path):
 
 
 @pytest.mark.parametrize("change", ["words", "tags", "columns", "values"])
-def test_files_that_do_not_belong_together_are_refused(fitted, tables, tmp_path, change):
+def test_files_that_do_not_belong_together_are_refused(
+    fitted: BlstmSubmodel, tables: list[FeatureTable], tmp_path: Path, change: str
+) -> None:
     fitted.save(tmp_path)
     path = tmp_path / "vocabularies.json"
     vocabularies = json.loads(path.read_text(encoding="utf-8"))
@@ -284,14 +294,14 @@ def test_files_that_do_not_belong_together_are_refused(fitted, tables, tmp_path,
         BlstmSubmodel.load(SavedFiles.of_folder(tmp_path), tables[0].space)
 
 
-def test_a_space_without_its_columns_is_refused(fitted, tmp_path):
+def test_a_space_without_its_columns_is_refused(fitted: BlstmSubmodel, tmp_path: Path) -> None:
     fitted.save(tmp_path)
     bare = FeatureSpace(FeatureSettings(without=("layout",)))
     with pytest.raises(BundleError, match="feature columns"):
         BlstmSubmodel.load(SavedFiles.of_folder(tmp_path), bare)
 
 
-def test_columns_that_are_left_out_are_dropped_and_said_so(caplog):
+def test_columns_that_are_left_out_are_dropped_and_said_so(caplog: pytest.LogCaptureFixture) -> None:
     space = FeatureSpace(FeatureSettings(without=("layout", "gazetteers")))
     tables = space.fit([_note(i, name) for i, name in enumerate(NAMES)])
     with caplog.at_level(logging.INFO, logger="phistack"):
@@ -303,13 +313,13 @@ def test_columns_that_are_left_out_are_dropped_and_said_so(caplog):
     assert not any(name in caplog.text for name in NAMES)
 
 
-def test_it_learns_from_one_group():
+def test_it_learns_from_one_group() -> None:
     notes = [_note(i, name) for i, name in enumerate(NAMES[:4])]
     documents = [Document(note.id, note.text, note.spans, group="a") for note in notes]
     BlstmSubmodel(networks=1, epochs=2, least_steps=2, lstm_size=8).fit(FeatureSpace().fit(documents))
 
 
-def test_networks_are_averaged(fitted, tables):
+def test_networks_are_averaged(fitted: BlstmSubmodel, tables: list[FeatureTable]) -> None:
     """The emissions of two networks are the mean of theirs."""
     one, other = (copy(fitted) for _ in range(2))
     one.weights_, other.weights_ = fitted.weights_[:1], fitted.weights_[1:]
@@ -319,7 +329,7 @@ def test_networks_are_averaged(fitted, tables):
         np.testing.assert_allclose(both, (first + second) / 2, atol=1e-5)
 
 
-def test_notes_without_phi_and_impossible_settings_are_refused(tables):
+def test_notes_without_phi_and_impossible_settings_are_refused(tables: list[FeatureTable]) -> None:
     bare = [table.space.table(table.document.with_spans(())) for table in tables]
     for nothing in (bare, []):
         with pytest.raises(TrainingError, match="PHI"):
@@ -329,7 +339,7 @@ def test_notes_without_phi_and_impossible_settings_are_refused(tables):
             BlstmSubmodel(**wrong).fit(tables)
 
 
-def test_words_are_looked_up_without_case_and_digits_and_rare_ones_are_unknown(tables):
+def test_words_are_looked_up_without_case_and_digits_and_rare_ones_are_unknown(tables: list[FeatureTable]) -> None:
     encoder = Encoder.of(tables, ["shape"])
     spellings = {}
     note = encoder.encode(tables[0].space.table(Document("a", "PATIENT patient 17 2019 3141 zymurgy")), spellings)
@@ -348,7 +358,7 @@ def test_words_are_looked_up_without_case_and_digits_and_rare_ones_are_unknown(t
     lines=st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=4), min_size=1, max_size=6),
     window=st.integers(1, 20),
 )
-def test_rows_hold_every_token_once_and_lines_are_cut_only_where_too_long(lines, window):
+def test_rows_hold_every_token_once_and_lines_are_cut_only_where_too_long(lines: list[list[int]], window: int) -> None:
     sentences = np.cumsum([0, *(length for line in lines for length in line)], dtype=np.int32)
     bounds = np.cumsum([0, *map(sum, lines)], dtype=np.int32)
     n_tokens = int(bounds[-1])
@@ -373,7 +383,7 @@ def test_rows_hold_every_token_once_and_lines_are_cut_only_where_too_long(lines,
             assert set((first + np.flatnonzero(marks)).tolist()) == expected
 
 
-def test_first_weights_come_from_the_seed_alone():
+def test_first_weights_come_from_the_seed_alone() -> None:
     sizes = NetworkSizes(words=5, characters=6, values=7, columns=2, tags=3, lstm=4)
     first, again, other = first_weights(sizes, 1), first_weights(sizes, 1), first_weights(sizes, 2)
     assert {name: array.shape for name, array in first.items()} == sizes.shapes()

@@ -2,6 +2,7 @@ import json
 import zipfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ from tests.tampering import rehash
 NAMES = ["Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "Vance", "Wexford", "Yarrow"]
 
 
-def small_corpus(n=10):
+def small_corpus(n: int = 10) -> Corpus:
     """Notes in which whoever stands after `Dr.` is a doctor."""
     documents = []
     for i, name in enumerate(NAMES[:n]):
@@ -38,38 +39,38 @@ SETTINGS = EngineSettings(folds=2).only(("regex", "crf"))
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory):
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Any:
     path = tmp_path_factory.mktemp("bundle") / "engine"
     training, _ = train_bundle(small_corpus(), path, SETTINGS)
     return path, training.engine
 
 
 @pytest.fixture
-def copy(trained, tmp_path):
+def copy(trained: Any, tmp_path: Path) -> Any:
     """A copy of the bundle that a test may spoil."""
     import shutil
 
     return shutil.copytree(trained[0], tmp_path / "engine")
 
 
-def _spans(engine):
+def _spans(engine: Any) -> Any:
     return [document.spans for document in engine.annotate([NOTE])]
 
 
-def test_a_loaded_engine_annotates_as_the_one_that_was_saved(trained):
+def test_a_loaded_engine_annotates_as_the_one_that_was_saved(trained: Any) -> None:
     path, engine = trained
     assert _spans(load_bundle(path)) == _spans(engine)
     assert _spans(engine) == [(Span(4, 9, "DOCTOR"), Span(18, 28, "DATE"))]
 
 
-def test_a_bundle_can_be_a_zip_file(trained, tmp_path):
+def test_a_bundle_can_be_a_zip_file(trained: Any, tmp_path: Path) -> None:
     path = tmp_path / "engine.zip"
     save_bundle(trained[1], path, self_test=self_test(trained[1]), trained_on={}, figures={})
     assert _spans(load_bundle(path)) == _spans(trained[1])
     assert [entry.name for entry in tmp_path.iterdir()] == ["engine.zip"]
 
 
-def test_the_manifest_tells_what_is_in_the_bundle(trained):
+def test_the_manifest_tells_what_is_in_the_bundle(trained: Any) -> None:
     manifest = read_manifest(trained[0])
     assert manifest["kinds"] == {"regex": "regex.v1", "crf": "crf.v1"}
     assert manifest["trained_on"]["documents"] == 10
@@ -78,7 +79,9 @@ def test_the_manifest_tells_what_is_in_the_bundle(trained):
 
 
 @pytest.mark.parametrize("kind", ["regex.v1", "crf.v1"])
-def test_training_and_writing_save_and_load_each_model_once(kind, tmp_path, monkeypatch):
+def test_training_and_writing_save_and_load_each_model_once(
+    kind: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model, called = submodel_class(kind), []
     save, load = model.save, model.load
     monkeypatch.setattr(model, "save", lambda self, folder: called.append("save") or save(self, folder))
@@ -87,11 +90,11 @@ def test_training_and_writing_save_and_load_each_model_once(kind, tmp_path, monk
     assert called == ["save", "load"]
 
 
-def test_saving_asks_the_engine_nothing(trained, tmp_path, monkeypatch):
+def test_saving_asks_the_engine_nothing(trained: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, engine = trained
     answers = self_test(engine)
 
-    def asked(*given):
+    def asked(*given: Any) -> None:
         raise AssertionError("saving only saves")
 
     monkeypatch.setattr(Engine, "propose", asked)
@@ -101,7 +104,9 @@ def test_saving_asks_the_engine_nothing(trained, tmp_path, monkeypatch):
         assert (tmp_path / "engine" / part).read_bytes() == (path / part).read_bytes()
 
 
-def test_the_self_test_lets_each_submodel_propose_once_for_all_subsets(trained, monkeypatch):
+def test_the_self_test_lets_each_submodel_propose_once_for_all_subsets(
+    trained: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     engine = trained[1]
     by_subset = {subset: list(engine.only(subset).decide([NOTE])) for subset in engine.stackers}
     propose, asked = Engine.propose, []
@@ -114,53 +119,53 @@ def test_the_self_test_lets_each_submodel_propose_once_for_all_subsets(trained, 
         assert list(engine.weigh(tables, {name: proposals[name] for name in subset})) == decided
 
 
-def test_the_manifest_says_nothing_of_tags_which_are_each_submodels_own(trained, copy):
+def test_the_manifest_says_nothing_of_tags_which_are_each_submodels_own(trained: Any, copy: Any) -> None:
     assert "tag_scheme" not in read_manifest(trained[0])
     manifest = json.loads((copy / "manifest.json").read_text())
     (copy / "manifest.json").write_text(json.dumps({**manifest, "tag_scheme": "BIO"}))
     assert _spans(load_bundle(copy)) == _spans(trained[1])
 
 
-def test_training_twice_gives_the_same_bundle_whatever_the_number_of_processes(trained, tmp_path):
+def test_training_twice_gives_the_same_bundle_whatever_the_number_of_processes(trained: Any, tmp_path: Path) -> None:
     train_bundle(small_corpus(), tmp_path / "again", SETTINGS, jobs=2)
     assert read_manifest(tmp_path / "again") == read_manifest(trained[0])
 
 
-def test_no_text_of_the_notes_is_in_the_manifest_and_the_card(trained):
+def test_no_text_of_the_notes_is_in_the_manifest_and_the_card(trained: Any) -> None:
     path, _ = trained
     for name in ("manifest.json", "MODEL_CARD.md", "self_test.json"):
         reported = (path / name).read_text(encoding="utf-8")
         assert not any(word in reported for word in NAMES)
 
 
-def test_a_changed_file_is_noticed(copy):
+def test_a_changed_file_is_noticed(copy: Any) -> None:
     with (copy / "stacker" / "stacker.json").open("a") as file:
         file.write(" ")
     with pytest.raises(BundleError, match=r"stacker/stacker\.json was changed"):
         load_bundle(copy)
 
 
-def test_a_missing_file_is_noticed(copy):
+def test_a_missing_file_is_noticed(copy: Any) -> None:
     (copy / "MODEL_CARD.md").unlink()
     with pytest.raises(BundleError, match=r"lacks file 'MODEL_CARD\.md"):
         load_bundle(copy)
 
 
-def test_an_added_file_is_noticed(copy):
+def test_an_added_file_is_noticed(copy: Any) -> None:
     (copy / "submodels" / "extra.py").write_text("print()")
     with pytest.raises(BundleError, match=r"unlisted file 'submodels/extra\.py"):
         load_bundle(copy)
 
 
 @pytest.mark.parametrize(("key", "value", "message"), [("protocol", 99, "protocol 99"), ("kinds", [], "kinds")])
-def test_another_protocol_or_a_spoiled_manifest_is_refused(copy, key, value, message):
+def test_another_protocol_or_a_spoiled_manifest_is_refused(copy: Any, key: Any, value: Any, message: Any) -> None:
     manifest = json.loads((copy / "manifest.json").read_text())
     (copy / "manifest.json").write_text(json.dumps({**manifest, key: value}))
     with pytest.raises(BundleError, match=message):
         load_bundle(copy)
 
 
-def test_an_engine_that_annotates_otherwise_than_it_did_fails_its_self_test(copy):
+def test_an_engine_that_annotates_otherwise_than_it_did_fails_its_self_test(copy: Any) -> None:
     answers = json.loads((copy / "self_test.json").read_text())
     answers["answers"][0].append([0, 1, "DATE", 0.99, True])
     (copy / "self_test.json").write_text(json.dumps(answers))
@@ -169,14 +174,14 @@ def test_an_engine_that_annotates_otherwise_than_it_did_fails_its_self_test(copy
         load_bundle(copy)
 
 
-def test_a_folder_or_file_that_is_no_bundle_is_refused(tmp_path):
+def test_a_folder_or_file_that_is_no_bundle_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no zip")
     for path, message in ((tmp_path, "manifest"), (tmp_path / "file", "neither"), (tmp_path / "none", "no bundle")):
         with pytest.raises(BundleError, match=message):
             load_bundle(path)
 
 
-def test_a_zip_that_would_write_outside_its_folder_is_refused(tmp_path):
+def test_a_zip_that_would_write_outside_its_folder_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "evil.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("../outside", "x")
@@ -185,7 +190,7 @@ def test_a_zip_that_would_write_outside_its_folder_is_refused(tmp_path):
     assert not (tmp_path.parent / "outside").exists()
 
 
-def test_nothing_is_overwritten_and_nothing_half_written_stays(trained, tmp_path):
+def test_nothing_is_overwritten_and_nothing_half_written_stays(trained: Any, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="already there"):
         train_bundle(small_corpus(), trained[0], SETTINGS)
     with pytest.raises(TrainingError):
@@ -193,14 +198,14 @@ def test_nothing_is_overwritten_and_nothing_half_written_stays(trained, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_corpus_without_phi_cannot_be_learned_from(tmp_path):
+def test_a_corpus_without_phi_cannot_be_learned_from(tmp_path: Path) -> None:
     corpus = small_corpus()
     bare = replace(corpus, documents=tuple(document.with_spans(()) for document in corpus.documents))
     with pytest.raises(TrainingError, match="no annotated PHI"):
         train_bundle(bare, tmp_path / "engine", SETTINGS)
 
 
-def test_kept_fold_predictions_are_used_again_and_hold_no_text(trained, tmp_path):
+def test_kept_fold_predictions_are_used_again_and_hold_no_text(trained: Any, tmp_path: Path) -> None:
     cache = tmp_path / "folds"
     train_bundle(small_corpus(), tmp_path / "first", SETTINGS, cache=cache)
     kept = {path: path.stat().st_mtime_ns for path in cache.iterdir()}
@@ -211,14 +216,14 @@ def test_kept_fold_predictions_are_used_again_and_hold_no_text(trained, tmp_path
     assert read_manifest(tmp_path / "second") == read_manifest(trained[0])
 
 
-def test_a_bundle_of_the_first_protocol_loads_and_decides_as_it_did():
+def test_a_bundle_of_the_first_protocol_loads_and_decides_as_it_did() -> None:
     engine = load_bundle(Path(__file__).parent / "golden" / "bundle_protocol_1.zip")
     note = Document("n1", "Record date: 2021-03-04\nSeen by Dr. Anselm Birchwood on March 3rd, 2021. Phone 555-0134.\n")
     found = [(d.span.start, d.span.end, d.span.label) for d in next(engine.decide([note])) if d.accepted]
     assert found == [(13, 23, "DATE"), (36, 52, "DOCTOR"), (56, 71, "DATE"), (79, 87, "PHONE")]
 
 
-def test_the_golden_bundle_of_today_loads_and_decides_as_it_did():
+def test_the_golden_bundle_of_today_loads_and_decides_as_it_did() -> None:
     """Once it does not, bundles that are in use do not either: raise the protocol or version the kind."""
     golden, path = json.loads(GOLDEN.with_suffix(".json").read_text()), GOLDEN.with_suffix(".zip")
     manifest = read_manifest(path)

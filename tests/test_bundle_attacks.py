@@ -13,6 +13,7 @@ import time
 import zipfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,7 +35,7 @@ SOON = 5.0
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Any:
     path = tmp_path_factory.mktemp("attacks") / "engine"
     chosen = EngineSettings(folds=2, features=FeatureSettings(without=("gazetteers",))).only(tuple(SUBMODELS))
     train_bundle(notes(), path, replace(chosen, submodels=SUBMODELS))
@@ -43,7 +44,7 @@ def whole(tmp_path_factory):
 
 
 @pytest.fixture
-def bundle(whole, tmp_path):
+def bundle(whole: Any, tmp_path: Path) -> Any:
     """A copy of the bundle that a test may spoil, beside a file that no bundle may read."""
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "stacker.json").write_text(SECRET, encoding="utf-8")
@@ -62,7 +63,7 @@ def refused(path: Path) -> str:
     return sentence
 
 
-def kinds(**changed):
+def kinds(**changed: Any) -> Any:
     return lambda manifest: manifest.update(kinds={**manifest["kinds"], **changed})
 
 
@@ -87,7 +88,7 @@ MANIFESTS = {
 
 
 @pytest.mark.parametrize("change", MANIFESTS.values(), ids=MANIFESTS)
-def test_a_manifest_that_names_what_no_bundle_has_is_refused(bundle, change):
+def test_a_manifest_that_names_what_no_bundle_has_is_refused(bundle: Any, change: Any) -> None:
     change_json(bundle / "manifest.json", change)
     refused(bundle)
     with pytest.raises(BundleError):
@@ -113,7 +114,7 @@ DOCUMENTS = {
     "name", ["manifest.json", "label_set.json", "self_test.json", "features/features.json", "stacker/stacker.json",
              "submodels/crf/settings.json", "submodels/regex/settings.json", "submodels/tbed/settings.json"],
 )  # fmt: skip
-def test_a_document_that_is_none_is_refused(bundle, name, document):
+def test_a_document_that_is_none_is_refused(bundle: Any, name: Any, document: Any) -> None:
     (bundle / name).write_bytes(document)
     if name != "manifest.json":
         rehash(bundle)
@@ -159,7 +160,7 @@ VALUES = [
 
 
 @pytest.mark.parametrize("number", range(len(VALUES)))
-def test_a_value_of_another_type_or_out_of_its_range_is_refused(bundle, number):
+def test_a_value_of_another_type_or_out_of_its_range_is_refused(bundle: Any, number: Any) -> None:
     name, change = VALUES[number]
     change_json(bundle / name, change)
     rehash(bundle)
@@ -179,7 +180,7 @@ def test_a_value_of_another_type_or_out_of_its_range_is_refused(bundle, number):
         ("submodels/tbed/rules.txt", "\x00"),
     ],
 )
-def test_patterns_and_rules_that_cannot_be_are_refused(bundle, name, text):
+def test_patterns_and_rules_that_cannot_be_are_refused(bundle: Any, name: Any, text: Any) -> None:
     (bundle / name).write_text(text, encoding="utf-8")
     rehash(bundle)
     refused(bundle)
@@ -195,14 +196,14 @@ label = "DATE"
 
 @pytest.mark.parametrize("home", ["regex", "tbed/regex"])
 @pytest.mark.parametrize("regex", ["(a+)+b", "(?:a|a?)+b", "(.*)*x", r"(\w+ ?)+\d\d"])
-def test_a_pattern_that_may_never_end_is_refused_before_it_is_tried(bundle, home, regex):
+def test_a_pattern_that_may_never_end_is_refused_before_it_is_tried(bundle: Any, home: Any, regex: Any) -> None:
     (bundle / "submodels" / home / "patterns.toml").write_text(EVIL.format(regex), encoding="utf-8")
     change_json(bundle / "self_test.json", lambda s: s.update(texts=["a" * 40] * len(s["texts"])))
     rehash(bundle)
     assert "the pattern evil repeats" in refused(bundle)
 
 
-def test_patterns_that_take_a_high_power_of_the_length_fail_the_self_test(bundle):
+def test_patterns_that_take_a_high_power_of_the_length_fail_the_self_test(bundle: Any) -> None:
     regex = "a*" * 12 + "b"
     (bundle / "submodels" / "regex" / "patterns.toml").write_text(EVIL.format(regex), encoding="utf-8")
     change_json(bundle / "self_test.json", lambda s: s.update(texts=["a" * 200] * len(s["texts"])))
@@ -211,7 +212,7 @@ def test_patterns_that_take_a_high_power_of_the_length_fail_the_self_test(bundle
 
 
 @pytest.mark.parametrize("url", ["http://evil.example:9000", "https://localhost.evil.example", "http://localhost@evil"])
-def test_an_engine_that_would_send_notes_to_a_strange_server_is_refused(bundle, url):
+def test_an_engine_that_would_send_notes_to_a_strange_server_is_refused(bundle: Any, url: Any) -> None:
     path = bundle / "features" / "features.json"
     change_json(path, lambda s: (s["settings"].update(ner=url), s["vocabularies"].update(ner=[])))
     rehash(bundle)
@@ -224,7 +225,7 @@ def npy(shape: str, *, descr: str = "<f8", data: bytes = b"") -> bytes:
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + data
 
 
-def saved(array) -> bytes:
+def saved(array: Any) -> bytes:
     return npy(repr(array.shape), descr=array.dtype.str, data=array.tobytes())
 
 
@@ -247,13 +248,13 @@ ARRAYS = {
 
 
 @pytest.mark.parametrize(("name", "content"), ARRAYS.values(), ids=ARRAYS)
-def test_arrays_that_are_not_there_are_refused(bundle, name, content):
+def test_arrays_that_are_not_there_are_refused(bundle: Any, name: Any, content: Any) -> None:
     with_array(bundle / "stacker" / "stacker.npz", name, content)
     rehash(bundle)
     refused(bundle)
 
 
-def test_a_cut_file_of_arrays_is_refused(bundle):
+def test_a_cut_file_of_arrays_is_refused(bundle: Any) -> None:
     path = bundle / "stacker" / "stacker.npz"
     data = path.read_bytes()
     for length in (0, 1, 30, len(data) // 2, len(data) - 1):
@@ -262,7 +263,7 @@ def test_a_cut_file_of_arrays_is_refused(bundle):
         refused(bundle)
 
 
-def test_a_file_of_arrays_that_grows_beyond_measure_is_refused(bundle):
+def test_a_file_of_arrays_that_grows_beyond_measure_is_refused(bundle: Any) -> None:
     with_array(bundle / "stacker" / "stacker.npz", "support", npy("(500000, 80)", data=b"\0" * 320_000_000))
     rehash(bundle)
     assert "would fill the memory" in refused(bundle)
@@ -271,7 +272,7 @@ def test_a_file_of_arrays_that_grows_beyond_measure_is_refused(bundle):
 # Links and other things that are no files
 
 
-def outside_link(bundle, name):
+def outside_link(bundle: Any, name: Any) -> None:
     path = bundle / name
     data = path.read_bytes()
     outside = bundle.parent / "outside" / "linked"
@@ -280,17 +281,17 @@ def outside_link(bundle, name):
     path.symlink_to(outside)
 
 
-def linked_folder(bundle):
+def linked_folder(bundle: Any) -> None:
     shutil.move(bundle / "stacker", bundle.parent / "outside" / "whole")
     (bundle / "stacker").symlink_to(bundle.parent / "outside" / "whole")
 
 
-def pipe(bundle):
+def pipe(bundle: Any) -> None:
     (bundle / "MODEL_CARD.md").unlink()
     os.mkfifo(bundle / "MODEL_CARD.md")
 
 
-def device(bundle):
+def device(bundle: Any) -> None:
     (bundle / "MODEL_CARD.md").unlink()
     (bundle / "MODEL_CARD.md").symlink_to("/dev/zero")
 
@@ -307,7 +308,7 @@ THINGS = {
 
 
 @pytest.mark.parametrize("make", THINGS.values(), ids=THINGS)
-def test_links_and_devices_in_a_bundle_are_refused_before_anything_is_read(bundle, make):
+def test_links_and_devices_in_a_bundle_are_refused_before_anything_is_read(bundle: Any, make: Any) -> None:
     rehash(bundle)
     make(bundle)
     assert "link" in refused(bundle)
@@ -316,19 +317,19 @@ def test_links_and_devices_in_a_bundle_are_refused_before_anything_is_read(bundl
             read(bundle)
 
 
-def test_a_bundle_may_itself_be_reached_by_a_link(bundle):
+def test_a_bundle_may_itself_be_reached_by_a_link(bundle: Any) -> None:
     (bundle.parent / "current").symlink_to(bundle)
     assert load_bundle(bundle.parent / "current").names == tuple(SUBMODELS)
 
 
-def test_a_file_that_has_no_bytes_on_disk_is_not_read(bundle):
+def test_a_file_that_has_no_bytes_on_disk_is_not_read(bundle: Any) -> None:
     with (bundle / "MODEL_CARD.md").open("wb") as file:
         file.truncate(2**40)
     assert "far larger" in refused(bundle)
 
 
 @pytest.mark.parametrize("kind", [os.mkfifo, lambda path: Path(path).symlink_to("/dev/zero")])
-def test_what_is_neither_folder_nor_file_is_no_bundle(tmp_path, kind):
+def test_what_is_neither_folder_nor_file_is_no_bundle(tmp_path: Path, kind: Any) -> None:
     kind(tmp_path / "engine.zip")
     assert "no bundle" in refused(tmp_path / "engine.zip")
 
@@ -343,13 +344,15 @@ def bomb(path: Path, name: str, megabytes: int) -> Path:
     return path
 
 
-def test_a_zip_that_grows_beyond_measure_is_refused_by_its_directory(whole, tmp_path, monkeypatch):
+def test_a_zip_that_grows_beyond_measure_is_refused_by_its_directory(
+    whole: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = bomb(zipped(whole, tmp_path / "engine.zip"), "stacker/more.npz", 100)
     monkeypatch.setattr(zipfile.ZipFile, "open", None)
     assert "would fill the memory" in refused(path)
 
 
-def test_a_zip_whose_directory_tells_smaller_sizes_is_not_unpacked(whole, tmp_path):
+def test_a_zip_whose_directory_tells_smaller_sizes_is_not_unpacked(whole: Any, tmp_path: Path) -> None:
     path = zipped(whole, tmp_path / "engine.zip")
     bomb(path, "stacker/more.npz", 100)
     data = bytearray(path.read_bytes())
@@ -359,7 +362,7 @@ def test_a_zip_whose_directory_tells_smaller_sizes_is_not_unpacked(whole, tmp_pa
     refused(path)
 
 
-def test_a_member_is_never_read_beyond_what_the_directory_says(whole, tmp_path):
+def test_a_member_is_never_read_beyond_what_the_directory_says(whole: Any, tmp_path: Path) -> None:
     """A listed file that is larger than it says: the hash that fits is that of what it says."""
     import hashlib
     import resource
@@ -380,21 +383,21 @@ def test_a_member_is_never_read_beyond_what_the_directory_says(whole, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["../outside", "/etc/passwd", "a/../../b", "a\\b", "C:evil", "-rf", ".hidden", "a//b"])
-def test_a_zip_with_a_file_that_would_lie_elsewhere_is_refused(whole, tmp_path, name):
+def test_a_zip_with_a_file_that_would_lie_elsewhere_is_refused(whole: Any, tmp_path: Path, name: Any) -> None:
     path = zipped(whole, tmp_path / "engine.zip")
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr(name, "x")
     refused(path)
 
 
-def test_a_zip_with_two_files_of_one_name_is_refused(whole, tmp_path):
+def test_a_zip_with_two_files_of_one_name_is_refused(whole: Any, tmp_path: Path) -> None:
     path = zipped(whole, tmp_path / "engine.zip")
     with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
         archive.writestr("label_set.json", "{}")
     assert "two files of the same name" in refused(path)
 
 
-def test_a_zip_with_a_huge_directory_is_refused_before_it_is_read(whole, tmp_path):
+def test_a_zip_with_a_huge_directory_is_refused_before_it_is_read(whole: Any, tmp_path: Path) -> None:
     path = zipped(whole, tmp_path / "engine.zip")
     with zipfile.ZipFile(path, "a") as archive:
         for i in range(70_000):
@@ -402,7 +405,7 @@ def test_a_zip_with_a_huge_directory_is_refused_before_it_is_read(whole, tmp_pat
     refused(path)
 
 
-def test_a_zip_with_far_more_files_than_an_engine_has_is_refused_by_its_directory(bundle, tmp_path):
+def test_a_zip_with_far_more_files_than_an_engine_has_is_refused_by_its_directory(bundle: Any, tmp_path: Path) -> None:
     (bundle / "more").mkdir()
     for i in range(10_000):
         (bundle / "more" / str(i)).touch()
@@ -412,7 +415,7 @@ def test_a_zip_with_far_more_files_than_an_engine_has_is_refused_by_its_director
 
 
 @pytest.mark.parametrize("label", ["", "\x1b[2J", "A LABEL", "x" * 100])
-def test_a_label_that_is_no_name_is_refused_and_never_suggested(bundle, label):
+def test_a_label_that_is_no_name_is_refused_and_never_suggested(bundle: Any, label: Any) -> None:
     change_json(bundle / "label_set.json", lambda state: state["categories"].update({label: "OTHER"}))
     rehash(bundle)
     assert "label" in refused(bundle)
@@ -420,7 +423,7 @@ def test_a_label_that_is_no_name_is_refused_and_never_suggested(bundle, label):
 
 
 @pytest.mark.parametrize("categories", [[1, 2], "AB", {"DOCTOR": 1}, 7])
-def test_labels_that_are_none_are_left_to_the_loading_to_tell(bundle, categories):
+def test_labels_that_are_none_are_left_to_the_loading_to_tell(bundle: Any, categories: Any) -> None:
     change_json(bundle / "label_set.json", lambda state: state.update(categories=categories))
     rehash(bundle)
     assert bundle_labels(bundle) == ()
@@ -442,7 +445,7 @@ bundle.load_bundle(Path(sys.argv[1]))
 """
 
 
-def test_nothing_is_left_behind_where_loading_is_killed(whole, tmp_path):
+def test_nothing_is_left_behind_where_loading_is_killed(whole: Any, tmp_path: Path) -> None:
     path = zipped(whole, tmp_path / "engine.zip")
     temporary = tmp_path / "temporary"
     temporary.mkdir()
@@ -472,7 +475,9 @@ FILES = [
 
 @given(st.data())
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_damage_is_refused_or_harmless(whole, tmp_path_factory, data):
+def test_any_damage_is_refused_or_harmless(
+    whole: Any, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
     bundle = shutil.copytree(whole, tmp_path_factory.mktemp("damaged") / "engine")
     name = data.draw(st.sampled_from(FILES))
     content = bytearray((bundle / name).read_bytes())

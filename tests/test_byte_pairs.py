@@ -9,7 +9,7 @@ from features.byte_pairs import BytePairs
 counted_words = st.dictionaries(st.text("abc", min_size=1, max_size=7), st.integers(1, 9), min_size=1, max_size=12)
 
 
-def _merged(pieces, pair):
+def _merged(pieces: list[str], pair: tuple[str, str]) -> list[str]:
     merged, position = [], 0
     while position < len(pieces):
         both = tuple(pieces[position : position + 2]) == pair
@@ -18,7 +18,7 @@ def _merged(pieces, pair):
     return merged
 
 
-def _by_the_book(word_counts, n_merges):
+def _by_the_book(word_counts: dict[str, int], n_merges: int) -> tuple[tuple[str, str], ...]:
     """Sennrich 2016 without any saved work: all pairs are counted again for every merge."""
     words, merges = {word: list(word) for word in word_counts}, []
     for _ in range(n_merges):
@@ -35,10 +35,10 @@ def _by_the_book(word_counts, n_merges):
 
 
 @given(counted_words, st.integers(0, 10))
-def test_the_merges_are_those_of_the_book(word_counts, n_merges):
+def test_the_merges_are_those_of_the_book(word_counts: dict[str, int], n_merges: int) -> None:
     assert BytePairs.train(word_counts, n_merges=n_merges).merges == _by_the_book(word_counts, n_merges)
 
 
 @given(counted_words, st.text(max_size=9))
-def test_the_pieces_of_any_word_are_the_word(word_counts, word):
+def test_the_pieces_of_any_word_are_the_word(word_counts: dict[str, int], word: str) -> None:
     assert "".join(BytePairs.train(word_counts, n_merges=20).split(word)) == word

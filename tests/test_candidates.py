@@ -23,7 +23,7 @@ def _free_of_overlap(items: list[PooledCandidate], chosen: tuple[int, ...]) -> b
 
 
 @given(weighted)
-def test_the_chosen_set_has_the_largest_gain_of_all_sets_without_overlap(pairs):
+def test_the_chosen_set_has_the_largest_gain_of_all_sets_without_overlap(pairs: list[tuple[Span, float]]) -> None:
     items = [PooledCandidate(span, ()) for span, _ in pairs]
     gains = [gain for _, gain in pairs]
     chosen = non_overlapping(items, gains)
@@ -33,7 +33,7 @@ def test_the_chosen_set_has_the_largest_gain_of_all_sets_without_overlap(pairs):
     assert sum(gains[i] for i in chosen) == pytest.approx(best)
 
 
-def test_equal_spans_are_pooled_with_every_vote():
+def test_equal_spans_are_pooled_with_every_vote() -> None:
     span = Span(3, 8, "DOCTOR")
     pool = pooled([[Candidate(span, "crf", 0.9)], [Candidate(span, "blstm", 0.4, chosen=False)], []])
     assert [vote.source for vote in pool[0].votes] == ["crf", "blstm"]
@@ -41,19 +41,19 @@ def test_equal_spans_are_pooled_with_every_vote():
     assert pool[0].vote_of("regex") is None
 
 
-def test_of_two_votes_of_one_submodel_the_chosen_one_counts():
+def test_of_two_votes_of_one_submodel_the_chosen_one_counts() -> None:
     span = Span(3, 8, "DOCTOR")
     pool = pooled([[Candidate(span, "regex", 0.9, chosen=False), Candidate(span, "regex", 0.6)]])
     assert [(vote.score, vote.chosen) for vote in pool[0].votes] == [(0.6, True)]
 
 
 @given(st.lists(spans, max_size=8))
-def test_a_pool_is_sorted_and_without_repeats(found):
+def test_a_pool_is_sorted_and_without_repeats(found: list[Span]) -> None:
     pool = pooled([[Candidate(span, "crf") for span in found], [Candidate(span, "regex") for span in found]])
     assert [candidate.span for candidate in pool] == sorted(set(found))
 
 
-def test_only_chosen_candidates_are_a_submodels_own_result():
+def test_only_chosen_candidates_are_a_submodels_own_result() -> None:
     chosen, offered = Span(0, 4, "DATE"), Span(5, 9, "DATE")
     candidates = [Candidate(offered, "crf", 0.2, chosen=False), Candidate(chosen, "crf", 0.8)]
     assert chosen_spans(candidates, plain_view(Document("n", "Anne came"))) == [chosen]

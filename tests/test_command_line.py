@@ -7,11 +7,12 @@ from typing import Annotated
 
 import pytest
 import typer
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from ensemble.command_line.app import app
 from ensemble.command_line.groups import with_options
 from ensemble.tools.comma_lists import comma_list
+from tests.fixture_types import Phistack
 
 COMMANDS = [command.callback.__name__ for command in app.registered_commands]
 
@@ -34,13 +35,13 @@ def command(name: Annotated[str, typer.Argument()], *, loud: bool = False, outer
     print(name, loud, outer)
 
 
-def _run(*arguments):
+def _run(*arguments: str) -> Result:
     example = typer.Typer()
     example.command()(command)
     return CliRunner().invoke(example, arguments)
 
 
-def test_a_parameter_that_is_a_group_of_options_takes_each_of_them():
+def test_a_parameter_that_is_a_group_of_options_takes_each_of_them() -> None:
     assert list(signature(command).parameters) == ["name", "loud", "third", "first", "second"]
     assert _run("x").output == "x False Outer(third=False, pair=Pair(first=1, second='b'))\n"
     assert _run("x", "--loud", "--third", "--first", "3", "--other", "c").output == (
@@ -48,24 +49,24 @@ def test_a_parameter_that_is_a_group_of_options_takes_each_of_them():
     )
 
 
-def test_ranges_and_help_of_a_group_hold():
+def test_ranges_and_help_of_a_group_hold() -> None:
     assert _run("x", "--first", "0").exit_code == 2
     assert "What it does." in _run("--help").output
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_explains_itself(phistack, name):
+def test_every_command_explains_itself(phistack: Phistack, name: str) -> None:
     status, shown, _ = phistack(name, "--help")
     assert status == 0
     assert "Usage" in shown
 
 
-def test_a_list_of_names_may_have_blanks():
+def test_a_list_of_names_may_have_blanks() -> None:
     assert comma_list(" regex, crf,") == ("regex", "crf")
     assert comma_list("") == ()
 
 
-def test_help_is_quick():
+def test_help_is_quick() -> None:
     """Half a second of processor time; the best of three, as the machine may be busy."""
     code = "import sys, time\nfrom ensemble.command_line.app import main\nsys.argv = ['phistack', '--help']\n"
     code += "try: main()\nfinally: print(time.process_time(), file=sys.stderr)"

@@ -6,8 +6,11 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
 from inspect import signature
 from pathlib import Path
+from subprocess import Popen
+from typing import Any
 
 import pyarrow
 import pytest
@@ -26,6 +29,7 @@ from features.documents import Corpus, Document, Span
 from features.formats import read_corpus, write_corpus
 from features.formats.recognise import recognise
 from features.labels import LabelSet
+from tests.fixture_types import Phistack
 
 ROOT = Path(__file__).parents[1]
 OWN = ("--id-column", "note_id", "--text-column", "body", "--patient-column", "mrn")
@@ -33,7 +37,7 @@ OTHERS = {"demo", "synthesize", "deidentify", "audit"}
 COLUMNS = ("note_id", "mrn", "body", "spans", "ward", "dob")
 
 
-def _corpus(n=8):
+def _corpus(n: int = 8) -> Corpus:
     documents = []
     for i in range(n):
         text = f"Seen by Dr. Gorse{'abcdefghij'[i]},\non 0{i + 1}/12/2019 at ward {i}."
@@ -41,7 +45,7 @@ def _corpus(n=8):
     return Corpus(tuple(documents), LabelSet.named("i2b2-2014"))
 
 
-def _rows(corpus):
+def _rows(corpus: Corpus) -> list[dict[str, int | str]]:
     return [
         {"note_id": d.id, "mrn": d.group, "body": d.text, "spans": json.dumps([vars_of(s) for s in d.spans]), "ward": 7,
          "dob": "1951"}
@@ -49,12 +53,12 @@ def _rows(corpus):
     ]  # fmt: skip
 
 
-def vars_of(span):
+def vars_of(span: Span) -> dict[str, int | str]:
     return {"start": span.start, "end": span.end, "label": span.label}
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory):
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with an engine, and notes as a table of the columns of somebody else."""
     folder = tmp_path_factory.mktemp("tables")
     write_corpus(_corpus(), folder / "notes.jsonl", format="jsonl")
@@ -70,10 +74,10 @@ def home(tmp_path_factory):
 
 
 @pytest.fixture
-def piped(phistack, monkeypatch):
+def piped(phistack: Phistack, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
     """Run a command with something on its standard input."""
 
-    def run(content, *arguments):
+    def run(content: Any, *arguments: Any) -> Any:
         files._standard_input.cache_clear()
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
         return phistack(*arguments)
@@ -82,14 +86,16 @@ def piped(phistack, monkeypatch):
     files._standard_input.cache_clear()
 
 
-def test_every_command_that_reads_notes_takes_their_format_and_columns():
+def test_every_command_that_reads_notes_takes_their_format_and_columns() -> None:
     wanted = set(signature(ReadingOptions).parameters)
     callbacks = {command.callback.__name__: command.callback for command in app.registered_commands}
     assert {name for name, command in callbacks.items() if not wanted <= set(signature(command).parameters)} == OTHERS
 
 
 @pytest.mark.parametrize("table", ["own.csv", "own.parquet"])
-def test_a_table_of_others_goes_through_convert_train_annotate_evaluate_and_explain(phistack, home, tmp_path, table):
+def test_a_table_of_others_goes_through_convert_train_annotate_evaluate_and_explain(
+    phistack: Phistack, home: Path, tmp_path: Path, table: str
+) -> None:
     notes, engine, found = home / table, tmp_path / "engine", tmp_path / "found.csv"
     status, _, error = phistack("convert", notes, tmp_path / "notes.jsonl", *OWN)
     assert (status, error) == (0, "phistack: warning: columns left out, ward, dob: 2\n")
@@ -113,7 +119,7 @@ def test_a_table_of_others_goes_through_convert_train_annotate_evaluate_and_expl
 @settings(max_examples=40)
 @given(texts=st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1, max_size=3))
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "jsonl", "jsonl.gz", "parquet"])
-def test_what_is_read_as_a_corpus_is_what_deidentify_reads(ending, texts):
+def test_what_is_read_as_a_corpus_is_what_deidentify_reads(ending: str, texts: list[str]) -> None:
     """Two readers of the same tables, one whole and one row by row."""
     documents = tuple(Document(f"n{i}", text, (), f"p{i % 2}") for i, text in enumerate(texts))
     with tempfile.TemporaryDirectory() as folder:
@@ -124,7 +130,9 @@ def test_what_is_read_as_a_corpus_is_what_deidentify_reads(ending, texts):
         assert read_corpus(path).documents == documents
 
 
-def test_a_wrong_column_is_reported_with_those_there_and_the_option(phistack, home, tmp_path):
+def test_a_wrong_column_is_reported_with_those_there_and_the_option(
+    phistack: Phistack, home: Any, tmp_path: Path
+) -> None:
     status, _, error = phistack("convert", home / "own.csv", tmp_path / "x.jsonl", "--id-column", "noteid")
     assert status == 1
     assert "no column noteid (did you mean note_id?); it has note_id, mrn, body, spans, ward, dob" in error
@@ -133,7 +141,9 @@ def test_a_wrong_column_is_reported_with_those_there_and_the_option(phistack, ho
 
 
 @pytest.mark.parametrize("format", ["jsonl", "csv", "parquet", "conll"])
-def test_notes_come_through_a_pipe_and_the_format_is_seen(phistack, piped, home, tmp_path, format):
+def test_notes_come_through_a_pipe_and_the_format_is_seen(
+    phistack: Phistack, piped: Callable[..., Any], home: Path, tmp_path: Path, format: str
+) -> None:
     write_corpus(_corpus(), tmp_path / "in", format=format)
     content = (tmp_path / "in").read_bytes()
     status, _, error = piped(content, "convert", "-", tmp_path / "out.jsonl")
@@ -142,7 +152,9 @@ def test_notes_come_through_a_pipe_and_the_format_is_seen(phistack, piped, home,
 
 
 @pytest.mark.parametrize("format", ["jsonl", "csv", "conll"])
-def test_standard_output_holds_the_notes_and_nothing_else(phistack, home, tmp_path, format):
+def test_standard_output_holds_the_notes_and_nothing_else(
+    phistack: Phistack, home: Path, tmp_path: Path, format: str
+) -> None:
     status, shown, error = phistack("convert", home / "notes.jsonl", "-", "--to", format)
     assert status == 0
     assert error == "8 notes with 16 PHI are on standard output\n"
@@ -151,7 +163,7 @@ def test_standard_output_holds_the_notes_and_nothing_else(phistack, home, tmp_pa
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "conll", "jsonl.gz"])
-def test_the_ending_of_the_output_tells_its_format(phistack, tmp_path, ending):
+def test_the_ending_of_the_output_tells_its_format(phistack: Phistack, tmp_path: Path, ending: str) -> None:
     first, second = tmp_path / f"a.{ending}", tmp_path / f"b.{ending}"
     assert phistack("synthesize", first, "--documents", 3)[0] == 0
     assert phistack("convert", first, second)[0] == 0
@@ -159,7 +171,7 @@ def test_the_ending_of_the_output_tells_its_format(phistack, tmp_path, ending):
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_a_note_of_plain_text_is_annotated_through_pipes(piped, home):
+def test_a_note_of_plain_text_is_annotated_through_pipes(piped: Callable[..., Any], home: Path) -> None:
     status, shown, error = piped(
         "Seen by Dr. Gorseä,\non 05/12/2019 at ward 9.".encode(), "annotate", "-", "-", "--model", home / "engine"
     )
@@ -170,7 +182,7 @@ def test_a_note_of_plain_text_is_annotated_through_pipes(piped, home):
     assert "on standard output" in error
 
 
-def test_lines_are_annotated_through_pipes_in_the_format_of_the_input(piped, home):
+def test_lines_are_annotated_through_pipes_in_the_format_of_the_input(piped: Callable[..., Any], home: Path) -> None:
     content = (home / "own.csv").read_bytes()
     status, shown, _ = piped(content, "annotate", "-", "-", "--model", home / "engine", *OWN)
     assert status == 0
@@ -195,7 +207,9 @@ def test_lines_are_annotated_through_pipes_in_the_format_of_the_input(piped, hom
         (b"x", ("deidentify", "x", "-", "--model", "x"), "deidentify needs files, not - for a stream"),
     ],
 )
-def test_what_cannot_go_through_a_pipe_is_one_sentence_and_no_output(piped, content, arguments, reported):
+def test_what_cannot_go_through_a_pipe_is_one_sentence_and_no_output(
+    piped: Callable[..., Any], content: bytes, arguments: tuple[str, ...], reported: Any
+) -> None:
     status, shown, error = piped(content, *arguments)
     assert (status, shown) == (1, "")
     assert reported in error
@@ -203,7 +217,7 @@ def test_what_cannot_go_through_a_pipe_is_one_sentence_and_no_output(piped, cont
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_more_notes_than_a_pipe_holds_come_through_whole(tmp_path, unbuffered):
+def test_more_notes_than_a_pipe_holds_come_through_whole(tmp_path: Path, unbuffered: str) -> None:
     many = Corpus(tuple(Document(f"n{i}", "x" * 1000) for i in range(500)), LabelSet.named("i2b2-2014"))
     write_corpus(many, tmp_path / "many.jsonl", format="jsonl")
     with _started("convert", tmp_path / "many.jsonl", "-", "--to", "jsonl", PYTHONUNBUFFERED=unbuffered) as process:
@@ -211,7 +225,7 @@ def test_more_notes_than_a_pipe_holds_come_through_whole(tmp_path, unbuffered):
         assert process.wait(60) == 0
 
 
-def _started(*arguments, **environment):
+def _started(*arguments: Path | str, **environment: str) -> Popen:
     code = "from ensemble.command_line.app import main; main()"
     return subprocess.Popen(
         [sys.executable, "-c", code, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -219,7 +233,7 @@ def _started(*arguments, **environment):
     )  # fmt: skip
 
 
-def test_a_reader_that_leaves_early_ends_the_command_quietly(tmp_path):
+def test_a_reader_that_leaves_early_ends_the_command_quietly(tmp_path: Path) -> None:
     """As `phistack convert notes - | head -1`, with more notes than a pipe holds."""
     many = Corpus(tuple(Document(f"n{i}", "x" * 1000) for i in range(500)), LabelSet.named("i2b2-2014"))
     write_corpus(many, tmp_path / "many.jsonl", format="jsonl")
@@ -230,17 +244,17 @@ def test_a_reader_that_leaves_early_ends_the_command_quietly(tmp_path):
         assert process.wait(60) == 141
 
 
-def test_tables_that_nobody_reads_end_quietly_too(home):
+def test_tables_that_nobody_reads_end_quietly_too(home: Path) -> None:
     with _started("evaluate", home / "notes.jsonl", home / "notes.jsonl") as process:
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait(60) == 141
 
 
-def test_another_pipe_that_breaks_is_reported(phistack, home, monkeypatch):
+def test_another_pipe_that_breaks_is_reported(phistack: Phistack, home: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import ensemble.tasks.engines
 
-    def fail(*arguments, **options):
+    def fail(*arguments: Any, **options: Any) -> None:
         raise BrokenPipeError(32, "Broken pipe")
 
     monkeypatch.setattr(ensemble.tasks.engines, "explain_corpus", fail)

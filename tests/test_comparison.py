@@ -5,11 +5,14 @@ import itertools
 import json
 import random
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from rich.console import Console
 
 from ensemble.evaluation import Comparison, compare, comparison_latex, evaluate, holm, print_comparison
@@ -17,6 +20,7 @@ from features.documents import Corpus, Document, Span
 from features.errors import EvaluationError, SettingsError
 from features.formats import write_corpus
 from features.labels import LabelSet
+from tests.fixture_types import Phistack
 
 LABELS = LabelSet.named("i2b2-2014")
 TEXT = "Dr. Gorse saw Jane Roe in Alderton on 05/12/2019. "
@@ -39,21 +43,21 @@ def system_of(gold: Corpus, seed: int, missed: float = 0.2, wrong: float = 0.2) 
     return replace(gold, documents=tuple(documents))
 
 
-def measures_of(counts):
+def measures_of(counts: NDArray[np.int64]) -> tuple[float, ...]:
     """Precision, recall and F1 of counts, by their definitions."""
     tp, fp, fn = (int(n) for n in counts)
     p, r = tp / (tp + fp) if tp + fp else 0, tp / (tp + fn) if tp + fn else 0
     return p, r, 2 * p * r / (p + r) if p + r else 0
 
 
-def counts_of(gold: Corpus, system: Corpus):
+def counts_of(gold: Corpus, system: Corpus) -> NDArray[np.int64]:
     return evaluate(gold, system, resamples=1).score("i2b2 strict").by_document
 
 
-def exact_p(one, other, measure: int) -> float:
+def exact_p(one: NDArray[np.int64], other: NDArray[np.int64], measure: int) -> float:
     """The share of all exchanges of documents that are as far apart as the systems are."""
 
-    def distance(a, b):
+    def distance(a: Any, b: Any) -> Any:
         return abs(measures_of(a)[measure] - measures_of(b)[measure])
 
     observed, extreme = distance(one.sum(0), other.sum(0)), 0
@@ -65,7 +69,7 @@ def exact_p(one, other, measure: int) -> float:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_p_values_are_those_of_the_exact_permutation_test(seed):
+def test_p_values_are_those_of_the_exact_permutation_test(seed: int) -> None:
     gold = gold_of(9)
     a, b = system_of(gold, seed, missed=0.05), system_of(gold, seed + 50, missed=0.35)
     found = compare(gold, {"a": a, "b": b}).differences
@@ -74,7 +78,7 @@ def test_p_values_are_those_of_the_exact_permutation_test(seed):
         assert found["a", "b", measure].p == pytest.approx(expected, abs=0.015), measure
 
 
-def test_the_interval_of_a_difference_agrees_with_a_plain_loop():
+def test_the_interval_of_a_difference_agrees_with_a_plain_loop() -> None:
     gold = gold_of(30)
     a, b = system_of(gold, 1, missed=0.1), system_of(gold, 2)
     one, other = counts_of(gold, a), counts_of(gold, b)
@@ -92,7 +96,7 @@ def test_the_interval_of_a_difference_agrees_with_a_plain_loop():
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(1, 6), st.integers(0, 99))
-def test_scores_are_those_of_the_evaluation_and_differences_those_of_the_scores(documents, seed):
+def test_scores_are_those_of_the_evaluation_and_differences_those_of_the_scores(documents: int, seed: int) -> None:
     gold = gold_of(documents)
     systems = {"a": system_of(gold, seed), "b": system_of(gold, seed + 100)}
     found = compare(gold, systems, criterion="i2b2 relaxed", shuffles=20, resamples=20)
@@ -106,7 +110,7 @@ def test_scores_are_those_of_the_evaluation_and_differences_those_of_the_scores(
         assert found.differences["a", "b", measure].gap.value == pytest.approx(a - b)
 
 
-def test_exchanging_the_systems_turns_the_sign_and_nothing_else():
+def test_exchanging_the_systems_turns_the_sign_and_nothing_else() -> None:
     gold = gold_of(12)
     a, b = system_of(gold, 1), system_of(gold, 2, missed=0.4)
     there, back = compare(gold, {"a": a, "b": b}), compare(gold, {"b": b, "a": a})
@@ -116,7 +120,7 @@ def test_exchanging_the_systems_turns_the_sign_and_nothing_else():
         assert one.gap == pytest.approx((-other.gap.value, -other.gap.high, -other.gap.low))
 
 
-def test_holm_corrects_over_every_difference_of_every_pair():
+def test_holm_corrects_over_every_difference_of_every_pair() -> None:
     gold = gold_of(15)
     systems = {name: system_of(gold, i, missed=i / 10) for i, name in enumerate("abc")}
     found = compare(gold, systems, shuffles=499)
@@ -126,14 +130,14 @@ def test_holm_corrects_over_every_difference_of_every_pair():
     assert found.to_dict()["randomisation"]["holm_over"] == 9
 
 
-def test_a_system_does_not_differ_from_its_copy():
+def test_a_system_does_not_differ_from_its_copy() -> None:
     gold = gold_of(5)
     system = system_of(gold, 3)
     for difference in compare(gold, {"a": system, "b": system}, shuffles=99).differences.values():
         assert difference == ((0, 0, 0), 1, 1)
 
 
-def test_the_comparison_is_json_and_repeats():
+def test_the_comparison_is_json_and_repeats() -> None:
     gold = gold_of(6)
     systems = {"a": system_of(gold, 1), "b": system_of(gold, 2)}
     first, again, other = (compare(gold, systems, seed=seed).to_dict() for seed in (0, 0, 1))
@@ -145,7 +149,7 @@ def without(corpus: Corpus, *gone: int) -> Corpus:
     return replace(corpus, documents=tuple(d for i, d in enumerate(corpus.documents) if i not in gone))
 
 
-def test_documents_that_differ_are_refused_as_in_evaluate_with_the_name_of_the_system():
+def test_documents_that_differ_are_refused_as_in_evaluate_with_the_name_of_the_system() -> None:
     gold = gold_of(4)
     with pytest.raises(EvaluationError) as plain:
         evaluate(gold, without(gold, 1))
@@ -155,7 +159,7 @@ def test_documents_that_differ_are_refused_as_in_evaluate_with_the_name_of_the_s
     assert "--allow-missing" in str(raised.value)
 
 
-def test_systems_can_be_compared_on_what_all_have():
+def test_systems_can_be_compared_on_what_all_have() -> None:
     gold = gold_of(5)
     found = compare(gold, {"a": without(gold, 1), "b": without(gold, 3)}, allow_missing=True)
     assert (found.documents, found.left_out) == (("0-01", "2-01", "4-01"), ("1-01", "3-01"))
@@ -164,7 +168,7 @@ def test_systems_can_be_compared_on_what_all_have():
         compare(gold_of(1), {"a": gold_of(1), "b": without(gold_of(1), 0)}, allow_missing=True)
 
 
-def test_what_makes_no_sense_is_refused():
+def test_what_makes_no_sense_is_refused() -> None:
     gold = gold_of(2)
     with pytest.raises(EvaluationError, match="two systems or more"):
         compare(gold, {"a": gold})
@@ -181,7 +185,7 @@ def printed(comparison: Comparison) -> str:
     return out.getvalue()
 
 
-def test_the_table_is_whole_at_80_columns_and_tells_how_it_was_tested():
+def test_the_table_is_whole_at_80_columns_and_tells_how_it_was_tested() -> None:
     gold = gold_of(8)
     shown = printed(compare(gold, {"run[red]": system_of(gold, 1), "run_2": system_of(gold, 2, missed=0.9)}))
     assert max(map(len, shown.splitlines())) <= 80
@@ -191,14 +195,14 @@ def test_the_table_is_whole_at_80_columns_and_tells_how_it_was_tested():
     assert "9999 shuffles; Holm: corrected over all 3 differences" in flowing
 
 
-def test_latex_has_a_section_for_each_pair():
+def test_latex_has_a_section_for_each_pair() -> None:
     gold = gold_of(8)
     latex = comparison_latex(compare(gold, {f"run_{i}": system_of(gold, i) for i in range(3)}))
     assert latex.count(r"\midrule") == 4
     assert r"run\_0 $-$ run\_1 & $" in latex
 
 
-def test_the_command(phistack, tmp_path):
+def test_the_command(phistack: Phistack, tmp_path: Path) -> None:
     gold = gold_of(6)
     for name, corpus in (("gold", gold), ("a", system_of(gold, 1)), ("b", system_of(gold, 2, missed=0.5))):
         write_corpus(corpus, tmp_path / name, format="i2b2")

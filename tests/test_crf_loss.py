@@ -1,6 +1,7 @@
 """The likelihood of tag sequences in Keras, against the enumeration of all of them."""
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,18 +14,18 @@ from submodels.chain.lattice import Lattice
 
 
 @pytest.fixture(scope="module")
-def layer():
+def layer() -> Any:
     load_keras(1)
     from submodels.blstm import crf_loss
 
     return crf_loss
 
 
-def _chain_scores(random, n_tags):
+def _chain_scores(random: Any, n_tags: Any) -> Any:
     return random.normal(size=(n_tags, n_tags)), random.normal(size=n_tags), random.normal(size=n_tags)
 
 
-def _score(emissions, tags, begins, transitions, start, end):
+def _score(emissions: Any, tags: Any, begins: Any, transitions: Any, start: Any, end: Any) -> Any:
     """The score of one tag sequence, token by token."""
     total = start[tags[0]] + emissions[0, tags[0]]
     for i in range(1, len(tags)):
@@ -36,7 +37,7 @@ def _score(emissions, tags, begins, transitions, start, end):
     return total + end[tags[-1]]
 
 
-def _padded(rows):
+def _padded(rows: Any) -> Any:
     longest = max(map(len, rows))
     padded = np.zeros((len(rows), longest, *rows[0].shape[1:]), dtype=rows[0].dtype)
     for row, values in zip(padded, rows, strict=True):
@@ -51,7 +52,7 @@ def _padded(rows):
     scale=st.sampled_from([0.1, 1.0, 20.0]),
     seed=st.integers(0, 2**32 - 1),
 )
-def test_likelihood_is_that_of_enumeration(layer, lengths, n_tags, scale, seed):
+def test_likelihood_is_that_of_enumeration(layer: Any, lengths: Any, n_tags: Any, scale: Any, seed: Any) -> None:
     random = np.random.default_rng(seed)
     transitions, start, end = _chain_scores(random, n_tags)
     emissions = [scale * random.normal(size=(length, n_tags)) for length in lengths]
@@ -75,7 +76,7 @@ def test_likelihood_is_that_of_enumeration(layer, lengths, n_tags, scale, seed):
 
 
 @pytest.mark.parametrize("compiled", [False, True])
-def test_rows_of_one_token_have_a_likelihood_and_a_gradient(layer, compiled):
+def test_rows_of_one_token_have_a_likelihood_and_a_gradient(layer: Any, compiled: Any) -> None:
     import tensorflow as tf
 
     random = np.random.default_rng(4)
@@ -83,7 +84,7 @@ def test_rows_of_one_token_have_a_likelihood_and_a_gradient(layer, compiled):
     emissions = random.normal(size=(2, 1, 3)).astype(np.float32)
     tags, ones = np.array([[0], [2]], dtype=np.int32), np.ones((2, 1), dtype=np.int32)
 
-    def loss_and_gradient(emissions, tags, begins, mask):
+    def loss_and_gradient(emissions: Any, tags: Any, begins: Any, mask: Any) -> Any:
         with tf.GradientTape() as tape:
             tape.watch(emissions)
             loss = layer.negative_log_likelihood(emissions, tags, begins, mask, transitions, start, end)
@@ -101,7 +102,7 @@ def test_rows_of_one_token_have_a_likelihood_and_a_gradient(layer, compiled):
     assert np.allclose(gradient[:, 0], probabilities - np.eye(3)[tags[:, 0]], atol=1e-5)
 
 
-def test_a_row_of_two_sentences_is_as_likely_as_two_rows(layer):
+def test_a_row_of_two_sentences_is_as_likely_as_two_rows(layer: Any) -> None:
     random = np.random.default_rng(1)
     arrays = [a.astype(np.float32) for a in _chain_scores(random, 3)]
     emissions = random.normal(size=(1, 6, 3)).astype(np.float32)
@@ -113,7 +114,7 @@ def test_a_row_of_two_sentences_is_as_likely_as_two_rows(layer):
     assert together == pytest.approx(first + second, rel=1e-5)
 
 
-def test_training_and_inference_agree_on_the_partition(layer):
+def test_training_and_inference_agree_on_the_partition(layer: Any) -> None:
     random = np.random.default_rng(2)
     transitions, start, end = _chain_scores(random, 3)
     emissions = random.normal(size=(7, 3))
@@ -125,7 +126,7 @@ def test_training_and_inference_agree_on_the_partition(layer):
     )
 
 
-def test_the_gradient_is_probability_less_gold(layer):
+def test_the_gradient_is_probability_less_gold(layer: Any) -> None:
     import tensorflow as tf
 
     random = np.random.default_rng(3)

@@ -4,6 +4,7 @@ import ast
 import builtins
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ def exceptions_of(path: Path) -> set[str]:
     return {node.name for node in classes if {ast.unparse(base).rpartition(".")[2] for base in node.bases} & NAMES}
 
 
-def test_every_exception_is_in_the_one_tree_and_public_and_described():
+def test_every_exception_is_in_the_one_tree_and_public_and_described() -> None:
     sources = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
     elsewhere = {path.name: found for path in sources if (found := exceptions_of(path)) and path.name != "errors.py"}
     assert elsewhere == {}
@@ -36,7 +37,9 @@ def test_every_exception_is_in_the_one_tree_and_public_and_described():
 
 
 @pytest.mark.parametrize("error", OURS, ids=lambda error: error.__name__)
-def test_the_command_line_makes_of_each_one_sentence_and_a_status(error, monkeypatch, capsys):
+def test_the_command_line_makes_of_each_one_sentence_and_a_status(
+    error: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def failing(*given: object, **reported: object) -> None:
         raise error("the thing is broken; mend it")
 

@@ -1,6 +1,7 @@
 """Every criterion against a plain transcription of how the shared tasks' scorers count."""
 
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -33,7 +34,7 @@ def counts(text: str, gold: list[Span], system: list[Span], criterion: str) -> t
 # --- the oracle: tuples in lists, loops, no code of ours -------------------------------------------------------------
 
 
-def oracle_sets(text, gold, system, criterion):
+def oracle_sets(text: str, gold: list[Span], system: list[Span], criterion: str) -> tuple[int, ...]:
     """True positives, false positives and false negatives, from the description of each criterion."""
     words = criterion.split()
     sides = []
@@ -61,11 +62,11 @@ def oracle_sets(text, gold, system, criterion):
     return len(found), len(system_items) - len(right), len(gold_items) - len(found)
 
 
-def same(one, other, tolerance):
+def same(one: tuple[str, str, int, int], other: tuple[str, str, int, int], tolerance: int) -> bool:
     return one[:3] == other[:3] and abs(one[3] - other[3]) <= tolerance
 
 
-def oracle_offsets(text, span, words):
+def oracle_offsets(text: str, span: Span, words: list[str]) -> list[tuple[int, int]]:
     if words[-1] == "token":
         pieces = re.split("([a-zA-Z0-9]+)", text[span.start : span.end])
         if len(pieces) == 1:
@@ -84,7 +85,7 @@ def oracle_offsets(text, span, words):
     return [(span.start, span.end)]
 
 
-def oracle_merge(text, items):
+def oracle_merge(text: str, items: list[tuple[str, str, int, int]]) -> list[tuple[str, str, int, int]]:
     merged = []
     for _, _, start, end in sorted(items, key=lambda item: item[2:]):
         if merged and all(not c.isalnum() for c in text[merged[-1][1] : start]):
@@ -95,11 +96,11 @@ def oracle_merge(text, items):
 
 
 @st.composite
-def cases(draw):
+def cases(draw: st.DrawFn) -> Any:
     """A text and two lists of spans, with at most one span of a type at each start."""
     text = draw(st.text(ALPHABET, min_size=1, max_size=30))
 
-    def spans():
+    def spans() -> Any:
         start = st.integers(0, len(text) - 1)
         lengths, labels = st.integers(1, 8), st.sampled_from(LABELS.labels)
         drawn = draw(st.lists(st.tuples(start, lengths, labels), max_size=6, unique_by=lambda s: (s[0], s[2])))
@@ -110,7 +111,7 @@ def cases(draw):
 
 @settings(max_examples=150, deadline=None)
 @given(cases())
-def test_every_set_criterion_counts_as_its_description_says(case):
+def test_every_set_criterion_counts_as_its_description_says(case: tuple[str, list[Span], list[Span]]) -> None:
     report = score(*case)
     for criterion in CRITERIA:
         if criterion.name not in ("meddocan spans merged-script", "i2b2 binary-script strict"):
@@ -121,17 +122,17 @@ def test_every_set_criterion_counts_as_its_description_says(case):
 class FuzzyTag:
     """A PHI as the i2b2 script compares it under its relaxed criterion: hashed without its end."""
 
-    def __init__(self, span):
+    def __init__(self, span: Span) -> None:
         self.key, self.end = (LABELS.categories[span.label], span.start, span.label), span.end
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return self.key == other.key and abs(self.end - other.end) <= 2
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash((*self.key, True))
 
 
-def oracle_binary_script(spans):
+def oracle_binary_script(spans: list[Span]) -> set[tuple[int | str, ...]]:
     """What the i2b2 script has in its set once it reduced the key of every class of elements but `PHI` itself."""
     keys = set()
     for span in spans:
@@ -144,20 +145,20 @@ def oracle_binary_script(spans):
 
 @settings(max_examples=150, deadline=None)
 @given(cases())
-def test_binary_strict_of_the_script_leaves_elements_named_phi_typed(case):
+def test_binary_strict_of_the_script_leaves_elements_named_phi_typed(case: tuple[str, list[Span], list[Span]]) -> None:
     _, gold, system = case
     one, other = oracle_binary_script(gold), oracle_binary_script(system)
     assert counts(*case, "i2b2 binary-script strict") == (len(one & other), len(other - one), len(one - other))
 
 
-def test_binary_strict_by_the_script_and_by_its_description():
+def test_binary_strict_by_the_script_and_by_its_description() -> None:
     gold, system = [Span(0, 5, "OTHER"), Span(6, 9, "DOCTOR")], [Span(0, 5, "CITY"), Span(6, 9, "PATIENT")]
     assert counts("Smith Ana", gold, system, "i2b2 binary-script strict") == (1, 1, 1)
     assert counts("Smith Ana", gold, system, "i2b2 binary strict") == (2, 0, 0)
     assert counts("Smith Ana", gold[:1], gold[:1], "i2b2 binary-script strict") == (1, 0, 0)
 
 
-def test_each_figure_of_an_official_script_is_one_row_that_stands_before_ours():
+def test_each_figure_of_an_official_script_is_one_row_that_stands_before_ours() -> None:
     official = [criterion.official for criterion in CRITERIA if criterion.official]
     i2b2 = ["Token", "Strict", "Relaxed", "HIPAA Token", "HIPAA Strict", "HIPAA Relaxed"]
     i2b2 += ["Binary Token", "Binary Strict", "Binary HIPAA Token", "Binary HIPAA Strict"]
@@ -173,13 +174,15 @@ CROWDED = st.lists(st.builds(lambda s, n: Span(s, s + n, "CITY"), st.integers(0,
 
 @settings(max_examples=200, deadline=None)
 @given(CROWDED, CROWDED)
-def test_relaxed_sets_behave_as_the_scripts_sets_where_many_tags_start_alike(gold, system):
+def test_relaxed_sets_behave_as_the_scripts_sets_where_many_tags_start_alike(
+    gold: list[Span], system: list[Span]
+) -> None:
     one, other = ({FuzzyTag(span) for span in sorted(spans)} for spans in (gold, system))
     expected = len(one & other), len(other - one), len(one - other)
     assert counts("a" * 12, gold, system, "i2b2 relaxed") == expected
 
 
-def oracle_merged_script(text, gold, system):
+def oracle_merged_script(text: str, gold: list[Span], system: list[Span]) -> tuple[int, ...]:
     """MEDDOCAN's script: hits on plain and joined spans, which forgive the plain spans inside."""
     plain, joined = [], []
     for spans in (gold, system):
@@ -195,7 +198,7 @@ def oracle_merged_script(text, gold, system):
     hits = [h for h in plain[0] if h in plain[1]]
     hits += [h for h in joined[0] if h in joined[1] and h not in hits]
 
-    def stray(own, other):
+    def stray(own: Any, other: Any) -> Any:
         return [s for s in own if s not in other and not any(h[0] <= s[0] and s[1] <= h[1] for h in hits)]
 
     return len(set(hits)), len(stray(plain[1], plain[0])), len(stray(plain[0], plain[1]))
@@ -203,14 +206,14 @@ def oracle_merged_script(text, gold, system):
 
 @settings(max_examples=150, deadline=None)
 @given(cases())
-def test_merged_script_counts_as_the_script_does(case):
+def test_merged_script_counts_as_the_script_does(case: tuple[str, list[Span], list[Span]]) -> None:
     report = score(*case)
     assert tuple(report.score("meddocan spans merged-script").counts) == oracle_merged_script(*case)
 
 
 @settings(max_examples=60, deadline=None)
 @given(cases())
-def test_a_laxer_criterion_never_scores_less(case):
+def test_a_laxer_criterion_never_scores_less(case: tuple[str, list[Span], list[Span]]) -> None:
     # Two types on the same offsets are one item without types, so they are left out here.
     text, *sides = case
     report = score(text, *(list({(s.start, s.end): s for s in spans}.values()) for spans in sides))
@@ -225,7 +228,7 @@ def test_a_laxer_criterion_never_scores_less(case):
 
 @settings(max_examples=60, deadline=None)
 @given(cases())
-def test_exchanging_gold_and_system_exchanges_precision_and_recall(case):
+def test_exchanging_gold_and_system_exchanges_precision_and_recall(case: tuple[str, list[Span], list[Span]]) -> None:
     text, gold, system = case
     there, back = score(text, gold, system), score(text, system, gold)
     for criterion in there.criteria:
@@ -237,16 +240,16 @@ def test_exchanging_gold_and_system_exchanges_precision_and_recall(case):
 # --- by hand ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_hit_of_the_wrong_type_is_both_wrong_and_missed():
+def test_a_hit_of_the_wrong_type_is_both_wrong_and_missed() -> None:
     assert counts("Dr. Smith", [Span(4, 9, "DOCTOR")], [Span(4, 9, "PATIENT")], "i2b2 strict") == (0, 1, 1)
     assert counts("Dr. Smith", [Span(4, 9, "DOCTOR")], [Span(4, 9, "PATIENT")], "i2b2 binary strict") == (1, 0, 0)
 
 
-def test_duplicate_annotations_count_once():
+def test_duplicate_annotations_count_once() -> None:
     assert counts("Smith", [Span(0, 5, "DOCTOR")] * 3, [Span(0, 5, "DOCTOR")] * 2, "i2b2 strict") == (1, 0, 0)
 
 
-def test_labels_compare_without_regard_to_case():
+def test_labels_compare_without_regard_to_case() -> None:
     lower = LabelSet("small", {"doctor": "NAME"})
     gold, _ = corpora("Smith", [Span(0, 5, "DOCTOR")], [])
     _, system = corpora("Smith", [], [Span(0, 5, "doctor")], lower)
@@ -254,16 +257,16 @@ def test_labels_compare_without_regard_to_case():
 
 
 @pytest.mark.parametrize(("end", "expected"), [(4, (0, 1, 1)), (5, (1, 0, 0)), (9, (1, 0, 0)), (10, (0, 1, 1))])
-def test_relaxed_forgives_two_characters_at_the_end(end, expected):
+def test_relaxed_forgives_two_characters_at_the_end(end: int, expected: tuple[int, ...]) -> None:
     assert counts("abcdefghij", [Span(0, 7, "CITY")], [Span(0, end, "CITY")], "i2b2 relaxed") == expected
 
 
-def test_relaxed_does_not_forgive_the_start_or_the_type():
+def test_relaxed_does_not_forgive_the_start_or_the_type() -> None:
     assert counts("abcdefgh", [Span(1, 7, "CITY")], [Span(0, 7, "CITY")], "i2b2 relaxed") == (0, 1, 1)
     assert counts("abcdefgh", [Span(0, 7, "CITY")], [Span(0, 7, "DATE")], "i2b2 relaxed") == (0, 1, 1)
 
 
-def test_relaxed_sets_hold_only_the_first_of_two_tags_within_tolerance():
+def test_relaxed_sets_hold_only_the_first_of_two_tags_within_tolerance() -> None:
     gold = [Span(0, 4, "CITY"), Span(0, 6, "CITY")]
     assert counts("abcdefghijkl", gold, [], "i2b2 relaxed") == (0, 0, 1)
     assert counts("abcdefghijkl", [*gold, Span(0, 9, "CITY")], [Span(0, 7, "CITY")], "i2b2 relaxed") == (1, 0, 1)
@@ -271,42 +274,42 @@ def test_relaxed_sets_hold_only_the_first_of_two_tags_within_tolerance():
     assert counts("abcdefghijkl", both, [Span(0, 5, "CITY")], "i2b2 relaxed") == (1, 0, 0)
 
 
-def test_tokens_are_runs_of_ascii_letters_and_digits():
+def test_tokens_are_runs_of_ascii_letters_and_digits() -> None:
     text = "José O'Neil-Núñez"
     assert counts(text, [Span(0, 17, "PATIENT")], [Span(5, 17, "PATIENT")], "i2b2 token") == (4, 0, 1)
 
 
-def test_a_phi_without_ascii_words_still_counts_once_among_tokens():
+def test_a_phi_without_ascii_words_still_counts_once_among_tokens() -> None:
     assert counts("Ñ é", [Span(0, 1, "PATIENT")], [], "i2b2 token") == (0, 0, 1)
 
 
-def test_hipaa_drops_other_types_and_the_script_drops_idnum():
+def test_hipaa_drops_other_types_and_the_script_drops_idnum() -> None:
     gold = [Span(0, 5, "DOCTOR"), Span(6, 10, "IDNUM"), Span(11, 15, "SSN")]
     assert counts("Smith 1234 5678", gold, [], "i2b2 strict") == (0, 0, 3)
     assert counts("Smith 1234 5678", gold, [], "i2b2 hipaa strict") == (0, 0, 2)
     assert counts("Smith 1234 5678", gold, [], "i2b2 hipaa-script strict") == (0, 0, 1)
 
 
-def test_merged_spans_join_over_punctuation_but_not_over_letters_of_any_script():
+def test_merged_spans_join_over_punctuation_but_not_over_letters_of_any_script() -> None:
     gold, system = [Span(0, 3, "PATIENT"), Span(5, 8, "DOCTOR")], [Span(0, 8, "PATIENT")]
     assert counts("Ana, Paz", gold, system, "meddocan spans merged") == (1, 0, 0)
     assert counts("Anañ Paz", gold, system, "meddocan spans merged") == (0, 1, 2)
     assert counts("Ana, Paz", gold, system, "meddocan spans strict") == (0, 1, 2)
 
 
-def test_merged_script_counts_joined_and_plain_hits():
+def test_merged_script_counts_joined_and_plain_hits() -> None:
     spans = [Span(0, 3, "PATIENT"), Span(5, 8, "DOCTOR")]
     assert counts("Ana, Paz", spans, spans, "meddocan spans merged") == (1, 0, 0)
     assert counts("Ana, Paz", spans, spans, "meddocan spans merged-script") == (3, 0, 0)
 
 
-def test_conll_compares_the_tokens_that_a_span_touches():
+def test_conll_compares_the_tokens_that_a_span_touches() -> None:
     text = "48-year-old"
     assert counts(text, [Span(0, 2, "DATE")], [Span(0, 1, "DATE")], "conll exact") == (1, 0, 0)
     assert counts(text, [Span(0, 2, "DATE")], [Span(0, 3, "DATE")], "conll exact") == (0, 1, 1)
 
 
-def test_hipaa_rows_are_left_out_where_no_label_is_listed():
+def test_hipaa_rows_are_left_out_where_no_label_is_listed() -> None:
     plain = LabelSet("plain", {"DOCTOR": "NAME"})
     report = evaluate(*corpora("Smith", [Span(0, 5, "DOCTOR")], [], plain), resamples=1)
     assert [c.name for c in report.criteria] == [c.name for c in CRITERIA if "hipaa" not in c.name]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from ensemble.evaluation import Measure, holm, paired_randomisation
 from ensemble.evaluation.counts import count, count_by, total
@@ -17,31 +18,31 @@ from features.errors import EvaluationError
 TABLES = st.lists(st.tuples(*[st.integers(0, 9)] * 3), min_size=1, max_size=8).map(np.array)
 
 
-def test_counting_sets():
+def test_counting_sets() -> None:
     assert count({"a", "b"}, {"b", "c", "d"}) == (1, 2, 1)
     by_letter = count_by({"a1", "b1"}, {"b1", "c1", "a2"}, lambda item: item[0], "abc")
     assert by_letter.tolist() == [[0, 1, 1], [1, 0, 0], [0, 1, 0]]
     assert total(np.array([[1, 2, 3], [4, 5, 6]])) == (5, 7, 9)
 
 
-def test_a_ratio_with_denominator_zero_is_zero():
+def test_a_ratio_with_denominator_zero_is_zero() -> None:
     assert ratio([1, 0, 3], [0, 0, 4]).tolist() == [0, 0, 0.75]
     assert precision(0, 0) == recall(0, 0) == f_score(0, 0) == f1_of_counts([0, 0, 0]) == 0
 
 
-def test_f_scores_by_hand():
+def test_f_scores_by_hand() -> None:
     assert f_score(0.5, 1.0) == pytest.approx(2 / 3)
     assert f_score(0.5, 1.0, beta=2) == pytest.approx(5 * 0.5 / (4 * 0.5 + 1))
 
 
 @given(TABLES)
-def test_f1_is_the_same_by_either_way_and_symmetric(counts):
+def test_f1_is_the_same_by_either_way_and_symmetric(counts: NDArray[np.int64]) -> None:
     tp, fp, fn = counts.T
     assert f1_of_counts(counts) == pytest.approx(f_score(precision(tp, fp), recall(tp, fn)))
     assert f1_of_counts(counts) == pytest.approx(f1_of_counts(counts[:, [0, 2, 1]]))
 
 
-def test_macro_averages_over_documents():
+def test_macro_averages_over_documents() -> None:
     result = macro(np.array([[1, 1, 0], [0, 0, 2]]))
     assert result.precision == (0.25, 0.25)
     assert result.recall == (0.5, 0.5)
@@ -49,7 +50,7 @@ def test_macro_averages_over_documents():
     assert result.f1_of_means == pytest.approx(2 * 0.25 * 0.5 / 0.75)
 
 
-def test_wilson_against_published_values():
+def test_wilson_against_published_values() -> None:
     # Newcombe 1998, Statistics in Medicine 17:857, table I.
     assert wilson(81, 263) == pytest.approx((81 / 263, 0.2553, 0.3662), abs=5e-5)
     assert wilson(15, 148) == pytest.approx((15 / 148, 0.0624, 0.1605), abs=5e-5)
@@ -60,7 +61,7 @@ def test_wilson_against_published_values():
 
 @settings(deadline=None)
 @given(st.integers(0, 50), st.integers(1, 50))
-def test_wilson_holds_the_share_and_mirrors(hits, more):
+def test_wilson_holds_the_share_and_mirrors(hits: int, more: int) -> None:
     value, low, high = wilson(hits, hits + more)
     assert 0 <= low <= value <= high <= 1
     assert wilson(more, hits + more) == pytest.approx((1 - value, 1 - high, 1 - low))
@@ -76,7 +77,7 @@ def some_counts(documents: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, (20, 3, 4), size=(documents, 3))
 
 
-def test_the_bootstrap_holds_the_point_narrows_and_repeats():
+def test_the_bootstrap_holds_the_point_narrows_and_repeats() -> None:
     small, large = some_counts(30, 1), some_counts(3000, 1)
     (narrow,), (wide,) = (f1_of(c, resamples=400, seed=3) for c in (large, small))
     assert wide.low < f1_of_counts(total(small)) < wide.high
@@ -86,7 +87,7 @@ def test_the_bootstrap_holds_the_point_narrows_and_repeats():
     assert f1_of(small, resamples=400, seed=4) != [wide]
 
 
-def test_the_bootstrap_agrees_with_a_plain_loop():
+def test_the_bootstrap_agrees_with_a_plain_loop() -> None:
     counts = some_counts(40, 5)
     draw = random.Random(0)
     scores = []
@@ -98,7 +99,7 @@ def test_the_bootstrap_agrees_with_a_plain_loop():
     assert f1[1:] == pytest.approx((scores[100], scores[3900]), abs=0.004)
 
 
-def test_rows_of_the_bootstrap_see_the_same_draws():
+def test_rows_of_the_bootstrap_see_the_same_draws() -> None:
     counts = some_counts(25, 7)
     bootstrap = Bootstrap(np.stack([counts, counts, some_counts(25, 8)], axis=1), resamples=250, seed=0)
     one, two, other = bootstrap.measures("f1")
@@ -108,18 +109,18 @@ def test_rows_of_the_bootstrap_see_the_same_draws():
     assert f1_of(np.zeros((4, 1, 3), dtype=np.int64), resamples=10, seed=0) == [(0.0, 0.0, 0.0)]
 
 
-def test_the_bootstrap_needs_documents_and_draws():
+def test_the_bootstrap_needs_documents_and_draws() -> None:
     for documents, resamples, reported in ((0, 9, "at least one"), (2, 0, "at least 1, not 0")):
         with pytest.raises(EvaluationError, match=reported):
             Bootstrap(np.zeros((documents, 1, 3), dtype=np.int64), resamples=resamples, seed=0)
 
 
-def test_equal_systems_do_not_differ():
+def test_equal_systems_do_not_differ() -> None:
     counts = some_counts(20, 2)
     assert paired_randomisation(counts, counts, shuffles=99, seed=0) == 1.0
 
 
-def test_randomisation_agrees_with_all_exchanges():
+def test_randomisation_agrees_with_all_exchanges() -> None:
     a, b = some_counts(8, 3), some_counts(8, 4)
     observed = abs(f1_of_counts(a.sum(0)) - f1_of_counts(b.sum(0)))
     extreme = 0
@@ -130,7 +131,7 @@ def test_randomisation_agrees_with_all_exchanges():
     assert paired_randomisation(a, b, shuffles=9999, seed=0) == pytest.approx(extreme / 256, abs=0.02)
 
 
-def test_a_large_difference_is_significant_and_repeats():
+def test_a_large_difference_is_significant_and_repeats() -> None:
     good, bad = np.tile([9, 0, 1], (40, 1)), np.tile([5, 5, 5], (40, 1))
     assert paired_randomisation(good, bad, shuffles=999, seed=1) == 1 / 1000
     assert paired_randomisation(bad, good, shuffles=999, seed=1) == 1 / 1000
@@ -140,19 +141,21 @@ def test_a_large_difference_is_significant_and_repeats():
 
 @settings(max_examples=30)
 @given(TABLES, st.integers(0, 5))
-def test_a_p_value_is_a_share(counts, seed):
+def test_a_p_value_is_a_share(counts: NDArray[np.int64], seed: int) -> None:
     p = paired_randomisation(counts, counts[::-1], shuffles=50, seed=seed)
     assert p == 1.0  # the same documents in another order have the same sum, so every exchange is as far apart
 
 
 @pytest.mark.parametrize(("shapes", "shuffles"), [(((3, 3), (4, 3)), 9), (((3, 2), (3, 2)), 9), (((3, 3), (3, 3)), 0)])
-def test_randomisation_refuses_what_cannot_be_paired(shapes, shuffles):
+def test_randomisation_refuses_what_cannot_be_paired(
+    shapes: tuple[tuple[int, int], tuple[int, int]], shuffles: int
+) -> None:
     one, other = (np.zeros(shape, dtype=np.int64) for shape in shapes)
     with pytest.raises(EvaluationError):
         paired_randomisation(one, other, shuffles=shuffles, seed=0)
 
 
-def test_holm_by_hand():
+def test_holm_by_hand() -> None:
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx((0.03, 0.06, 0.06, 0.02))
     assert holm([0.6, 0.7]) == (1.0, 1.0)
     assert holm([]) == ()
@@ -161,7 +164,7 @@ def test_holm_by_hand():
 
 
 @given(st.lists(st.floats(0, 1), max_size=6))
-def test_holm_never_lowers_a_p_value_nor_changes_their_order(p_values):
+def test_holm_never_lowers_a_p_value_nor_changes_their_order(p_values: list[float]) -> None:
     adjusted = holm(p_values)
     assert all(p <= q <= 1 for p, q in zip(p_values, adjusted, strict=True))
     for (p, q), (r, s) in itertools.combinations(zip(p_values, adjusted, strict=True), 2):

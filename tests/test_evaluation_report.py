@@ -5,6 +5,7 @@ import json
 import random
 import time
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -44,7 +45,7 @@ def random_corpora(documents: int, spans: int, seed: int = 0) -> tuple[Corpus, C
     return Corpus(tuple(gold), LABELS), Corpus(tuple(system), LABELS)
 
 
-def test_a_perfect_system_scores_one_everywhere():
+def test_a_perfect_system_scores_one_everywhere() -> None:
     report = evaluate(corpus(GOLD, GOLD[:1]), corpus(GOLD, GOLD[:1]))
     for score in (*report.criteria, *report.categories, *report.types):
         assert {measure.value for measure in score.measures.values()} == {score.f2} == {1}, score.name
@@ -54,7 +55,7 @@ def test_a_perfect_system_scores_one_everywhere():
     assert report.coverage.character_recall == 1
 
 
-def test_an_empty_system_and_an_empty_gold_score_zero():
+def test_an_empty_system_and_an_empty_gold_score_zero() -> None:
     for gold, system in ((GOLD, ()), ((), GOLD), ((), ())):
         report = evaluate(corpus(gold), corpus(system), resamples=10)
         assert {score.f1.value for score in report.criteria} == {0.0}
@@ -62,7 +63,7 @@ def test_an_empty_system_and_an_empty_gold_score_zero():
     assert report.coverage.character_recall == 0
 
 
-def test_systems_that_are_scored_together_have_the_figures_that_each_has_alone():
+def test_systems_that_are_scored_together_have_the_figures_that_each_has_alone() -> None:
     gold, system = random_corpora(8, 6)
     _, other = random_corpora(8, 6, seed=1)
     other = replace(
@@ -77,7 +78,7 @@ def corpus_without_spans(gold: Corpus) -> Corpus:
     return replace(gold, documents=tuple(document.with_spans(()) for document in gold.documents))
 
 
-def test_types_and_categories_come_from_both_sides():
+def test_types_and_categories_come_from_both_sides() -> None:
     report = evaluate(corpus(GOLD[:1]), corpus((Span(4, 9, "PATIENT"), Span(26, 37, "CITY"))))
     assert {score.name: tuple(score.counts) for score in report.types} == {
         "DOCTOR": (0, 0, 1),
@@ -90,20 +91,20 @@ def test_types_and_categories_come_from_both_sides():
     }
 
 
-def test_a_type_that_only_the_systems_label_set_knows_is_scored():
+def test_a_type_that_only_the_systems_label_set_knows_is_scored() -> None:
     wider = LABELS.extended({"SHIP": "VEHICLE"})
     report = evaluate(corpus(GOLD), corpus((*GOLD, Span(0, 2, "SHIP")), labels=wider))
     assert report.score("i2b2 strict").counts == (3, 1, 0)
     assert [score.name for score in report.types] == ["DOCTOR", "PATIENT", "CITY", "SHIP"]
 
 
-def test_a_label_of_neither_set_is_an_error_without_text():
+def test_a_label_of_neither_set_is_an_error_without_text() -> None:
     with pytest.raises(LabelError, match=f"document 0-01: the label of the span 4-9, {hashed('SHIP')}") as raised:
         evaluate(corpus((Span(4, 9, "SHIP"),)), corpus(()))
     assert "Smith" not in str(raised.value)
 
 
-def test_the_breakdown_adds_up_to_the_strict_row():
+def test_the_breakdown_adds_up_to_the_strict_row() -> None:
     report = evaluate(*random_corpora(12, 9))
     strict = report.score("i2b2 strict").counts
     for rows in (report.types, report.categories):
@@ -112,7 +113,7 @@ def test_the_breakdown_adds_up_to_the_strict_row():
 
 @settings(max_examples=20, deadline=None)
 @given(st.randoms(use_true_random=False))
-def test_the_order_of_documents_and_spans_changes_no_count(rng):
+def test_the_order_of_documents_and_spans_changes_no_count(rng: Any) -> None:
     gold, system = random_corpora(6, 5)
     documents = [d.with_spans(rng.sample(d.spans, len(d.spans))) for d in system.documents]
     rng.shuffle(documents)
@@ -122,7 +123,7 @@ def test_the_order_of_documents_and_spans_changes_no_count(rng):
     assert [score.counts for score in turned.criteria] == [score.counts for score in one.criteria]
 
 
-def test_missing_and_extra_documents_are_refused_with_a_count_and_the_first_id():
+def test_missing_and_extra_documents_are_refused_with_a_count_and_the_first_id() -> None:
     one, three = corpus(GOLD), corpus(GOLD, GOLD, GOLD)
     with pytest.raises(EvaluationError, match=r"2 documents of gold are missing .* first is 1-01;.*--allow-missing"):
         evaluate(three, one)
@@ -130,7 +131,7 @@ def test_missing_and_extra_documents_are_refused_with_a_count_and_the_first_id()
         evaluate(one, three)
 
 
-def test_missing_documents_can_be_allowed_and_are_named():
+def test_missing_documents_can_be_allowed_and_are_named() -> None:
     report = evaluate(corpus(GOLD, GOLD), corpus(GOLD), allow_missing=True)
     assert (report.documents, report.missing, report.extra) == (("0-01",), ("1-01",), ())
     assert report.score("i2b2 strict").counts == (3, 0, 0)
@@ -144,13 +145,13 @@ def test_missing_documents_can_be_allowed_and_are_named():
 @pytest.mark.parametrize(
     ("changed", "offset"), [("Dr. Smyth", 6), (TEXT + "\n", len(TEXT)), (TEXT[:-1], len(TEXT) - 1)]
 )
-def test_differing_texts_are_refused_with_the_first_offset_and_no_text(changed, offset):
+def test_differing_texts_are_refused_with_the_first_offset_and_no_text(changed: str, offset: int) -> None:
     with pytest.raises(EvaluationError, match=f"document 0-01: .* differ from offset {offset} on") as raised:
         evaluate(corpus(GOLD), corpus((), text=changed))
     assert "Sm" not in str(raised.value)
 
 
-def test_leak_divides_by_the_sentences_given_or_by_our_own_and_says_which():
+def test_leak_divides_by_the_sentences_given_or_by_our_own_and_says_which() -> None:
     gold, system = corpus(GOLD, GOLD), corpus(GOLD[:1], GOLD)
     report = evaluate(gold, system, sentence_counts={"0-01": 3, "1-01": 5, "other": 7})
     assert (report.leak.false_negatives, report.leak.rate, report.leak.sentence_source) == (2, 0.25, "reference")
@@ -161,7 +162,7 @@ def test_leak_divides_by_the_sentences_given_or_by_our_own_and_says_which():
     assert evaluate(gold, system, sentence_counts={"0-01": 0, "1-01": 0}).leak.rate == 0
 
 
-def test_coverage_counts_characters_of_any_label_and_documents():
+def test_coverage_counts_characters_of_any_label_and_documents() -> None:
     mislabelled = (Span(0, 22, "CITY"), Span(26, 37, "CITY"))
     short = (GOLD[0], GOLD[1], Span(26, 30, "CITY"))
     seen = evaluate(corpus(GOLD, GOLD, GOLD, ()), corpus(GOLD, mislabelled, short, ())).coverage
@@ -170,12 +171,12 @@ def test_coverage_counts_characters_of_any_label_and_documents():
     assert (seen.document_leak, seen.document_exposure) == (0.5, 0.25)
 
 
-def test_overlapping_gold_counts_each_character_once():
+def test_overlapping_gold_counts_each_character_once() -> None:
     seen = evaluate(corpus((Span(0, 9, "DOCTOR"), Span(4, 9, "PATIENT"))), corpus((Span(4, 9, "CITY"),))).coverage
     assert (seen.covered_characters, seen.phi_characters) == (5, 9)
 
 
-def test_the_report_is_json_and_repeats():
+def test_the_report_is_json_and_repeats() -> None:
     gold, system = random_corpora(10, 6)
     first, again, other = (evaluate(gold, system, seed=seed).to_dict() for seed in (0, 0, 1))
     assert json.loads(json.dumps(first)) == first == again
@@ -193,7 +194,7 @@ def test_the_report_is_json_and_repeats():
         assert score["recall_interval"][0] <= score["recall"] <= score["recall_interval"][1]
 
 
-def test_the_printed_report_names_every_row_and_no_text():
+def test_the_printed_report_names_every_row_and_no_text() -> None:
     report = evaluate(corpus(GOLD, GOLD[:2], GOLD), corpus(GOLD, GOLD[:1]), allow_missing=True)
     out = io.StringIO()
     print_report(report, Console(file=out, width=80))
@@ -208,14 +209,14 @@ def test_the_printed_report_names_every_row_and_no_text():
     assert "Smith" not in printed and "Smith" not in repr(report)
 
 
-def test_an_unknown_criterion_is_an_error():
+def test_an_unknown_criterion_is_an_error() -> None:
     with pytest.raises(EvaluationError, match="no criterion lenient"):
         evaluate(corpus(GOLD), corpus(GOLD), resamples=1).score("lenient")
     with pytest.raises(EvaluationError, match="resamples"):
         evaluate(corpus(GOLD), corpus(GOLD), resamples=0)
 
 
-def test_a_shared_task_is_scored_in_seconds():
+def test_a_shared_task_is_scored_in_seconds() -> None:
     gold, system = random_corpora(250, 25)
     started = time.process_time()
     evaluate(gold, system)

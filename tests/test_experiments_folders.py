@@ -2,6 +2,8 @@ import json
 import random
 from dataclasses import replace
 from io import StringIO
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,6 +27,7 @@ from features.errors import SettingsError, TrainingError
 from features.formats import write_corpus
 from features.labels import LabelSet
 from features.writing import new_folder
+from tests.fixture_types import Phistack
 
 NAMES = ["Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "Vance", "Wexford", "Yarrow"]
 SETTINGS = replace(
@@ -33,7 +36,7 @@ SETTINGS = replace(
 )
 
 
-def small_corpus(first=0, n=8, seed=0):
+def small_corpus(first: int = 0, n: int = 8, seed: int = 0) -> Any:
     """Notes in which whoever stands after `Dr.` is a doctor."""
     chance = random.Random(seed)
     documents = []
@@ -46,36 +49,36 @@ def small_corpus(first=0, n=8, seed=0):
     return Corpus(tuple(documents), LabelSet.named("i2b2-2014"))
 
 
-def read(folder, name="results.json"):
+def read(folder: Any, name: str = "results.json") -> Any:
     return json.loads((folder / name).read_text(encoding="utf-8"))
 
 
-def write_ablation(out, *corpus_and_settings, **options):
+def write_ablation(out: Any, *corpus_and_settings: Any, **options: Any) -> Any:
     return write_results(out, lambda: ablate(*corpus_and_settings, **options))
 
 
-def write_curve(out, *corpus_and_settings, **options):
+def write_curve(out: Any, *corpus_and_settings: Any, **options: Any) -> Any:
     return write_results(out, lambda: learning_curve(*corpus_and_settings, **options))
 
 
-def write_transfer(out, domains):
+def write_transfer(out: Any, domains: Any) -> Any:
     return write_results(out, lambda: transfer(domains))
 
 
-def shown(table):
+def shown(table: Any) -> Any:
     console = Console(width=130, file=StringIO())
     console.print(table.rich())
     return console.file.getvalue()
 
 
 @pytest.fixture(scope="module")
-def ablation(tmp_path_factory):
+def ablation(tmp_path_factory: pytest.TempPathFactory) -> Any:
     home = tmp_path_factory.mktemp("ablation")
     write_ablation(home / "out", small_corpus(), SETTINGS, shuffles=99, cache=home / "folds")
     return home
 
 
-def test_an_ablation_leaves_each_part_out():
+def test_an_ablation_leaves_each_part_out() -> None:
     every = EngineSettings()
     names = [variant.name for variant in variants_of(every, groups=False)]
     assert names == [
@@ -89,25 +92,25 @@ def test_an_ablation_leaves_each_part_out():
     assert all(variant.submodels == ("regex", "tbed", "crf", "blstm") for variant in with_groups)
 
 
-def test_groups_that_are_left_out_already_are_not_left_out_again():
+def test_groups_that_are_left_out_already_are_not_left_out_again() -> None:
     settings = EngineSettings(features=FeatureSettings(without=("words",)))
     groups = [v.without for v in variants_of(settings, groups=True) if v.part == "without a feature group"]
     assert ("words", "affixes") in groups
     assert len(groups) == len(COLUMN_GROUPS) - 2
 
 
-def test_one_submodel_cannot_be_left_out():
+def test_one_submodel_cannot_be_left_out() -> None:
     names = [variant.name for variant in variants_of(EngineSettings().only(("crf",)), groups=False)]
     assert names == ["crf", "stack", "stacker features liu2017", "stacker features zhao2020"]
 
 
-def test_an_ablation_writes_all_its_files(ablation):
+def test_an_ablation_writes_all_its_files(ablation: Any) -> None:
     files = sorted(path.name for path in (ablation / "out").iterdir())
     assert files == ["cases.json", "cases.txt", "chart.png", "chart.svg", "results.json", "table.tex"]
     assert sorted(path.name for path in ablation.iterdir()) == ["folds", "out"]
 
 
-def test_the_results_of_an_ablation_tell_how_they_came_about(ablation):
+def test_the_results_of_an_ablation_tell_how_they_came_about(ablation: Any) -> None:
     results = read(ablation / "out")
     assert results["schema"] == "phistack.ablation.v1"
     assert results["settings hash"] == SETTINGS.digest
@@ -122,7 +125,7 @@ def test_the_results_of_an_ablation_tell_how_they_came_about(ablation):
         assert row.get("difference", {"p": 0.01})["p"] >= 0.01
 
 
-def test_no_text_of_the_notes_is_in_the_results(ablation):
+def test_no_text_of_the_notes_is_in_the_results(ablation: Any) -> None:
     for path in (ablation / "out").iterdir():
         if path.suffix != ".png":
             reported = path.read_text(encoding="utf-8")
@@ -130,7 +133,7 @@ def test_no_text_of_the_notes_is_in_the_results(ablation):
             assert "/12/2019" not in reported
 
 
-def test_an_ablation_again_uses_what_was_kept_and_says_the_same(ablation, tmp_path):
+def test_an_ablation_again_uses_what_was_kept_and_says_the_same(ablation: Any, tmp_path: Path) -> None:
     kept = {path: path.stat().st_mtime_ns for path in (ablation / "folds").iterdir()}
     assert len(kept) == 4
     write_ablation(tmp_path / "again", small_corpus(), SETTINGS, shuffles=99, cache=ablation / "folds")
@@ -139,7 +142,7 @@ def test_an_ablation_again_uses_what_was_kept_and_says_the_same(ablation, tmp_pa
         assert (tmp_path / "again" / name).read_bytes() == (ablation / "out" / name).read_bytes()
 
 
-def test_an_ablation_on_a_test_corpus_scores_that(ablation, tmp_path):
+def test_an_ablation_on_a_test_corpus_scores_that(ablation: Any, tmp_path: Path) -> None:
     test = small_corpus(first=50, n=3, seed=1)
     done = write_ablation(tmp_path / "out", small_corpus(), SETTINGS, test=test, shuffles=9, cache=ablation / "folds")
     results = read(tmp_path / "out")
@@ -151,7 +154,9 @@ def test_an_ablation_on_a_test_corpus_scores_that(ablation, tmp_path):
     assert len(list((ablation / "folds").iterdir())) == 6
 
 
-def test_scores_on_a_test_corpus_are_those_of_the_engine_trained_in_the_usual_way(ablation, tmp_path):
+def test_scores_on_a_test_corpus_are_those_of_the_engine_trained_in_the_usual_way(
+    ablation: Any, tmp_path: Path
+) -> None:
     from ensemble.tasks.engines import score_on
     from ensemble.training.trainer import train
 
@@ -164,14 +169,14 @@ def test_scores_on_a_test_corpus_are_those_of_the_engine_trained_in_the_usual_wa
         assert rows[name].score == replace(score, name=name, official="")
 
 
-def test_a_feature_group_left_out_is_scored(tmp_path):
+def test_a_feature_group_left_out_is_scored(tmp_path: Path) -> None:
     settings = SETTINGS.only(("regex",))
     write_ablation(tmp_path / "out", small_corpus(), settings, groups=True, shuffles=9)
     parts = [row["part"] for row in read(tmp_path / "out")["rows"]]
     assert parts.count("without a feature group") == len(COLUMN_GROUPS) - 1
 
 
-def test_tables_of_an_ablation(ablation):
+def test_tables_of_an_ablation(ablation: Any) -> None:
     done = ablate(small_corpus(), SETTINGS, shuffles=99, cache=ablation / "folds")
     assert json.loads(json.dumps(done.to_dict())) == read(ablation / "out")
     reported = shown(done.table())
@@ -182,7 +187,7 @@ def test_tables_of_an_ablation(ablation):
     assert latex.count(" & ") == 5 * (1 + len(done.rows))
 
 
-def test_nothing_is_overwritten_and_nothing_half_written_stays(ablation, tmp_path):
+def test_nothing_is_overwritten_and_nothing_half_written_stays(ablation: Any, tmp_path: Path) -> None:
     for write in (write_ablation, write_curve):
         with pytest.raises(SettingsError, match="already there"):
             write(ablation / "out", small_corpus(), SETTINGS)
@@ -196,7 +201,7 @@ def test_nothing_is_overwritten_and_nothing_half_written_stays(ablation, tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
-def test_patients_are_never_on_both_sides():
+def test_patients_are_never_on_both_sides() -> None:
     corpus = small_corpus(n=10)
     training, held_out = held_out_patients(corpus, seed=3)
     sides = [{document.group for document in part.documents} for part in (training, held_out)]
@@ -206,7 +211,7 @@ def test_patients_are_never_on_both_sides():
         held_out_patients(small_corpus(n=1), seed=0)
 
 
-def test_a_larger_share_holds_the_smaller_one_and_orders_differ():
+def test_a_larger_share_holds_the_smaller_one_and_orders_differ() -> None:
     runs = list(samples_of(small_corpus(n=10), shares=(100, 30, 60), samples=2, seed=0))
     patients = {(run.number, run.share): {d.group for d in run.corpus.documents} for run in runs}
     assert list(patients) == [(1, 30), (1, 60), (1, 100), (2, 30), (2, 60), (2, 100)]
@@ -218,12 +223,12 @@ def test_a_larger_share_holds_the_smaller_one_and_orders_differ():
 @pytest.mark.parametrize(
     ("shares", "samples", "message"), [((0,), 1, "1 to 100"), ((), 1, "1 to"), ((50,), 0, "at le")]
 )
-def test_shares_and_samples_that_make_no_sense_are_refused(shares, samples, message):
+def test_shares_and_samples_that_make_no_sense_are_refused(shares: Any, samples: Any, message: Any) -> None:
     with pytest.raises(SettingsError, match=message):
         list(samples_of(small_corpus(), shares=shares, samples=samples, seed=0))
 
 
-def test_a_learning_curve(tmp_path):
+def test_a_learning_curve(tmp_path: Path) -> None:
     done = write_curve(
         tmp_path / "out", small_corpus(n=10), SETTINGS, shares=(50, 100), samples=2, cache=tmp_path / "folds"
     )
@@ -241,7 +246,7 @@ def test_a_learning_curve(tmp_path):
     assert "100 %" in shown(done.table())
 
 
-def curve_of(samples):
+def curve_of(samples: Any) -> Any:
     """Results as a curve of `samples` orders gives them, without any training."""
     orders = [0.905 + 0.03 * (i % 2) for i in range(samples)]
     runs = [
@@ -253,11 +258,11 @@ def curve_of(samples):
     return LearningCurve(origin, facts(100), facts(20), samples, tuple(runs))
 
 
-def facts(n):
+def facts(n: Any) -> Any:
     return CorpusFacts(documents=n, patients=n, spans=n, label_set="own", digest="0123")
 
 
-def score_of(f1):
+def score_of(f1: Any) -> Any:
     counts = np.array([[[round(2000 * f1), 2000 - round(2000 * f1), 2000 - round(2000 * f1)]]])
     return scores(["x_1"], counts, Bootstrap(counts, resamples=1, seed=0))[0]
 
@@ -269,7 +274,7 @@ def score_of(f1):
         (5, "95 % interval of the mean by Student's t over 5 random orders"),
     ],
 )
-def test_table_latex_and_picture_say_what_the_spread_of_a_curve_is(samples, reported, tmp_path):
+def test_table_latex_and_picture_say_what_the_spread_of_a_curve_is(samples: Any, reported: Any, tmp_path: Path) -> None:
     results = curve_of(samples)
     assert f"In brackets: {reported}" in " ".join(shown(results.table()).split())
     results.draw(tmp_path)
@@ -279,13 +284,13 @@ def test_table_latex_and_picture_say_what_the_spread_of_a_curve_is(samples, repo
     assert r"x\_1 \\" in latex
 
 
-def test_two_orders_span_what_they_scored_and_no_more():
+def test_two_orders_span_what_they_scored_and_no_more() -> None:
     point = curves_of(curve_of(2).runs)["x_1"][0].to_dict()
     assert point == {"share": 50, "patients": 50, "f1": 0.92, "interval": None, "orders": [0.905, 0.935]}
     assert "92.00 (90.50-93.50)" in shown(curve_of(2).table())
 
 
-def test_too_few_orders_are_warned_of_before_training(caplog):
+def test_too_few_orders_are_warned_of_before_training(caplog: pytest.LogCaptureFixture) -> None:
     for samples, warned in ((4, True), (5, False)):
         caplog.clear()
         with pytest.raises(SettingsError):
@@ -293,7 +298,7 @@ def test_too_few_orders_are_warned_of_before_training(caplog):
         assert ("--samples 5" in caplog.text) == warned
 
 
-def test_a_learning_curve_of_submodels_alone_trains_nothing_on_folds(tmp_path):
+def test_a_learning_curve_of_submodels_alone_trains_nothing_on_folds(tmp_path: Path) -> None:
     results = write_curve(
         tmp_path / "out",
         small_corpus(),
@@ -311,13 +316,13 @@ def test_a_learning_curve_of_submodels_alone_trains_nothing_on_folds(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def matrix(tmp_path_factory):
+def matrix(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("transfer") / "out"
     domains = [Domain("a", small_corpus(), SETTINGS), Domain("b", small_corpus(seed=1, n=6), SETTINGS)]
     return folder, write_transfer(folder, domains)
 
 
-def test_every_engine_is_tested_on_the_held_out_part_of_every_corpus(matrix):
+def test_every_engine_is_tested_on_the_held_out_part_of_every_corpus(matrix: Any) -> None:
     folder, done = matrix
     results = read(folder)
     assert results == done.to_dict()
@@ -334,7 +339,7 @@ def test_every_engine_is_tested_on_the_held_out_part_of_every_corpus(matrix):
     assert f"{100 * score['value']:.2f} {{\\scriptsize ({100 * score['low']:.2f}--{100 * score['high']:.2f})}}" in latex
 
 
-def test_corpora_of_other_label_sets_need_a_mapping_or_a_comparison_of_spans():
+def test_corpora_of_other_label_sets_need_a_mapping_or_a_comparison_of_spans() -> None:
     other = replace(small_corpus(), label_set=LabelSet.named("ngrid-2016"))
     domains = [Domain("a", small_corpus(), SETTINGS.only(("regex",))), Domain("b", other, SETTINGS.only(("regex",)))]
     with pytest.raises(SettingsError, match="--map-labels"):
@@ -342,21 +347,21 @@ def test_corpora_of_other_label_sets_need_a_mapping_or_a_comparison_of_spans():
     assert transfer(domains, criterion="spans", stack=False).origin.criterion == "meddocan spans strict"
 
 
-def test_a_matrix_needs_two_corpora_with_the_same_submodels():
+def test_a_matrix_needs_two_corpora_with_the_same_submodels() -> None:
     with pytest.raises(SettingsError, match="at least two"):
         transfer([Domain("a", small_corpus(), SETTINGS)])
     with pytest.raises(SettingsError, match="the same submodels"):
         transfer([Domain("a", small_corpus(), SETTINGS), Domain("b", small_corpus(), SETTINGS.only(("crf",)))])
 
 
-def test_corpora_are_named_by_the_shortest_ends_of_their_paths(tmp_path):
+def test_corpora_are_named_by_the_shortest_ends_of_their_paths(tmp_path: Path) -> None:
     assert names_of([tmp_path / "a", tmp_path / "b"]) == ["a", "b"]
     assert names_of([tmp_path / "x" / "train", tmp_path / "y" / "train"]) == ["x/train", "y/train"]
     with pytest.raises(SettingsError, match="twice"):
         names_of([tmp_path / "a", tmp_path / "b" / ".." / "a"])
 
 
-def test_the_commands(phistack, tmp_path):
+def test_the_commands(phistack: Phistack, tmp_path: Path) -> None:
     write_corpus(small_corpus(), tmp_path / "a", format="i2b2")
     write_corpus(small_corpus(seed=1, n=6), tmp_path / "b", format="i2b2")
     quick = ("--submodels", "regex", "--folds", 2, "--jobs", 1)

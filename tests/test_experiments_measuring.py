@@ -22,7 +22,7 @@ ANSWERS = [[DOCTOR, Span(21, 31, "AGE")], [CITY, DATE], []]
 counts_by_document = st.lists(st.tuples(*[st.integers(0, 9)] * 3), min_size=1, max_size=8)
 
 
-def test_counts_are_those_of_the_evaluation():
+def test_counts_are_those_of_the_evaluation() -> None:
     system = Corpus(tuple(d.with_spans(s) for d, s in zip(GOLD.documents, ANSWERS, strict=True)), LABELS)
     report = evaluate(GOLD, system, resamples=1)
     for name in ("i2b2 strict", "meddocan spans strict", "i2b2 token"):
@@ -30,7 +30,7 @@ def test_counts_are_those_of_the_evaluation():
         assert found.by_document.tolist() == report.score(name).by_document.tolist()
 
 
-def test_short_names_stand_for_the_two_usual_criteria():
+def test_short_names_stand_for_the_two_usual_criteria() -> None:
     assert criterion_named("strict").name == "i2b2 strict"
     assert criterion_named("spans").name == "meddocan spans strict"
     with pytest.raises(SettingsError, match=r"there is no criterion named other; there are strict, spans, i2b2 token"):
@@ -39,7 +39,7 @@ def test_short_names_stand_for_the_two_usual_criteria():
 
 @given(counts_by_document)
 @settings(max_examples=20, deadline=None)
-def test_intervals_of_f1_are_those_of_the_evaluation(rows):
+def test_intervals_of_f1_are_those_of_the_evaluation(rows: list[tuple[int, ...]]) -> None:
     counts = np.array(rows, dtype=np.int64)
     score = Systems({"a": counts}, resamples=200, seed=5).scores["a"]
     assert [score.f1] == Bootstrap(counts[:, None], resamples=200, seed=5).measures("f1")
@@ -47,21 +47,21 @@ def test_intervals_of_f1_are_those_of_the_evaluation(rows):
 
 @given(counts_by_document)
 @settings(max_examples=20, deadline=None)
-def test_a_system_does_not_differ_from_itself(rows):
+def test_a_system_does_not_differ_from_itself(rows: list[tuple[int, ...]]) -> None:
     counts = np.array(rows, dtype=np.int64)
     systems = Systems({"a": counts, "b": counts}, resamples=20, seed=0)
     (found,) = systems.differences([("a", "b")], ["f1"], shuffles=20).values()
     assert found == ((0, 0, 0), 1, 1)
 
 
-def test_precision_and_recall_are_micro():
+def test_precision_and_recall_are_micro() -> None:
     score = Systems({"a": np.array([[3, 1, 0], [0, 0, 2]])}, seed=0).scores["a"]
     assert score.counts == (3, 1, 2)
     assert (score.precision.value, score.recall.value) == (0.75, 0.6)
     assert score.precision.low <= 0.75 <= score.precision.high
 
 
-def test_differences_are_corrected_over_all_comparisons():
+def test_differences_are_corrected_over_all_comparisons() -> None:
     counts = {
         "good": np.array([[9, 1, 1]] * 20),
         "worse": np.array([[7, 2, 3]] * 20),
@@ -75,7 +75,7 @@ def test_differences_are_corrected_over_all_comparisons():
     assert worse.p_holm < 0.05 < alike.p_holm
 
 
-def test_systems_on_different_documents_cannot_be_measured_together():
+def test_systems_on_different_documents_cannot_be_measured_together() -> None:
     with pytest.raises(EvaluationError, match="same documents"):
         Systems({"a": np.zeros((2, 3), dtype=int), "b": np.zeros((3, 3), dtype=int)}, seed=0)
     with pytest.raises(EvaluationError, match="at least one"):
@@ -89,7 +89,7 @@ SAID = {
 }
 
 
-def test_a_place_is_where_gold_or_a_system_marks_something():
+def test_a_place_is_where_gold_or_a_system_marks_something() -> None:
     places = places_of(GOLD.documents, SAID)
     assert [(p.document, p.start, p.end) for p in places] == [
         ("1-01", 12, 17),
@@ -100,7 +100,7 @@ def test_a_place_is_where_gold_or_a_system_marks_something():
     assert [place.right for place in places] == [("crf", "stack"), ("regex", "stack"), (), ("crf", "stack")]
 
 
-def test_cases_are_where_the_stack_is_right_and_a_submodel_wrong():
+def test_cases_are_where_the_stack_is_right_and_a_submodel_wrong() -> None:
     places = places_of(GOLD.documents, SAID)
     assert [(c.document, c.wrong) for c in saved_by_the_stack(places)] == [
         ("1-01", ("regex",)),
@@ -110,37 +110,37 @@ def test_cases_are_where_the_stack_is_right_and_a_submodel_wrong():
     assert patterns(places)[0] == (("crf", "stack"), 2)
 
 
-def test_cases_name_ids_and_offsets_and_never_text():
+def test_cases_name_ids_and_offsets_and_never_text() -> None:
     reported = cases_as_text(places_of(GOLD.documents, SAID), tuple(SAID))
     assert "1-01      DATE 21-31    right       AGE 21-31" in reported
     assert "3-01      nothing       DATE 21-31  right" in reported
     assert not any(word in reported for word in ("Gorse", "Alderton", "05/12/2019"))
 
 
-def test_places_of_notes_without_any_marks_are_none():
+def test_places_of_notes_without_any_marks_are_none() -> None:
     assert places_of(GOLD.documents[2:], {"crf": [[]], "stack": [[]]}) == []
 
 
 @given(st.lists(st.floats(0, 1), min_size=5, max_size=9))
 @settings(deadline=None)
-def test_the_interval_holds_the_mean_and_stays_within_0_and_1(scores):
+def test_the_interval_holds_the_mean_and_stays_within_0_and_1(scores: list[float]) -> None:
     low, high = interval_of_mean(scores)
     assert 0 <= low <= sum(scores) / len(scores) + 1e-9
     assert sum(scores) / len(scores) - 1e-9 <= high <= 1
 
 
-def test_the_interval_is_students_t():
+def test_the_interval_is_students_t() -> None:
     margin = 2.776445 * 0.025**0.5 / 5**0.5
     assert interval_of_mean([0.3, 0.4, 0.5, 0.6, 0.7]) == pytest.approx((0.5 - margin, 0.5 + margin))
 
 
-def test_a_few_scores_have_no_interval():
+def test_a_few_scores_have_no_interval() -> None:
     # By Student's t the mean of these two would lie between 65 and 100 %.
     assert interval_of_mean([0.905, 0.935]) is None
     assert interval_of_mean([0.9, 0.91, 0.92, 0.93]) is None
 
 
-def test_the_interval_holds_the_truth_as_often_as_it_says():
+def test_the_interval_holds_the_truth_as_often_as_it_says() -> None:
     draws = np.random.default_rng(0).normal(0.9, 0.02, size=(4000, 5))
     held = [low <= 0.9 <= high for low, high in map(interval_of_mean, draws.tolist())]
     assert np.mean(held) == pytest.approx(0.95, abs=0.012)

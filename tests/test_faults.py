@@ -2,6 +2,8 @@
 
 import random
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +21,7 @@ from features.errors import CorpusError
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory):
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("faults") / "engine"
     settings = EngineSettings(submodels={"regex": {}, "crf": {"max_iterations": 5}}, folds=2)
     engine = train(synthesize(8, seed=1), settings).engine
@@ -28,14 +30,14 @@ def engine(tmp_path_factory):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_damaged_input_is_read_or_refused_on_purpose(kind, engine, tmp_path):
+def test_a_damaged_input_is_read_or_refused_on_purpose(kind: str, engine: Path, tmp_path: Path) -> None:
     sound = KINDS[kind].make(tmp_path, engine)
     KINDS[kind].read(sound)
     outcomes = [(number, attempt(kind, number, sound)) for number in range(5 if kind == "bundle" else 60)]
     assert [(number, found) for number, found in outcomes if found not in ("read", "refused")] == []
 
 
-def test_an_input_is_the_same_in_every_run_and_is_made_sound_again(tmp_path):
+def test_an_input_is_the_same_in_every_run_and_is_made_sound_again(tmp_path: Path) -> None:
     sound = KINDS["jsonl"].make(tmp_path, tmp_path)
     before = sound.read_bytes()
     assert [attempt("jsonl", n, sound) for n in range(20)] == [attempt("jsonl", n, sound) for n in range(20)]
@@ -51,8 +53,10 @@ def test_an_input_is_the_same_in_every_run_and_is_made_sound_again(tmp_path):
         (ValueError(CANARY), "foreign: ValueError in test_faults.py line"),
     ],
 )
-def test_what_quotes_or_fails_is_seen(error, outcome, tmp_path, monkeypatch):
-    def failing(path):
+def test_what_quotes_or_fails_is_seen(
+    error: ValueError | CorpusError, outcome: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(path: Any) -> None:
         raise error
 
     sound = KINDS["jsonl"].make(tmp_path, tmp_path)
@@ -61,7 +65,7 @@ def test_what_quotes_or_fails_is_seen(error, outcome, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_no_text_makes_a_sequence_without_bound(name):
+def test_no_text_makes_a_sequence_without_bound(name: str) -> None:
     space = FeatureSpace()
     table = space.fit([Document("1", TEXTS[name] * (30_000 // len(TEXTS[name])))])[0]
     bounds = line_bounds(table)

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 from ensemble.training.fold_cache import FoldCache
 from features.documents import Span
 from submodels.base import Candidate
@@ -5,7 +7,7 @@ from submodels.base import Candidate
 PROPOSALS = [[Candidate(Span(3, 8, "DOCTOR"), "tbed", 0.9, False, 'rule 1: O -> B-DOCTOR if word[0] = "secret"')], []]
 
 
-def test_candidates_come_back_and_no_word_of_a_rule_is_kept(tmp_path):
+def test_candidates_come_back_and_no_word_of_a_rule_is_kept(tmp_path: Path) -> None:
     cache = FoldCache(tmp_path / "folds")
     cache.put("key", PROPOSALS)
     assert cache.get("key") == PROPOSALS
@@ -13,12 +15,12 @@ def test_candidates_come_back_and_no_word_of_a_rule_is_kept(tmp_path):
     assert "secret" not in (cache.folder / "key.json").read_text()
 
 
-def test_a_damaged_file_and_an_absent_one_count_as_nothing(tmp_path):
+def test_a_damaged_file_and_an_absent_one_count_as_nothing(tmp_path: Path) -> None:
     cache = FoldCache(tmp_path)
     (tmp_path / "key.json").write_text("[[[")
     assert cache.get("key") is None
     assert cache.get("other") is None
 
 
-def test_the_repr_of_a_candidate_shows_no_word_of_a_rule():
+def test_the_repr_of_a_candidate_shows_no_word_of_a_rule() -> None:
     assert "secret" not in repr(PROPOSALS)

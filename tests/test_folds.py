@@ -12,7 +12,7 @@ def _documents(groups: list[int]) -> list[Document]:
 
 
 @given(st.lists(st.integers(0, 12), min_size=2, max_size=40), st.integers(2, 5), st.integers(0, 3))
-def test_every_document_is_in_one_fold_and_no_patient_in_two(groups, n_folds, seed):
+def test_every_document_is_in_one_fold_and_no_patient_in_two(groups: list[int], n_folds: int, seed: int) -> None:
     documents = _documents(groups)
     if len(set(groups)) < n_folds:
         with pytest.raises(TrainingError, match="patients"):
@@ -27,18 +27,18 @@ def test_every_document_is_in_one_fold_and_no_patient_in_two(groups, n_folds, se
             assert homes.setdefault(documents[i].group, number) == number
 
 
-def test_the_same_seed_gives_the_same_folds_and_another_seed_others():
+def test_the_same_seed_gives_the_same_folds_and_another_seed_others() -> None:
     documents = _documents(list(range(30)))
     assert group_folds(documents, n_folds=5, seed=1) == group_folds(documents, n_folds=5, seed=1)
     assert group_folds(documents, n_folds=5, seed=1) != group_folds(documents, n_folds=5, seed=2)
 
 
-def test_a_corpus_of_one_patient_cannot_be_split():
+def test_a_corpus_of_one_patient_cannot_be_split() -> None:
     with pytest.raises(TrainingError, match="has 1 patients"):
         group_folds(_documents([7, 7, 7]), n_folds=2)
 
 
-def test_labels_of_a_single_fold_are_found():
+def test_labels_of_a_single_fold_are_found() -> None:
     rare = Document("a", "text", (Span(0, 2, "DEVICE"), Span(0, 4, "DATE")), "p1")
     usual = Document("b", "text", (Span(0, 4, "DATE"),), "p2")
     assert labels_in_one_fold([rare, usual], [[0], [1]]) == ["DEVICE"]

@@ -126,7 +126,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("name", "content", "message"), BAD)
-def test_one_clear_sentence_without_the_text(name, content, message, tmp_path):
+def test_one_clear_sentence_without_the_text(name: str, content: str, message: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(content, encoding="utf-8", newline="")
     with pytest.raises(CorpusError) as caught:
         read_corpus(tmp_path / name)
@@ -135,7 +135,7 @@ def test_one_clear_sentence_without_the_text(name, content, message, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.xml", "a.jsonl", "a.conll", "a.csv"])
-def test_another_encoding_is_named_with_its_byte(name, tmp_path):
+def test_another_encoding_is_named_with_its_byte(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes("Señora".encode("latin-1"))
     with pytest.raises(CorpusError, match=rf"{name} is not UTF-8 at byte 2; convert the file to UTF-8"):
         read_corpus(tmp_path / name)
@@ -152,7 +152,7 @@ def test_another_encoding_is_named_with_its_byte(name, tmp_path):
         ("x SECRET", "line 1, is not brat"),
     ],
 )
-def test_bad_brat_lines(line, message, tmp_path):
+def test_bad_brat_lines(line: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("Dr. Ames")
     (tmp_path / "a.ann").write_text(line.replace("SECRET", SECRET))
     with pytest.raises(CorpusError, match=message) as caught:
@@ -160,7 +160,7 @@ def test_bad_brat_lines(line, message, tmp_path):
     assert SECRET not in str(caught.value)
 
 
-def test_a_few_unknown_labels_beside_a_known_set_are_an_error_unless_accepted(tmp_path):
+def test_a_few_unknown_labels_beside_a_known_set_are_an_error_unless_accepted(tmp_path: Path) -> None:
     known = "".join(f'<DATE start="{i}" end="{i + 1}" text="{"Dr. "[i]}" TYPE="DATE"/>' for i in range(2))
     doctor = f'<NAME start="4" end="12" text="{SECRET}" TYPE="DOCTOR"/>'
     (tmp_path / "a.xml").write_text(i2b2(known + doctor + doctor.replace("DOCTOR", "NURSE")))
@@ -171,7 +171,7 @@ def test_a_few_unknown_labels_beside_a_known_set_are_an_error_unless_accepted(tm
     assert (labels.name, labels.category("NURSE"), labels.category("DOCTOR")) == ("i2b2-2014", "NAME", "NAME")
 
 
-def test_places_that_hold_no_corpus(tmp_path):
+def test_places_that_hold_no_corpus(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"there is no file or folder .*nowhere"):
         read_corpus(tmp_path / "nowhere")
     with pytest.raises(CorpusError, match="holds no notes of a known format"):
@@ -187,7 +187,7 @@ WRITTEN = Corpus((Document("900-01", TEXT, SPANS, "900"), Document("900-02", TEX
 
 
 @pytest.fixture(scope="module")
-def originals(tmp_path_factory):
+def originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder for each format with the files that the fuzz test damages."""
     root = tmp_path_factory.mktemp("originals")
     for format in FORMATS:
@@ -219,7 +219,7 @@ def damaged(data: bytes, source: random.Random) -> bytes:
 @pytest.mark.parametrize("format", [f for f in FORMATS if f != "ngrid"])
 @settings(max_examples=50, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 2**32))
-def test_damaged_files_raise_our_errors_only_and_never_show_text(originals, format, seed):
+def test_damaged_files_raise_our_errors_only_and_never_show_text(originals: Path, format: str, seed: int) -> None:
     source = random.Random(seed)
     with tempfile.TemporaryDirectory() as folder:
         corpus = Path(shutil.copytree(originals / format, Path(folder) / "notes"))

@@ -39,12 +39,12 @@ def expected(format: str) -> Corpus:
 
 
 @pytest.mark.parametrize("format", FILES)
-def test_golden_files_are_read(format):
+def test_golden_files_are_read(format: str) -> None:
     assert read_corpus(GOLDEN / FILES[format]) == expected(format)
 
 
 @pytest.mark.parametrize("format", FILES)
-def test_golden_files_are_written(format, tmp_path):
+def test_golden_files_are_written(format: str, tmp_path: Path) -> None:
     write_corpus(expected(format), tmp_path / "out", format=format)
     golden, written = GOLDEN / FILES[format], tmp_path / "out"
     if format == "parquet":
@@ -58,7 +58,7 @@ def test_golden_files_are_written(format, tmp_path):
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_the_sample_corpus_is_the_same_in_every_format(format):
+def test_the_sample_corpus_is_the_same_in_every_format(format: str) -> None:
     reference = read_corpus(SAMPLES / "jsonl")
     found = read_corpus(SAMPLES / format)
     assert [d.text for d in found.documents] == [d.text for d in reference.documents]

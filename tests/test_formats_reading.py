@@ -1,5 +1,7 @@
 """Recognition by looking, and the files that others write."""
 
+from pathlib import Path
+
 import pytest
 
 from features.documents import Corpus, Document, Span
@@ -12,7 +14,7 @@ LABELS = LabelSet.named("i2b2-2014")
 CORPUS = Corpus((Document("110-01", "Dr. Ames", (Span(4, 8, "DOCTOR"),), "110"),), LABELS)
 
 
-def read_text_as(tmp_path, name: str, content: str) -> Corpus:
+def read_text_as(tmp_path: Path, name: str, content: str) -> Corpus:
     (tmp_path / name).write_text(content, encoding="utf-8", newline="")
     return read_corpus(tmp_path / name)
 
@@ -22,7 +24,7 @@ def said(corpus: Corpus) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("format", [f for f in FORMATS if f not in ("text", "meddocan", "ngrid")])
-def test_a_folder_and_a_file_are_recognised(format, tmp_path):
+def test_a_folder_and_a_file_are_recognised(format: str, tmp_path: Path) -> None:
     target = tmp_path / "c" / f"x.{format}"
     write_corpus(CORPUS, target, format=format)
     folder = target if target.is_dir() else target.parent
@@ -31,20 +33,20 @@ def test_a_folder_and_a_file_are_recognised(format, tmp_path):
     assert read_corpus(sorted(folder.iterdir())[0]) == CORPUS
 
 
-def test_the_ngrid_format_brings_its_own_label_set(tmp_path):
+def test_the_ngrid_format_brings_its_own_label_set(tmp_path: Path) -> None:
     write_corpus(CORPUS, tmp_path / "c", format="ngrid")
     assert read_corpus(tmp_path / "c", format="ngrid").label_set.name == "ngrid-2016"
     assert read_corpus(tmp_path / "c").label_set.name == "i2b2-2014"
     assert read_corpus(tmp_path / "c", label_set=LabelSet.named("ngrid-2016")).label_set.name == "ngrid-2016"
 
 
-def test_the_label_set_that_has_all_labels_is_taken(tmp_path):
+def test_the_label_set_that_has_all_labels_is_taken(tmp_path: Path) -> None:
     line = '{"id": "1", "text": "Anna", "spans": [{"start": 0, "end": 4, "label": "%s"}]}'
     for label, name in [("DOCTOR", "i2b2-2014"), ("Initials", "nut"), ("FECHAS", "meddocan")]:
         assert read_text_as(tmp_path, "a.jsonl", line % label).label_set.name == name
 
 
-def test_a_nested_folder_is_found_and_xml_goes_first(tmp_path):
+def test_a_nested_folder_is_found_and_xml_goes_first(tmp_path: Path) -> None:
     write_corpus(CORPUS, tmp_path / "one" / "brat", format="brat")
     assert recognise(tmp_path / "one")[0].name == "brat"
     write_corpus(CORPUS, tmp_path / "one" / "xml", format="i2b2")
@@ -57,7 +59,7 @@ def test_a_nested_folder_is_found_and_xml_goes_first(tmp_path):
         recognise(tmp_path / "two")
 
 
-def test_read_me_files_licences_and_hidden_files_are_passed_over(tmp_path):
+def test_read_me_files_licences_and_hidden_files_are_passed_over(tmp_path: Path) -> None:
     write_corpus(CORPUS, tmp_path / "c", format="i2b2")
     for name in ("README.txt", "LICENSE", "SOURCE.md", "._110-01.xml"):
         (tmp_path / "c" / name).write_text("x")
@@ -65,7 +67,7 @@ def test_read_me_files_licences_and_hidden_files_are_passed_over(tmp_path):
     assert corpus.documents == CORPUS.documents and corpus.warnings == {HIDDEN: 1, OTHER: 3}
 
 
-def test_two_formats_in_one_folder_must_be_told_apart(tmp_path):
+def test_two_formats_in_one_folder_must_be_told_apart(tmp_path: Path) -> None:
     write_corpus(CORPUS, tmp_path / "c", format="brat")
     write_corpus(CORPUS, tmp_path / "c" / "x.jsonl", format="jsonl")
     with pytest.raises(CorpusError, match="several formats, brat, jsonl; give the format"):
@@ -74,14 +76,14 @@ def test_two_formats_in_one_folder_must_be_told_apart(tmp_path):
         assert read_corpus(tmp_path / "c", format=name).documents == CORPUS.documents
 
 
-def test_other_endings_are_recognised_by_their_first_characters(tmp_path):
+def test_other_endings_are_recognised_by_their_first_characters(tmp_path: Path) -> None:
     write_corpus(CORPUS, tmp_path / "notes.dat", format="jsonl")
     assert read_corpus(tmp_path / "notes.dat") == CORPUS
     write_corpus(CORPUS, tmp_path / "notes.out", format="conll")
     assert read_corpus(tmp_path / "notes.out") == CORPUS
 
 
-def test_discontinuous_brat_spans_become_their_hull_and_are_counted(tmp_path):
+def test_discontinuous_brat_spans_become_their_hull_and_are_counted(tmp_path: Path) -> None:
     (tmp_path / "7.txt").write_text("12 Harbor\nTerrace, Dr. Ames")
     lines = ["T1\tSTREET 0 9;10 17\t12 Harbor Terrace", "T2\tDOCTOR 23 27\tAmes", "T3\tDOCTOR 19 21;23 27\tDr Ames"]
     lines += [
@@ -98,13 +100,13 @@ def test_discontinuous_brat_spans_become_their_hull_and_are_counted(tmp_path):
     assert corpus.warnings == {"discontinuous spans joined": 2}
 
 
-def test_a_text_without_ann_beside_others_has_no_spans(tmp_path):
+def test_a_text_without_ann_beside_others_has_no_spans(tmp_path: Path) -> None:
     write_corpus(CORPUS, tmp_path / "c", format="brat")
     (tmp_path / "c" / "110-02.txt").write_text("x")
     assert [len(d.spans) for d in read_corpus(tmp_path / "c").documents] == [1, 0]
 
 
-def test_xml_text_may_be_escaped_and_attributes_normalised(tmp_path):
+def test_xml_text_may_be_escaped_and_attributes_normalised(tmp_path: Path) -> None:
     xml = (
         "<deIdi2b2><!-- c --><TEXT>A&amp;B<![CDATA[ &amp; ]]>x<!-- y -->\r\nz&#13;</TEXT><TAGS>"
         '<LOCATION id="P0" start="0" end="3" text="A&amp;B" TYPE="OTHER" comment="sure"/>'
@@ -115,7 +117,7 @@ def test_xml_text_may_be_escaped_and_attributes_normalised(tmp_path):
     assert said(corpus) == [("A&B", "LOCATION-OTHER"), ("x\nz", "OTHER")]
 
 
-def test_groups_come_from_the_name_or_the_column(tmp_path):
+def test_groups_come_from_the_name_or_the_column(tmp_path: Path) -> None:
     lines = '{"id": "110-01", "text": ""}\n{"id": "110-02", "text": "", "group": "x"}\n{"id": "n-1", "text": ""}\r\n'
     assert [d.group for d in read_text_as(tmp_path, "a.jsonl", "\ufeff" + lines).documents] == ["110", "x", "n-1"]
 
@@ -131,7 +133,7 @@ def test_groups_come_from_the_name_or_the_column(tmp_path):
     ],
 )
 @pytest.mark.parametrize("columns", ["{} {}", "{}\tNN\t{}", "{}  x y {}\r"])
-def test_conll_of_others_in_any_scheme(tags, expected, columns, tmp_path):
+def test_conll_of_others_in_any_scheme(tags: str, expected: list[str], columns: str, tmp_path: Path) -> None:
     words = ["Dr", "Ann", "Lee", "saw", "Bo"]
     lines = [columns.format(word, tag) for word, tag in zip(words, tags.split(), strict=True)]
     corpus = read_text_as(tmp_path, "a.conll", "\n".join(lines))
@@ -139,13 +141,13 @@ def test_conll_of_others_in_any_scheme(tags, expected, columns, tmp_path):
     assert [text for text, _ in said(corpus)] == expected
 
 
-def test_conll_of_others_with_several_notes_and_sentences(tmp_path):
+def test_conll_of_others_with_several_notes_and_sentences(tmp_path: Path) -> None:
     content = "-DOCSTART- -X- O\n\nDr O\nAmes B-DOCTOR\n\nAmes I-DOCTOR\n# O\n# sent_id = 3\n\n\n-DOCSTART- O\n\nBo O\n"
     corpus = read_text_as(tmp_path, "ward.conll", content)
     assert [(d.id, d.text) for d in corpus.documents] == [("ward-1", "Dr Ames\nAmes #"), ("ward-2", "Bo")]
     assert corpus.documents[0].spans == (Span(3, 7, "DOCTOR"), Span(8, 12, "DOCTOR"))
 
 
-def test_plain_text_keeps_every_character(tmp_path):
+def test_plain_text_keeps_every_character(tmp_path: Path) -> None:
     corpus = read_text_as(tmp_path, "110-03.txt", "\ufeffa\r\nb\rc\x0c")
     assert corpus.documents == (Document("110-03", "\ufeffa\r\nb\rc\x0c", (), "110"),)

@@ -2,6 +2,7 @@
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -39,7 +40,7 @@ texts = st.lists(st.sampled_from(NASTY) | st.text(max_size=4), max_size=12).map(
 
 
 @st.composite
-def documents(draw, id="110-01"):
+def documents(draw: st.DrawFn, id: str = "110-01") -> Any:
     text = draw(texts)
     spans = []
     if text:
@@ -66,7 +67,7 @@ def there_and_back(corpus: Corpus, format: str) -> Corpus | None:
 @pytest.mark.parametrize("format", DISTINCT)
 @settings(max_examples=60, deadline=None)
 @given(first=documents(), second=documents("110-02"))
-def test_reading_gives_what_was_written_or_writing_refuses(format, first, second):
+def test_reading_gives_what_was_written_or_writing_refuses(format: str, first: Document, second: Document) -> None:
     corpus = Corpus((first, second), LABELS)
     back = there_and_back(corpus, format)
     assert back is None or back == corpus
@@ -74,7 +75,7 @@ def test_reading_gives_what_was_written_or_writing_refuses(format, first, second
 
 @settings(max_examples=60, deadline=None)
 @given(document=documents())
-def test_brat_refuses_lone_surrogates_only(document):
+def test_brat_refuses_lone_surrogates_only(document: Document) -> None:
     surrogates = any("\ud800" <= c <= "\udfff" for c in document.text)
     assert (there_and_back(Corpus((document,), LABELS), "brat") is None) == surrogates
 
@@ -88,7 +89,7 @@ def corpus_of(text: str, *spans: Span, label_set: LabelSet = LABELS) -> Corpus:
     "text",
     ["\ufeffDr. Ames\r\nsaw\rBo\n", "e\u0301 \U0001f600 Ames", "a ]]> b ]]]]>> c", "<x> & &amp; 'q' \"r\"", "\r", "\n"],
 )
-def test_every_format_keeps_odd_texts(format, text):
+def test_every_format_keeps_odd_texts(format: str, text: str) -> None:
     names = LabelSet.named("meddocan") if format == "meddocan" else LABELS
     label = names.labels[0]
     spans = (
@@ -99,57 +100,57 @@ def test_every_format_keeps_odd_texts(format, text):
 
 
 @pytest.mark.parametrize("format", ["i2b2", "ngrid", "brat", "jsonl", "csv", "parquet"])
-def test_duplicate_and_overlapping_spans_come_back(format):
+def test_duplicate_and_overlapping_spans_come_back(format: str) -> None:
     spans = Span(0, 4, "DOCTOR"), Span(0, 4, "DOCTOR"), Span(0, 8, "PATIENT"), Span(2, 6, "DATE"), Span(0, 4, "CITY")
     corpus = corpus_of("Anne Lee", *spans)
     assert there_and_back(corpus, format).documents == corpus.documents
 
 
 @pytest.mark.parametrize("spans", [(Span(0, 4, "CITY"), Span(2, 8, "CITY")), (Span(0, 4, "CITY"),) * 2])
-def test_conll_refuses_overlaps_and_names_the_document(spans, tmp_path):
+def test_conll_refuses_overlaps_and_names_the_document(spans: tuple[Span, Span], tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"document 110-01: the spans 0-4 .* overlap"):
         write_corpus(corpus_of("Anne Lee", *spans), tmp_path / "out.conll", format="conll")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_conll_refuses_spans_with_white_space_at_their_ends(tmp_path):
+def test_conll_refuses_spans_with_white_space_at_their_ends(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="110-01: the span 4-8 begins or ends with white space"):
         write_corpus(corpus_of("Anne Lee", Span(4, 8, "CITY")), tmp_path / "out.conll", format="conll")
 
 
-def test_conll_cuts_tokens_where_spans_begin_and_end():
+def test_conll_cuts_tokens_where_spans_begin_and_end() -> None:
     corpus = corpus_of("71Total MDSmith", Span(3, 5, "CITY"), Span(10, 15, "DOCTOR"), Span(8, 10, "DOCTOR"))
     assert there_and_back(corpus, "conll") == corpus
 
 
 @pytest.mark.parametrize("character", ["\x0c", "\x00", "\ud800", "\uffff"])
-def test_xml_names_document_and_offset_of_what_it_cannot_hold(character, tmp_path):
+def test_xml_names_document_and_offset_of_what_it_cannot_hold(character: str, tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"document 110-01: .* at 3; write the corpus as jsonl or brat"):
         write_corpus(corpus_of("abc" + character), tmp_path / "out", format="i2b2")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_plain_text_refuses_to_lose_spans(tmp_path):
+def test_plain_text_refuses_to_lose_spans(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="1 spans, which plain text cannot hold"):
         write_corpus(corpus_of("Anne", Span(0, 4, "CITY")), tmp_path / "out", format="text")
 
 
 @pytest.mark.parametrize("format", ["jsonl", "csv", "parquet", "conll"])
-def test_single_file_formats_keep_ids_and_patients_of_any_shape(format):
+def test_single_file_formats_keep_ids_and_patients_of_any_shape(format: str) -> None:
     corpus = Corpus((Document("ward/7 #1", "Anne", (), "patient β"), Document("110-01", "", (), "x")), LABELS)
     assert there_and_back(corpus, format) == corpus
 
 
 @pytest.mark.parametrize("id", ["../up", "a/b", "a\\b", "..", ".hidden", "a\nb", "a\x00"])
 @pytest.mark.parametrize("format", ["i2b2", "brat", "text"])
-def test_ids_that_are_unsafe_as_file_names_are_refused(id, format, tmp_path):
+def test_ids_that_are_unsafe_as_file_names_are_refused(id: str, format: str, tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="cannot be a file name"):
         write_corpus(Corpus((Document(id, "x"),), LABELS), tmp_path / "out", format=format)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("format", ALL)
-def test_nothing_is_ever_overwritten(format, tmp_path):
+def test_nothing_is_ever_overwritten(format: str, tmp_path: Path) -> None:
     target = tmp_path / "out"
     corpus = Corpus((Document("1", "x"),), LABELS)
     write_corpus(corpus, target, format=format)
@@ -159,7 +160,7 @@ def test_nothing_is_ever_overwritten(format, tmp_path):
     assert {entry: entry.read_bytes() for entry in tmp_path.rglob("*") if entry.is_file()} == before
 
 
-def test_a_file_where_a_folder_should_be_and_the_reverse_are_refused(tmp_path):
+def test_a_file_where_a_folder_should_be_and_the_reverse_are_refused(tmp_path: Path) -> None:
     corpus = Corpus((Document("1", "x"),), LABELS)
     (tmp_path / "file").write_text("x")
     for target, format in ((tmp_path / "file", "brat"), (tmp_path, "jsonl")):
@@ -167,7 +168,7 @@ def test_a_file_where_a_folder_should_be_and_the_reverse_are_refused(tmp_path):
             write_corpus(corpus, target, format=format)
 
 
-def test_an_empty_folder_is_filled_and_missing_parents_are_made(tmp_path):
+def test_an_empty_folder_is_filled_and_missing_parents_are_made(tmp_path: Path) -> None:
     corpus = Corpus((Document("1", "x"),), LABELS)
     (tmp_path / "empty").mkdir()
     write_corpus(corpus, tmp_path / "empty", format="i2b2")
@@ -175,7 +176,7 @@ def test_an_empty_folder_is_filled_and_missing_parents_are_made(tmp_path):
     assert read_corpus(tmp_path / "empty") == read_corpus(tmp_path / "a" / "b")
 
 
-def test_labels_that_are_no_names_and_an_empty_corpus_are_refused(tmp_path):
+def test_labels_that_are_no_names_and_an_empty_corpus_are_refused(tmp_path: Path) -> None:
     odd = Corpus((Document("1", "x", (Span(0, 1, "A B"),)),), LABELS.extended({"A B": "OTHER"}))
     with pytest.raises(CorpusError, match="1 labels are not valid names"):
         write_corpus(odd, tmp_path / "out", format="brat")
@@ -186,7 +187,7 @@ def test_labels_that_are_no_names_and_an_empty_corpus_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("format", ["brat", "jsonl"])
-def test_what_the_disk_refuses_is_one_sentence_and_leaves_nothing(format, tmp_path):
+def test_what_the_disk_refuses_is_one_sentence_and_leaves_nothing(format: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     corpus = Corpus((Document("1", "x"),), LABELS)
     for target in (tmp_path / "file" / "out", tmp_path / ("x" * 300)):

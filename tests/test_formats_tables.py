@@ -3,6 +3,8 @@
 import gzip
 import json
 import sys
+from pathlib import Path
+from typing import Any
 
 import pyarrow
 import pytest
@@ -36,7 +38,7 @@ def csv_of(delimiter: str) -> str:
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("name", ["notes.csv", "notes.tsv", "notes.csv.gz", "notes.CSV"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_a_csv_of_others_in_any_dress(delimiter, name, mark, tmp_path):
+def test_a_csv_of_others_in_any_dress(delimiter: str, name: str, mark: str, tmp_path: Path) -> None:
     content = (mark + csv_of(delimiter)).encode()
     (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
     corpus = read_corpus(tmp_path / name, columns=OWN, format="csv" if name == "notes.tsv" else None)
@@ -44,7 +46,7 @@ def test_a_csv_of_others_in_any_dress(delimiter, name, mark, tmp_path):
     assert corpus.warnings == {"columns left out, ward": 1}
 
 
-def test_a_tsv_is_a_table_if_its_first_line_says_so_and_else_conll(tmp_path):
+def test_a_tsv_is_a_table_if_its_first_line_says_so_and_else_conll(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("id\ttext\n1\tDr. Ames\n")
     (tmp_path / "b.tsv").write_text("Dr\tO\nAmes\tB-DOCTOR\n")
     assert read_corpus(tmp_path / "a.tsv").documents == (Document("1", "Dr. Ames"),)
@@ -54,7 +56,9 @@ def test_a_tsv_is_a_table_if_its_first_line_says_so_and_else_conll(tmp_path):
 @pytest.mark.parametrize("spans", [SPANS, json.loads(SPANS)])
 @pytest.mark.parametrize("id", ["7", 7, 7.0])
 @pytest.mark.parametrize("patient", ["110", 110, 110.0])
-def test_a_parquet_of_others(spans, id, patient, tmp_path):
+def test_a_parquet_of_others(
+    spans: list[dict[str, int | str]] | str, id: float | str, patient: float | str, tmp_path: Path
+) -> None:
     table = pyarrow.table({"note_id": [id], "ward": [[1]], "mrn": [patient], "body": [NOTE.text], "spans": [spans]})
     parquet.write_table(table, tmp_path / "notes.parquet")
     corpus = read_corpus(tmp_path / "notes.parquet", columns=OWN)
@@ -62,7 +66,7 @@ def test_a_parquet_of_others(spans, id, patient, tmp_path):
     assert corpus.warnings == {"columns left out, ward": 1}
 
 
-def test_categories_as_pandas_writes_them_and_a_table_without_patients(tmp_path):
+def test_categories_as_pandas_writes_them_and_a_table_without_patients(tmp_path: Path) -> None:
     ids = pyarrow.array(["7", "8"]).dictionary_encode()
     parquet.write_table(pyarrow.table({"id": ids, "text": ["Dr. Ames", "x"]}), tmp_path / "a.parquet")
     (tmp_path / "a.csv").write_text("id,text\n7,Dr. Ames\n8,x\n")
@@ -72,14 +76,14 @@ def test_categories_as_pandas_writes_them_and_a_table_without_patients(tmp_path)
     assert first.warnings == {"notes without a column group, so that the id tells the patient": 2}
 
 
-def test_a_field_may_be_longer_than_pythons_limit(tmp_path):
+def test_a_field_may_be_longer_than_pythons_limit(tmp_path: Path) -> None:
     text = "x" * 200_000
     write_corpus(Corpus((Document("1", text),), CORPUS.label_set), tmp_path / "a.csv", format="csv")
     assert read_corpus(tmp_path / "a.csv").documents[0].text == text
 
 
 @pytest.mark.parametrize(("ending", "format"), [("jsonl.gz", "jsonl"), ("csv.gz", "csv")])
-def test_a_packed_corpus_comes_back_and_is_the_same_bytes_each_time(ending, format, tmp_path):
+def test_a_packed_corpus_comes_back_and_is_the_same_bytes_each_time(ending: str, format: str, tmp_path: Path) -> None:
     for name in ("a", "b"):
         write_corpus(CORPUS, tmp_path / name / f"notes.{ending}", format=format)
     first, second = ((tmp_path / name / f"notes.{ending}").read_bytes() for name in ("a", "b"))
@@ -91,7 +95,7 @@ def test_a_packed_corpus_comes_back_and_is_the_same_bytes_each_time(ending, form
         read_corpus(tmp_path / "a")
 
 
-def test_a_table_beside_notes_is_about_them_and_alone_it_is_the_corpus(tmp_path):
+def test_a_table_beside_notes_is_about_them_and_alone_it_is_the_corpus(tmp_path: Path) -> None:
     write_corpus(CORPUS, tmp_path / "notes", format="brat")
     (tmp_path / "notes" / "wards.csv").write_text("id,ward\n1,2\n")
     assert recognise(tmp_path / "notes")[0].name == "brat"
@@ -113,7 +117,9 @@ def test_a_table_beside_notes_is_about_them_and_alone_it_is_the_corpus(tmp_path)
     ],
 )
 @pytest.mark.parametrize("format", ["csv", "parquet", "jsonl"])
-def test_a_missing_column_is_reported_with_those_there_the_nearest_and_the_option(format, columns, reported, tmp_path):
+def test_a_missing_column_is_reported_with_those_there_the_nearest_and_the_option(
+    format: Any, columns: Any, reported: Any, tmp_path: Path
+) -> None:
     path = tmp_path / f"a.{format}"
     if format == "csv":
         path.write_text(csv_of(","))
@@ -125,12 +131,12 @@ def test_a_missing_column_is_reported_with_those_there_the_nearest_and_the_optio
         read_corpus(path, columns=columns)
 
 
-def test_one_column_cannot_be_two_things():
+def test_one_column_cannot_be_two_things() -> None:
     with pytest.raises(SettingsError, match="--id-column, --text-column and --patient-column"):
         ColumnNames("text")
 
 
-def test_without_pyarrow_a_sentence_says_what_to_install(tmp_path, monkeypatch):
+def test_without_pyarrow_a_sentence_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_corpus(CORPUS, tmp_path / "a.parquet", format="parquet")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.delitem(sys.modules, "pyarrow.parquet")
@@ -144,7 +150,7 @@ def test_without_pyarrow_a_sentence_says_what_to_install(tmp_path, monkeypatch):
 
 
 @given(st.text(max_size=40), st.integers(0, 3))
-def test_no_header_shows_a_note(text, place):
+def test_no_header_shows_a_note(text: str, place: int) -> None:
     """A file without a header has a note where the names should be."""
     header = ["Birchwood", "ward", "Anselm"]
     header.insert(place, f"{text} was seen by Dr. Birchwood on the third of March")

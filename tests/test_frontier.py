@@ -1,5 +1,7 @@
 import json
 import os
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,13 +20,14 @@ from features.documents import Corpus, Document, Span
 from features.errors import BundleError, EvaluationError, SettingsError
 from features.formats import read_corpus, write_corpus
 from features.labels import LabelSet
+from tests.fixture_types import Phistack
 
 NAMES = ["Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "Vance"]
 SETTINGS = EngineSettings(folds=2).only(("regex", "crf"))
 QUICK = ("--submodels", "regex,crf", "--folds", 2, "--jobs", 1)
 
 
-def notes():
+def notes() -> Any:
     documents = []
     for i, name in enumerate(NAMES):
         text = f"Seen by Dr. {name} on 0{i + 1}/12/2019."
@@ -34,7 +37,7 @@ def notes():
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory):
+def home(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A folder with notes, an engine, and what the frontier command makes of them."""
     folder = tmp_path_factory.mktemp("frontier")
     write_corpus(notes(), folder / "notes", format="i2b2")
@@ -47,8 +50,8 @@ POINTS = st.lists(st.tuples(st.integers(1, 6), st.integers(0, 6)), min_size=1, m
 
 
 @given(POINTS)
-def test_no_point_of_the_frontier_is_beaten_and_every_other_is(points):
-    def beats(a, b):
+def test_no_point_of_the_frontier_is_beaten_and_every_other_is(points: Any) -> None:
+    def beats(a: Any, b: Any) -> Any:
         return a[0] >= b[0] and a[1] >= b[1] and a != b
 
     best = [point for point, on in zip(points, on_frontier(points), strict=True) if on]
@@ -58,7 +61,7 @@ def test_no_point_of_the_frontier_is_beaten_and_every_other_is(points):
     assert all(any(beats(a, b) for a in best) for b in others)
 
 
-def test_the_results_have_a_row_a_subset_from_the_fastest_to_the_slowest(home):
+def test_the_results_have_a_row_a_subset_from_the_fastest_to_the_slowest(home: Any) -> None:
     results = json.loads((home / "out" / "results.json").read_text(encoding="utf-8"))
     rows = results["rows"]
     assert {row["name"] for row in rows} == {"regex", "crf", "regex+crf"}
@@ -71,7 +74,7 @@ def test_the_results_have_a_row_a_subset_from_the_fastest_to_the_slowest(home):
     assert not any(name in json.dumps(results) for name in NAMES)
 
 
-def test_scores_are_those_of_the_engine_without_the_others(home):
+def test_scores_are_those_of_the_engine_without_the_others(home: Any) -> None:
     rows = json.loads((home / "out" / "results.json").read_text(encoding="utf-8"))["rows"]
     gold = notes().documents
     for row in rows:
@@ -80,7 +83,7 @@ def test_scores_are_those_of_the_engine_without_the_others(home):
         assert row["tp"] == right
 
 
-def test_the_picture_and_the_table_show_every_subset(home):
+def test_the_picture_and_the_table_show_every_subset(home: Any) -> None:
     drawn = (home / "out" / "frontier.svg").read_text(encoding="utf-8")
     assert (home / "out" / "frontier.png").stat().st_size > 1000
     latex = (home / "out" / "table.tex").read_text(encoding="utf-8")
@@ -89,7 +92,7 @@ def test_the_picture_and_the_table_show_every_subset(home):
         assert name in latex
 
 
-def test_the_command_prints_the_table_and_overwrites_nothing(phistack, home):
+def test_the_command_prints_the_table_and_overwrites_nothing(phistack: Phistack, home: Any) -> None:
     status, _, error = phistack("frontier", home / "notes", "--model", home / "engine", "--out", home / "out")
     assert status == 1
     assert "already there" in error
@@ -98,13 +101,15 @@ def test_the_command_prints_the_table_and_overwrites_nothing(phistack, home):
     assert "regex+crf" in shown
 
 
-def test_notes_without_phi_cannot_be_measured(home):
+def test_notes_without_phi_cannot_be_measured(home: Any) -> None:
     plain = Corpus(tuple(document.with_spans(()) for document in notes().documents), notes().label_set)
     with pytest.raises(EvaluationError, match="no annotated PHI"):
         measure_frontier(plain, home / "engine")
 
 
-def test_a_measurement_changes_nothing_in_this_process_and_tells_its_errors(home, monkeypatch):
+def test_a_measurement_changes_nothing_in_this_process_and_tells_its_errors(
+    home: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
     before = dict(os.environ)
     run = measure_speed(home / "engine", ("crf",), notes().documents)
@@ -115,7 +120,7 @@ def test_a_measurement_changes_nothing_in_this_process_and_tells_its_errors(home
         measure_speed(home / "nothing", ("crf",), notes().documents)
 
 
-def test_annotate_and_explain_with_some_of_the_submodels(phistack, home, tmp_path):
+def test_annotate_and_explain_with_some_of_the_submodels(phistack: Phistack, home: Any, tmp_path: Path) -> None:
     arguments = ("--model", home / "engine", "--submodels", "regex")
     assert phistack("annotate", home / "notes", tmp_path / "out", *arguments)[0] == 0
     expected = load_bundle(home / "engine", only=("regex",)).annotate(notes().documents)
@@ -130,11 +135,11 @@ def test_annotate_and_explain_with_some_of_the_submodels(phistack, home, tmp_pat
 
 
 @pytest.fixture
-def speeds(monkeypatch):
+def speeds(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Invented speeds by subset, in place of measured ones."""
     reported = {("regex",): 500.0, ("crf",): 200.0, ("regex", "crf"): 150.0}
 
-    def measure(model, subset, documents):
+    def measure(model: Any, subset: Any, documents: Any) -> Any:
         return Run(subset, len(documents), len(documents) / reported[subset], 0.1, 100.0, [() for _ in documents])
 
     monkeypatch.setattr(budget_module, "measure_speed", measure)
@@ -142,7 +147,9 @@ def speeds(monkeypatch):
 
 
 @pytest.mark.parametrize("budget", [100, 180, 400])
-def test_the_budget_keeps_the_best_subset_that_is_fast_enough(phistack, home, tmp_path, speeds, budget):
+def test_the_budget_keeps_the_best_subset_that_is_fast_enough(
+    phistack: Phistack, home: Any, tmp_path: Path, speeds: Any, budget: Any
+) -> None:
     status, shown, _ = phistack("train", home / "notes", "--model", tmp_path / "engine", *QUICK, "--budget", budget)
     assert status == 0
     order = [subset for subset, _ in by_score(train(notes(), SETTINGS).engine)]
@@ -155,7 +162,9 @@ def test_the_budget_keeps_the_best_subset_that_is_fast_enough(phistack, home, tm
 
 
 @pytest.mark.parametrize(("budget", "reported"), [(900, "the fastest, regex, does 500"), (0, "above 0")])
-def test_a_budget_that_nothing_keeps_to_leaves_nothing(phistack, home, tmp_path, speeds, budget, reported):
+def test_a_budget_that_nothing_keeps_to_leaves_nothing(
+    phistack: Phistack, home: Any, tmp_path: Path, speeds: Any, budget: Any, reported: Any
+) -> None:
     status, _, error = phistack("train", home / "notes", "--model", tmp_path / "engine", *QUICK, "--budget", budget)
     lines = [line for line in error.splitlines() if line.startswith("phistack: ")]
     assert (status, len(lines)) == (1, 1)
@@ -164,12 +173,12 @@ def test_a_budget_that_nothing_keeps_to_leaves_nothing(phistack, home, tmp_path,
     assert not list(tmp_path.iterdir())
 
 
-def test_scores_of_subsets_are_in_order(home):
+def test_scores_of_subsets_are_in_order(home: Any) -> None:
     scores = [f1 for _, f1 in by_score(load_bundle(home / "engine"))]
     assert scores == sorted(scores, reverse=True)
 
 
-def test_a_bundle_without_stackers_of_subsets_has_no_frontier(home, tmp_path):
+def test_a_bundle_without_stackers_of_subsets_has_no_frontier(home: Any, tmp_path: Path) -> None:
     from ensemble.bundles.bundle import save_bundle
     from ensemble.bundles.self_test import self_test
     from ensemble.engine import Engine
@@ -181,10 +190,10 @@ def test_a_bundle_without_stackers_of_subsets_has_no_frontier(home, tmp_path):
         measure_frontier(notes(), tmp_path / "old")
 
 
-def test_an_unknown_criterion_is_refused_before_anything_is_measured(home):
+def test_an_unknown_criterion_is_refused_before_anything_is_measured(home: Any) -> None:
     with pytest.raises(SettingsError, match="strict, spans"):
         measure_frontier(notes(), home / "engine", criterion="best")
 
 
-def test_a_clock_that_sees_nothing_of_a_few_notes_gives_a_speed():
+def test_a_clock_that_sees_nothing_of_a_few_notes_gives_a_speed() -> None:
     assert Run(("regex",), 3, 0.0, 1.0, 100.0, ()).notes_per_second == 3000

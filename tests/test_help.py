@@ -6,8 +6,10 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -25,6 +27,7 @@ from features.formats import FORMATS
 from features.labels import LabelSet
 from submodels.base import Candidate
 from submodels.registry import SUBMODELS
+from tests.fixture_types import Phistack
 
 ROOT = Path(__file__).parents[1]
 GROUP = get_command(app)
@@ -33,11 +36,11 @@ HEAVY = {"numpy", "tensorflow", "sklearn", "lxml", "faker", "pyarrow", "rich", "
 
 
 @pytest.fixture
-def helped(phistack, monkeypatch):
+def helped(phistack: Phistack, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """The help of a command at 80 columns."""
     monkeypatch.setenv("COLUMNS", "80")
 
-    def run(*command):
+    def run(*command: Any) -> Any:
         status, shown, _ = phistack(*command, "--help")
         assert status == 0
         return shown
@@ -51,7 +54,7 @@ def joined(text: str) -> str:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_nothing_is_clipped_at_80_columns(helped, name):
+def test_nothing_is_clipped_at_80_columns(helped: Callable[..., Any], name: str) -> None:
     shown = helped(name)
     assert max(map(len, shown.splitlines())) <= 80
     assert "…" not in shown
@@ -66,7 +69,7 @@ def test_nothing_is_clipped_at_80_columns(helped, name):
             assert all(re.search(rf"(?<!\S){option}(?![\w-])", shown) for option in parameter.opts)
 
 
-def test_the_reasons_of_a_decision_are_whole_at_80_columns():
+def test_the_reasons_of_a_decision_are_whole_at_80_columns() -> None:
     pattern = "en-" + "-".join(f"part{i}" for i in range(12))
     span = Span(0, 4, "IDENTIFICATIONNUMBER")
     decision = Decision(span, 0.5, True, (Candidate(span, "regex", evidence=pattern),))
@@ -77,7 +80,7 @@ def test_the_reasons_of_a_decision_are_whole_at_80_columns():
     assert pattern in re.sub(r"[\s│]", "", shown)
 
 
-def test_no_column_of_a_table_is_clipped():
+def test_no_column_of_a_table_is_clipped() -> None:
     """Without one of the two, rich ends what is too wide by an ellipsis."""
     for source in (ROOT / "ensemble").rglob("*.py"):
         for call in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
@@ -85,13 +88,15 @@ def test_no_column_of_a_table_is_clipped():
                 assert {"overflow", "no_wrap"} & {keyword.arg for keyword in call.keywords}, source
 
 
-def test_the_list_of_commands_is_whole(helped):
+def test_the_list_of_commands_is_whole(helped: Callable[..., Any]) -> None:
     shown = joined(helped())
     assert all(f"{name} {joined(GROUP.commands[name].help)}" in shown for name in COMMANDS)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_two_examples_that_the_parser_takes_end_the_help(helped, tmp_path, monkeypatch, name):
+def test_two_examples_that_the_parser_takes_end_the_help(
+    helped: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     # A file of options is read as the line is.
     (tmp_path / "release.toml").write_text('model = "engine"')
     monkeypatch.chdir(tmp_path)
@@ -103,11 +108,11 @@ def test_two_examples_that_the_parser_takes_end_the_help(helped, tmp_path, monke
         GROUP.commands[name].make_context(name, arguments)
 
 
-def test_no_example_is_of_a_command_that_is_not_there():
+def test_no_example_is_of_a_command_that_is_not_there() -> None:
     assert sorted(EXAMPLES) == COMMANDS
 
 
-def test_the_names_in_help_are_those_of_the_code():
+def test_the_names_in_help_are_those_of_the_code() -> None:
     assert Policy.names() == choices.POLICIES
     assert LabelSet.names() == choices.LABEL_SETS
     assert choices.STRATEGIES == STRATEGIES
@@ -124,11 +129,11 @@ def test_the_names_in_help_are_those_of_the_code():
         ("convert", (*choices.FORMATS, *choices.LABEL_SETS)),
     ],
 )
-def test_help_lists_what_an_option_may_be(helped, command, reported):
+def test_help_lists_what_an_option_may_be(helped: Callable[..., Any], command: str, reported: Any) -> None:
     assert set(reported) <= set(re.findall(r"[\w-]+", helped(command)))
 
 
-def test_help_of_every_command_is_quick():
+def test_help_of_every_command_is_quick() -> None:
     """No heavy import, and all of them in the time that one may take."""
     code = "import sys, time\nfrom ensemble.command_line.app import main\n"
     code += f"for name in {COMMANDS}:\n sys.argv = ['phistack', name, '--help']\n"
@@ -140,7 +145,7 @@ def test_help_of_every_command_is_quick():
     assert float(seconds) < 0.5 * len(COMMANDS)
 
 
-def test_the_version_names_phistack_python_and_libraries(phistack):
+def test_the_version_names_phistack_python_and_libraries(phistack: Phistack) -> None:
     status, shown, error = phistack("--version")
     first, second, third = shown.splitlines()
     assert (status, error) == (0, "")
@@ -153,14 +158,14 @@ def test_the_version_names_phistack_python_and_libraries(phistack):
 @pytest.mark.parametrize(
     ("slip", "meant"), [(("trian",), "'train'"), (("train", "--modle", "x"), "--model"), (("deidentfy",), "deidentify")]
 )
-def test_a_slip_in_a_command_or_option_is_reported_the_nearest(phistack, slip, meant):
+def test_a_slip_in_a_command_or_option_is_reported_the_nearest(phistack: Phistack, slip: Any, meant: Any) -> None:
     status, _, error = phistack(*slip)
     assert status == 2
     assert meant in error
 
 
 @pytest.fixture
-def in_bash(tmp_path):
+def in_bash(tmp_path: Path) -> Callable[..., Any]:
     """Run lines in a bash of which nothing is set up, with `phistack` on its path and a home of its own."""
     program = tmp_path / "bin" / "phistack"
     program.parent.mkdir()
@@ -170,7 +175,7 @@ def in_bash(tmp_path):
     program.chmod(0o755)
     environment = os.environ | {"PATH": f"{program.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
 
-    def run(lines):
+    def run(lines: Any) -> Any:
         return subprocess.run(
             ["bash", "--norc", "-c", lines], capture_output=True, text=True, check=True, cwd=tmp_path,
             env=environment | {"HOME": str(tmp_path)},
@@ -179,7 +184,7 @@ def in_bash(tmp_path):
     return run
 
 
-def test_bash_completes_commands_options_and_names(in_bash):
+def test_bash_completes_commands_options_and_names(in_bash: Callable[..., Any]) -> None:
     ready = 'eval "$(phistack --show-completion)"\n'
     ready += (
         'ask() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _phistack_completion phistack; echo "${COMPREPLY[@]}"; }\n'
@@ -190,6 +195,6 @@ def test_bash_completes_commands_options_and_names(in_bash):
     assert in_bash(ready + "ask phistack train notes --submodels regex,t") == ["regex,tbed"]
 
 
-def test_installing_completion_leaves_it_in_the_home_of_the_user(in_bash, tmp_path):
+def test_installing_completion_leaves_it_in_the_home_of_the_user(in_bash: Callable[..., Any], tmp_path: Path) -> None:
     assert "installed" in in_bash("phistack --install-completion; true")
     assert in_bash("source ~/.bashrc; complete -p phistack")[-1] == "phistack"

@@ -2,6 +2,9 @@
 
 import json
 import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,6 +18,7 @@ from ensemble.training.settings import EngineSettings
 from features.errors import BundleError
 from features.language_gate import LanguageGate
 from features.languages import language_of
+from tests.fixture_types import Phistack
 from tests.test_bundle import small_corpus
 
 ENGLISH = LanguageGate.of_language("en")
@@ -45,29 +49,29 @@ RIGHT = (
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_a_note_that_an_engine_cannot_read_is_held_back_with_the_reason(what):
+def test_a_note_that_an_engine_cannot_read_is_held_back_with_the_reason(what: str) -> None:
     reason = ENGLISH.objection(WRONG[what])
     assert (what if what not in ("binary", "another encoding") else "binary data or in another encoding") in reason
     assert reason.endswith("--any-language lifts this")
 
 
 @pytest.mark.parametrize("text", RIGHT)
-def test_short_notes_lists_figures_and_abbreviations_are_read(text):
+def test_short_notes_lists_figures_and_abbreviations_are_read(text: str) -> None:
     assert ENGLISH.objection(text) == ""
 
 
 @given(st.text(st.sampled_from("0123456789.,:;/-+%() \n\tABC"), max_size=200))
-def test_figures_and_single_capitals_are_no_language(text):
+def test_figures_and_single_capitals_are_no_language(text: str) -> None:
     assert ENGLISH.objection(text) == ""
 
 
-def test_a_long_line_is_asked_about_in_bounded_time():
+def test_a_long_line_is_asked_about_in_bounded_time() -> None:
     text = LONG * 20_000
     assert ENGLISH.objection(text) == ""
     assert "fi" in ENGLISH.objection(text + WRONG["fi"] * 2000)
 
 
-def test_the_limits_are_those_of_the_training_notes():
+def test_the_limits_are_those_of_the_training_notes() -> None:
     notes = [f"{LONG}{i}" for i in range(40)]
     assert LanguageGate.fit(notes, "en") == ENGLISH
     greek = LanguageGate.fit([*notes, *(f"Seen in Πλατεία Συντάγματος {i}. {LONG}" for i in range(3))], "en")
@@ -80,7 +84,7 @@ def test_the_limits_are_those_of_the_training_notes():
     assert both.objection(WRONG["fi"]).startswith("its language seems to be fi, the engine was trained on en and es")
 
 
-def test_one_strange_note_among_hundred_does_not_open_the_gate():
+def test_one_strange_note_among_hundred_does_not_open_the_gate() -> None:
     gate = LanguageGate.fit([*(f"{LONG}{i}" for i in range(120)), WRONG["fi"]], "en")
     assert gate == ENGLISH
     few = LanguageGate.fit([*(f"{LONG}{i}" for i in range(9)), WRONG["fi"]], "en")
@@ -88,20 +92,20 @@ def test_one_strange_note_among_hundred_does_not_open_the_gate():
     assert "fi" in few.objection(WRONG["fi"])
 
 
-def test_the_language_of_a_corpus_is_reported_by_its_text():
+def test_the_language_of_a_corpus_is_reported_by_its_text() -> None:
     assert language_of([WRONG["es"], "12", "El paciente fue dado de alta a los tres días", LONG]) == "es"
     assert language_of(["12/3", "", "AMES"]) == ""
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory):
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("bundle") / "engine"
     train_bundle(small_corpus(), path, EngineSettings(folds=2).only(("regex", "crf")))
     return path
 
 
 @pytest.fixture
-def notes(tmp_path):
+def notes(tmp_path: Path) -> Path:
     folder = tmp_path / "notes"
     folder.mkdir()
     for name, text in (("1", NOTE), ("2", WRONG["fi"]), ("3", WRONG["Chinese"]), ("4", NOTE + LONG)):
@@ -109,7 +113,7 @@ def notes(tmp_path):
     return folder
 
 
-def test_the_gate_is_kept_in_the_bundle(model, tmp_path):
+def test_the_gate_is_kept_in_the_bundle(model: Path, tmp_path: Path) -> None:
     engine = load_bundle(model)
     assert engine.language_gate == ENGLISH
     engine.language_gate = LanguageGate(("en", "es"), ("LATIN", "GREEK"), 0.5, 7.25)
@@ -119,8 +123,8 @@ def test_the_gate_is_kept_in_the_bundle(model, tmp_path):
 
 
 @pytest.mark.parametrize("change", ['{"languages": []', '"en"', '{"scripts": [1]', '{"foreign": 2', '{"distance": -1'])
-def test_a_damaged_gate_is_refused(model, tmp_path, change):
-    def spoil(text):
+def test_a_damaged_gate_is_refused(model: Path, tmp_path: Path, change: str) -> None:
+    def spoil(text: Any) -> Any:
         state = json.loads(text)
         return json.dumps(state | json.loads(change + "}") if change.startswith("{") else json.loads(change))
 
@@ -129,12 +133,12 @@ def test_a_damaged_gate_is_refused(model, tmp_path, change):
         load_bundle(tmp_path / "spoilt")
 
 
-def test_an_older_bundle_reads_the_notes_of_its_language(model, tmp_path):
+def test_an_older_bundle_reads_the_notes_of_its_language(model: Path, tmp_path: Path) -> None:
     changed(model, tmp_path / "old", lambda text: None)
     assert load_bundle(tmp_path / "old").language_gate == ENGLISH
 
 
-def changed(model, target, change):
+def changed(model: Path, target: Path, change: Callable[..., Any]) -> None:
     """A copy of the bundle with another language gate, or none, and the hash for it."""
     shutil.copytree(model, target)
     manifest = json.loads((target / "manifest.json").read_text())
@@ -149,7 +153,7 @@ def changed(model, target, change):
     (target / "manifest.json").write_text(json.dumps(manifest))
 
 
-def test_annotate_lists_what_it_holds_back(phistack, model, notes, tmp_path):
+def test_annotate_lists_what_it_holds_back(phistack: Phistack, model: Path, notes: Path, tmp_path: Path) -> None:
     status, out, err = phistack("annotate", notes, tmp_path / "out", "--model", model)
     assert status == 3
     assert out.startswith("2 notes with")
@@ -161,14 +165,18 @@ def test_annotate_lists_what_it_holds_back(phistack, model, notes, tmp_path):
     assert (status, out[:7]) == (0, "4 notes")
 
 
-def test_an_id_that_may_be_a_name_is_shown_as_a_hash(phistack, model, notes, tmp_path):
+def test_an_id_that_may_be_a_name_is_shown_as_a_hash(
+    phistack: Phistack, model: Path, notes: Path, tmp_path: Path
+) -> None:
     (notes / "2.txt").rename(notes / "Birchwood_Ann.txt")
     status, _, err = phistack("annotate", notes, tmp_path / "out", "--model", model)
     assert (status, "Birchwood" in err) == (3, False)
     assert "held back: document #" in err and "PHISTACK_SHOW_IDS=1" in err
 
 
-def test_annotate_writes_nothing_if_it_can_read_nothing(phistack, model, notes, tmp_path):
+def test_annotate_writes_nothing_if_it_can_read_nothing(
+    phistack: Phistack, model: Path, notes: Path, tmp_path: Path
+) -> None:
     for name in "14":
         (notes / f"{name}.txt").unlink()
     status, _, err = phistack("annotate", notes, tmp_path / "out", "--model", model)
@@ -177,14 +185,16 @@ def test_annotate_writes_nothing_if_it_can_read_nothing(phistack, model, notes, 
     assert not (tmp_path / "out").exists()
 
 
-def test_explain_holds_back_too(phistack, model, notes):
+def test_explain_holds_back_too(phistack: Phistack, model: Path, notes: Path) -> None:
     status, out, err = phistack("explain", notes, "--model", model)
     assert (status, "2 of 4 notes were held back" in err) == (3, True)
     assert "1: " in out and "2: " not in out
     assert phistack("explain", notes / "2.txt", "--model", model, "--any-language")[0] == 0
 
 
-def test_deidentify_holds_back_and_never_asks_about_its_output(phistack, model, notes, tmp_path):
+def test_deidentify_holds_back_and_never_asks_about_its_output(
+    phistack: Phistack, model: Path, notes: Path, tmp_path: Path
+) -> None:
     command = ("deidentify", notes, tmp_path / "out", "--model", model)
     assert phistack(*command)[0] == 3
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["1.txt", "4.txt"]

@@ -6,6 +6,7 @@ If this fails after joblib was updated, mend that file, or give pyproject.toml a
 import ast
 import inspect
 from pathlib import Path
+from typing import Any
 
 import pytest
 from joblib.externals.loky import ProcessPoolExecutor, get_reusable_executor, process_executor
@@ -16,16 +17,16 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.mark.parametrize("make", [ProcessPoolExecutor, get_reusable_executor])
-def test_pools_take_what_we_give(make):
+def test_pools_take_what_we_give(make: Any) -> None:
     assert {"max_workers", "timeout", "initializer", "initargs", "env"} <= set(inspect.signature(make).parameters)
 
 
-def test_a_pool_can_be_ended_by_force_and_says_what_we_silence():
+def test_a_pool_can_be_ended_by_force_and_says_what_we_silence() -> None:
     assert "kill_workers" in inspect.signature(ProcessPoolExecutor.shutdown).parameters
     assert "A worker stopped while some jobs were given" in inspect.getsource(process_executor)
 
 
-def test_workers_have_the_environment_and_die_with_the_pool():
+def test_workers_have_the_environment_and_die_with_the_pool() -> None:
     import os
 
     pool = start_pool(1)
@@ -36,7 +37,7 @@ def test_workers_have_the_environment_and_die_with_the_pool():
         os.kill(worker, 0)
 
 
-def test_no_other_module_of_ours_knows_it():
+def test_no_other_module_of_ours_knows_it() -> None:
     packages = ("features", "tbed", "submodels", "ensemble", "benchmarks")
     knowing = {
         path.relative_to(ROOT).as_posix()

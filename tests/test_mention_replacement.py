@@ -1,5 +1,7 @@
 """Mentions replaced by others of their kind: what may change in a note, and what stays."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,7 +20,7 @@ COLUMNS = ("shape", "key", "line_length")
 TAGS = ("O", *(f"{prefix}-{label}" for prefix in "BIES" for label in ("DOCTOR", "PATIENT")))
 
 
-def _note(number, names):
+def _note(number: Any, names: Any) -> Any:
     patient, doctor = names
     text = f"Patient: {patient}\nDoctor: {doctor}\nSeen by {doctor} with fever.\nRest {number} days."
     starts = [(9, patient, "PATIENT"), (text.index("Doctor: ") + 8, doctor, "DOCTOR")]
@@ -26,7 +28,7 @@ def _note(number, names):
     return Document(f"n{number}", text, tuple(Span(start, start + len(name), label) for start, name, label in starts))
 
 
-def _mentions(documents, columns=COLUMNS):
+def _mentions(documents: Any, columns: Any = COLUMNS) -> Any:
     tables = FeatureSpace(FeatureSettings(split_lines=True)).fit(documents)
     encoder, spellings = Encoder.of(tables, columns), {}
     notes = [encoder.encode(table, spellings, TAGS, scheme="BIOES") for table in tables]
@@ -34,16 +36,16 @@ def _mentions(documents, columns=COLUMNS):
     return Mentions.of(notes, spans, columns), list(spellings)
 
 
-def _spans(note):
+def _spans(note: Any) -> Any:
     return decode([TAGS[tag] for tag in note.tags], scheme="BIOES")
 
 
-def _outside(note, words):
+def _outside(note: Any, words: Any) -> Any:
     inside = {i for first, last, _ in _spans(note) for i in range(first, last)}
     return [words[spelling] for i, spelling in enumerate(note.spellings) if i not in inside]
 
 
-def _texts(note, words):
+def _texts(note: Any, words: Any) -> Any:
     return [(" ".join(words[i] for i in note.spellings[first:last]), label) for first, last, label in _spans(note)]
 
 
@@ -53,7 +55,7 @@ def _texts(note, words):
     share=st.sampled_from([0.0, 0.5, 1.0]),
     seed=st.integers(0, 1000),
 )
-def test_only_mentions_change_and_each_is_one_of_its_kind(names, share, seed):
+def test_only_mentions_change_and_each_is_one_of_its_kind(names: Any, share: Any, seed: Any) -> None:
     mentions, words = _mentions([_note(number, pair) for number, pair in enumerate(names)])
     changed = mentions.replaced(share, np.random.default_rng(seed))
     for note, before in zip(changed, mentions.notes, strict=True):
@@ -73,7 +75,7 @@ def test_only_mentions_change_and_each_is_one_of_its_kind(names, share, seed):
     assert {pair for note in changed for pair in _texts(note, words)} <= known
 
 
-def test_a_mention_after_a_key_is_replaced_by_one_after_the_same_key():
+def test_a_mention_after_a_key_is_replaced_by_one_after_the_same_key() -> None:
     documents = [_note(0, ("Gorse", "Osgood")), _note(1, ("Quillan", "Rusk"))]
     within = Document("n2", "Seen by Larkin-Vance of this ward.", (Span(8, 20, "DOCTOR"),))
     mentions, words = _mentions([*documents, within])
@@ -85,7 +87,7 @@ def test_a_mention_after_a_key_is_replaced_by_one_after_the_same_key():
     assert found == {"Osgood", "Rusk", "Larkin - Vance"}
 
 
-def test_columns_of_the_place_stay_and_those_of_the_word_come_with_it():
+def test_columns_of_the_place_stay_and_those_of_the_word_come_with_it() -> None:
     mentions, words = _mentions([_note(0, ("Gorse", "Osgood")), _note(1, ("Anna Maria Quillan", "Rusk"))])
     generator = np.random.default_rng(1)
     note = next(
@@ -99,10 +101,10 @@ def test_columns_of_the_place_stay_and_those_of_the_word_come_with_it():
     assert note.features[2:5, places].tolist() == [gorse.features[2, places].tolist()] * 3
 
 
-def test_the_table_of_columns_for_speed_decides_nothing_in_training(monkeypatch):
+def test_the_table_of_columns_for_speed_decides_nothing_in_training(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another table gives the same notes, and what stays is declared for each column that tells of the place."""
 
-    def features():
+    def features() -> Any:
         mentions, _ = _mentions([_note(number, (name, name)) for number, name in enumerate(NAMES)])
         return [note.features.tolist() for note in mentions.replaced(1.0, np.random.default_rng(2))]
 
@@ -112,7 +114,7 @@ def test_the_table_of_columns_for_speed_decides_nothing_in_training(monkeypatch)
     assert {"key", "section", "line_start", "document_position"} < OF_THE_PLACE < set(LAYOUT_COLUMNS)
 
 
-def test_a_mention_that_a_sentence_divides_stays():
+def test_a_mention_that_a_sentence_divides_stays() -> None:
     document = Document("n", "Seen by Ann\nLee. Rest.", (Span(8, 15, "DOCTOR"),))
     mentions, _ = _mentions([document, _note(1, ("Gorse", "Osgood"))])
     assert mentions.of_notes[0] == []
@@ -120,7 +122,7 @@ def test_a_mention_that_a_sentence_divides_stays():
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
-def test_the_seed_decides(share):
+def test_the_seed_decides(share: Any) -> None:
     mentions, _ = _mentions([_note(number, (name, name)) for number, name in enumerate(NAMES)])
     first, second = (mentions.replaced(share, np.random.default_rng(5)) for _ in range(2))
     assert all(np.array_equal(a.spellings, b.spellings) for a, b in zip(first, second, strict=True))

@@ -1,14 +1,17 @@
 """The stacker's features against their definitions, one candidate after the other."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy import float64
 
 from ensemble.stacking.candidate_arrays import CandidateArrays
-from ensemble.stacking.candidates import pooled
+from ensemble.stacking.candidates import PooledCandidate, pooled
 from ensemble.stacking.meta_features import FEATURE_SETS, MetaFeatures
-from features.columns.table import FeatureSpace
+from features.columns.table import FeatureSpace, FeatureTable
 from features.documents import Document, Span
 from submodels.base import Candidate
 
@@ -23,13 +26,13 @@ votes = st.lists(st.tuples(marks, st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.boo
 
 
 @pytest.fixture(scope="module")
-def space():
+def space() -> FeatureSpace:
     space = FeatureSpace()
     space.fit([Document("1", "Ann Lee")])
     return space
 
 
-def _pool(text, votes):
+def _pool(text: str, votes: list[tuple[tuple[int, int, str, str], float, bool]]) -> list[PooledCandidate]:
     """Candidates from random marks, cut to the text."""
     found = []
     for (start, length, label, source), score, chosen in votes:
@@ -38,22 +41,24 @@ def _pool(text, votes):
     return pooled([found])
 
 
-def _defined(table, pool, candidate):
+def _defined(
+    table: FeatureTable, pool: list[PooledCandidate], candidate: PooledCandidate
+) -> dict[str, bool | float | float64]:
     """All columns of one candidate, read off the definitions."""
 
-    def mention(other):
+    def mention(other: Any) -> Any:
         return table.document.text[other.span.start : other.span.end].lower()
 
-    def same_span(other):
+    def same_span(other: Any) -> Any:
         return (other.span.start, other.span.end) == (candidate.span.start, candidate.span.end)
 
-    def same_label(other):
+    def same_label(other: Any) -> Any:
         return other.span.label == candidate.span.label
 
-    def times(other):
+    def times(other: Any) -> Any:
         return sum(vote.chosen for vote in other.votes)
 
-    def best(others, source, value):
+    def best(others: Any, source: Any, value: Any) -> Any:
         return max((value(vote) for other in others if (vote := other.vote_of(source))), default=0.0)
 
     others = [other for other in pool if other is not candidate]
@@ -94,7 +99,9 @@ def _defined(table, pool, candidate):
 
 @settings(max_examples=60, deadline=None)
 @given(notes=st.lists(st.tuples(texts, votes), max_size=3), names=st.sampled_from(FEATURE_SETS))
-def test_every_feature_is_what_its_definition_says(space, notes, names):
+def test_every_feature_is_what_its_definition_says(
+    space: FeatureSpace, notes: list[tuple[str, list[tuple[tuple[object, ...], float, bool]]]], names: str
+) -> None:
     tables = [space.table(Document(f"{i}", text)) for i, (text, _) in enumerate(notes)]
     pools = [_pool(text, votes) for text, votes in notes]
     features = MetaFeatures(SOURCES, LABELS, names)
@@ -108,7 +115,7 @@ def test_every_feature_is_what_its_definition_says(space, notes, names):
         assert set(_defined(tables[0], pools[0], pools[0][0])) == set(features.columns)
 
 
-def test_the_work_grows_with_the_overlaps_and_not_with_the_square_of_the_candidates(space):
+def test_the_work_grows_with_the_overlaps_and_not_with_the_square_of_the_candidates(space: FeatureSpace) -> None:
     """A note of one line, 20,000 candidates in a row that overlap their neighbours, and one over all of them."""
     n = 20_000
     text = "ab" * (n + 1)

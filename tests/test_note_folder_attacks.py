@@ -6,8 +6,11 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -25,7 +28,7 @@ from features.saved_files import read_file
 
 
 @pytest.fixture(autouse=True)
-def in_time():
+def in_time() -> Iterator[None]:
     """A reader that waits for ever ends the whole run of the tests."""
     signal.alarm(120)
     yield
@@ -33,7 +36,7 @@ def in_time():
 
 
 @pytest.fixture
-def run(engines, tmp_path):
+def run(engines: ModuleType, tmp_path: Path) -> RunSettings:
     """Settings of a run over a folder with one note, to which tests add more."""
     folder = tmp_path / "notes"
     folder.mkdir()
@@ -42,16 +45,16 @@ def run(engines, tmp_path):
     return RunSettings(folder, tmp_path / "out", bundle, Policy.named("tag"), load=engines.quick)
 
 
-def held_back(run):
+def held_back(run: RunSettings) -> dict[str, str]:
     lines = (run.reports / "quarantine.jsonl").read_text().splitlines()
     return {note["id"]: note["reason"] for note in map(json.loads, lines)}
 
 
-def out(run):
+def out(run: RunSettings) -> dict[str, str]:
     return {path.relative_to(run.target).as_posix(): path.read_text() for path in run.target.rglob("*.txt")}
 
 
-def test_a_pipe_or_device_among_the_notes_is_listed_and_stops_nothing(run):
+def test_a_pipe_or_device_among_the_notes_is_listed_and_stops_nothing(run: RunSettings) -> None:
     os.mkfifo(run.source / "2.txt")
     (run.source / "3.txt").symlink_to("/dev/zero")
     with socket.socket(socket.AF_UNIX) as door:
@@ -65,7 +68,7 @@ def test_a_pipe_or_device_among_the_notes_is_listed_and_stops_nothing(run):
     assert out(run) == {"1.txt": "Dr. [DOCTOR]"}
 
 
-def test_links_are_followed_inside_the_input_only_and_never_in_a_circle(run, tmp_path):
+def test_links_are_followed_inside_the_input_only_and_never_in_a_circle(run: RunSettings, tmp_path: Path) -> None:
     (tmp_path / "secret.txt").write_text("Dr. Hill")
     (run.source / "again.txt").symlink_to("1.txt")
     (run.source / "outside.txt").symlink_to(tmp_path / "secret.txt")
@@ -75,7 +78,9 @@ def test_links_are_followed_inside_the_input_only_and_never_in_a_circle(run, tmp
     assert set(held_back(run)) == {"outside", "circle"} and "a link to a folder" in held_back(run)["circle"]
 
 
-def test_a_note_that_grows_beyond_the_limit_is_listed_whatever_its_size_was(run, monkeypatch):
+def test_a_note_that_grows_beyond_the_limit_is_listed_whatever_its_size_was(
+    run: RunSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (run.source / "2.txt").write_text("x" * 200)
     deidentify(replace(run, form_settings=FormatSettings(max_bytes=100)))
     assert held_back(run) == {"2": "longer than the limit"}
@@ -85,11 +90,13 @@ def test_a_note_that_grows_beyond_the_limit_is_listed_whatever_its_size_was(run,
     assert len(read_regular(Path("/proc/self/status"), 10**6)) > 100
 
 
-def test_a_folder_that_cannot_be_read_stops_the_run_and_is_reported_without_a_name(run, monkeypatch):
+def test_a_folder_that_cannot_be_read_stops_the_run_and_is_reported_without_a_name(
+    run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (run.source / "Birchwood").mkdir()
     scandir = os.scandir
 
-    def refusing(path):
+    def refusing(path: Any) -> Any:
         if Path(path).name == "Birchwood":
             raise PermissionError(errno.EACCES, "Permission denied", str(path))
         return scandir(path)
@@ -100,7 +107,7 @@ def test_a_folder_that_cannot_be_read_stops_the_run_and_is_reported_without_a_na
     assert "Birchwood" not in str(refused.value)
 
 
-def test_folders_in_folders_without_end_are_refused(run):
+def test_folders_in_folders_without_end_are_refused(run: RunSettings) -> None:
     deep = run.source
     for _ in range(600):
         deep = deep / "a"
@@ -109,7 +116,7 @@ def test_folders_in_folders_without_end_are_refused(run):
         deidentify(run)
 
 
-def test_a_link_is_not_followed_where_none_may_be(run):
+def test_a_link_is_not_followed_where_none_may_be(run: RunSettings) -> None:
     (run.source / "2.txt").symlink_to("1.txt")
     assert read_regular(run.source / "2.txt") == b"Dr. Ames"
     with pytest.raises(OSError):
@@ -120,7 +127,7 @@ def test_a_link_is_not_followed_where_none_may_be(run):
         read_file(run.source / "1.txt", 3)
 
 
-def test_standard_input_without_end_is_read_to_its_limit(monkeypatch):
+def test_standard_input_without_end_is_read_to_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "LONGEST_FILE", 1000)
     files._standard_input.cache_clear()
     with open("/dev/zero", encoding="utf-8") as endless:
@@ -131,14 +138,14 @@ def test_standard_input_without_end_is_read_to_its_limit(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["notes.jsonl", "notes.csv", "note.txt", "note.xml"])
-def test_a_pipe_given_as_the_input_is_refused_and_leaves_nothing(run, tmp_path, name):
+def test_a_pipe_given_as_the_input_is_refused_and_leaves_nothing(run: RunSettings, tmp_path: Path, name: str) -> None:
     os.mkfifo(tmp_path / name)
     with pytest.raises(CorpusError, match="a pipe, not a regular file"):
         deidentify(replace(run, source=tmp_path / name))
     assert not run.work.exists()
 
 
-def test_a_pipe_given_as_a_setting_is_refused(tmp_path):
+def test_a_pipe_given_as_a_setting_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for read in (read_key, read_struck, EngineSettings.from_toml, Policy.from_toml):
         with pytest.raises(SettingsError, match="a pipe, not a regular file"):
@@ -147,7 +154,7 @@ def test_a_pipe_given_as_a_setting_is_refused(tmp_path):
         open_regular(tmp_path)
 
 
-def test_hidden_files_and_those_of_other_endings_are_counted_and_reported(run):
+def test_hidden_files_and_those_of_other_endings_are_counted_and_reported(run: Any) -> None:
     (run.source / ".hidden.txt").write_text("Dr. Ames")
     (run.source / ".old").mkdir()
     (run.source / ".old" / "2.txt").write_text("Dr. Ames")
@@ -158,7 +165,7 @@ def test_hidden_files_and_those_of_other_endings_are_counted_and_reported(run):
     assert read_corpus(run.source).warnings == {HIDDEN: 1, OTHER: 1}
 
 
-def test_annotation_beside_notes_is_not_passed_over(run):
+def test_annotation_beside_notes_is_not_passed_over(run: RunSettings) -> None:
     (run.source / "1.ann").write_text("")
     assert deidentify(replace(run, form="brat")).passed_over == {}
     assert not read_corpus(run.source).warnings
@@ -172,7 +179,7 @@ def test_annotation_beside_notes_is_not_passed_over(run):
         "<MORE><TEXT>Dr. Hill</TEXT></MORE>",
     ],
 )
-def test_a_second_text_in_one_file_is_refused_and_not_lost(run, inside):
+def test_a_second_text_in_one_file_is_refused_and_not_lost(run: RunSettings, inside: str) -> None:
     (run.source / "1.txt").unlink()
     (run.source / "1.xml").write_text(f"<deIdi2b2>{inside}<TAGS/></deIdi2b2>")
     with pytest.raises(PhistackError, match="must have one element TEXT"):

@@ -1,6 +1,8 @@
 """Corpora with labels of their own are taken as they are: read, trained on, annotated with, de-identified."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,21 +15,22 @@ from features.hashed import hashed
 from features.labels import LabelSet
 from features.shown import shown_label
 from tests import invented_corpora as invented
+from tests.fixture_types import Phistack
 
 TEXT = "El paciente fue visto por Ana Lara el 3 de mayo en la calle Mayor de Toledo, con dolor desde hace tres días."
 SPANS = (("Ana Lara", "PER"), ("3 de mayo", "DATE"), ("calle Mayor de Toledo", "LOC"))
 
 
-def spans_of(text, *marked):
+def spans_of(text: Any, *marked: Any) -> Any:
     starts = [(text.index(piece), piece, label) for piece, label in marked]
     return tuple(Span(start, start + len(piece), label) for start, piece, label in starts)
 
 
 @pytest.fixture
-def corpus(tmp_path):
+def corpus(tmp_path: Path) -> Any:
     """A file with a note for each tuple of (text, label) that is given."""
 
-    def write(*notes, text=TEXT):
+    def write(*notes: Any, text: Any = TEXT) -> Any:
         path = tmp_path / "notes.jsonl"
         lines = [
             {
@@ -43,7 +46,7 @@ def corpus(tmp_path):
     return write
 
 
-def test_labels_of_its_own_are_taken_and_the_language_is_reported_by_the_text(corpus):
+def test_labels_of_its_own_are_taken_and_the_language_is_reported_by_the_text(corpus: Any) -> None:
     read = read_corpus(corpus(SPANS, SPANS))
     assert (read.label_set.name, read.label_set.labels, read.label_set.language) == (
         "custom",
@@ -63,18 +66,18 @@ def test_labels_of_its_own_are_taken_and_the_language_is_reported_by_the_text(co
         ("AMES 12/3", "language en, as its text does not tell; another is given with --language"),
     ],
 )
-def test_a_language_that_is_unknown_or_not_told_is_said(corpus, text, remark):
+def test_a_language_that_is_unknown_or_not_told_is_said(corpus: Any, text: Any, remark: Any) -> None:
     read = read_corpus(corpus(((text[:4], "PER"),), text=text))
     assert remark in read.remarks[0]
     assert read.label_set.language == "en"
 
 
-def test_a_shipped_set_that_fits_is_taken_without_a_remark(corpus):
+def test_a_shipped_set_that_fits_is_taken_without_a_remark(corpus: Any) -> None:
     read = read_corpus(corpus((("Ana Lara", "DOCTOR"), ("3 de mayo", "DATE"))))
     assert (read.label_set.name, read.remarks) == ("i2b2-2014", ())
 
 
-def test_a_few_unknown_labels_are_refused_with_the_option_to_take_them(corpus):
+def test_a_few_unknown_labels_are_refused_with_the_option_to_take_them(corpus: Any) -> None:
     path = corpus((("Ana Lara", "DOCTOR"), ("3 de mayo", "DATE"), ("Toledo", "LOC")))
     message = r"1 of 3 labels are not in the label set i2b2-2014, the first is LOC.* --accept-unknown-labels"
     with pytest.raises(LabelError, match=message):
@@ -84,23 +87,25 @@ def test_a_few_unknown_labels_are_refused_with_the_option_to_take_them(corpus):
         read_corpus(corpus(SPANS), label_set="meddocan")
 
 
-def test_known_labels_that_are_most_labels_but_few_spans_do_not_decide(corpus):
+def test_known_labels_that_are_most_labels_but_few_spans_do_not_decide(corpus: Any) -> None:
     marked = [(word, "LOC") for word in ("calle", "Mayor", "Toledo", "Ana", "Lara", "paciente")]
     assert read_corpus(corpus((("3 de mayo", "DATE"), ("dolor", "DOCTOR"), *marked))).label_set.name == "custom"
 
 
-def test_labels_that_other_notes_lack_are_taken_too_where_all_are_their_own(corpus):
+def test_labels_that_other_notes_lack_are_taken_too_where_all_are_their_own(corpus: Any) -> None:
     train = read_corpus(corpus(SPANS))
     test = read_corpus(corpus((("Toledo", "CITY"), ("Ana Lara", "PER"))), label_set=train.label_set)
     assert set(test.label_set.labels) == {"DATE", "LOC", "PER", "CITY"}
 
 
-def test_a_label_that_could_be_text_is_not_shown(corpus):
+def test_a_label_that_could_be_text_is_not_shown(corpus: Any) -> None:
     read = read_corpus(corpus((("Ana Lara", "Müller:Birkenhof"), ("3 de mayo", "WHEN"))))
     assert f"2 labels of its own ({hashed('Müller:Birkenhof')}, {hashed('WHEN')}), taken" in read.remarks[0]
 
 
-def test_labels_of_open_corpora_are_shown_and_a_hash_is_explained(corpus, phistack, tmp_path):
+def test_labels_of_open_corpora_are_shown_and_a_hash_is_explained(
+    corpus: Any, phistack: Phistack, tmp_path: Path
+) -> None:
     """Those of court-es, presidio-synth-v2 and asq-phi-dev that are seen once or twice."""
     labels = ("ETHNIC_CATEGORY", "US_DRIVER_LICENSE", "CREDIT_CARD", "HEALTH_PLAN_BENEFICIARY_NUMBER", "US_SSN")
     assert [shown_label(label) for label in labels] == [*labels]
@@ -109,7 +114,9 @@ def test_labels_of_open_corpora_are_shown_and_a_hash_is_explained(corpus, phista
     assert hashed("Birkenhof") in err and "# stands for a name that may be a patient's" in err
 
 
-def test_an_engine_is_trained_annotates_and_deidentifies_with_labels_of_its_own(phistack, tmp_path):
+def test_an_engine_is_trained_annotates_and_deidentifies_with_labels_of_its_own(
+    phistack: Phistack, tmp_path: Path
+) -> None:
     write_corpus(invented.spanish_legal_prose(8), tmp_path / "prose", format="brat")
     status, _, err = phistack(
         "train",
@@ -145,13 +152,13 @@ def test_an_engine_is_trained_annotates_and_deidentifies_with_labels_of_its_own(
         *(("QUANTITY", "OTHER"), ("NATIONALITY", "OTHER"), ("MISC", "OTHER"), ("LEGAL_PROFESSIONAL", "OTHER")),
     ],
 )
-def test_the_kind_of_a_label_is_reported_by_its_name_where_that_is_plain(label, kind):
+def test_the_kind_of_a_label_is_reported_by_its_name_where_that_is_plain(label: Any, kind: Any) -> None:
     assert kind_of(label, "custom") == kind
     assert kind_of(label, "meddocan") == kind
 
 
 @pytest.mark.parametrize("name", [name for name in Policy.names() if name not in LabelSet.names()])
-def test_no_policy_keeps_what_it_does_not_know(name):
+def test_no_policy_keeps_what_it_does_not_know(name: Any) -> None:
     labels = ("PER", "LOC", "CODE", "QUANTITY", "NATIONALITY", "X")
     text = "Ana in Bad X, 12-AB, five, Danish, secret"
     marked = zip(("Ana", "Bad X", "12-AB", "five", "Danish", "secret"), labels, strict=True)
@@ -169,6 +176,6 @@ def test_no_policy_keeps_what_it_does_not_know(name):
     }
 
 
-def test_remarks_stay_with_a_corpus():
+def test_remarks_stay_with_a_corpus() -> None:
     corpus = Corpus((Document("1", "x"),), LabelSet("custom", {}), remarks=("read so",))
     assert corpus.remarks == ("read so",)

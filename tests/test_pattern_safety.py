@@ -1,5 +1,6 @@
 import re
 from itertools import product
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -23,34 +24,34 @@ HARMLESS = [
 
 
 @pytest.mark.parametrize("regex", ENDLESS)
-def test_a_repetition_that_reads_one_text_in_many_ways_is_refused(regex):
+def test_a_repetition_that_reads_one_text_in_many_ways_is_refused(regex: str) -> None:
     with pytest.raises(UnsafePatternError, match="pattern mine repeats something"):
         refuse_blow_up(re.compile(regex), "mine")
 
 
 @pytest.mark.parametrize("regex", HARMLESS)
-def test_others_are_not(regex):
+def test_others_are_not(regex: str) -> None:
     refuse_blow_up(re.compile(regex), "mine")
 
 
 @pytest.mark.parametrize("language", ["da", "de", "en", "es", "fr", "it", "nl", "sv"])
-def test_all_shipped_patterns_pass(language):
+def test_all_shipped_patterns_pass(language: str) -> None:
     for pattern in shipped_patterns(language):
         refuse_blow_up(pattern.compiled, pattern.name)
 
 
 @pytest.mark.parametrize("regex", ["a" * (LONGEST + 1), "(" * 30 + "a" + ")?" * 30, "(?:" + "ab" * 1_500 + "){8}"])
-def test_what_is_too_large_to_look_through_is_refused(regex):
+def test_what_is_too_large_to_look_through_is_refused(regex: str) -> None:
     with pytest.raises(UnsafePatternError, match="make two of it"):
         refuse_blow_up(re.compile(f"(?:{regex})+"), "mine")
 
 
-def test_a_file_of_patterns_tells_which_one_it_is():
+def test_a_file_of_patterns_tells_which_one_it_is() -> None:
     with pytest.raises(UnsafePatternError, match="the pattern evil repeats"):
         parse_patterns("[[patterns]]\nname = 'evil'\nregex = '(a+)+b'\nlabel = 'DATE'")
 
 
-def _joined(parts):
+def _joined(parts: Any) -> Any:
     return st.lists(parts, min_size=1, max_size=3).map("".join)
 
 
@@ -68,7 +69,7 @@ WORDS = ["".join(letters) for length in (1, 2, 3) for letters in product("ab", r
 
 @given(REGEXES)
 @settings(max_examples=150, deadline=None)
-def test_what_passes_ends_soon_on_every_repeated_word(regex):
+def test_what_passes_ends_soon_on_every_repeated_word(regex: str) -> None:
     pattern = re.compile(f"{regex}!")
     try:
         refuse_blow_up(pattern, "mine")

@@ -34,7 +34,7 @@ TEXTS = st.text(
         ("12\u00a0mg\u202f3\u3000x\u2028y\u20293\u20114", "12 mg 3 x\ny\n3-4"),
     ],
 )
-def test_each_character_is_read_in_one_way(written, read):
+def test_each_character_is_read_in_one_way(written: str, read: str) -> None:
     assert plain_text(written) == read
     assert plain_view(Document("n", written)).document.text == read
 
@@ -43,7 +43,7 @@ def test_each_character_is_read_in_one_way(written, read):
     "text",
     ["", "José Núñez, 70 años, 1ª planta nº 3, ½ comp. 5 µg, “Hôpital” – 3 m²", "\r\n\x0b\x0c\t", "ﬁ ™ Ω x\u0302 中文"],
 )
-def test_a_note_without_such_characters_is_the_very_same(text):
+def test_a_note_without_such_characters_is_the_very_same(text: str) -> None:
     note = Document("n", text, (Span(0, len(text), "X"),) if text else ())
     view = plain_view(note)
     assert view.is_note
@@ -51,7 +51,7 @@ def test_a_note_without_such_characters_is_the_very_same(text):
     assert plain_text(text) is text
 
 
-def test_everything_that_unicode_calls_a_format_character_and_that_prints_nothing_is_ignored():
+def test_everything_that_unicode_calls_a_format_character_and_that_prints_nothing_is_ignored() -> None:
     ignorable = re.compile(f"[{IGNORABLE}]")
     format_characters = {chr(i) for i in range(sys.maxunicode + 1) if unicodedata.category(chr(i)) == "Cf"}
     # Signs that are printed before or around the digits after them, and the layout of hieroglyphs.
@@ -74,14 +74,16 @@ def test_everything_that_unicode_calls_a_format_character_and_that_prints_nothin
         (f"Tel {RTL}１２{NBSP}３４\u202c.", "12 34", f"{RTL}１２{NBSP}３４\u202c"),
     ],
 )
-def test_what_is_found_takes_the_ignorable_characters_at_its_letters_along(text, found, expected):
+def test_what_is_found_takes_the_ignorable_characters_at_its_letters_along(
+    text: str, found: str, expected: str
+) -> None:
     view = plain_view(Document("n", text))
     start = view.document.text.index(found)
     span = view.in_note(Span(start, start + len(found), "NAME"))
     assert text[span.start : span.end] == expected
 
 
-def test_the_spans_of_a_note_come_along_but_for_those_of_nothing():
+def test_the_spans_of_a_note_come_along_but_for_those_of_nothing() -> None:
     text = f"Dr. An{ZWJ}selm{ZWJ}{ZWJ} Birch"
     spans = (Span(4, 11, "NAME"), Span(4, 13, "DOCTOR"), Span(11, 12, "NOTHING"), Span(14, 19, "NAME"))
     view = plain_view(Document("n", text, spans, "patient"))
@@ -91,12 +93,12 @@ def test_the_spans_of_a_note_come_along_but_for_those_of_nothing():
 
 
 @given(TEXTS)
-def test_reading_what_was_read_changes_nothing(text):
+def test_reading_what_was_read_changes_nothing(text: str) -> None:
     assert plain_view(Document("n", plain_text(text))).is_note
 
 
 @given(TEXTS)
-def test_every_character_of_a_note_is_shared_out_without_gap_or_overlap(text):
+def test_every_character_of_a_note_is_shared_out_without_gap_or_overlap(text: str) -> None:
     view = plain_view(Document("n", text))
     length = len(view.document.text)
     shares = view.all_in_note(Span(i, i + 1, "X") for i in range(length))
@@ -107,7 +109,7 @@ def test_every_character_of_a_note_is_shared_out_without_gap_or_overlap(text):
 
 
 @given(TEXTS, st.data())
-def test_a_span_goes_to_the_note_and_back(text, data):
+def test_a_span_goes_to_the_note_and_back(text: str, data: st.DataObject) -> None:
     view = plain_view(Document("n", text))
     length = len(view.document.text)
     if not length:

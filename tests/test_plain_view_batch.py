@@ -14,12 +14,12 @@ PLAIN = "Dr. Anselm Birchwood saw her on 03/12/2019."
 WRITTEN = "Dr. \u200dAn\u200dselm\u00a0Birch\u00adwood saw her on ０３／１２／２０１９."
 
 
-def spans(text, *pieces):
+def spans(text: str, *pieces: tuple[str, str]) -> list[Span]:
     starts = [(text.index(piece), piece, label) for piece, label in pieces]
     return [Span(start, start + len(piece), label) for start, piece, label in starts]
 
 
-def test_surrogates_are_those_of_the_plain_text():
+def test_surrogates_are_those_of_the_plain_text() -> None:
     deidentifier = Deidentifier(Policy.named("surrogate"), LabelSet.named("i2b2-2014"), "en", KEY)
     results = []
     for text, name, date in (
@@ -35,7 +35,7 @@ def test_surrogates_are_those_of_the_plain_text():
     assert [r.strategy for r in result.replacements] == ["surrogate", "surrogate"]
 
 
-def test_an_identifier_is_found_again_however_it_is_written():
+def test_an_identifier_is_found_again_however_it_is_written() -> None:
     register = IdentifierRegister(KEY)
     for known in ("Anselm Birchwood", "An\u200dselm\u00a0Birch\u00adwood"):
         entries = by_length([entry] if (entry := register.entry("DOCTOR", known)) else [])
@@ -44,19 +44,19 @@ def test_an_identifier_is_found_again_however_it_is_written():
         assert register.search(WRITTEN, [(4, 25)], entries) == {("DOCTOR", "inside"): 1}
 
 
-def test_words_to_look_at_are_shown_as_they_are_read():
+def test_words_to_look_at_are_shown_as_they_are_read() -> None:
     after = WRITTEN.index(" saw")
     assert capitalised(WRITTEN, []) == {"Anselm": 1, "Birchwood": 1}
     assert resembling(WRITTEN, [], KnownWords(["Ms Birchwod"])) == {"Birchwood": 1}
     assert resembling(WRITTEN, [(0, after)], KnownWords(["Ms Birchwod"])) == {}
 
 
-def test_a_struck_word_is_found_however_it_is_written():
+def test_a_struck_word_is_found_however_it_is_written() -> None:
     [place] = set(struck_places(WRITTEN, frozenset({"birchwood"})))
     assert WRITTEN[slice(*place)] == "Birch\u00adwood"
 
 
-def test_what_a_column_tells_is_found_however_column_and_text_are_written():
+def test_what_a_column_tells_is_found_however_column_and_text_are_written() -> None:
     for name in ("Anselm Birchwood", "An\u200dselm\u00a0Birch\u00adwood"):
         for text, there in ((PLAIN, "Anselm Birchwood"), (WRITTEN, "\u200dAn\u200dselm\u00a0Birch\u00adwood")):
             parts, found = (
@@ -67,5 +67,5 @@ def test_what_a_column_tells_is_found_however_column_and_text_are_written():
             assert [text[span.start : span.end] for span in in_text.spans] == [there]
 
 
-def test_words_are_like_those_of_an_identifier_with_invisible_characters():
+def test_words_are_like_those_of_an_identifier_with_invisible_characters() -> None:
     assert resembling(PLAIN, [], KnownWords(["Birch\u00adwood"])) == {"Birchwood": 1}

@@ -6,6 +6,7 @@ The notes are invented German letters, with accents (`tests.invented_corpora`).
 import unicodedata
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -31,11 +32,11 @@ UNSEEN = LETTERS.documents[8:]
 
 
 @pytest.fixture(scope="module")
-def training():
+def training() -> Any:
     return train(TRAINED_ON, SETTINGS)
 
 
-def disguised(document, seed):
+def disguised(document: Any, seed: Any) -> Any:
     """The note with characters that nobody sees, and others written in another way; the spans follow."""
     random = Random(seed)
     offsets, pieces = [0], []
@@ -46,7 +47,7 @@ def disguised(document, seed):
     return replace(document, text="".join(pieces), spans=tuple(spans))
 
 
-def _forms(character):
+def _forms(character: Any) -> Any:
     forms = [character, unicodedata.normalize("NFD", character)]
     if character == " ":
         forms.append("\u00a0")
@@ -57,26 +58,26 @@ def _forms(character):
     return forms
 
 
-def _invisible(random):
+def _invisible(random: Any) -> Any:
     return random.choice(INVISIBLE) if random.random() < 0.1 else ""
 
 
-def as_read(document):
+def as_read(document: Any) -> Any:
     return plain_view(document).document
 
 
-def all_disguised(corpus):
+def all_disguised(corpus: Any) -> Any:
     return replace(corpus, documents=tuple(disguised(document, i) for i, document in enumerate(corpus.documents)))
 
 
-def of_view(document, decisions):
+def of_view(document: Any, decisions: Any) -> Any:
     """Decisions on a note as span of the plain view, probability, accepted."""
     return [(*as_read(document.with_spans([d.span])).spans, d.probability, d.accepted) for d in decisions]
 
 
 @settings(max_examples=15)
 @given(st.sampled_from(UNSEEN), st.integers(0, 10**6))
-def test_decisions_are_those_on_the_plain_note(training, note, seed):
+def test_decisions_are_those_on_the_plain_note(training: Any, note: Any, seed: Any) -> None:
     other = disguised(note, seed)
     [plain], [found] = training.engine.decide([note]), training.engine.decide([other])
     assert any(decision.accepted for decision in plain)
@@ -84,7 +85,7 @@ def test_decisions_are_those_on_the_plain_note(training, note, seed):
     assert all(vote.span == decision.span for decision in found for vote in decision.votes)
 
 
-def test_a_joiner_inside_and_beside_a_name_goes_with_it(training):
+def test_a_joiner_inside_and_beside_a_name_goes_with_it(training: Any) -> None:
     plain = "Rückfragen an Dr. Anselm Birkenhof, Station 3."
     spelled = plain.replace("Anselm", "\u200dAn\u200dselm\u200d").replace("hof", "hof\u200b")
     [found] = training.engine.annotate([Document("n", plain)])
@@ -93,7 +94,7 @@ def test_a_joiner_inside_and_beside_a_name_goes_with_it(training):
     assert redact(other) == redact(found)
 
 
-def test_training_reads_the_plain_view_too(training):
+def test_training_reads_the_plain_view_too(training: Any) -> None:
     corpus = all_disguised(TRAINED_ON)
     other = train(corpus, SETTINGS)
     assert of_view(UNSEEN[0], *other.engine.decide(UNSEEN[:1])) == of_view(
@@ -105,7 +106,7 @@ def test_training_reads_the_plain_view_too(training):
 
 
 @pytest.mark.parametrize("unseen", [(), UNSEEN[:2]])
-def test_experiments_answer_in_the_note_as_it_was_written(unseen):
+def test_experiments_answer_in_the_note_as_it_was_written(unseen: Any) -> None:
     corpus = all_disguised(TRAINED_ON)
     others = tuple(disguised(document, 7) for document in unseen)
     plain = all_answers(propose(TRAINED_ON, SETTINGS, unseen=unseen), SETTINGS)
@@ -115,7 +116,7 @@ def test_experiments_answer_in_the_note_as_it_was_written(unseen):
             assert as_read(note.with_spans(spans)).spans == tuple(sorted(expected))
 
 
-def test_scores_of_the_demonstration_are_those_of_the_note_as_it_was_written(training):
+def test_scores_of_the_demonstration_are_those_of_the_note_as_it_was_written(training: Any) -> None:
     gold = replace(LETTERS, documents=UNSEEN)
     other = all_disguised(gold)
     # Gold without the invisible characters at the ends of its spans would be another question.

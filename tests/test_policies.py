@@ -1,6 +1,7 @@
 """Policies: which strategy each label takes, ready ones, files, overrides; and the kinds behind the labels."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -16,7 +17,15 @@ KEY = b"a key of the tests, not a secret"
 I2B2 = LabelSet.named("i2b2-2014")
 
 
-def apply(policy, text, marked, *, key=None, language="en", label_set=I2B2):
+def apply(
+    policy: Policy,
+    text: str,
+    marked: list[tuple[str, str]],
+    *,
+    key: bytes | None = None,
+    language: str = "en",
+    label_set: LabelSet = I2B2,
+) -> str:
     """`marked` is a list of (mention, label); each is the first occurrence in the text."""
     spans = [Span(text.index(mention), text.index(mention) + len(mention), label) for mention, label in marked]
     document = Document("1", text, tuple(spans))
@@ -26,7 +35,7 @@ def apply(policy, text, marked, *, key=None, language="en", label_set=I2B2):
 
 
 @pytest.mark.parametrize("label_set", LabelSet.names())
-def test_every_label_of_every_shipped_set_has_a_kind(label_set):
+def test_every_label_of_every_shipped_set_has_a_kind(label_set: str) -> None:
     labels = LabelSet.named(label_set).labels
     assert {kind_of(label, label_set) for label in labels} <= set(KINDS)
     without = {label for label in labels if kind_of(label, label_set) == "OTHER"}
@@ -34,7 +43,7 @@ def test_every_label_of_every_shipped_set_has_a_kind(label_set):
 
 
 @pytest.mark.parametrize("label_set", LabelSet.names())
-def test_the_policy_of_a_label_set_names_each_of_its_labels(label_set):
+def test_the_policy_of_a_label_set_names_each_of_its_labels(label_set: str) -> None:
     policy = Policy.named(label_set)
     assert set(policy.strategies) == set(LabelSet.named(label_set).labels)
     policy.check(LabelSet.named(label_set))
@@ -42,7 +51,7 @@ def test_the_policy_of_a_label_set_names_each_of_its_labels(label_set):
 
 @pytest.mark.parametrize("name", [name for name in Policy.names() if name not in LabelSet.names()])
 @pytest.mark.parametrize("label_set", LabelSet.names())
-def test_the_other_policies_work_with_every_label_set(name, label_set):
+def test_the_other_policies_work_with_every_label_set(name: str, label_set: str) -> None:
     Policy.named(name).check(LabelSet.named(label_set))
 
 
@@ -56,7 +65,7 @@ def test_the_other_policies_work_with_every_label_set(name, label_set):
         ("keep", "Zoë Ann Ngũĩ."),
     ],
 )
-def test_each_simple_strategy(strategy, expected):
+def test_each_simple_strategy(strategy: str, expected: str) -> None:
     text = "Zoë Ann Ngũĩ."
     policy = Policy.named("tag").with_overrides({"PATIENT": strategy})
     if strategy == "mask":
@@ -65,11 +74,11 @@ def test_each_simple_strategy(strategy, expected):
 
 
 @given(st.text(min_size=1, max_size=12))
-def test_a_mask_leaves_no_character_of_any_alphabet(mention):
+def test_a_mask_leaves_no_character_of_any_alphabet(mention: str) -> None:
     assert apply(Policy.named("mask"), f"<{mention}>", [(mention, "PATIENT")]).strip("<>*") == ""
 
 
-def test_a_label_beats_its_kind_and_an_override_beats_both():
+def test_a_label_beats_its_kind_and_an_override_beats_both() -> None:
     policy = Policy("mine", {"PERSON": "mask", "DOCTOR": "keep"})
     assert policy.strategy("DOCTOR", "PERSON") == "keep"
     assert policy.strategy("PATIENT", "PERSON") == "mask"
@@ -77,7 +86,7 @@ def test_a_label_beats_its_kind_and_an_override_beats_both():
     assert policy.with_overrides({"PERSON": "remove"}).strategy("DOCTOR", "PERSON") == "remove"
 
 
-def test_an_unknown_label_is_tagged_and_never_left_by_every_shipped_policy_but_those_that_do_more():
+def test_an_unknown_label_is_tagged_and_never_left_by_every_shipped_policy_but_those_that_do_more() -> None:
     for name in Policy.names():
         if name in LabelSet.names() and name != "i2b2-2014":
             continue
@@ -86,7 +95,7 @@ def test_an_unknown_label_is_tagged_and_never_left_by_every_shipped_policy_but_t
         assert text == "It is [NEWTYPE]." or name in ("mask", "remove", "number")
 
 
-def test_a_policy_file_is_read_and_its_name_is_not_part_of_its_digest(tmp_path):
+def test_a_policy_file_is_read_and_its_name_is_not_part_of_its_digest(tmp_path: Path) -> None:
     first, second = tmp_path / "a.toml", tmp_path / "b.toml"
     for path in (first, second):
         path.write_text(
@@ -113,7 +122,7 @@ def test_a_policy_file_is_read_and_its_name_is_not_part_of_its_digest(tmp_path):
         ("[strategies", "cannot be used"),
     ],
 )
-def test_a_bad_policy_file_is_refused_by_name(tmp_path, content, part):
+def test_a_bad_policy_file_is_refused_by_name(tmp_path: Path, content: str, part: str) -> None:
     path = tmp_path / "bad.toml"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(SettingsError, match=part) as caught:
@@ -121,25 +130,25 @@ def test_a_bad_policy_file_is_refused_by_name(tmp_path, content, part):
     assert "bad.toml" in str(caught.value)
 
 
-def test_a_missing_policy_and_an_unknown_name_are_refused(tmp_path):
+def test_a_missing_policy_and_an_unknown_name_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="cannot be used"):
         Policy.from_toml(tmp_path / "none.toml")
     with pytest.raises(SettingsError, match=r"there are .*safe-harbor"):
         Policy.named("../secrets")
 
 
-def test_a_policy_that_names_neither_label_nor_kind_is_refused():
+def test_a_policy_that_names_neither_label_nor_kind_is_refused() -> None:
     with pytest.raises(SettingsError, match=r"PATIENTS .*PATIENT.*, which is neither a label of i2b2-2014 nor a kind"):
         Deidentifier(Policy.named("tag").with_overrides({"PATIENTS": "keep"}), I2B2, "en")
 
 
 @pytest.mark.parametrize("key", [None, b"short"])
-def test_surrogates_without_a_usable_key_are_refused_with_how_to_make_one(key):
+def test_surrogates_without_a_usable_key_are_refused_with_how_to_make_one(key: bytes | None) -> None:
     with pytest.raises(SettingsError, match="openssl rand"):
         Deidentifier(Policy.named("surrogate"), I2B2, "en", key)
 
 
-def test_surrogates_in_a_language_without_them_are_refused():
+def test_surrogates_in_a_language_without_them_are_refused() -> None:
     with pytest.raises(SettingsError, match="in the language fi"):
         Deidentifier(Policy.named("surrogate"), I2B2, "fi", KEY)
     assert apply(Policy.named("tag"), "Aino", [("Aino", "PATIENT")], language="fi") == "[PATIENT]"
@@ -170,40 +179,40 @@ def test_surrogates_in_a_language_without_them_are_refused():
         ("Ann Lee", "DOCTOR", "[DOCTOR]"),
     ],
 )
-def test_safe_harbor(mention, label, expected):
+def test_safe_harbor(mention: str, label: str, expected: str) -> None:
     assert apply(Policy.named("safe-harbor"), f"({mention})", [(mention, label)]) == f"({expected})"
 
 
-def test_safe_harbor_hides_a_year_that_shows_an_age_of_ninety():
+def test_safe_harbor_hides_a_year_that_shows_an_age_of_ninety() -> None:
     text = "Born in 1925, seen in 2019, first in 1999."
     marked = [("1925", "DATE"), ("2019", "DATE"), ("1999", "DATE")]
     assert apply(Policy.named("safe-harbor"), text, marked) == "Born in [DATE], seen in 2019, first in 1999."
 
 
-def test_safe_harbor_hides_a_year_of_birth_in_a_note_without_another_year_where_the_present_one_is_reported():
+def test_safe_harbor_hides_a_year_of_birth_in_a_note_without_another_year_where_the_present_one_is_reported() -> None:
     named = Policy.named("safe-harbor")
     policy = replace(named, options=replace(named.options, present_year=2019))
     marked = [("1925", "DATE"), ("5/12/28", "DATE"), ("3/4/70", "DATE")]
     assert apply(policy, "Born 1925 or 5/12/28, not 3/4/70", marked) == "Born [DATE] or [DATE], not '70"
 
 
-def test_safe_harbor_hides_a_year_of_two_digits_that_shows_an_age_of_ninety():
+def test_safe_harbor_hides_a_year_of_two_digits_that_shows_an_age_of_ninety() -> None:
     text = "Born 5/12/25, seen in 2019, first on 3/4/99."
     marked = [("5/12/25", "DATE"), ("2019", "DATE"), ("3/4/99", "DATE")]
     assert apply(Policy.named("safe-harbor"), text, marked) == "Born [DATE], seen in 2019, first on '99."
 
 
 @given(st.from_regex(r"[0-9]{5}(-[0-9]{4})?", fullmatch=True))
-def test_the_zip_rule(code):
+def test_the_zip_rule(code: str) -> None:
     expected = "000" if code[:3] in RESTRICTED_ZIP3 else code[:3]
     assert apply(Policy.named("safe-harbor"), f"({code})", [(code, "ZIP")]) == f"({expected})"
 
 
-def test_the_restricted_areas_are_the_seventeen_of_the_census_of_2000():
+def test_the_restricted_areas_are_the_seventeen_of_the_census_of_2000() -> None:
     assert len(set(RESTRICTED_ZIP3)) == 17
 
 
-def test_a_limited_data_set_keeps_dates_towns_states_and_postcodes():
+def test_a_limited_data_set_keeps_dates_towns_states_and_postcodes() -> None:
     text = "Ann Lee, 94, of 3 Elm St, Boston, MA 02114, seen 5/12/2081, tel 555-0100"
     marked = [
         ("Ann Lee", "PATIENT"),
@@ -219,7 +228,7 @@ def test_a_limited_data_set_keeps_dates_towns_states_and_postcodes():
     assert apply(Policy.named("limited-data-set"), text, marked) == expected
 
 
-def test_the_kinds_of_another_label_set_are_treated_alike():
+def test_the_kinds_of_another_label_set_are_treated_alike() -> None:
     text = "Visto el 12 de marzo de 2019, 94 años"
     marked = [("12 de marzo de 2019", "FECHAS"), ("94 años", "EDAD_SUJETO_ASISTENCIA")]
     meddocan = LabelSet.named("meddocan")
@@ -227,7 +236,7 @@ def test_the_kinds_of_another_label_set_are_treated_alike():
     assert found == "Visto el 2019, 90+ años"
 
 
-def test_every_strategy_is_named_in_the_table():
+def test_every_strategy_is_named_in_the_table() -> None:
     assert set(STRATEGIES) == {"tag", "number", "mask", "remove", "surrogate", "generalise", "keep"}
     with pytest.raises(LabelError):
         LabelSet.named("no such set")

@@ -12,6 +12,7 @@ import time
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -24,18 +25,21 @@ from ensemble.training.fit_progress import Fit, FitWatch, reporting
 from features.formats import write_corpus
 from features.reporting import report
 from tests import invented_corpora as invented
+from tests.fixture_types import Phistack
 
 ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture(scope="module")
-def notes(tmp_path_factory):
+def notes(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("progress") / "notes"
     write_corpus(invented.german_letters(12), folder, format="i2b2")
     return folder
 
 
-def test_the_first_line_comes_at_once_and_steps_that_have_a_name_at_their_end(capsys):
+def test_the_first_line_comes_at_once_and_steps_that_have_a_name_at_their_end(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     with progress("measuring", total=2) as advance:
         assert capsys.readouterr().err == "measuring: 0%\n"
         advance("")
@@ -44,14 +48,16 @@ def test_the_first_line_comes_at_once_and_steps_that_have_a_name_at_their_end(ca
         assert capsys.readouterr().err == "measuring: 100%, 2 of 2: regex\n"
 
 
-def test_a_line_comes_also_while_nothing_moves(capsys, monkeypatch):
+def test_a_line_comes_also_while_nothing_moves(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(shown, "_SECONDS_BETWEEN_LINES", 0.3)
     with stage("loading"):
         time.sleep(1.5)
     assert len(capsys.readouterr().err.splitlines()) >= 3
 
 
-def test_stages_within_count_for_their_weight_in_the_outermost(capsys):
+def test_stages_within_count_for_their_weight_in_the_outermost(capsys: pytest.CaptureFixture[str]) -> None:
     with stage("curve", total=4):
         with stage("round 1 of 2", total=1, weight=3):
             pass
@@ -60,7 +66,7 @@ def test_stages_within_count_for_their_weight_in_the_outermost(capsys):
     assert capsys.readouterr().err.splitlines() == ["curve: 0%", "curve: round 2 of 2: training: 81%, 1 of 2: crf"]
 
 
-def test_the_time_left_is_that_of_what_was_done_since_the_beginning(capsys):
+def test_the_time_left_is_that_of_what_was_done_since_the_beginning(capsys: pytest.CaptureFixture[str]) -> None:
     with stage("de-identifying", total=1.0) as at:
         at.first, at.done = 0.5, 0.75
         at.begin -= 600
@@ -68,7 +74,9 @@ def test_the_time_left_is_that_of_what_was_done_since_the_beginning(capsys):
     assert capsys.readouterr().err.splitlines()[-1] == "de-identifying: 75%, about 10 min left"
 
 
-def test_no_time_left_is_reported_before_a_fit_tells_how_long_it_takes(capsys, tmp_path):
+def test_no_time_left_is_reported_before_a_fit_tells_how_long_it_takes(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     """A curve of a minute began with "about 7 h 45 min left"."""
     watch = FitWatch(
         [Fit("tbed", "fold 1 of 2", 9000.0, 30.0), Fit("tbed", "fold 2 of 2", 9000.0, 30.0)], tmp_path / "reports"
@@ -86,14 +94,14 @@ def test_no_time_left_is_reported_before_a_fit_tells_how_long_it_takes(capsys, t
     assert "46%, about 70 s left" in capsys.readouterr().err
 
 
-def test_an_error_leaves_no_stage_behind(capsys):
+def test_an_error_leaves_no_stage_behind(capsys: pytest.CaptureFixture[str]) -> None:
     for _ in range(2):
         with pytest.raises(ValueError), stage("outer"), stage("inner"):
             raise ValueError
     assert capsys.readouterr().err == "outer\nouter\n"
 
 
-def test_what_a_fit_reports_is_read_by_another_process(tmp_path):
+def test_what_a_fit_reports_is_read_by_another_process(tmp_path: Path) -> None:
     watch = FitWatch(
         [Fit("crf", "fold 1 of 2", 100.0, 242.0), Fit("crf", "fold 2 of 2", 100.0, 242.0)], tmp_path / "reports"
     )
@@ -109,7 +117,7 @@ def test_what_a_fit_reports_is_read_by_another_process(tmp_path):
     report(0.1, "nobody listens")
 
 
-def test_half_a_line_waits_for_its_other_half(tmp_path):
+def test_half_a_line_waits_for_its_other_half(tmp_path: Path) -> None:
     path = tmp_path / "reports"
     watch = FitWatch([Fit("crf", "all", 1.0, 242.0)], path)
     path.write_text('[0, 3.0, 0.5, "iter')
@@ -120,7 +128,7 @@ def test_half_a_line_waits_for_its_other_half(tmp_path):
 
 
 @given(data=st.data())
-def test_the_share_is_one_whatever_is_known(data, tmp_path_factory):
+def test_the_share_is_one_whatever_is_known(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("fits") / "reports"
     costs = {"blstm": 574.0, "crf": 242.0, "regex": 1.0}
     names = st.tuples(st.sampled_from([*costs]), st.integers(1, 10**6))
@@ -137,7 +145,7 @@ def test_the_share_is_one_whatever_is_known(data, tmp_path_factory):
     assert watch.look()[0] == pytest.approx(1.0)
 
 
-def test_a_fit_that_came_from_the_cache_does_not_make_the_rest_look_quick(tmp_path):
+def test_a_fit_that_came_from_the_cache_does_not_make_the_rest_look_quick(tmp_path: Path) -> None:
     fits = [Fit("crf", f"fold {i} of 4", 100.0, 242.0) for i in range(4)]
     watch = FitWatch(fits, tmp_path / "reports")
     watch.ended(0, 0.0)
@@ -147,20 +155,20 @@ def test_a_fit_that_came_from_the_cache_does_not_make_the_rest_look_quick(tmp_pa
     assert watch.look()[0] == pytest.approx(0.5)
 
 
-def _square(number):
+def _square(number: Any) -> Any:
     return number * number
 
 
-def _die():
+def _die() -> None:
     os._exit(1)
 
 
-def _refuse():
+def _refuse() -> None:
     raise ValueError("no")
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_calls_in_processes_give_what_they_give(jobs):
+def test_calls_in_processes_give_what_they_give(jobs: Any) -> None:
     calls = [partial(_square, number) for number in range(9)]
     assert list(in_processes(calls, jobs=jobs, in_order=True)) == [n * n for n in range(9)]
     assert sorted(in_processes(calls, jobs=jobs)) == [n * n for n in range(9)]
@@ -168,7 +176,7 @@ def test_calls_in_processes_give_what_they_give(jobs):
         list(in_processes([_refuse], jobs=jobs))
 
 
-def test_a_process_that_dies_is_reported_as_want_of_memory():
+def test_a_process_that_dies_is_reported_as_want_of_memory() -> None:
     with pytest.raises(MemoryError):
         list(in_processes([_die], jobs=2))
     assert list(in_processes([partial(_square, 3)], jobs=2)) == [9]
@@ -182,19 +190,19 @@ print(*in_processes([partial(Path.read_text, Path("/proc/self/status"))], jobs=2
 """
 
 
-def test_the_first_processes_of_a_command_do_not_hear_ctrl_c_either():
+def test_the_first_processes_of_a_command_do_not_hear_ctrl_c_either() -> None:
     """They did as they began, and showed tracebacks; a process that has been at work has a tracker already."""
     status = subprocess.run([sys.executable, "-c", _ASKED], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     blocked = int(re.search(r"SigBlk:\s*([0-9a-f]+)", status)[1], 16)
     assert blocked >> (signal.SIGINT - 1) & 1
 
 
-def test_the_innermost_words_on_what_is_kept_are_reported():
+def test_the_innermost_words_on_what_is_kept_are_reported() -> None:
     with pytest.raises(KeyboardInterrupt, match="inner"), keeping(lambda: "outer"), keeping(lambda: "inner"):
         raise KeyboardInterrupt
 
 
-def _started(arguments, folder, *, terminal):
+def _started(arguments: Any, folder: Any, *, terminal: Any) -> Any:
     """The command in a process group of its own, and what it writes to, as a pipe or a terminal."""
     folder.mkdir()
     environment = os.environ | {"TMPDIR": str(folder), "PYTHONPATH": str(ROOT), "COLUMNS": "120", "TERM": "xterm"}
@@ -208,7 +216,7 @@ def _started(arguments, folder, *, terminal):
     return process, ours
 
 
-def _read_until(descriptor, words):
+def _read_until(descriptor: Any, words: Any) -> Any:
     """What is written until some words come, or to the end."""
     written = b""
     with suppress(OSError):  # a terminal whose other end is closed
@@ -217,26 +225,26 @@ def _read_until(descriptor, words):
     return written
 
 
-def _read_while(descriptor, condition):
+def _read_while(descriptor: Any, condition: Any) -> None:
     """Read on, so that nobody waits for a reader, as long as a condition holds."""
     while condition():
         if select.select([descriptor], [], [], 0.05)[0]:
             assert os.read(descriptor, 65_536)
 
 
-def _processor_seconds(pid):
+def _processor_seconds(pid: Any) -> Any:
     """What a process has used so far, which does not depend on what else the machine does."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _alive(group):
+def _alive(group: Any) -> Any:
     """The processes of a group that still run."""
     found = subprocess.run(["ps", "-o", "stat=", "-g", str(group)], capture_output=True, text=True).stdout.split()
     return [status for status in found if not status.startswith("Z")]
 
 
-def _wait_for_the_end_of(group):
+def _wait_for_the_end_of(group: Any) -> Any:
     end = time.monotonic() + 30
     while _alive(group) and time.monotonic() < end:
         time.sleep(0.1)
@@ -251,7 +259,9 @@ def _wait_for_the_end_of(group):
         (True, True, signal.SIGINT),
     ],
 )
-def test_train_shows_life_within_a_second_and_says_when_stopped_what_is_kept(notes, tmp_path, terminal, to_all, stop):
+def test_train_shows_life_within_a_second_and_says_when_stopped_what_is_kept(
+    notes: Any, tmp_path: Path, terminal: Any, to_all: Any, stop: Any
+) -> None:
     arguments = (
         "train",
         notes,
@@ -280,7 +290,7 @@ def test_train_shows_life_within_a_second_and_says_when_stopped_what_is_kept(not
 
 
 @pytest.mark.slow
-def test_annotate_and_curve_show_life_too(phistack, notes, tmp_path):
+def test_annotate_and_curve_show_life_too(phistack: Phistack, notes: Any, tmp_path: Path) -> None:
     assert phistack("train", notes, "--model", tmp_path / "engine", "--submodels", "regex", "--folds", 2)[0] == 0
     _, _, reported = phistack("annotate", notes, tmp_path / "out", "--model", tmp_path / "engine")
     assert reported.startswith("loading the engine\n")
@@ -296,7 +306,7 @@ def test_annotate_and_curve_show_life_too(phistack, notes, tmp_path):
     assert "ablation: stacking: 100%" in reported
 
 
-def test_ctrl_c_on_annotate_writes_nothing_and_says_so(phistack, notes, tmp_path):
+def test_ctrl_c_on_annotate_writes_nothing_and_says_so(phistack: Phistack, notes: Any, tmp_path: Path) -> None:
     assert phistack("train", notes, "--model", tmp_path / "engine", "--submodels", "regex", "--folds", 2)[0] == 0
     arguments = ("annotate", notes, tmp_path / "out", "--model", tmp_path / "engine")
     process, output = _started(arguments, tmp_path / "temporary", terminal=False)

@@ -345,7 +345,7 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rows", ["5", "true", '"ab"', "[1]", "2020-01-01"])
-def test_patterns_that_are_no_tables_are_refused(rows):
+def test_patterns_that_are_no_tables_are_refused(rows: str) -> None:
     with pytest.raises(SettingsError, match="must hold its patterns"):
         parse_patterns(f"patterns = {rows}")
 

@@ -1,4 +1,6 @@
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -16,11 +18,13 @@ from features.labels import LabelSet
 GOOD = {"recall": 0.956, "recall_interval": [0.931, 0.973]}
 
 
-def manifest(found, **trained_on):
+def manifest(
+    found: dict[str, float | list[float]], **trained_on: int
+) -> dict[str, dict[str, dict[str, dict[str, float | list[object]]] | int]]:
     return {"trained_on": trained_on, "figures": {"strict": {"stack": found}} if found else {}}
 
 
-def test_notes_patients_and_recall_with_its_interval_are_reported():
+def test_notes_patients_and_recall_with_its_interval_are_reported() -> None:
     reliability = reliability_of(manifest(GOOD, documents=412, patients=200))
     assert reliability.sentence == (
         "trained on 412 notes of 200 patients; out of fold it finds 95.6 % (93.1-97.3) of the PHI, strictly"
@@ -40,19 +44,21 @@ def test_notes_patients_and_recall_with_its_interval_are_reported():
         ({"trained_on": {"documents": "38"}, "figures": []}, "names no training notes"),
     ],
 )
-def test_few_notes_low_recall_and_what_is_not_known_call_for_a_person(known, reason):
+def test_few_notes_low_recall_and_what_is_not_known_call_for_a_person(
+    known: dict[str, dict[str, dict[str, dict[str, float | list[object]]] | int | str] | list[Any]], reason: str
+) -> None:
     reliability = reliability_of(known)
     assert reason in reliability.warning and reliability.warning.endswith("a person must check its output")
     assert reliability.lines[1].startswith("warning: ")
 
 
-def test_an_older_bundle_tells_what_it_knows():
+def test_an_older_bundle_tells_what_it_knows() -> None:
     reliability = reliability_of(manifest({"precision": 0.97, "recall": 0.937, "f1": 0.95}, documents=120, patients=62))
     assert reliability.sentence.endswith("out of fold it finds 93.7 % of the PHI, strictly (without an interval)")
     assert reliability.warning == ""
 
 
-def test_the_interval_of_recall_is_by_notes_and_wider_than_that_of_single_phi():
+def test_the_interval_of_recall_is_by_notes_and_wider_than_that_of_single_phi() -> None:
     """Ten notes of ten PHI, of which a system finds all or none: it is the note that decides."""
     spans = tuple(Span(2 * i, 2 * i + 1, "DATE") for i in range(10))
     notes = [Document(f"{i}", "1 " * 10, spans) for i in range(10)]
@@ -65,7 +71,7 @@ def test_the_interval_of_recall_is_by_notes_and_wider_than_that_of_single_phi():
     assert low < wilson.low < 0.7 < wilson.high < high
 
 
-def test_the_card_tells_the_reliability():
+def test_the_card_tells_the_reliability() -> None:
     reported = {
         **manifest({**GOOD, "precision": 0.9, "f1": 0.93, "interval": [0.9, 0.95]}, documents=38, patients=38),
         "kinds": {"crf": "crf.v1"}, "label_set": "i2b2-2014", "language": "en", "tokeniser": "liu", "protocol": 1,
@@ -77,7 +83,7 @@ def test_the_card_tells_the_reliability():
     assert "| stack | 0.9000 | 0.9560 | 0.9310-0.9730 | 0.9300 | 0.9000-0.9500 |" in card
 
 
-def test_train_annotate_and_deidentify_say_it(tmp_path):
+def test_train_annotate_and_deidentify_say_it(tmp_path: Path) -> None:
 
     from tests.test_bundle_attacks import notes
 

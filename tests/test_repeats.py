@@ -4,6 +4,8 @@ import io
 import re
 import time
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -32,7 +34,7 @@ from submodels.base import Candidate
 PATIENT, DOCTOR = "PATIENT", "DOCTOR"
 
 
-def found_again(seed, text, label=PATIENT, language="en"):
+def found_again(seed: Any, text: Any, label: Any = PATIENT, language: str = "en") -> Any:
     """What is found in a note when another note of the patient names `seed`."""
     repeats = search([seed, text], [[Mention(Span(0, len(seed), label))], []], language)
     return [text[repeat.span.start : repeat.span.end] for repeat in repeats[1]]
@@ -52,7 +54,9 @@ def found_again(seed, text, label=PATIENT, language="en"):
         ("Jo Li", "Li and Jo Li came", []),
     ],
 )
-def test_names_are_found_whole_or_in_part_whatever_their_order_case_and_accents(seed, text, found):
+def test_names_are_found_whole_or_in_part_whatever_their_order_case_and_accents(
+    seed: Any, text: Any, found: Any
+) -> None:
     assert found_again(seed, text) == found
 
 
@@ -68,11 +72,13 @@ def test_names_are_found_whole_or_in_part_whatever_their_order_case_and_accents(
         ("PER", "Dana Smith", "Smith", ["Smith"]),
     ],
 )
-def test_numbers_and_addresses_are_sought_whole_and_dates_not_at_all(label, seed, text, found):
+def test_numbers_and_addresses_are_sought_whole_and_dates_not_at_all(
+    label: Any, seed: Any, text: Any, found: Any
+) -> None:
     assert found_again(seed, text, label) == found
 
 
-def test_what_is_marked_is_no_repeat_but_what_goes_beyond_it_is():
+def test_what_is_marked_is_no_repeat_but_what_goes_beyond_it_is() -> None:
     text = "Smith, Dana was seen. Dana Smith left."
     marked = [Mention(Span(7, 11, PATIENT)), Mention(Span(22, 32, PATIENT))]
     assert [repeat.span for repeat in search([text], [marked], "en")[0]] == [Span(0, 11, PATIENT)]
@@ -82,7 +88,7 @@ WORDS = st.sampled_from(["Dana", "SMITH", "smith", "Berg", "van", "fell", "Núñ
 
 
 @given(st.lists(WORDS, max_size=12), st.lists(WORDS, min_size=1, max_size=3))
-def test_every_whole_part_of_a_name_is_found_and_nothing_else(words, name):
+def test_every_whole_part_of_a_name_is_found_and_nothing_else(words: Any, name: Any) -> None:
     """The oracle: folded words compared one by one."""
     seed, text = " ".join(name), " ; ".join(words)
     parts = {fold(w) for w in name if len(w) > 2 and w.isalpha()} - {"van"}
@@ -91,7 +97,7 @@ def test_every_whole_part_of_a_name_is_found_and_nothing_else(words, name):
     assert [(repeat.span.start, repeat.span.end) for repeat in repeats] == expected
 
 
-def test_words_are_counted_by_patient_and_the_own_patient_can_be_left_out(tmp_path):
+def test_words_are_counted_by_patient_and_the_own_patient_can_be_left_out(tmp_path: Path) -> None:
     text = "Brown urine; brown stool. Brown called."
     notes = [Document(f"{i}0-01", text, (Span(26, 31, PATIENT),)) for i in range(10, 13)]
     counts = WordCounts.of(notes, "en")
@@ -111,7 +117,7 @@ def test_words_are_counted_by_patient_and_the_own_patient_can_be_left_out(tmp_pa
     ("language", "words"),
     [("en", "rose brown young grace june will"), ("es", "sol mayo rosa"), ("de", "mai klein"), ("fr", "mai petit")],
 )
-def test_everyday_words_are_known_as_such_without_training(language, words):
+def test_everyday_words_are_known_as_such_without_training(language: Any, words: Any) -> None:
     counts = WordCounts(language)
     assert all(map(counts.is_word, words.split()))
     assert not any(map(counts.is_word, ["smith", "dana", "garcia", "birchwood", "zelkowitz"]))
@@ -121,15 +127,15 @@ LAST = "Selwyn Alder Larkin Osgood Penhale Rusk Tolliver Vance Wexford Yardley Z
 FIRST = "Dana Marisa Kathryn Austin Connor Brenda Derek Nadia Oscar Petra Quentin Rhoda".split()
 
 
-def _tables(documents):
+def _tables(documents: Any) -> Any:
     return FeatureSpace(FeatureSettings()).fit(documents)
 
 
-def _decided(table, spans):
+def _decided(table: Any, spans: Any) -> Any:
     return [Decision(span, 0.95, True, (Candidate(span, "crf", 0.9),)) for span in sorted(spans)]
 
 
-def _half_found(n=48):
+def _half_found(n: int = 48) -> Any:
     """Notes whose header gives the name that is found below, and whose `Will` is a word although a doctor has the name.
 
     :returns: tables with the gold spans, and decisions in which the header was missed.
@@ -146,15 +152,15 @@ def _half_found(n=48):
     return tables, [_decided(table, spans) for table, spans in zip(tables, found, strict=True)]
 
 
-def _folds(n, parts=4):
+def _folds(n: Any, parts: int = 4) -> Any:
     return [list(range(part, n, parts)) for part in range(parts)]
 
 
-def _accepted(decisions):
+def _accepted(decisions: Any) -> Any:
     return [[d.span for d in note if d.accepted] for note in decisions]
 
 
-def test_a_name_that_was_missed_in_the_header_is_accepted_and_words_of_the_language_are_not():
+def test_a_name_that_was_missed_in_the_header_is_accepted_and_words_of_the_language_are_not() -> None:
     tables, decisions = _half_found()
     classifier = RepeatClassifier(WordCounts.of((t.document for t in tables), "en")).fit(tables, decisions, _folds(48))
     assert classifier.svm_ is not None
@@ -164,7 +170,7 @@ def test_a_name_that_was_missed_in_the_header_is_accepted_and_words_of_the_langu
     assert [vote.source for d in refused for vote in d.votes] == [SAID_AGAIN] * 2
 
 
-def test_with_too_few_repeats_a_rule_decides_and_where_it_does_harm_nothing_is_accepted():
+def test_with_too_few_repeats_a_rule_decides_and_where_it_does_harm_nothing_is_accepted() -> None:
     tables, decisions = _half_found(6)
     counts = WordCounts.of((t.document for t in tables), "en")
     classifier = RepeatClassifier(counts).fit(tables, decisions, _folds(6, 2))
@@ -175,13 +181,13 @@ def test_with_too_few_repeats_a_rule_decides_and_where_it_does_harm_nothing_is_a
     assert _accepted(classifier.out_of_fold_) == _accepted(decisions)
 
 
-def test_repeats_in_training_are_judged_by_machines_that_never_saw_the_patient(monkeypatch):
+def test_repeats_in_training_are_judged_by_machines_that_never_saw_the_patient(monkeypatch: pytest.MonkeyPatch) -> None:
     from ensemble.stacking.repeats import classifier as module
 
     tables, decisions = _half_found()
     seen = []
 
-    def spy(rows, right, folds, kernel):
+    def spy(rows: Any, right: Any, folds: Any, kernel: Any) -> Any:
         seen.append([list(fold) for fold in folds])
         return original(rows, right, folds, kernel)
 
@@ -194,7 +200,7 @@ def test_repeats_in_training_are_judged_by_machines_that_never_saw_the_patient(m
     assert place.patient == tables[0].document.group, "its own notes must not count as known words"
 
 
-def test_the_notes_of_a_patient_are_searched_together_and_those_of_others_apart():
+def test_the_notes_of_a_patient_are_searched_together_and_those_of_others_apart() -> None:
     texts = ["Patient Dana Selwyn fell.", "Selwyn, Dana: better.", "Selwyn sang."]
     ids = ["100-01", "100-02", "101-01"]
     tables = _tables([Document(id, text, (), id[:3]) for id, text in zip(ids, texts, strict=True)])
@@ -207,7 +213,7 @@ def test_the_notes_of_a_patient_are_searched_together_and_those_of_others_apart(
     assert (first, other) == (decisions[0], [])
 
 
-def test_an_explanation_tells_that_a_name_is_said_again_and_where_without_its_text():
+def test_an_explanation_tells_that_a_name_is_said_again_and_where_without_its_text() -> None:
     text = "Selwyn, Dana fell. Patient Dana Selwyn left."
     table = _tables([Document("100-01", text)])[0]
     classifier = RepeatClassifier(WordCounts("en"))
@@ -219,7 +225,7 @@ def test_an_explanation_tells_that_a_name_is_said_again_and_where_without_its_te
     assert "said again 0.950: all of what is at 27; mentions: 1" in shown and "Selwyn" not in shown
 
 
-def test_an_accepted_repeat_takes_the_place_of_what_it_holds():
+def test_an_accepted_repeat_takes_the_place_of_what_it_holds() -> None:
     text = "Selwyn, Dana fell. Patient Dana Selwyn left."
     table = _tables([Document("100-01", text)])[0]
     decisions = [_decided(table, [Span(8, 12, PATIENT), Span(27, 38, PATIENT)])]
@@ -228,7 +234,7 @@ def test_an_accepted_repeat_takes_the_place_of_what_it_holds():
     assert _accepted(classifier.extended([table], decisions)) == [[Span(0, 12, PATIENT), Span(27, 38, PATIENT)]]
 
 
-def _corpus():
+def _corpus() -> Any:
     """Notes of two per patient; the second names the patient in a header that no submodel here can know."""
     documents = []
     for i, (first, last) in enumerate(zip(FIRST, LAST, strict=True)):
@@ -254,15 +260,17 @@ SETTINGS = replace(
 
 
 @pytest.fixture(scope="module")
-def training():
+def training() -> Any:
     return train(_corpus(), SETTINGS)
 
 
-def _answers(engine, documents):
+def _answers(engine: Any, documents: Any) -> Any:
     return [[(d.span, round(d.probability, 9), d.accepted) for d in note] for note in engine.decide(documents)]
 
 
-def test_a_bundle_keeps_what_repeats_need_for_every_subset_and_an_old_one_does_without(training, tmp_path):
+def test_a_bundle_keeps_what_repeats_need_for_every_subset_and_an_old_one_does_without(
+    training: Any, tmp_path: Path
+) -> None:
     engine = training.engine
     save_bundle(engine, tmp_path / "engine", self_test=self_test(engine), trained_on={}, figures={})
     again = load_bundle(tmp_path / "engine")
@@ -281,7 +289,7 @@ def test_a_bundle_keeps_what_repeats_need_for_every_subset_and_an_old_one_does_w
     assert _answers(load_bundle(tmp_path / "old"), documents) == _answers(old, documents)
 
 
-def test_the_notes_of_a_patient_stay_together_whatever_is_asked_at_once(training):
+def test_the_notes_of_a_patient_stay_together_whatever_is_asked_at_once(training: Any) -> None:
     """More notes than the engine takes at once, so that a patient's two notes lie on both sides of the 64th."""
     filling = [Document(f"x{i}", "Nothing.") for i in range(63)]
     documents = _corpus().documents[:2]
@@ -289,7 +297,7 @@ def test_the_notes_of_a_patient_stay_together_whatever_is_asked_at_once(training
     assert _answers(training.engine, [*filling, *documents])[63:] == alone
 
 
-def test_seeking_again_can_be_switched_off(training):
+def test_seeking_again_can_be_switched_off(training: Any) -> None:
     engine = training.engine
     pools = [pooled(notes) for notes in zip(*training.out_of_fold.values(), strict=True)]
     tables = engine.space.tables(_corpus().documents)
@@ -301,7 +309,7 @@ def test_seeking_again_can_be_switched_off(training):
 
 
 @pytest.mark.parametrize("damage", [b"{}", b"[", b'{"evidence": []}'])
-def test_damaged_repeats_are_refused(training, tmp_path, damage):
+def test_damaged_repeats_are_refused(training: Any, tmp_path: Path, damage: Any) -> None:
     stacker = training.engine.stacker
     stacker.save(tmp_path)
     (tmp_path / "repeats.json").write_bytes(damage)
@@ -310,12 +318,12 @@ def test_damaged_repeats_are_refused(training, tmp_path, damage):
 
 
 @given(st.text(st.sampled_from("aé1_ .\u0301\u0308-"), max_size=20))
-def test_words_are_letters_and_digits_each_with_its_accents(text):
+def test_words_are_letters_and_digits_each_with_its_accents(text: Any) -> None:
     expected = [match.span() for match in re.finditer("(?:[^\\W_][\u0300-\u036f]*)+", text)]
     assert words_of(text) == expected
 
 
-def test_a_word_of_many_megabytes_takes_no_step_for_each_character():
+def test_a_word_of_many_megabytes_takes_no_step_for_each_character() -> None:
     begin = time.process_time()
     assert words_of("x" * 10_000_000) == [(0, 10_000_000)]
     assert time.process_time() - begin < 0.3

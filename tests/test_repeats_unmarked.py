@@ -4,6 +4,7 @@ import importlib
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from features.errors import SettingsError
 IS_WORD = WordCounts("en").is_word
 
 
-def sought(*notes, is_removed=lambda label: True):
+def sought(*notes: Any, is_removed: Any = lambda label: True) -> Any:
     """The text of what must go too, for each note given as text and its marked pieces with their labels."""
     pairs = []
     for i, (text, *marked) in enumerate(notes):
@@ -27,19 +28,19 @@ def sought(*notes, is_removed=lambda label: True):
     return [[note.text[span.start : span.end] for span in spans] for (note, _), spans in zip(pairs, more, strict=True)]
 
 
-def test_a_name_goes_wherever_it_stands_in_the_notes_of_the_patient():
+def test_a_name_goes_wherever_it_stands_in_the_notes_of_the_patient() -> None:
     first = ("Smith, Dana\nPatient Dana Smith fell. dana is well.", ("Dana Smith", "PATIENT"))
     assert sought(first, ("SMITH left. Smithson came.",)) == [["Smith, Dana", "dana"], ["SMITH"]]
 
 
 @pytest.mark.parametrize("word", ["Rose", "Brown", "Young", "Grace", "June", "Sol"])
-def test_a_word_of_the_language_stays_unless_more_of_the_name_stands_beside_it(word):
+def test_a_word_of_the_language_stays_unless_more_of_the_name_stands_beside_it(word: Any) -> None:
     seed = (f"Patient {word} Zelkowitz.", (f"{word} Zelkowitz", "PATIENT"))
     note = f"{word} came; {word.lower()} too. Zelkowitz, {word} left."
     assert sought(seed, (note,))[1] == [f"Zelkowitz, {word}"]
 
 
-def test_numbers_go_from_six_characters_and_what_the_policy_keeps_stays():
+def test_numbers_go_from_six_characters_and_what_the_policy_keeps_stays() -> None:
     text = "MRN 046-81-66, bed 1234, Dr. Ames"
     marked = [("046-81-66", "MEDICALRECORD"), ("1234", "IDNUM"), ("Ames", "DOCTOR")]
     again = "046 81 66 and 1234 and Ames"
@@ -47,13 +48,13 @@ def test_numbers_go_from_six_characters_and_what_the_policy_keeps_stays():
     assert sought((text, *marked), (again,), is_removed=lambda label: label != "DOCTOR")[1] == ["046 81 66"]
 
 
-def test_invisible_characters_inside_go_with_the_name():
+def test_invisible_characters_inside_go_with_the_name() -> None:
     note = "Birch\u00adwood\u200b came"
     assert sought(("Dr. Birchwood", ("Birchwood", "DOCTOR")), (note,))[1] == ["Birch\u00adwood\u200b"]
 
 
 @pytest.fixture
-def run(monkeypatch, tmp_path):
+def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     engines = importlib.import_module("batch_engines")
     texts = ["Selwyn, Ann: seen. Patient Ann Selwyn fell.", "Called selwyn; Grace period. Dr. Grace", "Selwyn sang."]
@@ -63,13 +64,13 @@ def run(monkeypatch, tmp_path):
     return RunSettings(tmp_path / "in.jsonl", tmp_path / "out.jsonl", bundle, policy, load=engines.quick)
 
 
-def texts_of(run):
+def texts_of(run: Any) -> Any:
     deidentify(run)
     return [json.loads(line)["text"] for line in run.target.read_text().splitlines()]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_run_for_release_leaves_no_found_name_in_the_patients_notes(run, jobs):
+def test_a_run_for_release_leaves_no_found_name_in_the_patients_notes(run: Any, jobs: Any) -> None:
     assert texts_of(replace(run, jobs=jobs)) == [
         "[PATIENT]: seen. Patient [PATIENT] fell.",
         "Called [PATIENT]; Grace period. Dr. [DOCTOR]",
@@ -79,12 +80,12 @@ def test_a_run_for_release_leaves_no_found_name_in_the_patients_notes(run, jobs)
     assert summary["PHI by label"] == {"DOCTOR": 1, "PATIENT": 3}
 
 
-def test_a_policy_that_does_not_ask_for_it_leaves_what_was_not_found(run):
+def test_a_policy_that_does_not_ask_for_it_leaves_what_was_not_found(run: Any) -> None:
     without = replace(Policy.named("safe-harbor"), options=PolicyOptions(seek_again=False))
     assert texts_of(replace(run, policy=without))[0] == "Selwyn, Ann: seen. Patient [PATIENT] fell."
 
 
-def test_policies_for_release_seek_again_and_the_option_is_checked():
+def test_policies_for_release_seek_again_and_the_option_is_checked() -> None:
     seeking = {name for name in Policy.names() if Policy.named(name).options.seek_again}
     assert seeking == {"safe-harbor", "limited-data-set", "surrogate", "i2b2-2014", "ngrid-2016", "meddocan", "nut"}
     with pytest.raises(SettingsError, match="seek_again"):
@@ -92,13 +93,15 @@ def test_policies_for_release_seek_again_and_the_option_is_checked():
     assert Policy(options=PolicyOptions(seek_again=True)).digest != Policy().digest
 
 
-def test_a_note_that_fails_keeps_nothing_from_the_other_notes_of_the_patient(run, monkeypatch):
+def test_a_note_that_fails_keeps_nothing_from_the_other_notes_of_the_patient(
+    run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What is found in one note is sought in the others, also where a note between them cannot be worked on."""
     from ensemble.batch.workers import work
 
     read = []
 
-    def spy(detector, notes):
+    def spy(detector: Any, notes: Any) -> Any:
         read.append([note.input.id for note in notes])
         return original(detector, notes)
 

@@ -1,6 +1,9 @@
 """Reference sentence counts for the leak, in each form in which they may be given."""
 
 import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,35 +12,36 @@ from features.documents import Corpus, Document, Span
 from features.errors import EvaluationError
 from features.formats import write_corpus
 from features.labels import LabelSet
+from tests.fixture_types import Phistack
 
 COUNTS = {"1-01": 3, "2-01": 5}
 
 
-def _folder(path):
+def _folder(path: Any) -> Any:
     path.mkdir()
     for name, count in COUNTS.items():
         (path / f"{name}.ann").write_text("T1\tsentence 0 9\n" * count)
     return path
 
 
-def _json(path):
+def _json(path: Any) -> Any:
     path = path.with_suffix(".json")
     path.write_text(json.dumps(COUNTS))
     return path
 
 
-def _tsv(path):
+def _tsv(path: Path) -> Path:
     path.write_text("".join(f"{name}\t{count}\n" for name, count in COUNTS.items()))
     return path
 
 
 @pytest.mark.parametrize("form", [_folder, _json, _tsv])
-def test_counts_are_the_same_in_every_form(form, tmp_path):
+def test_counts_are_the_same_in_every_form(form: Callable[..., Any], tmp_path: Path) -> None:
     assert read_sentence_counts(form(tmp_path / "counts")) == COUNTS
 
 
 @pytest.mark.parametrize("content", ["", "a", "a\n", "a\nb", "a\r\nb\r\n", "a\rb\x85c\n", "\n\n", "a\u2028b"])
-def test_lines_are_counted_as_the_script_counts_them(content, tmp_path):
+def test_lines_are_counted_as_the_script_counts_them(content: str, tmp_path: Path) -> None:
     (tmp_path / "1-01.ann").write_bytes(content.encode())
     with (tmp_path / "1-01.ann").open(encoding="utf-8") as file:
         expected = sum(1 for _ in file)
@@ -61,13 +65,15 @@ def test_lines_are_counted_as_the_script_counts_them(content, tmp_path):
         ("a.json", "[" * 100_000, "not valid JSON"),
     ],
 )
-def test_what_is_not_a_count_is_refused_in_one_sentence(name, content, reported, tmp_path):
+def test_what_is_not_a_count_is_refused_in_one_sentence(name: str, content: str, reported: Any, tmp_path: Path) -> None:
     (tmp_path / name).write_text(content)
     with pytest.raises(EvaluationError, match=reported):
         read_sentence_counts(tmp_path / name)
 
 
-def test_the_command_divides_by_the_counts_given_and_asks_for_those_that_lack(phistack, tmp_path):
+def test_the_command_divides_by_the_counts_given_and_asks_for_those_that_lack(
+    phistack: Phistack, tmp_path: Path
+) -> None:
     text = "Dr. Gorse. Dr. Larkin."
     gold = (Span(4, 9, "DOCTOR"), Span(15, 21, "DOCTOR"))
     for name, spans in (("gold", gold), ("system", gold[:1])):

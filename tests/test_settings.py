@@ -2,6 +2,7 @@ import re
 import tomllib
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from submodels.base import new_submodel
 from submodels.registry import SUBMODELS
 
 
-def test_a_file_names_only_what_differs(tmp_path):
+def test_a_file_names_only_what_differs(tmp_path: Path) -> None:
     path = tmp_path / "settings.toml"
     path.write_text(
         "folds = 3\n[features]\nlanguage = 'es'\n[submodels.crf]\nc2 = 0.5\n[stacker]\nkernel = 'zhao2020'\n"
@@ -23,12 +24,12 @@ def test_a_file_names_only_what_differs(tmp_path):
     assert EngineSettings.from_dict(settings.to_dict()) == settings
 
 
-def test_all_submodels_are_trained_in_their_order_by_default():
+def test_all_submodels_are_trained_in_their_order_by_default() -> None:
     assert tuple(EngineSettings().submodels) == SUBMODELS
     assert tuple(EngineSettings().only(("crf", "regex")).submodels) == ("regex", "crf")
 
 
-def test_the_digest_changes_with_any_setting():
+def test_the_digest_changes_with_any_setting() -> None:
     assert EngineSettings().digest == EngineSettings().digest != EngineSettings(seed=1).digest
     networks = {n: EngineSettings(submodels={"blstm": {"networks": n}}).digest for n in (1, 2)}
     assert EngineSettings(submodels={"blstm": {}}).digest == networks[2] != networks[1]
@@ -45,23 +46,25 @@ def test_the_digest_changes_with_any_setting():
         ({"features": {"without": ["colours"]}}, "colours"),
     ],
 )
-def test_what_cannot_work_is_named(table, reported):
+def test_what_cannot_work_is_named(
+    table: dict[str, dict[str, dict[Any, Any] | list[str] | str] | int], reported: Any
+) -> None:
     with pytest.raises(SettingsError, match=reported):
         EngineSettings.from_dict(table)
 
 
-def test_a_missing_file_is_named(tmp_path):
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"none\.toml cannot be used"):
         EngineSettings.from_toml(tmp_path / "none.toml")
 
 
 @pytest.mark.parametrize("name", SUBMODELS)
-def test_a_setting_that_a_submodel_does_not_have_is_named(name):
+def test_a_setting_that_a_submodel_does_not_have_is_named(name: str) -> None:
     with pytest.raises(SettingsError, match=f"the submodel {name} has no setting colour"):
         new_submodel(name, {"colour": "red"})
 
 
-def test_patterns_are_reported_the_label_set_unless_the_user_said_otherwise():
+def test_patterns_are_reported_the_label_set_unless_the_user_said_otherwise() -> None:
     reported = EngineSettings().for_label_set("meddocan")
     assert reported.submodels["regex"] == {"label_set": "meddocan"}
     assert reported.submodels["tbed"] == {"regex": {"label_set": "meddocan"}}
@@ -70,7 +73,7 @@ def test_patterns_are_reported_the_label_set_unless_the_user_said_otherwise():
     assert EngineSettings().for_label_set("custom") == EngineSettings()
 
 
-def test_the_preset_of_zhao_has_the_settings_of_the_paper():
+def test_the_preset_of_zhao_has_the_settings_of_the_paper() -> None:
     settings = EngineSettings.preset("zhao2020")
     assert (settings.folds, settings.features.tokeniser) == (10, "zhao")
     assert settings.submodels["blstm"]["learning_rate"] == 0.0002
@@ -79,12 +82,12 @@ def test_the_preset_of_zhao_has_the_settings_of_the_paper():
         assert new_submodel(name, arguments).name == name
 
 
-def test_an_unknown_preset_is_refused_by_name():
+def test_an_unknown_preset_is_refused_by_name() -> None:
     with pytest.raises(SettingsError, match="zhao2020"):
         EngineSettings.preset("zhao2021")
 
 
-def test_several_submodels_of_one_kind_stand_under_names_of_their_own(tmp_path):
+def test_several_submodels_of_one_kind_stand_under_names_of_their_own(tmp_path: Path) -> None:
     path = tmp_path / "settings.toml"
     path.write_text(
         "[submodels.second]\nkind = 'crf'\nc2 = 1.0\n[submodels.crf]\n"
@@ -104,7 +107,7 @@ def test_several_submodels_of_one_kind_stand_under_names_of_their_own(tmp_path):
     }
 
 
-def test_a_kind_that_the_name_tells_changes_nothing():
+def test_a_kind_that_the_name_tells_changes_nothing() -> None:
     assert EngineSettings(submodels={"crf": {"kind": "crf"}}) == EngineSettings(submodels={"crf": {}})
 
 
@@ -126,7 +129,7 @@ def test_a_kind_that_the_name_tells_changes_nothing():
         ({f"{i}".rjust(35, "x"): {"kind": "crf"} for i in range(3)}, "100 characters"),
     ],
 )
-def test_a_name_or_kind_that_cannot_be_is_reported(submodels, reported):
+def test_a_name_or_kind_that_cannot_be_is_reported(submodels: Any, reported: Any) -> None:
     with pytest.raises(SettingsError, match=reported) as caught:
         new_submodel(*next(iter(EngineSettings(submodels=submodels).submodels.items())))
     assert "\n" not in str(caught.value)
@@ -136,6 +139,6 @@ MANUAL = Path(__file__).parents[1] / "docs" / "settings.md"
 
 
 @pytest.mark.parametrize("block", re.findall(r"^```toml\n(.*?)^```$", MANUAL.read_text(encoding="utf-8"), re.M | re.S))
-def test_the_settings_of_the_manual_are_settings(block):
+def test_the_settings_of_the_manual_are_settings(block: Any) -> None:
     settings = EngineSettings.from_dict(tomllib.loads(block))
     assert all(new_submodel(name, given).name == name for name, given in settings.submodels.items())

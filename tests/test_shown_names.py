@@ -4,6 +4,9 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -24,31 +27,33 @@ LABELS = LabelSet.named("i2b2-2014")
     "id",
     ["110-01", "S0004-06142005000700014-1", "es-S0210-56912007000900007-3", "note_00012", "line 17", "a", "7/12.3"],
 )
-def test_ids_of_numbers_and_words_of_corpora_are_shown(id):
+def test_ids_of_numbers_and_words_of_corpora_are_shown(id: str) -> None:
     assert shown_id(id) == id
 
 
 @pytest.mark.parametrize(
     "id", [NAME, "Li-1", "Ann", "peña", "岡田", "anselm.birchwood", "note Birchwood", "1" * 65, "1\n2", ""]
 )
-def test_any_other_id_is_shown_as_a_hash(id):
+def test_any_other_id_is_shown_as_a_hash(id: str) -> None:
     assert shown_id(id) == hashed(id) and len(shown_id(id)) == 9 and shown_id(id)[0] == "#"
 
 
 @given(st.text(min_size=3, alphabet=st.characters(categories=["L"])))
-def test_no_id_of_letters_is_shown_unless_it_is_a_word_of_corpora(name):
+def test_no_id_of_letters_is_shown_unless_it_is_a_word_of_corpora(name: str) -> None:
     shown = shown_id(name + "-01")
     assert shown.startswith("#") or shown_id(name) == name
 
 
 @pytest.mark.parametrize("labels", [LabelSet.named(name) for name in LabelSet.names()])
-def test_labels_of_every_label_set_are_shown(labels):
+def test_labels_of_every_label_set_are_shown(labels: LabelSet) -> None:
     assert all(shown_label(label) == label for label in labels.labels)
     assert shown_label("PER") == "PER" and shown_label("Name_Patient") == "Name_Patient"
     assert shown_label("Birchwood") == hashed("Birchwood")
 
 
-def test_everything_is_shown_where_the_user_asks_and_a_key_keeps_hashes_from_being_compared(monkeypatch):
+def test_everything_is_shown_where_the_user_asks_and_a_key_keeps_hashes_from_being_compared(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     plain = shown_id(NAME)
     monkeypatch.setenv("PHISTACK_KEY", "0123456789abcdef" * 2)
     assert shown_id(NAME)[0] == "#" and shown_id(NAME) != plain
@@ -57,7 +62,7 @@ def test_everything_is_shown_where_the_user_asks_and_a_key_keeps_hashes_from_bei
     assert explained("document 110-01: bad") == "" and "PHISTACK_SHOW_IDS=1" in explained(f"document {plain}: bad")
 
 
-def refusals(tmp_path):
+def refusals(tmp_path: Path) -> Iterator[Any]:
     """What raises an error about a note that is named after its patient, or a label that is a name."""
     note = Document(NAME, "Dr. Ames \ud800", (Span(4, 8, "DOCTOR"),))
     corpus = Corpus((note,), LABELS)
@@ -84,7 +89,7 @@ def refusals(tmp_path):
         yield lambda folder=folder: read_corpus(folder)
 
 
-def test_no_message_tells_a_name_that_stands_in_an_id_a_file_name_or_a_label(tmp_path):
+def test_no_message_tells_a_name_that_stands_in_an_id_a_file_name_or_a_label(tmp_path: Path) -> None:
     reported = []
     for refused in refusals(tmp_path):
         with pytest.raises(PhistackError) as error:
@@ -95,7 +100,7 @@ def test_no_message_tells_a_name_that_stands_in_an_id_a_file_name_or_a_label(tmp
         assert "birchwood" not in message.lower() and "anselm" not in message.lower() and "#" in message, message
 
 
-def test_a_label_that_is_a_name_is_not_reported_by_the_reader_of_a_corpus(tmp_path):
+def test_a_label_that_is_a_name_is_not_reported_by_the_reader_of_a_corpus(tmp_path: Path) -> None:
     (tmp_path / "1.txt").write_text("Dr. Ames")
     (tmp_path / "1.ann").write_text("T1\tBirchwood 4 8\tAmes\n")
     with pytest.raises((LabelError, CorpusError)) as error:
@@ -105,7 +110,7 @@ def test_a_label_that_is_a_name_is_not_reported_by_the_reader_of_a_corpus(tmp_pa
     assert "Birchwood" not in remark and hashed("Birchwood") in remark
 
 
-def test_the_terminal_tells_how_to_see_the_name(tmp_path):
+def test_the_terminal_tells_how_to_see_the_name(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / f"{NAME}.txt").write_bytes(b"\xff")
     command = [
@@ -125,9 +130,8 @@ def test_the_terminal_tells_how_to_see_the_name(tmp_path):
         assert ("PHISTACK_SHOW_IDS=1" in done.stderr) != shows
 
 
-def test_reasons_in_the_reports_name_no_note_and_count_as_one(tmp_path, monkeypatch):
+def test_reasons_in_the_reports_name_no_note_and_count_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import importlib
-    from pathlib import Path
 
     from ensemble.batch import RunSettings, deidentify
     from ensemble.deidentification import Policy
@@ -135,7 +139,7 @@ def test_reasons_in_the_reports_name_no_note_and_count_as_one(tmp_path, monkeypa
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     engines = importlib.import_module("batch_engines")
 
-    def failing(document, result, spans):
+    def failing(document: Any, result: Any, spans: Any) -> None:
         raise VerificationError(f"document {shown_id(document.id)}, offset 3: it differs; do not use its output")
 
     monkeypatch.setattr("ensemble.batch.workers.work.verify", failing)
@@ -151,7 +155,7 @@ def test_reasons_in_the_reports_name_no_note_and_count_as_one(tmp_path, monkeypa
     assert summary.by_reason == {"it differs; do not use its output": 2}
 
 
-def scored_notes():
+def scored_notes() -> Corpus:
     """Two notes under an id that is a name, one of them with a label that is one."""
     texts = ("Dr. Ames saw Dr. Ames, Dr. Ames", "Dr. Ames")
     spans = [Span(at, at + 4, "VICTIMA") for at in (4, 17, 27)], [Span(4, 8, "Birchwood")]
@@ -159,7 +163,7 @@ def scored_notes():
     return Corpus(tuple(notes), LabelSet("custom", {"VICTIMA": "OTHER", "Birchwood": "OTHER"}))
 
 
-def test_tables_of_scores_tell_no_name_and_show_the_labels_that_come_often():
+def test_tables_of_scores_tell_no_name_and_show_the_labels_that_come_often() -> None:
     from io import StringIO
 
     from rich.console import Console
@@ -177,7 +181,7 @@ def test_tables_of_scores_tell_no_name_and_show_the_labels_that_come_often():
     assert "VICTIMA" in printed and hashed("Birchwood") in printed and "PHISTACK_SHOW_IDS=1 shows it" in printed
 
 
-def test_a_label_that_is_a_name_is_not_reported_by_training(caplog):
+def test_a_label_that_is_a_name_is_not_reported_by_training(caplog: pytest.LogCaptureFixture) -> None:
     from ensemble.training.settings import EngineSettings
     from ensemble.training.trainer import train
 
@@ -192,7 +196,7 @@ def test_a_label_that_is_a_name_is_not_reported_by_training(caplog):
     assert "in one fold only" in caplog.text and "Birchwood" not in caplog.text
 
 
-def test_an_id_with_brackets_is_no_markup():
+def test_an_id_with_brackets_is_no_markup() -> None:
     from io import StringIO
 
     from rich.console import Console

@@ -5,16 +5,19 @@ folds and that the network, where it takes part, is one only and learns for a fe
 """
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ensemble.evaluation import evaluate_systems
 from ensemble.stacking.folds import training_folds
 from ensemble.training.settings import EngineSettings
-from ensemble.training.trainer import out_of_fold_corpora, train
+from ensemble.training.trainer import Training, out_of_fold_corpora, train
 from features.columns.table import FeatureSettings
-from features.documents import Document, Span
+from features.documents import Corpus, Document, Span
 from features.errors import TrainingError
 from features.formats import read_corpus, write_corpus
 from tests import invented_corpora as invented
@@ -24,11 +27,13 @@ WITHOUT_PHI = "Der Blutdruck war gut eingestellt. Die Medikation blieb unveränd
 
 
 @pytest.fixture(scope="module")
-def letters():
+def letters() -> Corpus:
     return invented.german_letters(8)
 
 
-def trained(corpus, submodels=("regex", "tbed", "crf"), language="de", folds=2):
+def trained(
+    corpus: Corpus, submodels: tuple[str, ...] = ("regex", "tbed", "crf"), language: str = "de", folds: int = 2
+) -> tuple[Training, dict[str, float]]:
     """The training and the strict out-of-fold F1 of each submodel and the stack."""
     settings = EngineSettings(features=FeatureSettings(language=language), folds=folds).only(submodels)
     if "blstm" in submodels:
@@ -38,14 +43,14 @@ def trained(corpus, submodels=("regex", "tbed", "crf"), language="de", folds=2):
     return training, {name: report.strict.f1.value for name, report in reports.items()}
 
 
-def changed(corpus, change):
+def changed(corpus: Corpus, change: Callable[..., Any]) -> Corpus:
     """The corpus with another text and other spans in each document; labels that are new are taken as they are."""
     documents = tuple(change(number, document) for number, document in enumerate(corpus.documents))
     labels = {span.label: "OTHER" for document in documents for span in document.spans}
     return replace(corpus, documents=documents, label_set=corpus.label_set.extended(labels))
 
 
-def with_characters(document, change):
+def with_characters(document: Document, change: Callable[..., Any]) -> Document:
     """Each character replaced by some others; the spans follow."""
     pieces = [change(character) for character in document.text]
     starts = [0]
@@ -55,31 +60,31 @@ def with_characters(document, change):
     return Document(document.id, "".join(pieces), spans, document.group)
 
 
-def only_label(label):
+def only_label(label: Any) -> Any:
     return lambda number, document: document.with_spans(span for span in document.spans if span.label == label)
 
 
-def label_once(number, document):
+def label_once(number: Any, document: Any) -> Any:
     return document.with_spans(span for span in document.spans if number == 0 or span.label != "STREET")
 
 
-def mostly_without_phi(number, document):
+def mostly_without_phi(number: Any, document: Any) -> Any:
     return document if number < 3 else Document(document.id, WITHOUT_PHI * number)
 
 
-def first_span(number, document):
+def first_span(number: Any, document: Any) -> Any:
     return document.with_spans(document.spans[:1])
 
 
-def nested(number, document):
+def nested(number: Any, document: Any) -> Any:
     return document.with_spans([*document.spans, *(Span(span.start, span.start + 1, "X") for span in document.spans)])
 
 
-def off_the_grid(number, document):
+def off_the_grid(number: Any, document: Any) -> Any:
     return document.with_spans(Span(start, start + 3, "X") for start in range(7, len(document.text) - 5, 97))
 
 
-def by_characters(change):
+def by_characters(change: Any) -> Any:
     return lambda number, document: with_characters(document, change)
 
 
@@ -98,7 +103,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_an_odd_corpus_can_be_trained_on(name, letters):
+def test_an_odd_corpus_can_be_trained_on(name: str, letters: Corpus) -> None:
     corpus = changed(letters, ODD[name])
     training, f1 = trained(corpus)
     assert f1["stack"] >= max(f1.values()) - 0.12
@@ -107,7 +112,7 @@ def test_an_odd_corpus_can_be_trained_on(name, letters):
 
 
 @pytest.mark.slow
-def test_all_submodels_find_something_in_few_letters(letters):
+def test_all_submodels_find_something_in_few_letters(letters: Corpus) -> None:
     _, f1 = trained(letters, ("regex", "tbed", "crf", "blstm"))
     assert min(f1[name] for name in ("tbed", "crf", "stack")) > 0.8
     assert f1["regex"] > 0.5
@@ -115,7 +120,7 @@ def test_all_submodels_find_something_in_few_letters(letters):
     assert f1["stack"] >= max(f1.values()) - 0.02
 
 
-def test_the_defaults_serve_legal_prose_in_long_lines(tmp_path):
+def test_the_defaults_serve_legal_prose_in_long_lines(tmp_path: Path) -> None:
     write_corpus(invented.spanish_legal_prose(12), tmp_path / "prose", format="brat")
     corpus = read_corpus(tmp_path / "prose", accept_unknown_labels=True)
     _, f1 = trained(corpus, language="es", folds=5)
@@ -123,14 +128,14 @@ def test_the_defaults_serve_legal_prose_in_long_lines(tmp_path):
     assert f1["stack"] >= max(f1.values()) - 0.02
 
 
-def test_the_defaults_serve_letters_in_xml(tmp_path):
+def test_the_defaults_serve_letters_in_xml(tmp_path: Path) -> None:
     write_corpus(invented.german_letters(12), tmp_path / "letters", format="i2b2")
     _, f1 = trained(read_corpus(tmp_path / "letters"), folds=5)
     assert f1["tbed"] > 0.8 and f1["crf"] > 0.9
     assert f1["stack"] >= max(f1.values()) - 0.02
 
 
-def test_a_document_of_15000_tokens_is_one_like_others(letters):
+def test_a_document_of_15000_tokens_is_one_like_others(letters: Corpus) -> None:
     long = invented.joined("long", invented.german_letters(90).documents[10:])
     corpus = replace(letters, documents=(*letters.documents, long))
     training, f1 = trained(corpus, ("regex", "tbed"))
@@ -138,7 +143,7 @@ def test_a_document_of_15000_tokens_is_one_like_others(letters):
     assert f1["stack"] >= max(f1.values()) - 0.02
 
 
-def test_empty_documents_do_no_harm(letters):
+def test_empty_documents_do_no_harm(letters: Corpus) -> None:
     texts = ("", "\n", "  ", "\ufeff", ".")
     empty = tuple(Document(f"empty-{number}", text) for number, text in enumerate(texts))
     training, f1 = trained(replace(letters, documents=letters.documents + empty))
@@ -146,20 +151,20 @@ def test_empty_documents_do_no_harm(letters):
     assert not any(document.spans for document in training.engine.annotate(empty))
 
 
-def test_fewer_patients_than_folds_give_fewer_folds(letters, caplog):
+def test_fewer_patients_than_folds_give_fewer_folds(letters: Corpus, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, logger="phistack"):
         folds = training_folds(letters.documents[:3], n_folds=5)
     assert len(folds) == 3
     assert "the corpus has 3 patients only, so there are 3 folds, not 5" in caplog.text
 
 
-def test_phi_of_one_patient_only_is_reported(letters):
+def test_phi_of_one_patient_only_is_reported(letters: Any) -> None:
     corpus = changed(letters, lambda number, document: document if number == 2 else document.with_spans(()))
     with pytest.raises(TrainingError, match="all PHI of the corpus is in one fold"):
         trained(corpus)
 
 
-def test_a_single_patient_cannot_be_folded(letters):
+def test_a_single_patient_cannot_be_folded(letters: Corpus) -> None:
     corpus = changed(letters, lambda number, document: replace(document, group="1"))
     with pytest.raises(TrainingError, match="are of one patient"):
         trained(corpus)

@@ -1,13 +1,17 @@
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy import float64
 from sklearn.svm import SVC
 
-from ensemble.stacking.candidates import pooled
+from ensemble.stacking.candidates import PooledCandidate, pooled
 from ensemble.stacking.cross_fitting import margins_out_of_fold
 from ensemble.stacking.kernel_svm import KernelSettings, KernelSVM
 from ensemble.stacking.meta_features import FEATURE_SETS, MetaFeatures
 from ensemble.stacking.stacker import Stacker, StackerSettings
-from features.columns.table import FeatureSettings, FeatureSpace
+from features.columns.table import FeatureSettings, FeatureSpace, FeatureTable
 from features.documents import Document, Span
 from features.errors import BundleError, SettingsError, TrainingError
 from features.saved_files import SavedFiles
@@ -16,15 +20,17 @@ from submodels.base import Candidate
 TEXT = "Seen by Dr Ann Lee on 3 May; Ann Lee will call."
 
 
-def _table(text=TEXT, spans=(), id="1"):
+def _table(text: Any = TEXT, spans: Any = (), id: str = "1") -> FeatureTable:
     return FeatureSpace(FeatureSettings()).fit([Document(id, text, spans)])[0]
 
 
-def _value(features, table, pool, column, candidate=0):
+def _value(
+    features: MetaFeatures, table: FeatureTable, pool: list[PooledCandidate], column: str, candidate: int = 0
+) -> float64:
     return features.matrices([table], [pool])[0][candidate, features.columns.index(column)]
 
 
-def test_the_kernel_svm_decides_as_scikit_learn_does():
+def test_the_kernel_svm_decides_as_scikit_learn_does() -> None:
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(200, 5)) * [1, 10, 0.1, 1, 0]
     right = rows[:, 0] * rows[:, 1] > 0
@@ -37,13 +43,13 @@ def test_the_kernel_svm_decides_as_scikit_learn_does():
 
 
 @pytest.mark.parametrize("answer", [True, False])
-def test_a_machine_that_saw_one_kind_of_candidate_says_always_that(answer):
+def test_a_machine_that_saw_one_kind_of_candidate_says_always_that(answer: bool) -> None:
     machine = KernelSVM.fit(np.ones((3, 2)), np.full(3, answer), KernelSettings(0.1, 1.0, 1.0))
     assert (machine.margins(np.zeros((2, 2))) > 0).tolist() == [answer] * 2
 
 
 @pytest.mark.parametrize("names", FEATURE_SETS)
-def test_every_feature_set_gives_one_named_column_each(names):
+def test_every_feature_set_gives_one_named_column_each(names: str) -> None:
     features = MetaFeatures(("crf", "regex"), ("DOCTOR", "DATE"), names)
     pool = pooled([[Candidate(Span(11, 18, "DOCTOR"), "crf", 0.9)], [Candidate(Span(22, 27, "DATE"), "regex")]])
     matrix = features.matrices([_table()], [pool])[0]
@@ -52,7 +58,7 @@ def test_every_feature_set_gives_one_named_column_each(names):
     assert np.isfinite(matrix).all()
 
 
-def test_the_ten_features_of_liu_say_what_their_names_say():
+def test_the_ten_features_of_liu_say_what_their_names_say() -> None:
     features = MetaFeatures(("crf", "blstm"), ("DOCTOR",), "liu2017")
     doctor, longer, repeat = Span(11, 18, "DOCTOR"), Span(8, 18, "DOCTOR"), Span(29, 36, "DOCTOR")
     pool = pooled(
@@ -74,14 +80,14 @@ def test_the_ten_features_of_liu_say_what_their_names_say():
     assert _value(features, table, pool, "function word", at[Span(22, 27, "DATE")]) == 0
 
 
-def test_an_unknown_feature_set_or_kernel_is_refused():
+def test_an_unknown_feature_set_or_kernel_is_refused() -> None:
     with pytest.raises(SettingsError, match="liu2017"):
         StackerSettings(features="liu2018")
     with pytest.raises(SettingsError, match="zhao2020"):
         StackerSettings(kernel="linear")
 
 
-def _training(n=24):
+def _training(n: int = 24) -> tuple[list[FeatureTable], list[list[PooledCandidate]]]:
     """Notes in which `crf` is right and `regex` proposes a wrong span beside it, which overlaps."""
     tables, pools = [], []
     space = FeatureSpace(FeatureSettings())
@@ -94,7 +100,7 @@ def _training(n=24):
     return tables, pools
 
 
-def test_the_stacker_learns_whom_to_believe_and_chooses_without_overlap():
+def test_the_stacker_learns_whom_to_believe_and_chooses_without_overlap() -> None:
     tables, pools = _training()
     stacker = Stacker().fit(tables, pools, sources=("crf", "regex"))
     decisions = stacker.decide(tables[0], pools[0])
@@ -104,7 +110,7 @@ def test_the_stacker_learns_whom_to_believe_and_chooses_without_overlap():
     assert [vote.source for vote in decisions[2].votes] == ["crf", "regex"]
 
 
-def test_of_thresholds_that_are_as_good_the_lowest_is_taken():
+def test_of_thresholds_that_are_as_good_the_lowest_is_taken() -> None:
     """In doubt for recall: a missed identifier does more harm than a false one."""
     tables, pools = _training()
     stacker = Stacker(StackerSettings(folds=2)).fit(tables, pools, sources=("crf", "regex"))
@@ -113,7 +119,7 @@ def test_of_thresholds_that_are_as_good_the_lowest_is_taken():
     assert accepted == [set(table.document.spans) for table in tables]
 
 
-def test_many_notes_are_decided_as_each_alone():
+def test_many_notes_are_decided_as_each_alone() -> None:
     tables, pools = _training()
     stacker = Stacker().fit(tables, pools, sources=("crf", "regex"))
     pools = [pools[0], [], pools[1][:2], pools[2][1:]]
@@ -122,7 +128,7 @@ def test_many_notes_are_decided_as_each_alone():
     assert list(stacker.decide_all([], [])) == []
 
 
-def test_a_saved_stacker_decides_as_before(tmp_path):
+def test_a_saved_stacker_decides_as_before(tmp_path: Path) -> None:
     tables, pools = _training()
     stacker = Stacker().fit(tables, pools, sources=("crf", "regex"))
     stacker.save(tmp_path)
@@ -131,7 +137,7 @@ def test_a_saved_stacker_decides_as_before(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["stacker.json", "stacker.npz"])
-def test_a_damaged_stacker_is_refused(tmp_path, name):
+def test_a_damaged_stacker_is_refused(tmp_path: Path, name: str) -> None:
     tables, pools = _training()
     Stacker().fit(tables, pools, sources=("crf", "regex")).save(tmp_path)
     (tmp_path / name).write_bytes(b"{damaged")
@@ -139,12 +145,12 @@ def test_a_damaged_stacker_is_refused(tmp_path, name):
         Stacker.load(SavedFiles.of_folder(tmp_path))
 
 
-def test_a_stacker_without_candidates_cannot_be_trained():
+def test_a_stacker_without_candidates_cannot_be_trained() -> None:
     with pytest.raises(TrainingError, match="proposed"):
         Stacker().fit([_table()], [[]], sources=("crf",))
 
 
-def test_candidates_in_one_fold_only_train_a_stacker_without_warnings():
+def test_candidates_in_one_fold_only_train_a_stacker_without_warnings() -> None:
     """presidio's sentences: of 30 notes, those with candidates were all in one fold."""
     rng = np.random.default_rng(0)
     rows, right = [rng.normal(size=(4, 3)), np.zeros((0, 3))], [np.array([True, True, False, True]), np.zeros(0, bool)]

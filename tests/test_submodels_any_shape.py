@@ -3,6 +3,8 @@
 import logging
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +12,7 @@ from features.columns.table import FeatureSettings, FeatureSpace
 from features.documents import Document
 from features.errors import TrainingError
 from features.saved_files import SavedFiles
-from submodels.base import submodel_class
+from submodels.base import Candidate, submodel_class
 from submodels.registry import KINDS
 from tests.odd_shapes import SHAPES
 
@@ -39,7 +41,7 @@ def step_by_step(shape: str) -> Iterator[None]:
     tf.config.run_functions_eagerly(False)
 
 
-def check(document, candidates, labels, name):
+def check(document: Document, candidates: list[Candidate], labels: set[str], name: str) -> None:
     """What holds for candidates of any note."""
     for candidate in candidates:
         assert candidate.source == name
@@ -53,7 +55,9 @@ def check(document, candidates, labels, name):
 @pytest.mark.usefixtures("step_by_step")
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("kind", KINDS.names)
-def test_it_learns_from_notes_of_any_shape_and_proposes_for_any(kind, shape, tmp_path, caplog):
+def test_it_learns_from_notes_of_any_shape_and_proposes_for_any(
+    kind: str, shape: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     documents = SHAPES[shape]()
     space = FeatureSpace(FeatureSettings())
     tables = space.fit(documents)
@@ -71,7 +75,7 @@ def test_it_learns_from_notes_of_any_shape_and_proposes_for_any(kind, shape, tmp
 
 
 @pytest.mark.parametrize("kind", KINDS.names)
-def test_one_note_is_enough_and_none_is_reported(kind):
+def test_one_note_is_enough_and_none_is_reported(kind: Any) -> None:
     documents = SHAPES["one line"]()[:1]
     found = submodel_class(kind)
     model = found(**QUICK.get(found.name, {}))

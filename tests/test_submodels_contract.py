@@ -3,11 +3,12 @@
 import inspect
 import json
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from features.columns.table import FeatureSettings, FeatureSpace
+from features.columns.table import FeatureSettings, FeatureSpace, FeatureTable
 from features.documents import Document, Span
 from features.errors import BundleError, SettingsError, TrainingError
 from features.saved_files import SavedFiles
@@ -18,7 +19,7 @@ NAMES = ["Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "
 QUICK = {"blstm": {"networks": 1, "epochs": 2, "least_steps": 60, "lstm_size": 32, "learning_rate": 0.01}}
 
 
-def _documents():
+def _documents() -> list[Document]:
     documents = []
     for i, name in enumerate(NAMES * 2):
         text = f"Seen by Dr. {name} on 0{i % 9 + 1}/12/2019.\nPlan: rest and fluids.\n\n"
@@ -29,11 +30,11 @@ def _documents():
 
 
 @pytest.fixture(scope="module")
-def tables():
+def tables() -> list[FeatureTable]:
     return FeatureSpace(FeatureSettings()).fit(_documents())
 
 
-def _new(kind):
+def _new(kind: str) -> object:
     found = submodel_class(kind)
     accepted = inspect.signature(found).parameters
     wanted = QUICK.get(found.name, {})
@@ -41,24 +42,24 @@ def _new(kind):
 
 
 @pytest.fixture(scope="module", params=KINDS.names)
-def fitted(request, tables):
+def fitted(request: pytest.FixtureRequest, tables: list[FeatureTable]) -> object:
     return _new(request.param).fit(tables, seed=1)
 
 
 @pytest.fixture(scope="module")
-def unseen(tables):
+def unseen(tables: list[FeatureTable]) -> list[FeatureTable]:
     texts = ["Seen by Dr. Gorse on 05/12/2019.", "", "\ufeffDr. Yarrow,\r\n🩺 José on 03/12/2019", "   \n"]
     return tables[0].space.tables(Document(f"u{i}", text) for i, text in enumerate(texts))
 
 
-def test_it_has_the_face_of_a_submodel(fitted):
+def test_it_has_the_face_of_a_submodel(fitted: object) -> None:
     assert isinstance(fitted, Submodel)
     assert fitted.name == usual_name(fitted.kind)
     assert fitted.cost > 0
     assert submodel_class(fitted.name) is type(fitted)
 
 
-def test_it_gives_each_note_its_candidates_in_order(fitted, unseen):
+def test_it_gives_each_note_its_candidates_in_order(fitted: object, unseen: list[FeatureTable]) -> None:
     proposals = fitted.propose(unseen)
     assert len(proposals) == len(unseen)
     assert proposals[1] == proposals[3] == []
@@ -72,18 +73,18 @@ def test_it_gives_each_note_its_candidates_in_order(fitted, unseen):
             assert candidate.span.label in {"DOCTOR", "DATE"}
 
 
-def test_its_chosen_candidates_do_not_overlap(fitted, tables):
+def test_its_chosen_candidates_do_not_overlap(fitted: object, tables: list[FeatureTable]) -> None:
     for candidates in fitted.propose(tables):
         chosen = sorted(candidate.span for candidate in candidates if candidate.chosen)
         assert all(a.end <= b.start for a, b in pairwise(chosen))
 
 
-def test_it_never_looks_at_the_spans_of_the_notes_it_proposes_for(fitted, tables):
+def test_it_never_looks_at_the_spans_of_the_notes_it_proposes_for(fitted: object, tables: list[FeatureTable]) -> None:
     bare = [table.space.table(table.document.with_spans(())) for table in tables[:5]]
     assert fitted.propose(bare) == fitted.propose(tables[:5])
 
 
-def test_a_note_gets_the_same_candidates_alone_and_among_others(fitted, tables):
+def test_a_note_gets_the_same_candidates_alone_and_among_others(fitted: object, tables: list[FeatureTable]) -> None:
     together = fitted.propose(tables[:4])
     for table, candidates in zip(tables[:4], together, strict=True):
         alone = fitted.propose([table])[0]
@@ -91,7 +92,9 @@ def test_a_note_gets_the_same_candidates_alone_and_among_others(fitted, tables):
         assert np.allclose([c.score for c in alone], [c.score for c in candidates], atol=1e-5)
 
 
-def test_saved_and_loaded_it_proposes_the_same(fitted, tables, unseen, tmp_path):
+def test_saved_and_loaded_it_proposes_the_same(
+    fitted: object, tables: list[FeatureTable], unseen: list[FeatureTable], tmp_path: Path
+) -> None:
     fitted.save(tmp_path)
     again = type(fitted).load(SavedFiles.of_folder(tmp_path), tables[0].space)
     assert again.propose(unseen) == fitted.propose(unseen)
@@ -100,11 +103,13 @@ def test_saved_and_loaded_it_proposes_the_same(fitted, tables, unseen, tmp_path)
     assert not [path for path in tmp_path.rglob("*") if path.suffix in (".pkl", ".pickle", ".joblib")]
 
 
-def test_the_same_seed_gives_the_same_model(fitted, tables, unseen):
+def test_the_same_seed_gives_the_same_model(
+    fitted: object, tables: list[FeatureTable], unseen: list[FeatureTable]
+) -> None:
     assert _new(fitted.kind).fit(tables, seed=1).propose(unseen) == fitted.propose(unseen)
 
 
-def test_every_damaged_file_is_refused(fitted, tables, tmp_path):
+def test_every_damaged_file_is_refused(fitted: object, tables: list[FeatureTable], tmp_path: Path) -> None:
     fitted.save(tmp_path)
     for path in sorted(path for path in tmp_path.rglob("*") if path.is_file()):
         whole = path.read_bytes()
@@ -114,17 +119,17 @@ def test_every_damaged_file_is_refused(fitted, tables, tmp_path):
         path.write_bytes(whole)
 
 
-def test_notes_without_phi_cannot_be_learned_from(fitted, tables):
+def test_notes_without_phi_cannot_be_learned_from(fitted: object, tables: list[FeatureTable]) -> None:
     bare = [table.space.table(table.document.with_spans(())) for table in tables]
     with pytest.raises(TrainingError):
         _new(fitted.kind).fit(bare)
 
 
-def test_neither_repr_nor_an_error_shows_text(fitted, tables):
+def test_neither_repr_nor_an_error_shows_text(fitted: object, tables: list[FeatureTable]) -> None:
     assert not any(name in repr(fitted) + repr(tables[0]) for name in NAMES)
 
 
-def test_an_unknown_kind_is_refused_by_name():
+def test_an_unknown_kind_is_refused_by_name() -> None:
     with pytest.raises(SettingsError, match="there is no submodel named bert"):
         submodel_class("bert")
 

@@ -1,5 +1,6 @@
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,8 @@ from ensemble.engine import Engine
 from ensemble.stacking.stacker import Stacker
 from ensemble.stacking.subsets import fit_subset_stackers, in_order, subset_name, subsets_of
 from ensemble.training.settings import EngineSettings
-from ensemble.training.trainer import train
+from ensemble.training.trainer import Training, train
+from features.documents import Span
 from features.errors import BundleError, SettingsError
 from tests.tampering import notes
 
@@ -22,23 +24,23 @@ SETTINGS = replace(
 
 
 @pytest.fixture(scope="module")
-def training():
+def training() -> Training:
     return train(notes(), SETTINGS)
 
 
 @pytest.fixture(scope="module")
-def bundle(training, tmp_path_factory):
+def bundle(training: Training, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("subsets") / "engine"
     save_bundle(training.engine, path, self_test=self_test(training.engine), trained_on={}, figures={})
     return path
 
 
-def answers(engine):
+def answers(engine: Engine) -> list[list[tuple[Span, float, bool]]]:
     return [[(d.span, d.probability, d.accepted) for d in note] for note in engine.decide(notes().documents)]
 
 
 @given(st.lists(st.text(min_size=1), unique=True, min_size=1, max_size=6))
-def test_subsets_are_all_there_once_in_order_and_the_whole_is_last(names):
+def test_subsets_are_all_there_once_in_order_and_the_whole_is_last(names: list[str]) -> None:
     subsets = subsets_of(names)
     assert len(set(subsets)) == len(subsets) == 2 ** len(names) - 1
     assert all(subset and list(subset) == [name for name in names if name in subset] for subset in subsets)
@@ -46,7 +48,7 @@ def test_subsets_are_all_there_once_in_order_and_the_whole_is_last(names):
     assert [len(subset) for subset in subsets] == sorted(len(subset) for subset in subsets)
 
 
-def test_chosen_submodels_are_put_in_order_and_unknown_ones_refused():
+def test_chosen_submodels_are_put_in_order_and_unknown_ones_refused() -> None:
     assert in_order(("regex", "tbed", "crf"), ["crf", "regex"]) == ("regex", "crf")
     with pytest.raises(SettingsError, match="no submodel blstm; it has regex, crf"):
         in_order(("regex", "crf"), ["blstm"])
@@ -54,12 +56,12 @@ def test_chosen_submodels_are_put_in_order_and_unknown_ones_refused():
         in_order(("regex", "crf"), [])
 
 
-def test_training_leaves_a_stacker_for_every_subset(training):
+def test_training_leaves_a_stacker_for_every_subset(training: Training) -> None:
     assert set(training.engine.subset_stackers) == set(subsets_of(("regex", "tbed", "crf"))[:-1])
     assert all(s.kernel_ == training.engine.stacker.kernel_ for s in training.engine.subset_stackers.values())
 
 
-def test_an_engine_of_a_subset_has_its_submodels_and_its_stacker(training):
+def test_an_engine_of_a_subset_has_its_submodels_and_its_stacker(training: Training) -> None:
     engine = training.engine.only(["crf", "regex"])
     assert engine.names == engine.stacker.features_.sources == ("regex", "crf")
     assert set(engine.subset_stackers) == {("regex",), ("crf",)}
@@ -69,7 +71,7 @@ def test_an_engine_of_a_subset_has_its_submodels_and_its_stacker(training):
     assert training.engine.only(training.engine.names) is training.engine
 
 
-def test_the_stacker_of_a_subset_is_the_one_that_only_its_candidates_would_train(training):
+def test_the_stacker_of_a_subset_is_the_one_that_only_its_candidates_would_train(training: Training) -> None:
     """The oracle: the stacker is trained from what the two submodels alone proposed."""
     from ensemble.stacking.candidates import pooled
 
@@ -83,12 +85,12 @@ def test_the_stacker_of_a_subset_is_the_one_that_only_its_candidates_would_train
     assert answers(Engine(engine.label_set, engine.space, models, alone)) == answers(engine.only(("regex", "crf")))
 
 
-def test_a_training_can_be_cut_down_to_a_subset(training):
+def test_a_training_can_be_cut_down_to_a_subset(training: Training) -> None:
     smaller = training.only(("tbed",))
     assert smaller.engine.names == tuple(smaller.out_of_fold) == ("tbed",)
 
 
-def test_submodels_that_propose_nothing_have_no_stacker(training):
+def test_submodels_that_propose_nothing_have_no_stacker(training: Training) -> None:
     tables = training.engine.space.tables(notes().documents)
     silent = {"regex": [[] for _ in tables], "crf": training.out_of_fold["crf"]}
     stackers = fit_subset_stackers(training.engine.stacker, tables, silent, seed=0)
@@ -100,18 +102,18 @@ def test_submodels_that_propose_nothing_have_no_stacker(training):
 
 
 @pytest.mark.parametrize("subset", subsets_of(("regex", "tbed", "crf")), ids=subset_name)
-def test_a_bundle_gives_every_subset_as_it_was(training, bundle, subset):
+def test_a_bundle_gives_every_subset_as_it_was(training: Training, bundle: Path, subset: tuple[str, ...]) -> None:
     engine = load_bundle(bundle, only=reversed(subset))
     assert engine.names == subset
     assert answers(engine) == answers(training.engine.only(subset)) == answers(load_bundle(bundle).only(subset))
 
 
-def test_a_bundle_refuses_a_submodel_that_it_lacks(bundle):
+def test_a_bundle_refuses_a_submodel_that_it_lacks(bundle: Path) -> None:
     with pytest.raises(SettingsError, match="no submodel blstm"):
         load_bundle(bundle, only=("crf", "blstm"))
 
 
-def test_a_bundle_without_stackers_of_subsets_says_so(training, tmp_path):
+def test_a_bundle_without_stackers_of_subsets_says_so(training: Training, tmp_path: Path) -> None:
     engine = training.engine
     old = Engine(engine.label_set, engine.space, engine.submodels, engine.stacker)
     save_bundle(old, tmp_path / "old", self_test=self_test(old), trained_on={}, figures={})
@@ -120,7 +122,7 @@ def test_a_bundle_without_stackers_of_subsets_says_so(training, tmp_path):
         load_bundle(tmp_path / "old", only=("crf",))
 
 
-def test_the_self_test_is_that_of_the_subset(bundle, tmp_path):
+def test_the_self_test_is_that_of_the_subset(bundle: Path, tmp_path: Path) -> None:
     import hashlib
     import shutil
 

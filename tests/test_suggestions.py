@@ -1,6 +1,7 @@
 """A name that does not exist: the nearest one is named, wherever a name can be given."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -43,24 +44,24 @@ SLIPS = [
 
 
 @pytest.mark.parametrize(("use", "meant"), SLIPS, ids=[meant for _, meant in SLIPS])
-def test_a_slip_of_the_pen_is_reported_the_nearest_name(use, meant):
+def test_a_slip_of_the_pen_is_reported_the_nearest_name(use: Any, meant: Any) -> None:
     with pytest.raises(PhistackError, match=rf"\(did you mean {meant}\?\)"):
         use()
 
 
-def test_a_name_like_none_gets_all_names_and_no_suggestion():
+def test_a_name_like_none_gets_all_names_and_no_suggestion() -> None:
     said = no_such("form of input", "xyzzy", FORMAT_NAMES)
     assert "did you mean" not in said
     assert said.endswith(", ".join(FORMAT_NAMES))
 
 
-def test_whatever_is_given_as_a_name_can_be_refused():
+def test_whatever_is_given_as_a_name_can_be_refused() -> None:
     assert no_such("submodel", ["crf"], ()).startswith("there is no submodel named ['crf']")
     assert did_you_mean("x" * 10_000_000, ["x"]) == ""
 
 
 @given(st.sampled_from(Policy.names()), st.data())
-def test_a_name_with_two_letters_exchanged_or_in_capitals_is_found(name, data):
+def test_a_name_with_two_letters_exchanged_or_in_capitals_is_found(name: str, data: st.DataObject) -> None:
     i = data.draw(st.integers(0, len(name) - 2))
     slip = name[:i] + name[i + 1] + name[i] + name[i + 2 :]
     assert len(name) < 4 or "did you mean" in did_you_mean(slip, Policy.names())

@@ -1,6 +1,8 @@
 """Surrogates of numbers, codes, addresses, places, institutions, ages and professions."""
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -24,28 +26,28 @@ KEY = b"a key of the tests, not a secret"
 languages = st.sampled_from(LANGUAGES)
 
 
-def context(language="en", *, group="p", key=KEY, identifiers=()):
+def context(language: str = "en", *, group: str = "p", key: bytes = KEY, identifiers: set[str] = ()) -> Context:
     memory = PatientMemory()
     memory.identifiers.update(identifiers)
     return Context(KeyedChoices(key, group), language, PolicyOptions(), memory)
 
 
-def make(kind, mention, language="en", **more):
+def make(kind: str, mention: str, language: str = "en", **more: Any) -> str | None:
     return surrogate(kind, mention, context(language, **more))
 
 
-def pattern(code):
+def pattern(code: str) -> str:
     return re.sub("[a-z]", "a", re.sub("[A-Z]", "A", re.sub("[0-9]", "0", code)))
 
 
 @given(st.from_regex(r"[A-Z]{0,3}[- ]?[0-9]{3,9}([/-][0-9a-z]{1,4})?", fullmatch=True), languages)
-def test_codes_keep_their_pattern_and_never_stay(code, language):
+def test_codes_keep_their_pattern_and_never_stay(code: str, language: str) -> None:
     new = make("ID", code, language)
     assert pattern(new) == pattern(code) and new != code
 
 
 @given(st.from_regex(r"[0-9]{8}", fullmatch=True))
-def test_the_same_code_has_the_same_surrogate_however_it_is_written(code):
+def test_the_same_code_has_the_same_surrogate_however_it_is_written(code: str) -> None:
     spaced = f"{code[:3]}-{code[3:]}"
     assert make("ID", spaced).replace("-", "") == make("ID", code)
     others = [make("ID", code, group="q"), make("ID", code, key=b"another key of the tests")]
@@ -53,7 +55,7 @@ def test_the_same_code_has_the_same_surrogate_however_it_is_written(code):
 
 
 @given(st.text(min_size=1, max_size=10), languages, st.sampled_from(KINDS))
-def test_any_text_gets_a_surrogate_that_differs_or_none(text, language, kind):
+def test_any_text_gets_a_surrogate_that_differs_or_none(text: str, language: str, kind: str) -> None:
     new = make(kind, text, language)
     assert new is None or fold(new) != fold(text)
 
@@ -74,7 +76,7 @@ def test_any_text_gets_a_surrogate_that_differs_or_none(text, language, kind):
         ("es", "ES91 2100 0418 4502 0005 1332", lambda code: iban.is_valid(code, check_country=False)),
     ],
 )
-def test_check_digits_are_valid_where_they_were(language, code, is_valid):
+def test_check_digits_are_valid_where_they_were(language: str, code: str, is_valid: Callable[..., Any]) -> None:
     assert is_valid(code)
     for group in "abcdefgh":
         new = make("ID", code, language, group=group)
@@ -83,7 +85,7 @@ def test_check_digits_are_valid_where_they_were(language, code, is_valid):
 
 
 @given(st.from_regex(r"\([2-9][0-9]{2}\) [2-9][0-9]{2}-[0-9]{4}( ext\. [0-9]{2,4})?", fullmatch=True))
-def test_telephone_numbers_keep_their_form(number):
+def test_telephone_numbers_keep_their_form(number: str) -> None:
     new = make("PHONE", number)
     assert pattern(new) == pattern(number) and new != number
 
@@ -97,13 +99,13 @@ def test_telephone_numbers_keep_their_form(number):
         ("sv", "070-123 45 67", "07"),
     ],
 )
-def test_country_codes_and_the_kind_of_number_stay(language, number, start):
+def test_country_codes_and_the_kind_of_number_stay(language: str, number: str, start: str) -> None:
     new = make("PHONE", number, language)
     assert new.startswith(start) and new != number
 
 
 @pytest.mark.parametrize("number", ["12", "call Ann at 555-0100", "none"])
-def test_what_is_no_telephone_number_has_no_surrogate(number):
+def test_what_is_no_telephone_number_has_no_surrogate(number: str) -> None:
     assert make("PHONE", number) is None
 
 
@@ -117,7 +119,7 @@ def test_what_is_no_telephone_number_has_no_surrogate(number):
         ("00:1b:44:11:3a:b7", r"([0-9a-f]{2}:){5}[0-9a-f]{2}"),
     ],
 )
-def test_addresses_of_the_internet_are_reserved_ones(address, form):
+def test_addresses_of_the_internet_are_reserved_ones(address: str, form: str) -> None:
     new = make("URL", address)
     assert re.fullmatch(form, new) and new != address
 
@@ -135,22 +137,22 @@ def test_addresses_of_the_internet_are_reserved_ones(address, form):
         ("de", "Hauptstr. 17a", r"[A-ZÄÖÜ]\w+str\. \d\d[a-z]"),
     ],
 )
-def test_streets_keep_their_kind(language, street, form):
+def test_streets_keep_their_kind(language: str, street: str, form: str) -> None:
     new = make("STREET", street, language)
     assert re.fullmatch(form, new) and new != street
 
 
 @pytest.mark.parametrize(("language", "street"), [("en", "12 North Street"), ("es", "Calle 25"), ("en", "12345")])
-def test_a_street_without_a_name_has_no_surrogate(language, street):
+def test_a_street_without_a_name_has_no_surrogate(language: str, street: str) -> None:
     assert make("STREET", street, language) is None
 
 
-def states():
+def states() -> Any:
     return [(language, state) for language in LANGUAGES for state in _states(language)]
 
 
 @pytest.mark.parametrize(("language", "state"), states(), ids=lambda value: getattr(value, "name", value))
-def test_places_are_exchanged_within_their_region(language, state):
+def test_places_are_exchanged_within_their_region(language: str, state: Any) -> None:
     region = [other for other in _states(language) if other.region == state.region]
     new = make("STATE", state.name, language)
     assert new != state.name and (new is None or new in [other.name for other in region])
@@ -165,7 +167,7 @@ def test_places_are_exchanged_within_their_region(language, state):
 
 
 @given(languages, st.data())
-def test_countries_stay_on_their_continent(language, data):
+def test_countries_stay_on_their_continent(language: str, data: st.DataObject) -> None:
     from babel import Locale
 
     continents = [codes.split() for codes in _table("countries")["continents"].values()]
@@ -181,7 +183,7 @@ def test_countries_stay_on_their_continent(language, data):
     ("language", "name"),
     [("en", "USA"), ("es", "EE.UU."), ("es", "República Argentina"), ("nl", "Holland"), ("en", "ENGLAND")],
 )
-def test_other_names_of_countries_are_known(language, name):
+def test_other_names_of_countries_are_known(language: str, name: str) -> None:
     assert make("COUNTRY", name, language)
 
 
@@ -189,7 +191,7 @@ def test_other_names_of_countries_are_known(language, name):
     ("language", "code", "kept"),
     [("en", "02114-1234", 1), ("es", "28036", 2), ("nl", "1012 AB", 1), ("sv", "114 55", 1), ("de", "10115", 1)],
 )
-def test_postcodes_keep_their_region_and_form(language, code, kept):
+def test_postcodes_keep_their_region_and_form(language: str, code: str, kept: int) -> None:
     new = make("ZIP", code, language)
     assert new[:kept] == code[:kept] and pattern(new) == pattern(code) and new != code
 
@@ -202,7 +204,7 @@ def test_postcodes_keep_their_region_and_form(language, code, kept):
         ("de", "Lindenweg 5, 10115, Ulm"),
     ],
 )
-def test_addresses_are_exchanged_part_by_part(language, address):
+def test_addresses_are_exchanged_part_by_part(language: str, address: str) -> None:
     new = make("ADDRESS", address, language)
     assert new.count(",") == 2
     assert all(a != b for a, b in zip(address.split(","), new.split(","), strict=True))
@@ -221,12 +223,12 @@ def test_addresses_are_exchanged_part_by_part(language, address):
         ("DEPARTMENT", "en", "CCU"),
     ],
 )
-def test_institutions_come_from_lists(kind, language, mention):
+def test_institutions_come_from_lists(kind: str, language: str, mention: str) -> None:
     new = make(kind, mention, language)
     assert new and fold(new) != fold(mention) and new.isupper() == mention.isupper()
 
 
-def test_a_clinic_stays_a_clinic():
+def test_a_clinic_stays_a_clinic() -> None:
     assert make("HOSPITAL", "Lahey Clinic").endswith("Clinic")
     assert make("HOSPITAL", "Centro de Salud Las Calesas", "es").startswith("Centro de Salud")
 
@@ -235,13 +237,13 @@ def test_a_clinic_stays_a_clinic():
     ("room", "form"),
     [("room 12B", r"room \d\d[A-Z]"), ("7", r"\d"), ("West wing", None), ("bed 3, ward 12", r"bed \d, ward \d\d")],
 )
-def test_rooms_get_other_numbers(room, form):
+def test_rooms_get_other_numbers(room: str, form: str | None) -> None:
     new = make("ROOM", room)
     assert new is None if form is None else re.fullmatch(form, new) and new != room
 
 
 @given(st.integers(1, 120), languages)
-def test_ages_differ_by_a_few_years_and_are_capped(age, language):
+def test_ages_differ_by_a_few_years_and_are_capped(age: int, language: str) -> None:
     new = make("AGE", str(age), language)
     assert new != str(age)
     assert new == "90+" if age > 91 else new == "90+" or 1 <= abs(int(new) - age) <= 2
@@ -251,7 +253,7 @@ def test_ages_differ_by_a_few_years_and_are_capped(age, language):
     ("language", "mention"),
     [("en", "three weeks"), ("es", "tres años"), ("de", "45-jährige"), ("sv", "45 år"), ("nl", "45 jarige")],
 )
-def test_ages_in_words_and_with_units(language, mention):
+def test_ages_in_words_and_with_units(language: str, mention: str) -> None:
     new = make("AGE", mention, language)
     assert new and new != mention and new.split()[1:] == mention.split()[1:]
 
@@ -269,18 +271,20 @@ def test_ages_in_words_and_with_units(language, mention):
         ("en", "nurse and teacher", None),
     ],
 )
-def test_professions_are_generalised(language, profession, group):
+def test_professions_are_generalised(language: str, profession: str, group: str | None) -> None:
     new = make("PROFESSION", profession, language)
     assert new is None if group is None else fold(new) == fold(group)
 
 
 @pytest.mark.parametrize("kind", ["OTHER", "SEX", "RELATIVE", "NO SUCH KIND"])
-def test_kinds_without_surrogates_have_none(kind):
+def test_kinds_without_surrogates_have_none(kind: str) -> None:
     assert make(kind, "anything") is None
 
 
 @given(st.text("ab01 .", min_size=1, max_size=6), languages, st.sampled_from([k for k in KINDS if k != "PERSON"]))
-def test_a_surrogate_is_the_same_in_every_note_and_none_where_a_note_has_it_already(mention, language, kind):
+def test_a_surrogate_is_the_same_in_every_note_and_none_where_a_note_has_it_already(
+    mention: str, language: str, kind: str
+) -> None:
     """Another one in a note that has it would make two identifiers of one."""
     first = make(kind, mention, language)
     assert make(kind, mention, language, identifiers={"another"}) == first

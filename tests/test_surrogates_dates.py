@@ -42,7 +42,7 @@ OFFSETS = st.integers(-364, 364).filter(bool)
 languages = st.sampled_from(LANGUAGES)
 
 
-def written(day, form, language):
+def written(day: date, form: str, language: str) -> str:
     known = names(language)
     return form.format(
         d=day.day,
@@ -56,17 +56,19 @@ def written(day, form, language):
     )
 
 
-def read(text, language):
+def read(text: str, language: str) -> date:
     (point,) = [p for p in parse_dates(text, language, language != "en") if p.days]
     return date(point.year, point.month, point.days[0])
 
 
-def shifted(text, days, language="en", near=None):
+def shifted(text: str, days: int, language: str = "en", near: int | None = None) -> str | None:
     return shift_dates(text, days, language, language != "en", near)
 
 
 @given(st.data(), languages, DAYS, OFFSETS)
-def test_a_whole_date_is_shifted_exactly_and_written_as_it_was(data, language, day, days):
+def test_a_whole_date_is_shifted_exactly_and_written_as_it_was(
+    data: st.DataObject, language: str, day: date, days: int
+) -> None:
     form = data.draw(st.sampled_from(FULL[language]))
     new = shifted(written(day, form, language), days, language)
     expected = day + timedelta(days=days)
@@ -76,7 +78,9 @@ def test_a_whole_date_is_shifted_exactly_and_written_as_it_was(data, language, d
 
 
 @given(st.data(), languages, DAYS, DAYS, st.binary(min_size=16, max_size=16))
-def test_intervals_within_a_note_are_kept(data, language, first, second, key):
+def test_intervals_within_a_note_are_kept(
+    data: st.DataObject, language: str, first: date, second: date, key: bytes
+) -> None:
     forms = [data.draw(st.sampled_from(FULL[language])) for _ in range(2)]
     texts = [written(day, form, language) for day, form in zip((first, second), forms, strict=True)]
     text = "\n".join(texts)
@@ -91,7 +95,9 @@ def test_intervals_within_a_note_are_kept(data, language, first, second, key):
 
 
 @given(st.binary(min_size=16, max_size=16), st.text(max_size=5), st.booleans())
-def test_the_offset_is_never_zero_and_of_whole_weeks_where_weekdays_stay(key, group, keep_weekday):
+def test_the_offset_is_never_zero_and_of_whole_weeks_where_weekdays_stay(
+    key: bytes, group: str, keep_weekday: bool
+) -> None:
     options = PolicyOptions(keep_weekday=keep_weekday)
     days = offset(KeyedChoices(key, group), options)
     assert 1 <= abs(days) <= 364
@@ -99,7 +105,7 @@ def test_the_offset_is_never_zero_and_of_whole_weeks_where_weekdays_stay(key, gr
     assert days == offset(KeyedChoices(key, group), options)
 
 
-def test_offsets_of_many_patients_spread_over_the_whole_range():
+def test_offsets_of_many_patients_spread_over_the_whole_range() -> None:
     found = [offset(KeyedChoices(KEY, str(n)), PolicyOptions()) for n in range(2000)]
     assert len(set(found)) > 600
     assert 900 < sum(days > 0 for days in found) < 1100
@@ -141,7 +147,7 @@ def test_offsets_of_many_patients_spread_over_the_whole_range():
         ("de", "vom 3.5. bis 5.5.2019", "vom 6.1. bis 8.1.2019"),
     ],
 )
-def test_ways_of_writing(language, text, expected):
+def test_ways_of_writing(language: str, text: str, expected: str) -> None:
     assert shifted(text, -117, language) == expected
 
 
@@ -161,16 +167,16 @@ def test_ways_of_writing(language, text, expected):
         "0/0/2019",
     ],
 )
-def test_what_cannot_be_read_is_not_shifted(text):
+def test_what_cannot_be_read_is_not_shifted(text: str) -> None:
     assert shifted(text, 40) is None
 
 
-def test_a_date_that_leaves_the_range_of_years_is_not_shifted():
+def test_a_date_that_leaves_the_range_of_years_is_not_shifted() -> None:
     assert shifted("1800", -40) is None
     assert shifted("3 May 1799", 40) is None
 
 
-def test_the_order_of_day_and_month_is_that_of_the_note():
+def test_the_order_of_day_and_month_is_that_of_the_note() -> None:
     assert shift_dates("3/5/2019", 1, "en", day_first=False) == "3/6/2019"
     assert shift_dates("3/5/2019", 1, "en", day_first=True) == "4/5/2019"
     text = "25/12/2019 3/5/2019"
@@ -181,13 +187,13 @@ def test_the_order_of_day_and_month_is_that_of_the_note():
     assert first - second == date(2019, 12, 25) - date(2019, 5, 3)
 
 
-def read_day_first(text):
+def read_day_first(text: str) -> date:
     day, month, year = map(int, text.split("/"))
     return date(year, month, day)
 
 
 @given(st.integers(1, 12), OFFSETS)
-def test_a_month_never_stays_and_a_leap_day_is_always_somewhere(month, days):
+def test_a_month_never_stays_and_a_leap_day_is_always_somewhere(month: int, days: int) -> None:
     name = names("en").full_months[month - 1]
     assert shifted(f"{name} 2019", days) != f"{name} 2019"
     assert shifted(name, days) != name
@@ -196,13 +202,13 @@ def test_a_month_never_stays_and_a_leap_day_is_always_somewhere(month, days):
 
 
 @given(st.integers(0, 99), st.integers(1950, 2100))
-def test_two_digit_years_are_of_the_nearest_century(year, near):
+def test_two_digit_years_are_of_the_nearest_century(year: int, near: int) -> None:
     (point,) = parse_dates(f"3/5/{year:02d}", "en", False, near)
     assert point.year % 100 == year and abs(point.year - near) <= 50
 
 
 @given(languages, st.text("0123456789/-.: abcdemayMr,'", max_size=14))
-def test_whatever_is_parsed_is_a_date(language, text):
+def test_whatever_is_parsed_is_a_date(language: str, text: str) -> None:
     for point in parse_dates(text, language, True) or ():
         for day in point.days:
             assert point.month is None or date(point.year or 2000, point.month, day)

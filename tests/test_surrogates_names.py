@@ -1,6 +1,7 @@
 """Surrogates of persons, initials, user names and e-mail addresses."""
 
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -24,7 +25,7 @@ languages = st.sampled_from(sorted(LOCALES))
 
 
 @st.composite
-def persons(draw, language):
+def persons(draw: st.DrawFn, language: Any) -> Any:
     """A first and a last name, frequent or not, in one of the ways in which notes write them."""
     tables = tables_of[language]
     rare = st.text(LETTERS, min_size=2, max_size=12).map(str.title)
@@ -37,7 +38,15 @@ def persons(draw, language):
     return draw(st.sampled_from((written, written.upper(), written.lower())))
 
 
-def replace(mentions, language="en", key=KEY, group="p", memory=None, label="PATIENT", note="1"):
+def replace(
+    mentions: list[str | tuple[str, str]],
+    language: str = "en",
+    key: bytes = KEY,
+    group: str = "p",
+    memory: None = None,
+    label: str = "PATIENT",
+    note: str = "1",
+) -> list[str]:
     """What becomes of mentions of persons, each on its own line of one note."""
     text, spans = "", []
     for mention in mentions:
@@ -51,7 +60,7 @@ def replace(mentions, language="en", key=KEY, group="p", memory=None, label="PAT
 
 
 @given(st.data(), languages)
-def test_no_part_of_a_name_is_in_its_surrogate_and_the_form_stays(data, language):
+def test_no_part_of_a_name_is_in_its_surrogate_and_the_form_stays(data: st.DataObject, language: str) -> None:
     mention = data.draw(persons(language))
     (new,) = replace([mention], language)
     assert fold(new) != fold(mention)
@@ -63,13 +72,13 @@ def test_no_part_of_a_name_is_in_its_surrogate_and_the_form_stays(data, language
 
 
 @given(st.data(), languages)
-def test_the_same_key_gives_the_same_and_nothing_depends_on_the_note(data, language):
+def test_the_same_key_gives_the_same_and_nothing_depends_on_the_note(data: st.DataObject, language: str) -> None:
     mention = data.draw(persons(language))
     assert replace([mention], language, note="1") == replace([mention], language, note="2")
 
 
 @given(st.data(), languages)
-def test_a_frequent_name_has_one_surrogate_in_all_notes_or_its_initial(data, language):
+def test_a_frequent_name_has_one_surrogate_in_all_notes_or_its_initial(data: st.DataObject, language: str) -> None:
     """Whatever stands beside it, in whatever form, in whatever order the notes come."""
     tables = tables_of[language]
     frequent = st.sampled_from([*tables.female, *tables.male, *tables.last])
@@ -82,7 +91,7 @@ def test_a_frequent_name_has_one_surrogate_in_all_notes_or_its_initial(data, lan
     assert len(found) == 1 and found <= {alone, f"{alone[0]}.", "[PATIENT]"}
 
 
-def test_a_surrogate_that_is_a_name_of_the_note_is_its_initial():
+def test_a_surrogate_that_is_a_name_of_the_note_is_its_initial() -> None:
     (full,) = replace(["John Smith"])
     first, last = full.split()
     john, *_ = replace(["John Smith", f"Ann {last}", ("jsmith@x.org", "EMAIL")])
@@ -93,12 +102,12 @@ def test_a_surrogate_that_is_a_name_of_the_note_is_its_initial():
 @pytest.mark.parametrize(
     ("name", "misspelt"), [("Johnson", "Jonhson"), ("Rodriguez", "Rodrigeuz"), ("Williams", "Wiliams")]
 )
-def test_a_misspelt_frequent_name_is_that_name_in_a_note_of_its_own(name, misspelt):
+def test_a_misspelt_frequent_name_is_that_name_in_a_note_of_its_own(name: str, misspelt: str) -> None:
     assert replace([f"Ann {name}"], note="1") == replace([f"Ann {misspelt}"], note="2")
 
 
 @given(languages)
-def test_another_key_or_another_patient_gives_other_names(language):
+def test_another_key_or_another_patient_gives_other_names(language: str) -> None:
     mentions = [f"{tables_of[language].female[n]} {tables_of[language].last[n]}" for n in range(8)]
     first, other = replace(mentions, language), replace(mentions, language, key=b"another key of the tests")
     patient = replace(mentions, language, group="q")
@@ -107,7 +116,7 @@ def test_another_key_or_another_patient_gives_other_names(language):
 
 
 @given(st.data(), languages)
-def test_first_names_keep_their_gender(data, language):
+def test_first_names_keep_their_gender(data: st.DataObject, language: str) -> None:
     tables = tables_of[language]
     gender = data.draw(st.sampled_from(("female", "male")))
     first = data.draw(st.sampled_from([n for n in getattr(tables, gender) if tables.gender(fold(n)) == gender]))
@@ -117,7 +126,7 @@ def test_first_names_keep_their_gender(data, language):
         assert tables.gender(fold(new.partition(", ")[2])) == gender
 
 
-def test_all_forms_of_one_name_are_forms_of_one_surrogate():
+def test_all_forms_of_one_name_are_forms_of_one_surrogate() -> None:
     full, formal, initial, upper, last, first, genitive, monogram = replace(
         ["John Smith", "Smith, John", "J. Smith", "JOHN SMITH", "Smith", "John", "Smith's", "JS"]
     )
@@ -129,7 +138,7 @@ def test_all_forms_of_one_name_are_forms_of_one_surrogate():
     assert monogram == new_first[0] + new_last[0]
 
 
-def test_initials_fit_the_names_of_another_note():
+def test_initials_fit_the_names_of_another_note() -> None:
     (full,) = replace(["John Smith"], note="1")
     (initial,) = replace(["J. Smith"], note="2")
     (monogram,) = replace(["JS"], note="3")
@@ -140,22 +149,22 @@ def test_initials_fit_the_names_of_another_note():
 @pytest.mark.parametrize(
     ("name", "misspelt"), [("Johnson", "Jonhson"), ("Rodriguez", "Rodrigeuz"), ("Williams", "Wiliams")]
 )
-def test_a_misspelling_has_the_surrogate_of_the_name(name, misspelt):
+def test_a_misspelling_has_the_surrogate_of_the_name(name: str, misspelt: str) -> None:
     right, wrong = replace([f"Ann {name}", f"Ann {misspelt}"])
     assert right == wrong
 
 
-def test_names_that_sound_alike_are_linked_without_being_in_one_note():
+def test_names_that_sound_alike_are_linked_without_being_in_one_note() -> None:
     assert replace(["Peter Johnson"], note="1") == replace(["Peter Jonson"], note="2")
     assert sounds_like("johnson") == sounds_like("jonson") and sounds_like("maria") != sounds_like("mario")
 
 
-def test_two_frequent_names_an_edit_apart_stay_two_persons():
+def test_two_frequent_names_an_edit_apart_stay_two_persons() -> None:
     one, other = replace(["Anna Hansen", "Anna Jansen"], "de")
     assert one != other
 
 
-def test_a_memory_links_misspellings_across_notes():
+def test_a_memory_links_misspellings_across_notes() -> None:
     deidentifier = Deidentifier(Policy.named("surrogate"), LABELS, "en", KEY)
     texts = {"1": "Zelkowitz", "2": "Zelkowits", "3": "Zelkowitz"}
     documents = [Document(id, text, (Span(0, len(text), "DOCTOR"),), "p") for id, text in texts.items()]
@@ -183,21 +192,21 @@ def test_a_memory_links_misspellings_across_notes():
         ("de", "Frau Prof. Müller", r"Frau Prof\. [A-ZÄÖÜ]\w+"),
     ],
 )
-def test_titles_genitives_and_separators_stay(language, mention, form):
+def test_titles_genitives_and_separators_stay(language: str, mention: str, form: str) -> None:
     (new,) = replace([mention], language)
     assert re.fullmatch(form, new)
 
 
 @pytest.mark.parametrize("mention", ["Smith 12", "王小明", "<b>", "a b c d e f g h i j k", "..."])
-def test_what_cannot_be_read_as_a_name_is_tagged(mention):
+def test_what_cannot_be_read_as_a_name_is_tagged(mention: str) -> None:
     assert replace([mention]) == ["[PATIENT]"]
 
 
-def test_a_name_with_a_character_that_nobody_sees_is_read_without_it():
+def test_a_name_with_a_character_that_nobody_sees_is_read_without_it() -> None:
     assert replace(["Smith\u200bJohn"]) == replace(["SmithJohn"]) != ["[PATIENT]"]
 
 
-def test_no_surrogate_is_another_name_of_the_note():
+def test_no_surrogate_is_another_name_of_the_note() -> None:
     tables = tables_of["en"]
     names = [f"{tables.female[n]} {tables.last[n]}" for n in range(60)]
     originals = {fold(word) for name in names for word in name.split()}
@@ -206,7 +215,7 @@ def test_no_surrogate_is_another_name_of_the_note():
         assert not {fold(word) for name in found for word in name.split()} & originals
 
 
-def test_mail_and_user_names_follow_the_person():
+def test_mail_and_user_names_follow_the_person() -> None:
     name, mail, initial_mail, user, web = replace(
         [
             "John Smith",
@@ -224,14 +233,14 @@ def test_mail_and_user_names_follow_the_person():
 
 
 @given(st.from_regex(r"[a-z]{2,8}[._]?[a-z0-9]{1,8}@[a-z]{2,8}\.(com|org|es)", fullmatch=True))
-def test_mail_addresses_are_in_reserved_domains(address):
+def test_mail_addresses_are_in_reserved_domains(address: str) -> None:
     (new,) = replace([(address, "EMAIL")])
     assert re.fullmatch(r"[a-z0-9._]+@example\.(com|org|net)", new)
     assert new.partition("@")[0] != address.partition("@")[0]
 
 
 @given(st.text(LETTERS, max_size=8), st.text(LETTERS, max_size=8))
-def test_edits_count_insertions_deletions_substitutions_and_swaps(a, b):
+def test_edits_count_insertions_deletions_substitutions_and_swaps(a: str, b: str) -> None:
     found = edits(a, b, 2)
     assert (found == 0) == (a == b)
     assert found == edits(b, a, 2)
@@ -239,7 +248,7 @@ def test_edits_count_insertions_deletions_substitutions_and_swaps(a, b):
     assert edits("ab" + a, "ba" + a, 2) == 1
 
 
-def test_memory_shows_no_text():
+def test_memory_shows_no_text() -> None:
     memory = PatientMemory()
     memory.add("Ann Smith", "PERSON", "en")
     assert "smith" not in repr(memory).lower()

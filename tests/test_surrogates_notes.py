@@ -1,7 +1,10 @@
 """Whole notes: what is outside the PHI stays, nothing inside does, and the proof of both."""
 
 import pickle
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -29,24 +32,24 @@ MARKED = (
 )
 
 
-def note(id="1", group="p"):
+def note(id: str = "1", group: str = "p") -> Document:
     places = {mention: NOTE.index(mention) for mention, _ in MARKED}
     spans = [Span(places[m], places[m] + len(m.removesuffix(" works")), label) for m, label in MARKED if m != "47"]
     age = NOTE.index("47, of")
     return Document(id, NOTE, (*spans, Span(age, age + 2, "AGE")), group)
 
 
-def deidentifier(policy="surrogate", key=KEY):
+def deidentifier(policy: str = "surrogate", key: bytes | None = KEY) -> Deidentifier:
     chosen = policy if isinstance(policy, Policy) else Policy.named(policy)
     return Deidentifier(chosen, LABELS, "en", key)
 
 
-def outside(text, spans):
+def outside(text: str, spans: Sequence[Span]) -> str:
     covered = {i for span in spans for i in range(span.start, span.end)}
     return "".join(c for i, c in enumerate(text) if i not in covered)
 
 
-def test_a_note_of_surrogates_reads_on_and_holds_no_original():
+def test_a_note_of_surrogates_reads_on_and_holds_no_original() -> None:
     document = note()
     result = deidentifier().apply(document, document.spans)
     verify(document, result, document.spans)
@@ -57,7 +60,7 @@ def test_a_note_of_surrogates_reads_on_and_holds_no_original():
     assert "Mr. " in result.text and " 🩺." in result.text and result.text.startswith("\ufeff")
 
 
-def test_the_result_is_the_same_for_every_note_of_the_patient_and_in_every_process():
+def test_the_result_is_the_same_for_every_note_of_the_patient_and_in_every_process() -> None:
     first, second = note("1"), note("2")
     again = pickle.loads(pickle.dumps(deidentifier()))
     results = [tool.apply(d, d.spans).text for tool in (deidentifier(), again) for d in (first, second)]
@@ -73,7 +76,9 @@ texts = st.text(st.sampled_from("abz AZñé0179/-.,@\n🩺'"), min_size=1, max_s
 @given(
     texts, spans_of_text, st.sampled_from(["tag", "mask", "remove", "number", "surrogate", "safe-harbor", "i2b2-2014"])
 )
-def test_outside_the_spans_nothing_changes_and_every_span_is_replaced(text, stretches, policy):
+def test_outside_the_spans_nothing_changes_and_every_span_is_replaced(
+    text: str, stretches: list[tuple[int, int, str]], policy: str
+) -> None:
     spans = tuple(Span(start, start + n, label) for start, n, label in stretches if start + n <= len(text))
     document = Document("1", text, spans)
     result = deidentifier(policy).apply(document, spans)
@@ -90,7 +95,7 @@ def test_outside_the_spans_nothing_changes_and_every_span_is_replaced(text, stre
             assert normalised(result.text[r.start_in_output : r.end_in_output]) not in identifiers
 
 
-def test_overlapping_spans_are_one_stretch_under_the_strategy_that_takes_the_most():
+def test_overlapping_spans_are_one_stretch_under_the_strategy_that_takes_the_most() -> None:
     text = "seen by Ann Lee Smith in May"
     spans = (Span(8, 15, "STATE"), Span(12, 21, "DOCTOR"), Span(12, 15, "DATE"))
     document = Document("1", text, spans)
@@ -100,12 +105,12 @@ def test_overlapping_spans_are_one_stretch_under_the_strategy_that_takes_the_mos
     assert [r.span for r in result.replacements] == [Span(8, 21, "DOCTOR")]
 
 
-def test_touching_spans_stay_two():
+def test_touching_spans_stay_two() -> None:
     document = Document("1", "AnnLee", (Span(0, 3, "PATIENT"), Span(3, 6, "DOCTOR")))
     assert deidentifier("tag").apply(document, document.spans).text == "[PATIENT][DOCTOR]"
 
 
-def test_numbers_are_the_order_of_mention_without_a_key_and_lasting_with_one():
+def test_numbers_are_the_order_of_mention_without_a_key_and_lasting_with_one() -> None:
     text = "John Smith, Mary Jones; Mr. Smith, John."
     marked = ("John Smith", "Mary Jones", "Smith, J", "John.")
     spans = [Span(text.index(m), text.index(m) + len(m.rstrip(".").removesuffix(", J")), "PATIENT") for m in marked]
@@ -121,7 +126,7 @@ def test_numbers_are_the_order_of_mention_without_a_key_and_lasting_with_one():
     assert tool.apply(second, second.spans, memory).text == "[PATIENT-2]"
 
 
-def test_what_no_surrogate_can_be_made_for_is_tagged_and_reported():
+def test_what_no_surrogate_can_be_made_for_is_tagged_and_reported() -> None:
     text = "Seen by 王小明 on the ides."
     spans = (Span(8, 11, "DOCTOR"), Span(15, 23, "DATE"))
     result = deidentifier().apply(Document("1", text, spans), spans)
@@ -130,7 +135,7 @@ def test_what_no_surrogate_can_be_made_for_is_tagged_and_reported():
     assert result.counts == {("DOCTOR", "tag"): 1, ("DATE", "tag"): 1}
 
 
-def test_a_memory_of_the_patient_keeps_surrogates_off_the_names_of_all_notes():
+def test_a_memory_of_the_patient_keeps_surrogates_off_the_names_of_all_notes() -> None:
     first = Document("1", "Ann Smith", (Span(0, 9, "PATIENT"),), "p")
     surname = deidentifier().apply(first, first.spans).text.split()[1]
     second = Document("2", surname, (Span(0, len(surname), "DOCTOR"),), "p")
@@ -141,12 +146,12 @@ def test_a_memory_of_the_patient_keeps_surrogates_off_the_names_of_all_notes():
     assert surname not in found and found != first.text
 
 
-def test_a_span_beyond_the_text_is_refused():
+def test_a_span_beyond_the_text_is_refused() -> None:
     with pytest.raises(CorpusError, match="ends beyond the text"):
         deidentifier("tag").apply(Document("1", "short"), [Span(0, 9, "PATIENT")])
 
 
-def tampered(result):
+def tampered(result: Deidentified) -> Iterator[Any]:
     first = result.replacements[0]
     yield replace(result, text="X" + result.text[1:]), "was changed"
     yield replace(result, text=result.text + "x"), "after the last replacement"
@@ -157,7 +162,7 @@ def tampered(result):
     yield Deidentified("Xeen by Ann", ()), "was changed"
 
 
-def test_the_proof_fails_for_every_kind_of_tampering_and_shows_no_text():
+def test_the_proof_fails_for_every_kind_of_tampering_and_shows_no_text() -> None:
     document = Document("note-7", "Seen by Ann Lee and Bob Ray.", (Span(8, 15, "DOCTOR"), Span(20, 27, "DOCTOR")))
     result = deidentifier("tag").apply(document, document.spans)
     for wrong, reason in tampered(result):
@@ -166,7 +171,7 @@ def test_the_proof_fails_for_every_kind_of_tampering_and_shows_no_text():
         assert "note-7" in str(caught.value) and "Ann" not in str(caught.value)
 
 
-def test_the_proof_fails_for_a_span_that_was_forgotten():
+def test_the_proof_fails_for_a_span_that_was_forgotten() -> None:
     document = Document("1", "Seen by Ann Lee.", (Span(8, 15, "DOCTOR"),))
     result = deidentifier("tag").apply(document, [Span(8, 11, "DOCTOR")])
     verify(document, result)
@@ -174,7 +179,7 @@ def test_the_proof_fails_for_a_span_that_was_forgotten():
         verify(document, result, document.spans)
 
 
-def test_nothing_shows_text_or_the_key():
+def test_nothing_shows_text_or_the_key() -> None:
     document = note()
     tool = deidentifier()
     result = tool.apply(document, document.spans)
@@ -182,7 +187,7 @@ def test_nothing_shows_text_or_the_key():
     assert "Smith" not in shown and "tests" not in shown and result.text[1:8] not in shown
 
 
-def test_the_key_is_read_from_a_file_and_a_bad_one_refused(tmp_path):
+def test_the_key_is_read_from_a_file_and_a_bad_one_refused(tmp_path: Path) -> None:
     path = tmp_path / "key"
     path.touch(mode=0o600)
     path.write_bytes(b"0123456789abcdef" * 2 + b"\n")
@@ -197,7 +202,7 @@ def test_the_key_is_read_from_a_file_and_a_bad_one_refused(tmp_path):
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o660, 0o644])
-def test_a_key_file_that_others_may_read_is_refused_with_what_to_type(tmp_path, mode):
+def test_a_key_file_that_others_may_read_is_refused_with_what_to_type(tmp_path: Path, mode: int) -> None:
     path = tmp_path / "key"
     path.write_bytes(b"0123456789abcdef" * 2)
     path.chmod(mode)
@@ -208,7 +213,7 @@ def test_a_key_file_that_others_may_read_is_refused_with_what_to_type(tmp_path, 
 
 
 @given(st.integers(1, 10**6), st.lists(st.text(max_size=4), max_size=3))
-def test_keyed_numbers_are_in_range_and_depend_on_how_the_parts_are_cut(below, parts):
+def test_keyed_numbers_are_in_range_and_depend_on_how_the_parts_are_cut(below: int, parts: list[str]) -> None:
     keyed = KeyedChoices(KEY, "p")
     assert 0 <= keyed.number(below, *parts) < below
     assert keyed.number(10**30, "ab", "c") != keyed.number(10**30, "a", "bc")

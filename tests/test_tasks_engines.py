@@ -1,6 +1,8 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,12 +11,13 @@ from ensemble.training.settings import EngineSettings
 from features.documents import Corpus, Document, Span
 from features.formats import read_corpus, write_corpus
 from features.labels import LabelSet
+from tests.fixture_types import Phistack
 
 SECRET = "Zzyzxsecret"
 QUICK = ("--submodels", "regex,crf", "--folds", 2, "--jobs", 1)
 
 
-def _corpus(n=8, name="Gorse"):
+def _corpus(n: int = 8, name: str = "Gorse") -> Any:
     documents = []
     for i in range(n):
         text = f"Seen by Dr. {name}{'abcdefghij'[i]} on 0{i + 1}/12/2019 at ward {i}."
@@ -24,7 +27,7 @@ def _corpus(n=8, name="Gorse"):
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory):
+def home(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A folder with notes and an engine."""
     folder = tmp_path_factory.mktemp("cli")
     write_corpus(_corpus(), folder / "notes", format="i2b2")
@@ -32,14 +35,14 @@ def home(tmp_path_factory):
     return folder
 
 
-def _one_sentence(error):
+def _one_sentence(error: Any) -> Any:
     lines = [line for line in error.splitlines() if line.startswith("phistack: ")]
     assert len(lines) == 1
     assert "Traceback" not in error
     return lines[0]
 
 
-def test_help_lists_every_command_and_needs_no_heavy_import():
+def test_help_lists_every_command_and_needs_no_heavy_import() -> None:
     code = "import sys; sys.argv = ['phistack', '--help']\nfrom ensemble.command_line.app import main\n"
     code += "try: main()\nexcept SystemExit: pass\n"
     code += "print(sorted({'numpy', 'tensorflow', 'sklearn', 'lxml', 'faker'} & set(sys.modules)))"
@@ -49,7 +52,7 @@ def test_help_lists_every_command_and_needs_no_heavy_import():
     assert shown.endswith("[]\n")
 
 
-def test_synthesize_train_annotate_evaluate(phistack, tmp_path):
+def test_synthesize_train_annotate_evaluate(phistack: Phistack, tmp_path: Path) -> None:
     notes, engine, out, scores = (tmp_path / name for name in ("notes", "engine", "out", "scores.json"))
     assert phistack("synthesize", notes, "--documents", 16, "--seed", 3)[0] == 0
     status, shown, _ = phistack("train", notes, "--model", engine, *QUICK)
@@ -62,7 +65,7 @@ def test_synthesize_train_annotate_evaluate(phistack, tmp_path):
     assert len(list(out.iterdir())) == 16
 
 
-def test_annotate_keeps_every_note_and_its_text(phistack, home, tmp_path):
+def test_annotate_keeps_every_note_and_its_text(phistack: Phistack, home: Any, tmp_path: Path) -> None:
     model = ("--model", home / "engine")
     status, shown, _ = phistack("annotate", home / "notes", tmp_path / "out", *model, "--to", "jsonl")
     assert (status, shown.split()[0]) == (0, "8")
@@ -70,14 +73,14 @@ def test_annotate_keeps_every_note_and_its_text(phistack, home, tmp_path):
     assert [(d.id, d.text) for d in before.documents] == [(d.id, d.text) for d in after.documents]
 
 
-def test_plain_text_is_annotated_as_brat(phistack, home, tmp_path):
+def test_plain_text_is_annotated_as_brat(phistack: Phistack, home: Any, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.txt").write_text("Seen by Dr. Gorsea on 05/12/2019.", encoding="utf-8")
     assert phistack("annotate", tmp_path / "in", tmp_path / "out", "--model", home / "engine")[0] == 0
     assert "DOCTOR 12 18" in (tmp_path / "out" / "a.ann").read_text()
 
 
-def test_explain_shows_offsets_and_text_only_if_asked(phistack, home, tmp_path):
+def test_explain_shows_offsets_and_text_only_if_asked(phistack: Phistack, home: Any, tmp_path: Path) -> None:
     status, shown, _ = phistack("explain", home / "notes", "--model", home / "engine")
     assert status == 0
     assert "DOCTOR" in shown
@@ -89,19 +92,19 @@ def test_explain_shows_offsets_and_text_only_if_asked(phistack, home, tmp_path):
     assert "Gorsea" in page.read_text(encoding="utf-8")
 
 
-def test_convert_maps_labels(phistack, home, tmp_path):
+def test_convert_maps_labels(phistack: Phistack, home: Any, tmp_path: Path) -> None:
     arguments = ("--to", "jsonl", "--map-labels", "nut")
     assert phistack("convert", home / "notes", tmp_path / "notes.jsonl", *arguments)[0] == 0
     assert {span.label for d in read_corpus(tmp_path / "notes.jsonl").documents for span in d.spans} == {"Name", "Date"}
 
 
-def test_a_bundle_without_rules_says_so(phistack, home):
+def test_a_bundle_without_rules_says_so(phistack: Phistack, home: Any) -> None:
     status, _, error = phistack("rules", home / "engine")
     assert status == 1
     assert "without TBED" in _one_sentence(error)
 
 
-def _spoiled(folder, name):
+def _spoiled(folder: Any, name: Any) -> Any:
     """A corpus with a fault, by its name."""
     folder.mkdir()
     path = folder / "300-01.xml"
@@ -124,7 +127,9 @@ def _spoiled(folder, name):
     "name", ["malformed", "external entity", "billion laughs", "offsets beyond", "unknown label", "encoding"]
 )
 @pytest.mark.parametrize("command", ["train", "annotate", "convert", "evaluate"])
-def test_a_bad_file_gets_one_sentence_without_text_and_nothing_is_written(phistack, home, tmp_path, command, name):
+def test_a_bad_file_gets_one_sentence_without_text_and_nothing_is_written(
+    phistack: Phistack, home: Any, tmp_path: Path, command: Any, name: Any
+) -> None:
     if command == "annotate" and name == "unknown label":
         pytest.skip("annotate does not look at the labels of its input")
     bad, out = _spoiled(tmp_path / "bad", name), tmp_path / "out"
@@ -141,7 +146,7 @@ def test_a_bad_file_gets_one_sentence_without_text_and_nothing_is_written(phista
     assert [entry.name for entry in tmp_path.iterdir()] == ["bad"]
 
 
-def test_an_empty_corpus_and_a_missing_one(phistack, tmp_path):
+def test_an_empty_corpus_and_a_missing_one(phistack: Phistack, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for source in (tmp_path / "empty", tmp_path / "none"):
         status, _, error = phistack("train", source, "--model", tmp_path / "engine")
@@ -149,7 +154,7 @@ def test_an_empty_corpus_and_a_missing_one(phistack, tmp_path):
         assert str(source) in _one_sentence(error)
 
 
-def test_a_corpus_of_one_patient_cannot_be_folded(phistack, tmp_path):
+def test_a_corpus_of_one_patient_cannot_be_folded(phistack: Phistack, tmp_path: Path) -> None:
     documents = tuple(Document(f"300-0{i}", "Dr. Gorse", (Span(4, 9, "DOCTOR"),), "300") for i in range(5))
     write_corpus(Corpus(documents, LabelSet.named("i2b2-2014")), tmp_path / "notes", format="i2b2")
     status, _, error = phistack("train", tmp_path / "notes", "--model", tmp_path / "engine")
@@ -158,7 +163,9 @@ def test_a_corpus_of_one_patient_cannot_be_folded(phistack, tmp_path):
     assert not (tmp_path / "engine").exists()
 
 
-def test_a_label_of_one_fold_only_is_reported(phistack, tmp_path, caplog):
+def test_a_label_of_one_fold_only_is_reported(
+    phistack: Phistack, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     corpus = _corpus()
     first = corpus.documents[0]
     rare = first.with_spans([*first.spans, Span(0, 4, "DEVICE")])
@@ -167,7 +174,7 @@ def test_a_label_of_one_fold_only_is_reported(phistack, tmp_path, caplog):
     assert "DEVICE occurs in one fold only" in caplog.text
 
 
-def test_gold_and_system_with_other_text_cannot_be_compared(phistack, home, tmp_path):
+def test_gold_and_system_with_other_text_cannot_be_compared(phistack: Phistack, home: Any, tmp_path: Path) -> None:
     write_corpus(_corpus(name=SECRET), tmp_path / "other", format="i2b2")
     status, shown, error = phistack("evaluate", home / "notes", tmp_path / "other")
     assert status == 1
@@ -175,7 +182,7 @@ def test_gold_and_system_with_other_text_cannot_be_compared(phistack, home, tmp_
     assert SECRET not in shown + error
 
 
-def test_a_tampered_bundle_stops_annotate(phistack, home, tmp_path):
+def test_a_tampered_bundle_stops_annotate(phistack: Phistack, home: Any, tmp_path: Path) -> None:
     import shutil
 
     engine = shutil.copytree(home / "engine", tmp_path / "engine")
@@ -190,7 +197,9 @@ def test_a_tampered_bundle_stops_annotate(phistack, home, tmp_path):
     ("content", "reported"),
     [("folds = 'x", "settings.toml"), ("fold = 3", "fold"), ("[features]\nlanguage = 'xx'", "xx")],
 )
-def test_a_bad_settings_file_is_named(phistack, home, tmp_path, content, reported):
+def test_a_bad_settings_file_is_named(
+    phistack: Phistack, home: Any, tmp_path: Path, content: Any, reported: Any
+) -> None:
     (tmp_path / "settings.toml").write_text(content)
     arguments = ("--model", tmp_path / "engine", "--config", tmp_path / "settings.toml")
     status, _, error = phistack("train", home / "notes", *arguments)
@@ -198,7 +207,7 @@ def test_a_bad_settings_file_is_named(phistack, home, tmp_path, content, reporte
     assert reported in _one_sentence(error)
 
 
-def test_nothing_is_overwritten(phistack, home, tmp_path):
+def test_nothing_is_overwritten(phistack: Phistack, home: Any, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine").write_text("keep")
     status, _, error = phistack("annotate", home / "notes", tmp_path / "out", "--model", home / "engine")
@@ -207,10 +216,12 @@ def test_nothing_is_overwritten(phistack, home, tmp_path):
     assert [entry.name for entry in (tmp_path / "out").iterdir()] == ["mine"]
 
 
-def test_an_unforeseen_error_tells_its_place_and_not_its_message(phistack, home, monkeypatch):
+def test_an_unforeseen_error_tells_its_place_and_not_its_message(
+    phistack: Phistack, home: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import ensemble.tasks.engines
 
-    def fail(*arguments, **options):
+    def fail(*arguments: Any, **options: Any) -> None:
         raise KeyError(SECRET)
 
     monkeypatch.setattr(ensemble.tasks.engines, "explain_corpus", fail)

@@ -1,9 +1,11 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import partial
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -17,10 +19,10 @@ NOTES = [Document("1", "Dr. Gorse came."), Document("2", "Rest.")]
 
 
 @pytest.fixture
-def tools(monkeypatch):
+def tools(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[..., Any]]:
     """Invented tools in place of ours and of those that pip installs; the value can be changed."""
 
-    def measured(speed):
+    def measured(speed: Any) -> Any:
         return {
             "version": "1",
             "aim": None,
@@ -37,7 +39,7 @@ def tools(monkeypatch):
     return found
 
 
-def test_ratios_are_to_the_reference(tools):
+def test_ratios_are_to_the_reference(tools: dict[str, Callable[..., Any]]) -> None:
     results = run(NOTES, Path("engine"), Path("peers"), 3)
     assert {row["name"]: row["ratio"] for row in results["rows"]} == pytest.approx(
         {"phistack": 1.5, REFERENCE: 1.0, "other": 2.0}
@@ -48,8 +50,8 @@ def test_ratios_are_to_the_reference(tools):
     assert "1.50" in console.file.getvalue()
 
 
-def test_a_tool_that_fails_is_reported_and_the_others_go_on(tools):
-    def fail():
+def test_a_tool_that_fails_is_reported_and_the_others_go_on(tools: Any) -> None:
+    def fail() -> None:
         raise subprocess.CalledProcessError(1, "other")
 
     tools["other"] = fail
@@ -58,8 +60,8 @@ def test_a_tool_that_fails_is_reported_and_the_others_go_on(tools):
     assert list(results["not measured"]) == ["other"]
 
 
-def test_a_tool_that_cannot_be_installed_is_reported(tmp_path, monkeypatch):
-    def fail(peer, folder):
+def test_a_tool_that_cannot_be_installed_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(peer: Any, folder: Any) -> None:
         raise subprocess.CalledProcessError(1, "pip")
 
     monkeypatch.setattr(throughput, "_engines", lambda model, documents: {})
@@ -70,12 +72,12 @@ def test_a_tool_that_cannot_be_installed_is_reported(tmp_path, monkeypatch):
     assert "cannot be installed" in results["not measured"]["deduce"]
 
 
-def test_without_a_folder_of_peers_ratios_are_left_out(tools):
+def test_without_a_folder_of_peers_ratios_are_left_out(tools: dict[str, Callable[..., Any]]) -> None:
     results = run(NOTES, Path("engine"), None, 1)
     assert [(row["name"], row["ratio"]) for row in results["rows"]] == [("phistack", None)]
 
 
-def test_a_measurement_of_a_tool_counts_what_it_found(tmp_path):
+def test_a_measurement_of_a_tool_counts_what_it_found(tmp_path: Path) -> None:
     """The worker runs as a program of its own, as in the environment of a tool."""
     notes = tmp_path / "notes.json"
     notes.write_text(json.dumps([note.text for note in NOTES]), encoding="utf-8")
@@ -92,12 +94,12 @@ def test_a_measurement_of_a_tool_counts_what_it_found(tmp_path):
     assert measured["peak MB"] > 1
 
 
-def test_names_of_tools_are_unique_and_versions_pinned():
+def test_names_of_tools_are_unique_and_versions_pinned() -> None:
     assert len({peer.name for peer in PEERS}) == len(PEERS)
     assert all(isinstance(peer, Peer) and peer.version for peer in PEERS)
 
 
-def test_the_table_of_the_manual_is_replaced_and_nothing_else(tools):
+def test_the_table_of_the_manual_is_replaced_and_nothing_else(tools: dict[str, Callable[..., Any]]) -> None:
     results = run(NOTES, Path("engine"), Path("peers"), 1)
     page = f"before\n{BEGIN}\nold\n{END}\nafter\n"
     once = updated(page, markdown_of(results))
@@ -109,6 +111,6 @@ def test_the_table_of_the_manual_is_replaced_and_nothing_else(tools):
         updated("no markers", "")
 
 
-def test_the_manual_has_the_markers():
+def test_the_manual_has_the_markers() -> None:
     page = Path(throughput.__file__).parents[1] / "docs" / "speed.md"
     assert updated(page.read_text(encoding="utf-8"), "") != ""

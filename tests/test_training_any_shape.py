@@ -8,6 +8,7 @@ import tomllib
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -33,17 +34,17 @@ COURTS = Path(__file__).parents[1].parent / "shared" / "corpora"
 PRESETS = sorted(file.name for file in (resources.files("ensemble.training") / "presets").iterdir())
 
 
-def corpus_of(documents, language="en"):
+def corpus_of(documents: Any, language: str = "en") -> Any:
     labels = {span.label: "OTHER" for document in documents for span in document.spans}
     return Corpus(tuple(documents), LabelSet("custom", labels, language=language))
 
 
-def quick(names=FAST, language="en", folds=5):
+def quick(names: Any = FAST, language: str = "en", folds: int = 5) -> Any:
     submodels = {name: QUICK_SUBMODELS[name] for name in names}
     return EngineSettings(features=FeatureSettings(language=language), submodels=submodels, folds=folds)
 
 
-def trained(documents, names=FAST, language="en", folds=5, jobs=1):
+def trained(documents: Any, names: Any = FAST, language: str = "en", folds: int = 5, jobs: int = 1) -> Any:
     """The strict out-of-fold F1 of all systems; the engine also annotates the notes, and some others."""
     corpus = corpus_of(documents, language)
     training = train(corpus, quick(names, language, folds), jobs=jobs)
@@ -56,24 +57,24 @@ def trained(documents, names=FAST, language="en", folds=5, jobs=1):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_notes_of_any_shape_can_be_trained_on(shape):
+def test_notes_of_any_shape_can_be_trained_on(shape: Any) -> None:
     f1 = trained(SHAPES[shape](), folds=3)
     assert f1["stack"] >= max(f1.values()) - 0.25
 
 
 @settings(max_examples=10, deadline=None)
 @given(layout=st.sampled_from([*LAYOUTS]), words=st.lists(st.text(max_size=30), min_size=8, max_size=8))
-def test_notes_in_any_layout_with_any_words_can_be_trained_on(layout, words):
+def test_notes_in_any_layout_with_any_words_can_be_trained_on(layout: Any, words: Any) -> None:
     assert trained(laid_out(layout, words), ("regex", "crf"), folds=2)["crf"] >= 0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", ["one token", "a line of 5,000 tokens", "empty notes"])
-def test_all_four_submodels_train_on_them_in_two_processes(shape):
+def test_all_four_submodels_train_on_them_in_two_processes(shape: Any) -> None:
     assert set(trained(SHAPES[shape](), (*FAST, "blstm"), folds=2, jobs=2)) == {*FAST, "blstm", "stack"}
 
 
-def _labelled(number, label):
+def _labelled(number: Any, label: Any) -> Any:
     """One note's first span gets another label."""
     return [
         note.with_spans([Span(*note.spans[0].__getstate__()[:2], label), *note.spans[1:]]) if i == number else note
@@ -81,18 +82,18 @@ def _labelled(number, label):
     ]
 
 
-def test_a_label_in_one_fold_only_is_reported_and_no_obstacle(caplog):
+def test_a_label_in_one_fold_only_is_reported_and_no_obstacle(caplog: pytest.LogCaptureFixture) -> None:
     assert trained(_labelled(0, "NURSE"))["stack"] > 0.8
     assert "the label NURSE occurs in one fold only" in caplog.text
     assert trained(_labelled(0, "Birchwood"))
     assert "Birchwood" not in caplog.text
 
 
-def test_a_label_of_its_own_for_every_note_is_no_obstacle():
+def test_a_label_of_its_own_for_every_note_is_no_obstacle() -> None:
     trained([note.with_spans([Span(s.start, s.end, f"L{i}") for s in note.spans]) for i, note in enumerate(PLAIN)])
 
 
-def test_two_patients_are_enough_also_where_the_others_have_no_phi():
+def test_two_patients_are_enough_also_where_the_others_have_no_phi() -> None:
     trained(PLAIN[:2])
     trained([*PLAIN[:2], *(note.with_spans(()) for note in PLAIN[2:])])
 
@@ -113,14 +114,14 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_notes_that_nothing_can_be_learned_from_are_refused_in_a_sentence(case):
+def test_notes_that_nothing_can_be_learned_from_are_refused_in_a_sentence(case: Any) -> None:
     documents, words = REFUSED[case]
     with pytest.raises(TrainingError, match=words):
         train(corpus_of(documents), quick())
 
 
 @pytest.mark.parametrize(("name", "language"), [("court-es", "es"), ("court-fr", "fr"), ("court-en", "en")])
-def test_a_handful_of_court_decisions_can_be_trained_on(name, language):
+def test_a_handful_of_court_decisions_can_be_trained_on(name: Any, language: Any) -> None:
     folder = COURTS / name / "train"
     if not folder.is_dir():
         pytest.skip(f"the corpus {name} is not in {COURTS}")
@@ -129,7 +130,7 @@ def test_a_handful_of_court_decisions_can_be_trained_on(name, language):
     assert f1["stack"] >= max(f1.values()) - 0.1
 
 
-def test_what_is_sent_to_other_processes_can_be_sent():
+def test_what_is_sent_to_other_processes_can_be_sent() -> None:
     """All that a fit is bound to comes back whole, in whatever way notes are cut and after all was looked at once."""
     from joblib.externals.loky.backend.reduction import dumps
 
@@ -143,7 +144,7 @@ def test_what_is_sent_to_other_processes_can_be_sent():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PRESETS)
-def test_every_preset_is_trained_in_as_many_processes_as_by_default(name):
+def test_every_preset_is_trained_in_as_many_processes_as_by_default(name: Any) -> None:
     """Only the rounds of the network and the rules are fewer than the preset has."""
     reported = tomllib.loads((resources.files("ensemble.training") / "presets" / name).read_text(encoding="utf-8"))
     preset = EngineSettings.preset(name.removesuffix(".toml"))

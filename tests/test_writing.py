@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ WRITERS = pytest.mark.parametrize("write", [lambda path: write_new(path, "abcdef
 
 
 @WRITERS
-def test_nothing_is_overwritten(tmp_path, write):
+def test_nothing_is_overwritten(tmp_path: Path, write: Any) -> None:
     write(tmp_path / "out")
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(SettingsError, match="out is already there; remove it"):
@@ -35,7 +36,7 @@ def test_nothing_is_overwritten(tmp_path, write):
     assert sorted(tmp_path.rglob("*")) == sorted([*before, tmp_path / "link"])
 
 
-def test_what_is_empty_is_free(tmp_path):
+def test_what_is_empty_is_free(tmp_path: Path) -> None:
     for name, write in (("file", lambda path: write_new(path, "abcdef")), ("other", _fill), ("folder", _fill)):
         (tmp_path / name).mkdir() if name == "folder" else (tmp_path / name).touch()
         write(tmp_path / name)
@@ -48,10 +49,10 @@ def test_what_is_empty_is_free(tmp_path):
 
 
 @WRITERS
-def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch, write):
+def test_a_full_disk_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Any) -> None:
     write_bytes = Path.write_bytes
 
-    def half(path, content):
+    def half(path: Any, content: Any) -> None:
         write_bytes(path, content[: len(content) // 2])
         raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
@@ -61,14 +62,14 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch, write):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_takes_the_place_meanwhile_stays(tmp_path):
+def test_what_takes_the_place_meanwhile_stays(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="already there"), new_file(tmp_path / "out") as part:
         part.write_text("ours")
         (tmp_path / "out").write_text("another's")
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("out", "another's")]
 
 
-def test_an_older_file_is_replaced_only_when_the_new_one_is_whole(tmp_path):
+def test_an_older_file_is_replaced_only_when_the_new_one_is_whole(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     kept.write_text("old")
     with pytest.raises(ZeroDivisionError), new_file(kept, replace=True) as part:
@@ -80,7 +81,7 @@ def test_an_older_file_is_replaced_only_when_the_new_one_is_whole(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["kept"] and kept.read_text() == "new"
 
 
-def test_a_killed_process_leaves_nothing_under_the_name(tmp_path):
+def test_a_killed_process_leaves_nothing_under_the_name(tmp_path: Path) -> None:
     code = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
@@ -96,7 +97,7 @@ def test_a_killed_process_leaves_nothing_under_the_name(tmp_path):
     assert os.listdir(tmp_path / "out") == ["a.txt"]
 
 
-def test_only_one_module_renames_what_it_wrote():
+def test_only_one_module_renames_what_it_wrote() -> None:
     """A rename is what makes a writer all or nothing; a run over many notes publishes what it staged."""
     packages = ("features", "tbed", "submodels", "ensemble")
     renaming = {
