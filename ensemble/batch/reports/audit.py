@@ -153,7 +153,9 @@ def check_log(
     sealed = key is not None and _is_sealed(key, before, last)
     if key is not None and not sealed:
         wrong = (
-            "is of another key, or forged" if "seal" in last else "is missing: the run had no key, or it was cut off"
+            "is of another key, or forged"
+            if "seal" in last
+            else "is missing: the run had no key, or the seal was removed"
         )
         problems.append(f"the seal of the log {wrong}")
     return AuditReport(notes, tuple(problems), sealed)
