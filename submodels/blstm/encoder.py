@@ -104,6 +104,9 @@ class Encoder:
         self._character_ids = {character: number for number, character in enumerate(self.characters, 2)}
         # Each column has an unknown value of its own, at its offset.
         self.offsets = np.cumsum([0, *(len(ids) + 1 for ids in self.values)], dtype=np.int32)
+        # (n_ids,) for all columns end to end: id of the feature space -> id of the network. `_begins` says where the
+        # ids of a column begin there, `_last_ids` which is its last, for all that training did not see:
+        # `(n_columns,)`.
         lookups = [self._lookup(ids, int(offset)) for ids, offset in zip(self.values, self.offsets, strict=False)]
         self._lookups = np.concatenate([np.zeros(0, dtype=np.int32), *lookups])
         self._last_ids = np.array([len(lookup) - 1 for lookup in lookups], dtype=np.int32)
@@ -156,6 +159,7 @@ class Encoder:
         return characters
 
     def _features(self, table: FeatureTable) -> Integers32:
+        # (n_tokens, n_columns): all columns are looked up at once.
         ids = np.empty((len(table), len(self.columns)), dtype=np.int32)
         for place, name in enumerate(self.columns):
             ids[:, place] = table.column(name)
@@ -207,6 +211,7 @@ def batch_of(rows: Sequence[TokenRange], notes: Sequence[EncodedNote]) -> BatchA
     :returns: `words`, `spellings`, `begins` (1 where a tag sequence begins), `tags` of shape `(n_rows, n_tokens)`,
         `features` of shape `(n_rows, n_tokens, n_columns)`, `lengths` of shape `(n_rows,)`.
     """
+    # (n_rows, n_tokens), padded with 0: where it stands, the id 0 is that of no word and of no character.
     lengths = np.array([last - first for _, first, last in rows], dtype=np.int32)
     shape = (len(rows), int(lengths.max()))
     words, spellings, tags, begins = (np.zeros(shape, dtype=np.int32) for _ in range(4))
@@ -230,6 +235,7 @@ def with_characters(batch: BatchArrays, characters: Integers32) -> BatchArrays:
 
     :param characters: of all words, as `Encoder.spell` gives it.
     """
+    # (n_words,) and (n_rows * n_tokens,): a batch has fewer distinct words than tokens, and the CNN reads each once.
     distinct, places = np.unique(batch["spellings"], return_inverse=True)
     spellings = places.reshape(batch["spellings"].shape).astype(np.int32)
     return batch | {"spellings": spellings, "characters": characters[distinct]}

@@ -87,9 +87,13 @@ class Mentions:
         """
         notes = []
         for number, note in enumerate(self.notes):
+            # (n_tokens,) of the changed note each: which token of all notes is read, and which place of its own it
+            # takes.
             read, places = self._tokens(number, share, generator)
             of_tokens = {name: values[read] for name, values in self._joined.items()}
             of_tokens["features"][:, self.staying] = note.features[:, self.staying][places]
+            # A mention never runs over the end of a sentence, so a bound stands before the first token that takes its
+            # place.
             bounds = {
                 name: np.searchsorted(places, getattr(note, name)).astype(np.int32) for name in ("sentences", "lines")
             }

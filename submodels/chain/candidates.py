@@ -56,6 +56,7 @@ def propose(
     :returns: for each note sorted by place and label; the score is the span's probability, `chosen` are those on the
         best path.
     """
+    # (n_notes + 1,) first tokens of the notes, and (n_sequences + 1,) those of the sequences, all notes end to end.
     begins = np.cumsum([0, *map(len, tables)])
     inner = [begin + of_note[:-1] for begin, of_note in zip(begins.tolist(), bounds, strict=False)]
     edges = np.concatenate([*inner, begins[-1:]])
