@@ -15,32 +15,38 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
-from typing import Any
 
+import msgspec
 from rich.console import Console
 
-from ensemble.evaluation import Report
+from benchmarks.results_file import (
+    BenchmarkResults,
+    DocumentNumbers,
+    PartTime,
+    StackerFigures,
+    SystemFigures,
+    TrainingTime,
+    TypeFigures,
+)
+from ensemble.evaluation import Score
 from ensemble.evaluation.figures import figures_of, table_of
 from ensemble.tasks.engines import score_on, train_bundle
-from ensemble.tools.stopwatch import Spent, Stopwatch
+from ensemble.tools.stopwatch import Stopwatch
 from ensemble.training.settings import EngineSettings
 from ensemble.training.trainer import Training
 from features.documents import Corpus
 from features.formats import write_corpus
 from features.writing import write_json
 
-__all__ = ["LIMIT_MINUTES", "RESULTS", "ROOT", "SCHEMA", "Benchmark", "measure", "training_parts", "write_results"]
+__all__ = ["LIMIT_MINUTES", "RESULTS", "ROOT", "Benchmark", "measure", "training_parts", "write_results"]
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 LIMIT_MINUTES = 40
 """What a whole training on MEDDOCAN may take on 2 cores."""
-SCHEMA = "phistack.benchmark.v1"
-"""Of a results file; changes when a key is renamed or dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +69,12 @@ class Benchmark:
 
 def measure(
     benchmark: Benchmark, training: Corpus, unseen: Corpus, settings: EngineSettings, *, out: Path, jobs: int
-) -> dict[str, Any]:
+) -> BenchmarkResults:
     """Train, score each submodel and the stack, and time `phistack annotate`.
 
     :param training: the notes to train on.
     :param unseen: the notes to score, of other patients.
     :param out: a folder for the engine, which is made anew, and for the fold predictions, which are kept.
-    :returns: what a results file holds, JSON-ready and without text.
     """
     engine = out / "engine"
     shutil.rmtree(engine, ignore_errors=True)
@@ -78,67 +83,53 @@ def measure(
     spent = watch.spent()
     reports = score_on(trained.engine, unseen)
     Console(width=120).print(table_of(f"{benchmark.title}, strict", reports).rich())
-    systems = figures_of(reports)
-    for name, report in reports.items():
-        systems[name]["f1 by criterion"] = {title: report.score(title).f1.value for title in benchmark.criteria}
-    return {
-        "schema": SCHEMA,
-        "benchmark": benchmark.name,
-        "title": benchmark.title,
-        "date": date.today().isoformat(),
-        "settings hash": settings.digest,
-        "settings": settings.to_dict(),
-        "protocol": benchmark.protocol,
-        "documents": {"training": len(training), "unseen": len(unseen)},
-        "systems": systems,
-        "types": _types(reports["stack"]),
-        "stacker": {"out of fold f1": trained.engine.stacker.figures_, "threshold": trained.engine.stacker.threshold_},
-        "training": {
-            "wall seconds": round(spent.wall, 1),
-            "limit minutes": benchmark.limit_minutes,
-            "processes": jobs,
-            "cores": os.cpu_count(),
-            "peak MB of a process": round(_peak_memory()),
-            "parts": training_parts(trained),
-        },
-        "annotate seconds": round(_annotate_seconds(unseen, engine), 1),
+    systems = {
+        name: {**row, "f1 by criterion": {title: reports[name].score(title).f1.value for title in benchmark.criteria}}
+        for name, row in figures_of(reports).items()
     }
+    return BenchmarkResults(
+        benchmark=benchmark.name,
+        title=benchmark.title,
+        date=date.today().isoformat(),
+        digest=settings.digest,
+        settings=settings.to_dict(),
+        protocol=benchmark.protocol,
+        documents=DocumentNumbers(len(training), len(unseen)),
+        systems=msgspec.convert(systems, dict[str, SystemFigures]),
+        types={score.name: _type_figures(score) for score in reports["stack"].types},
+        stacker=StackerFigures(trained.engine.stacker.figures_, trained.engine.stacker.threshold_),
+        training=TrainingTime(
+            wall=round(spent.wall, 1),
+            limit=benchmark.limit_minutes,
+            processes=jobs,
+            cores=os.cpu_count(),
+            peak_mb=round(_peak_memory()),
+            parts=training_parts(trained),
+        ),
+        annotate_seconds=round(_annotate_seconds(unseen, engine), 1),
+    )
 
 
-def write_results(folder: Path, results: Mapping[str, Any]) -> Path:
+def write_results(folder: Path, results: BenchmarkResults) -> Path:
     """Write `NAME.json`, in place of an older one; the path."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{results['benchmark']}.json"
-    write_json(path, results)
+    path = folder / f"{results.benchmark}.json"
+    write_json(path, msgspec.to_builtins(results))
     print(f"{path} is written; `make results` writes README.md and docs/results.md from it", file=sys.stderr)
     return path
 
 
-def training_parts(training: Training) -> list[dict[str, Any]]:
+def training_parts(training: Training) -> tuple[PartTime, ...]:
     """What each part of a training took, in the order of their names."""
-    return [_part(name, step, spent) for (name, step), spent in sorted(training.seconds.items())]
+    return tuple(
+        PartTime(name, step, round(spent.wall, 2), round(spent.cpu, 2), spent.cached)
+        for (name, step), spent in sorted(training.seconds.items())
+    )
 
 
-def _part(name: str, step: str, spent: Spent) -> dict[str, Any]:
-    return {
-        "part": name,
-        "step": step,
-        "wall": round(spent.wall, 2),
-        "cpu": round(spent.cpu, 2),
-        "cached": spent.cached,
-    }
-
-
-def _types(report: Report) -> dict[str, dict[str, Any]]:
-    """Strict figures of each type of PHI, with its number in gold."""
-    return {
-        score.name: {
-            "gold": score.counts.support,
-            **{name: measure.value for name, measure in score.measures.items()},
-            "recall interval": list(score.recall_by_wilson[1:]),
-        }
-        for score in report.types
-    }
+def _type_figures(score: Score) -> TypeFigures:
+    precision, recall, f1 = (measure.value for measure in score.measures.values())
+    return TypeFigures(score.counts.support, precision, recall, f1, score.recall_by_wilson[1:])
 
 
 def _annotate_seconds(unseen: Corpus, engine: Path) -> float:

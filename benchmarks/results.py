@@ -10,17 +10,19 @@ anyone can write the tables anew without training. `benchmarks/variants.toml` li
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import wrap
-from typing import Any
+
+import msgspec
 
 from benchmarks import markdown
-from benchmarks.measuring import RESULTS, ROOT, SCHEMA
+from benchmarks.measuring import RESULTS, ROOT
+from benchmarks.results_file import SCHEMA, AblationFile, BenchmarkResults, TriedVariant
 from benchmarks.training import markdown_parts
+from ensemble.evaluation import Measure
+from ensemble.evaluation.tables import Table, TableRow, percent, share
 
 __all__ = ["BENCHMARKS", "read_results", "read_variants", "readme_section", "results_page", "updated"]
 
@@ -34,9 +36,6 @@ ABLATIONS = {
 VARIANTS = ROOT / "benchmarks" / "variants.toml"
 _LIST_IN_README, _LIST_IN_PAGE = "[list](docs/results.md#variants-tried)", "[list](#variants-tried)"
 BEGIN, END = "<!-- results: written by make results -->", "<!-- /results -->"
-
-Results = Mapping[str, Any]
-TriedVariant = Mapping[str, Any]
 
 _PAGE_HEAD = """# Results
 
@@ -68,34 +67,34 @@ def main() -> None:
         print(f"{path.relative_to(ROOT)} is written")
 
 
-def read_results(folder: Path) -> list[Results]:
+def read_results(folder: Path) -> list[BenchmarkResults]:
     """The results files, in the order of `BENCHMARKS`; ends the program where one is missing or of another schema."""
     results = []
     for name in BENCHMARKS:
         path = folder / f"{name}.json"
         if not path.exists():
             sys.exit(f"results: there is no {path}; `make meddocan` and `make english` write the results files")
-        results.append(json.loads(path.read_text(encoding="utf-8")))
-        if results[-1].get("schema") != SCHEMA:
+        try:
+            results.append(msgspec.json.decode(path.read_bytes(), type=BenchmarkResults))
+        except msgspec.ValidationError:
             sys.exit(f"results: {path} is not of the schema {SCHEMA}; measure again")
     return results
 
 
-def read_ablations(folder: Path) -> dict[str, Results]:
+def read_ablations(folder: Path) -> dict[str, AblationFile]:
     """What `phistack ablate` measured, by the title of its table; ends the program where a file is missing."""
     found = {}
     for name, title in ABLATIONS.items():
         path = folder / f"{name}.json"
         if not path.exists():
             sys.exit(f"results: there is no {path}; copy the results.json that `phistack ablate` writes there")
-        found[title] = json.loads(path.read_text(encoding="utf-8"))
+        found[title] = msgspec.json.decode(path.read_bytes(), type=AblationFile)
     return found
 
 
 def read_variants(path: Path) -> list[TriedVariant]:
     """What was tried, in the order of the file."""
-    variants: list[TriedVariant] = tomllib.loads(path.read_text(encoding="utf-8"))["variant"]
-    return variants
+    return msgspec.toml.decode(path.read_bytes(), type=dict[str, list[TriedVariant]])["variant"]
 
 
 def updated(readme: str, section: str) -> str:
@@ -103,96 +102,118 @@ def updated(readme: str, section: str) -> str:
     return markdown.replaced(readme, BEGIN, END, section, where="results: README.md")
 
 
-def readme_section(results: Sequence[Results], variants: Sequence[TriedVariant]) -> str:
+def readme_section(results: Sequence[BenchmarkResults], variants: Sequence[TriedVariant]) -> str:
     """A table of the first corpus, one of the others together, and how each was measured."""
     first, *others = results
     lines = [*_systems(first), "", _prose(_measured(first, variants, _LIST_IN_README), _speed(first)), ""]
     lines += _overview(others)
     for other in others:
-        lines += ["", _prose(f"*{other['title']}*:", _measured(other, variants, _LIST_IN_README))]
+        lines += ["", _prose(f"*{other.title}*:", _measured(other, variants, _LIST_IN_README))]
     return "\n".join([*lines, ""])
 
 
-def results_page(results: Sequence[Results], ablations: Mapping[str, Results], variants: Sequence[TriedVariant]) -> str:
+def results_page(
+    results: Sequence[BenchmarkResults], ablations: Mapping[str, AblationFile], variants: Sequence[TriedVariant]
+) -> str:
     """docs/results.md: for each corpus the systems, the types of PHI and the time of training; ablations; variants."""
     lines = [_PAGE_HEAD]
     for result in results:
         measured = _prose(_measured(result, variants, _LIST_IN_PAGE), _speed(result))
-        lines += [f"## {result['title']}", "", measured, "", *_systems(result), ""]
+        lines += [f"## {result.title}", "", measured, "", *_systems(result), ""]
         lines += ["### The stack by type of PHI", "", *_types(result), ""]
-        lines += ["### Time of training", "", *markdown_parts(result["training"]), ""]
+        lines += ["### Time of training", "", *markdown_parts(result.training), ""]
     for title, ablation in ablations.items():
         lines += [f"## {title}", "", _ablated(ablation), "", *_ablation(ablation), ""]
     lines += ["## Variants tried", "", *_variants(variants)]
     return "\n".join([*lines, ""])
 
 
-def _systems(result: Results) -> Iterator[str]:
+def _systems(result: BenchmarkResults) -> list[str]:
     """One row a system: precision, recall, F1 with its interval, and F1 by the further criteria."""
-    criteria = [name.removeprefix("meddocan ") for name in next(iter(result["systems"].values()))["f1 by criterion"]]
-    yield from markdown.head(result["title"], "precision", "recall", "F1 (95 % interval)", *criteria)
-    for name, row in result["systems"].items():
-        figures = (_percent(row["precision"]), _percent(row["recall"]), _with_interval(row))
-        yield markdown.row(name, *figures, *map(_percent, row["f1 by criterion"].values()))
+    criteria = [name.removeprefix("meddocan ") for name in next(iter(result.systems.values())).by_criterion]
+    rows: list[TableRow] = [
+        (
+            name,
+            percent(row.precision),
+            percent(row.recall),
+            share(Measure(row.f1, *row.interval)),
+            *map(percent, row.by_criterion.values()),
+        )
+        for name, row in result.systems.items()
+    ]
+    return Table((result.title, "precision", "recall", "F1 (95 % interval)", *criteria), [rows]).markdown()
 
 
-def _overview(results: Sequence[Results]) -> Iterator[str]:
+def _overview(results: Sequence[BenchmarkResults]) -> list[str]:
     """One row a corpus: strict F1 of each system."""
-    systems = list(dict.fromkeys(name for result in results for name in result["systems"]))
-    yield from markdown.head("strict F1", *systems, "95 % interval of the stack")
-    for result in results:
-        rows = result["systems"]
-        figures = [_percent(rows[name]["f1"]) if name in rows else "" for name in systems]
-        yield markdown.row(result["title"], *figures, _interval(rows["stack"]["interval"]))
+    systems = list(dict.fromkeys(name for result in results for name in result.systems))
+    rows = [
+        (
+            result.title,
+            *(percent(result.systems[name].f1) if name in result.systems else "" for name in systems),
+            "-".join(map(percent, result.systems["stack"].interval)),
+        )
+        for result in results
+    ]
+    return Table(("strict F1", *systems, "95 % interval of the stack"), [rows]).markdown()
 
 
-def _types(result: Results) -> Iterator[str]:
+def _types(result: BenchmarkResults) -> list[str]:
     """One row a type of PHI, the most frequent first."""
-    yield from markdown.head("type", "in gold", "precision", "recall (95 % interval)", "F1")
-    for name, row in sorted(result["types"].items(), key=lambda item: (-item[1]["gold"], item[0])):
-        recall = f"{_percent(row['recall'])} ({_interval(row['recall interval'])})" if row["gold"] else ""
-        yield markdown.row(name, str(row["gold"]), _percent(row["precision"]), recall, _percent(row["f1"]))
+    rows = [
+        (
+            name,
+            str(row.gold),
+            percent(row.precision),
+            share(Measure(row.recall, *row.recall_interval)) if row.gold else "",
+            percent(row.f1),
+        )
+        for name, row in sorted(result.types.items(), key=lambda item: (-item[1].gold, item[0]))
+    ]
+    return Table(("type", "in gold", "precision", "recall (95 % interval)", "F1"), [rows]).markdown()
 
 
-def _ablated(ablation: Results) -> str:
+def _ablated(ablation: AblationFile) -> str:
     """When, how and with how many comparisons an ablation was measured."""
     return _prose(
-        f"Measured {ablation['date']} with the settings {ablation['settings hash']}. {ablation['protocol']}",
-        f"p is of a paired approximate randomisation by document with {ablation['shuffles']} shuffles, after Holm's",
-        f"correction over the {len(ablation['rows']) - 1} differences to the stack.",
+        f"Measured {ablation.date} with the settings {ablation.digest}. {ablation.protocol}",
+        f"p is of a paired approximate randomisation by document with {ablation.shuffles} shuffles, after Holm's",
+        f"correction over the {len(ablation.rows) - 1} differences to the stack.",
     )
 
 
-def _ablation(ablation: Results) -> Iterator[str]:
+def _ablation(ablation: AblationFile) -> list[str]:
     """One row a system: precision, recall, F1 with its interval, the difference to the stack, and its p."""
-    yield from markdown.head("system", "precision", "recall", "F1 (95 % interval)", "difference", "p")
-    for row in ablation["rows"]:
-        f1, difference = row["f1"], row.get("difference")
-        yield markdown.row(
-            row["name"],
-            *(_percent(row[name]["value"]) for name in ("precision", "recall")),
-            f"{_percent(f1['value'])} ({_interval((f1['low'], f1['high']))})",
-            f"{100 * difference['f1']['value']:+.2f}" if difference else "",
-            f"{difference['p after Holm']:.4f}" if difference else "",
+    rows = [
+        (
+            row.name,
+            percent(row.precision.value),
+            percent(row.recall.value),
+            share(Measure(row.f1.value, row.f1.low, row.f1.high)),
+            f"{100 * row.difference.f1.value:+.2f}" if row.difference else "",
+            f"{row.difference.p_holm:.4f}" if row.difference else "",
         )
+        for row in ablation.rows
+    ]
+    return Table(("system", "precision", "recall", "F1 (95 % interval)", "difference", "p"), [rows]).markdown()
 
 
-def _measured(result: Results, variants: Sequence[TriedVariant], list_of_them: str) -> str:
+def _measured(result: BenchmarkResults, variants: Sequence[TriedVariant], list_of_them: str) -> str:
     """When, with which settings, how and after how many variants, in sentences."""
-    tried = sum(variant.get("count", 1) for variant in variants if variant["corpus"] == result["benchmark"])
+    tried = sum(variant.count for variant in variants if variant.corpus == result.benchmark)
     chosen = f"Variants tried: {tried}; the {list_of_them} tells on which notes each was judged."
     return (
-        f"measured {result['date']} with the settings {result['settings hash']}. {result['protocol']} "
+        f"measured {result.date} with the settings {result.digest}. {result.protocol} "
         f"{chosen if tried else 'No variant was tried on this corpus.'}"
     )
 
 
-def _speed(result: Results) -> str:
-    documents, training = result["documents"], result["training"]
+def _speed(result: BenchmarkResults) -> str:
+    documents, training = result.documents, result.training
     return (
-        f"Training on {documents['training']} documents took {training['wall seconds'] / 60:.1f} minutes in "
-        f"{training['processes']} processes, `annotate` on the {documents['unseen']} others "
-        f"{result['annotate seconds']:.0f} s with load."
+        f"Training on {documents.training} documents took {training.wall / 60:.1f} minutes in "
+        f"{training.processes} processes, `annotate` on the {documents.unseen} others "
+        f"{result.annotate_seconds:.0f} s with load."
     )
 
 
@@ -202,25 +223,27 @@ def _prose(*sentences: str) -> str:
     return "\n".join(wrap(text[:1].upper() + text[1:], 120, break_long_words=False, break_on_hyphens=False))
 
 
-def _variants(variants: Sequence[TriedVariant]) -> Iterator[str]:
+def _variants(variants: Sequence[TriedVariant]) -> list[str]:
     """One row a variant, with its figure and that of what it was compared with."""
-    yield from markdown.head("corpus", "part", "variant", "selected on", "F1", "F1 without it", "number", "kept")
-    for variant in variants:
-        figures = ("-".join(f"{value:.2f}" for value in variant.get(key, ())) for key in ("f1", "without"))
-        names = (variant[key] for key in ("corpus", "part", "what", "selection"))
-        yield markdown.row(*names, *figures, str(variant.get("count", 1)), "yes" if variant["kept"] else "no")
+    rows = [
+        (
+            v.corpus,
+            v.part,
+            v.what,
+            v.selection,
+            _range(v.f1),
+            _range(v.without),
+            str(v.count),
+            "yes" if v.kept else "no",
+        )
+        for v in variants
+    ]
+    columns = ("corpus", "part", "variant", "selected on", "F1", "F1 without it", "number", "kept")
+    return Table(columns, [rows], n_texts=4).markdown()
 
 
-def _with_interval(row: Mapping[str, Any]) -> str:
-    return f"{_percent(row['f1'])} ({_interval(row['interval'])})"
-
-
-def _interval(interval: Sequence[float]) -> str:
-    return "-".join(map(_percent, interval))
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.2f}"
+def _range(values: Sequence[float]) -> str:
+    return "-".join(f"{value:.2f}" for value in values)
 
 
 if __name__ == "__main__":

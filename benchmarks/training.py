@@ -11,15 +11,16 @@ may take 40 minutes on 2 cores.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from benchmarks import markdown
+import msgspec
+
 from benchmarks.measuring import LIMIT_MINUTES, RESULTS, training_parts
+from benchmarks.results_file import BenchmarkResults, PartTime, TrainingTime
+from ensemble.evaluation.tables import Table
 
 __all__ = ["PartCost", "costs_of", "markdown_parts", "print_parts"]
 
@@ -60,12 +61,12 @@ def main() -> None:
     if arguments.corpus:
         print_parts(_train(arguments.corpus, arguments.submodels, arguments.language, arguments.jobs))
     elif arguments.results.exists():
-        print_parts(json.loads(arguments.results.read_text(encoding="utf-8"))["training"])
+        print_parts(msgspec.json.decode(arguments.results.read_bytes(), type=BenchmarkResults).training)
     else:
         sys.exit(f"training: there is no results file {arguments.results}")
 
 
-def _train(path: Path, submodels: str, language: str, jobs: int) -> dict[str, Any]:
+def _train(path: Path, submodels: str, language: str, jobs: int) -> TrainingTime:
     """Train without a cache; what a results file has under `training`."""
     from ensemble.tools.comma_lists import comma_list
     from ensemble.tools.stopwatch import Stopwatch
@@ -80,49 +81,42 @@ def _train(path: Path, submodels: str, language: str, jobs: int) -> dict[str, An
     names = comma_list(submodels) or SUBMODELS
     watch = Stopwatch()
     trained = train(corpus, settings.only(names), jobs=jobs)
-    return {
-        "wall seconds": watch.spent().wall,
-        "processes": jobs,
-        "limit minutes": LIMIT_MINUTES,
-        "parts": training_parts(trained),
-    }
+    wall = watch.spent().wall
+    return TrainingTime(wall=wall, processes=jobs, limit=LIMIT_MINUTES, parts=training_parts(trained))
 
 
-def costs_of(parts: Sequence[Mapping[str, Any]]) -> list[PartCost]:
-    """One row a part of the training, the dearest first.
-
-    :param parts: as `benchmarks.measuring.training_parts` gives them.
-    """
-    cpu = sum(part["cpu"] for part in parts)
-    costs = [_cost(name, [part for part in parts if part["part"] == name], cpu) for name in {p["part"] for p in parts}]
+def costs_of(parts: Sequence[PartTime]) -> list[PartCost]:
+    """One row a part of the training, the most expensive first."""
+    cpu = sum(part.cpu for part in parts)
+    costs = [_cost(name, [part for part in parts if part.part == name], cpu) for name in {p.part for p in parts}]
     return sorted(costs, key=lambda cost: (-cost.cpu, cost.name))
 
 
-def _cost(name: str, steps: Sequence[Mapping[str, Any]], total_cpu: float) -> PartCost:
-    folds = [step for step in steps if step["step"].startswith("fold")]
-    cpu = sum(step["cpu"] for step in steps)
+def _cost(name: str, steps: Sequence[PartTime], total_cpu: float) -> PartCost:
+    folds = [step for step in steps if step.step.startswith("fold")]
+    cpu = sum(step.cpu for step in steps)
     return PartCost(
         name=name,
         n_folds=len(folds),
-        folds=sum(step["wall"] for step in folds),
-        final=sum(step["wall"] for step in steps if not step["step"].startswith("fold")),
+        folds=sum(step.wall for step in folds),
+        final=sum(step.wall for step in steps if not step.step.startswith("fold")),
         cpu=cpu,
         share=cpu / total_cpu if total_cpu else 0.0,
-        n_cached=sum(step["cached"] for step in steps),
+        n_cached=sum(step.cached for step in steps),
     )
 
 
-def print_parts(training: Mapping[str, Any]) -> None:
+def print_parts(training: TrainingTime) -> None:
     """The table with bars, and the total against the limit."""
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Table as Bars
 
-    table = Table(title="seconds of a training", title_justify="left")
+    table = Bars(title="seconds of a training", title_justify="left")
     table.add_column("part")
     for column in ("folds", "final fit", "CPU", "CPU share"):
         table.add_column(column, justify="right")
     table.add_column("", width=_BAR)
-    for cost in costs_of(training["parts"]):
+    for cost in costs_of(training.parts):
         table.add_row(*_cells(cost), "█" * round(_BAR * cost.share))
     console = Console(width=100)
     console.print(table)
@@ -130,11 +124,10 @@ def print_parts(training: Mapping[str, Any]) -> None:
         console.print(sentence, highlight=False)
 
 
-def markdown_parts(training: Mapping[str, Any]) -> Iterator[str]:
+def markdown_parts(training: TrainingTime) -> Iterator[str]:
     """The same as lines of Markdown, without bars."""
-    yield from markdown.head("seconds", "folds", "final fit", "CPU", "CPU share")
-    for cost in costs_of(training["parts"]):
-        yield markdown.row(*_cells(cost))
+    rows = [_cells(cost) for cost in costs_of(training.parts)]
+    yield from Table(("seconds", "folds", "final fit", "CPU", "CPU share"), [rows]).markdown()
     yield ""
     yield " ".join(_sentences(training))
 
@@ -144,12 +137,12 @@ def _cells(cost: PartCost) -> tuple[str, ...]:
     return cost.name, folds, f"{cost.final:.1f}", f"{cost.cpu:.1f}", f"{100 * cost.share:.1f} %"
 
 
-def _sentences(training: Mapping[str, Any]) -> Iterator[str]:
-    costs = costs_of(training["parts"])
-    minutes, limit = training["wall seconds"] / 60, training.get("limit minutes")
+def _sentences(training: TrainingTime) -> Iterator[str]:
+    costs = costs_of(training.parts)
+    minutes, limit = training.wall / 60, training.limit
     share = f", {100 * minutes / limit:.0f} % of the {limit} that it may take" if limit else ""
     cpu = f"{sum(cost.cpu for cost in costs) / 60:.1f} minutes of processor time" if costs else "its parts unmeasured"
-    yield f"The whole took {minutes:.1f} minutes by the clock in {training['processes']} processes{share}; {cpu}."
+    yield f"The whole took {minutes:.1f} minutes by the clock in {training.processes} processes{share}; {cpu}."
     if n_cached := sum(cost.n_cached for cost in costs):
         yield f"The cache of an earlier run gave {n_cached} of the fits, so this is less than a whole training takes."
 

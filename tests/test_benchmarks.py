@@ -5,10 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from benchmarks.english import by_template
-from benchmarks.measuring import RESULTS, SCHEMA, Benchmark, measure, write_results
+from benchmarks.measuring import RESULTS, Benchmark, measure, write_results
 from benchmarks.results import (
     BENCHMARKS,
     VARIANTS,
@@ -19,6 +20,7 @@ from benchmarks.results import (
     results_page,
     updated,
 )
+from benchmarks.results_file import SCHEMA, BenchmarkResults, TrainingTime, TriedVariant
 from benchmarks.training import costs_of, markdown_parts, print_parts
 from ensemble.stacking.folds import held_out_patients
 from ensemble.synthesis import synthesize
@@ -32,7 +34,8 @@ PARTS = [
     {"part": "crf", "step": "fold 2 of 2", "wall": 8.0, "cpu": 7.0, "cached": False},
     {"part": "stacker", "step": "all", "wall": 1.0, "cpu": 2.0, "cached": False},
 ]
-TRAINING = {"wall seconds": 60.0, "processes": 2, "limit minutes": 40, "parts": PARTS}
+RAW_TRAINING = {"wall seconds": 60.0, "processes": 2, "limit minutes": 40, "parts": PARTS}
+TRAINING = msgspec.convert(RAW_TRAINING, TrainingTime)
 
 
 def system(f1: Any) -> Any:
@@ -40,7 +43,8 @@ def system(f1: Any) -> Any:
 
 
 def result(name: Any, **others: Any) -> Any:
-    return {
+    told: dict[str, Any] = {
+        "schema": SCHEMA,
         "benchmark": name,
         "title": name.title(),
         "date": "2026-01-02",
@@ -53,9 +57,10 @@ def result(name: Any, **others: Any) -> Any:
             "NAME": {"gold": 7, "precision": 0.5, "recall": 0.5, "f1": 0.5, "recall interval": [0.2, 0.8]},
             "ODD": {"gold": 0, "precision": 0.0, "recall": 0.0, "f1": 0.0, "recall interval": [0.0, 1.0]},
         },
-        "training": TRAINING,
+        "training": RAW_TRAINING,
         "annotate seconds": 4.2,
     } | others
+    return msgspec.convert(told, BenchmarkResults)
 
 
 def test_the_readme_and_the_page_are_as_the_command_writes_them() -> None:
@@ -68,18 +73,16 @@ def test_the_readme_and_the_page_are_as_the_command_writes_them() -> None:
 
 def test_every_variant_tells_what_it_was() -> None:
     for variant in read_variants(VARIANTS):
-        assert variant["corpus"] in BENCHMARKS
-        assert set(variant) <= {"corpus", "part", "what", "selection", "f1", "without", "count", "kept"}
-        assert all(isinstance(variant[key], str) for key in ("part", "what", "selection"))
-        assert isinstance(variant["kept"], bool)
-        assert all(0 < figure < 100 for key in ("f1", "without") for figure in variant.get(key, ()))
+        assert variant.corpus in BENCHMARKS
+        assert all(0 < figure < 100 for figure in (*variant.f1, *variant.without))
 
 
 def test_results_tell_their_date_settings_protocol_and_variants() -> None:
-    variants = [
+    told = [
         {"corpus": "a", "part": "crf", "what": "more", "selection": "folds", "f1": [90.0], "count": 3, "kept": False},
         {"corpus": "a", "part": "crf", "what": "less", "selection": "folds", "f1": [90.1], "kept": True},
     ]
+    variants = msgspec.convert(told, list[TriedVariant])
     section = readme_section([result("a"), result("b")], variants)
     assert "| stack | 95.00 | 95.00 | 95.00 (94.00-96.00) |" in section
     assert "Measured 2026-01-02 with the settings abcdef. Trained on A, scored on B. Variants tried: 4;" in section
@@ -116,7 +119,7 @@ def test_a_missing_or_older_results_file_is_reported(tmp_path: Path) -> None:
 
 
 def test_costs_of_a_training_are_summed_by_part() -> None:
-    crf, stacker = costs_of(PARTS)
+    crf, stacker = costs_of(TRAINING.parts)
     assert (crf.name, crf.n_folds, crf.folds, crf.final, crf.cpu, crf.n_cached) == ("crf", 2, 14.0, 12.0, 23.0, 1)
     assert (stacker.n_folds, stacker.final, stacker.share) == (0, 1.0, pytest.approx(0.08))
     assert crf.share + stacker.share == pytest.approx(1.0)
@@ -149,6 +152,6 @@ def test_a_benchmark_writes_all_that_the_tables_need(tmp_path: Path, capsys: pyt
     assert read["schema"] == SCHEMA
     assert list(read["systems"]) == ["regex", "stack"]
     assert {part["part"] for part in read["training"]["parts"]} == {"features", "load", "regex", "stacker"}
-    page = results_page([read], {}, [])
+    page = results_page([msgspec.convert(read, BenchmarkResults)], {}, [])
     assert "| A | precision | recall | F1 (95 % interval) | i2b2 relaxed |" in page
     assert not any(document.text[:30] in path.read_text(encoding="utf-8") for document in unseen.documents)
