@@ -29,8 +29,8 @@ import msgspec
 
 from features.errors import LabelError
 from features.hashed import hashed
-from features.regular_files import read_regular
 from features.suggestions import did_you_mean, no_such
+from features.user_files import file_named, read_toml
 
 __all__ = ["LabelSet", "is_label", "label_mapping"]
 
@@ -155,17 +155,19 @@ def _is_file(given: str) -> bool:
 
 def _own_table(path: str) -> _LabelFile:
     """A user's file, checked; :raises LabelError: naming the file and what is wrong in it."""
-    try:
-        table = msgspec.convert(tomllib.loads(read_regular(Path(path)).decode("utf-8")), _LabelFile)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise LabelError(f"the label set file {path} cannot be used: {reason}") from None
+    with file_named("the label set file", Path(path), LabelError):
+        table = msgspec.convert(read_toml(Path(path)), _LabelFile)
+        _check(table, Path(path).stem)
+    return table
+
+
+def _check(table: _LabelFile, name: str) -> None:
+    """See that a user's label set can be used; :raises LabelError: saying what is wrong."""
     targets = {label for mapping in table.mappings.values() for label in mapping.values()}
     bad = sorted(label for label in table.types if not is_label(label)) or sorted(targets - table.types.keys())
-    if bad or not table.types or Path(path).stem in LabelSet.names():
-        reason = (
-            f"{bad[0][:64]!a} is no label of it: a letter, then letters, digits and _ . : / + -" if bad
-            else "it has no [types]" if not table.types else "a shipped label set has its name; rename the file"
-        )  # fmt: skip
-        raise LabelError(f"the label set file {path} cannot be used: {reason}")
-    return table
+    if bad:
+        raise LabelError(f"{bad[0][:64]!a} is no label of it: a letter, then letters, digits and _ . : / + -")
+    if not table.types:
+        raise LabelError("it has no [types]")
+    if name in LabelSet.names():
+        raise LabelError("a shipped label set has its name; rename the file")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ensemble.batch.reports.summary import Summary
 from ensemble.command_line import batch
 from tests.fixture_types import Phistack
 
@@ -17,9 +18,10 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, phistack: Phistack) -
 
     def keep(settings: Any) -> Any:
         runs.append(settings)
-        none = {name: {} for name in ("found by the second pass", "identifiers still in the output")}
-        counts = {"PHI by strategy": {}, "quarantined by reason": {}, "identifiers in columns kept as they are": {}}
-        return {"notes": 0, "quarantined": 0, "settings": {"columns": {}}, **none, **counts}
+        return Summary(
+            notes=0, quarantined=0, with_phi=0, by_label={}, by_strategy={}, unresolved=0, by_reason={},
+            second_pass={}, still_there={}, input=None, words_to_review=0, settings={"columns": {}},
+        )  # fmt: skip
 
     monkeypatch.setattr("ensemble.batch.deidentify", keep)
     monkeypatch.setattr(batch, "tell_reliability", lambda model: None)
@@ -103,8 +105,9 @@ def test_one_column_of_text_needs_no_list(asked: Callable[..., Any]) -> None:
 def test_what_is_wrong_in_a_file_is_reported(asked: Any, config: Any, message: Any) -> None:
     settings, (status, _, error) = asked(config)
     assert settings is None and status in (1, 2) and message in error and "Traceback" not in error
+    assert "config.toml" in error or message.startswith("--")
 
 
 def test_a_file_that_is_not_there_is_reported(phistack: Phistack, tmp_path: Path) -> None:
     status, _, error = phistack("deidentify", "in.csv", "out.csv", "--config", tmp_path / "none.toml")
-    assert status == 1 and "none.toml given with --config cannot be used: No such file" in error
+    assert status == 1 and "none.toml cannot be used: No such file" in error

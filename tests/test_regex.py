@@ -340,7 +340,7 @@ def test_a_file_of_another_kind_is_refused(toml: str, tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="cannot be read"):
+    with pytest.raises(SettingsError, match=r"absent\.toml cannot be used"):
         user_patterns(tmp_path / "absent.toml")
 
 

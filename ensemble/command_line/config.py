@@ -18,7 +18,6 @@ defaults, so that each value is checked as if it had been typed.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -26,8 +25,8 @@ from typing import Annotated, Any
 import typer
 
 from features.errors import SettingsError
-from features.regular_files import read_regular
 from features.suggestions import no_such
+from features.user_files import file_named, read_toml
 
 __all__ = ["ConfigOption", "merged"]
 
@@ -40,16 +39,17 @@ def _take(context: typer.Context, path: Path | None) -> Path | None:
     if path is not None and not context.resilient_parsing:
         options = {_shown(option): option for option in context.command.params if option.param_type_name == "option"}
         known = {name: option for name, option in options.items() if name not in ("config", "help", *_TABLES.values())}
-        entries = _read(path)
-        for name in entries:
-            if name not in known and name not in _TABLES:
-                raise SettingsError(f"the file {path}: {no_such('option', name, (*known, *_TABLES))}")
+        with file_named("the file of --config", path):
+            entries = read_toml(path)
+            for name in sorted(entries.keys() - {*known, *_TABLES}):
+                raise SettingsError(no_such("option", name, (*known, *_TABLES)))
+            pairs = {option: _pairs(table, entries.get(table, {})) for table, option in _TABLES.items()}
         context.default_map = {
             option.name: [value] if option.multiple and isinstance(value, str) else value
             for name, option in known.items()
             if (value := entries.get(name)) is not None
         }
-        context.meta.update({option: _pairs(path, table, entries.get(table, {})) for table, option in _TABLES.items()})
+        context.meta.update(pairs)
     return path
 
 
@@ -77,15 +77,7 @@ def _shown(option: Any) -> str:
     return str(max(option.opts, key=len)).removeprefix("--")
 
 
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(read_regular(path).decode("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise SettingsError(f"the file {path} given with --config cannot be used: {reason}") from None
-
-
-def _pairs(path: Path, table: str, entries: Any) -> list[str]:
+def _pairs(table: str, entries: Any) -> list[str]:
     if not isinstance(entries, dict) or not all(isinstance(value, str) for value in entries.values()):
-        raise SettingsError(f'in the file {path} [{table}] must be a table of NAME = "VALUE"')
+        raise SettingsError(f'[{table}] must be a table of NAME = "VALUE"')
     return [f"{name}={value}" for name, value in entries.items()]

@@ -37,8 +37,8 @@ from typing import Any
 from ensemble.deidentification.kinds import KINDS, kind_of
 from features.errors import SettingsError
 from features.labels import LabelSet
-from features.regular_files import read_regular
 from features.suggestions import did_you_mean, no_such
+from features.user_files import file_named, read_toml
 
 __all__ = ["REMOVING", "RESTRICTED_ZIP3", "STRATEGIES", "Policy", "PolicyOptions"]
 
@@ -127,11 +127,8 @@ class Policy:
     @classmethod
     def from_toml(cls, path: Path) -> Policy:
         """Read a policy file; :raises SettingsError: naming the file and what is wrong in it."""
-        try:
-            return cls._from_table(path.stem, tomllib.loads(read_regular(path).decode("utf-8")))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, SettingsError) as error:
-            reason = error.strerror if isinstance(error, OSError) else error
-            raise SettingsError(f"the policy file {path} cannot be used: {reason}") from None
+        with file_named("the policy file", path):
+            return cls._from_table(path.stem, read_toml(path))
 
     @classmethod
     def _from_table(cls, name: str, table: Mapping[str, Any]) -> Policy:

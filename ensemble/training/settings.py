@@ -33,9 +33,9 @@ from ensemble.stacking.stacker import StackerSettings
 from features.columns.table import FeatureSettings
 from features.errors import SettingsError
 from features.labels import LabelSet
-from features.regular_files import read_regular
 from features.saved_files import same_type
 from features.suggestions import did_you_mean, no_such
+from features.user_files import file_named, read_toml
 from submodels.base import KIND, kind_of, new_submodel, submodel_class
 from submodels.registry import SUBMODELS, newest, usual_name, usual_names
 
@@ -94,14 +94,11 @@ class EngineSettings:
         :param over: a table of settings over which those of the file count; by default there are none but theirs.
         :raises SettingsError: naming the file and what is wrong in it.
         """
-        try:
-            settings = cls.from_dict(merged(over or {}, tomllib.loads(read_regular(path).decode("utf-8"))))
+        with file_named("the settings file", path):
+            settings = cls.from_dict(merged(over or {}, read_toml(path)))
             for name, given in settings.submodels.items():
                 new_submodel(name, given)
-            return settings
-        except (OSError, ValueError, SettingsError) as error:
-            reason = error.strerror if isinstance(error, OSError) else error
-            raise SettingsError(f"the settings file {path} cannot be used: {reason}") from None
+        return settings
 
     @classmethod
     def preset(cls, name: str) -> EngineSettings:

@@ -29,6 +29,7 @@ from typing import Any
 from features.errors import LabelError, SettingsError
 from features.labels import label_mapping
 from features.regular_files import read_regular
+from features.user_files import file_named
 from submodels.regex.pattern_safety import LONGEST, refuse_blow_up
 from submodels.regex.validators import VALIDATORS
 
@@ -142,10 +143,8 @@ def shipped_patterns(language: str) -> list[Pattern]:
 
 def user_patterns(path: Path) -> list[Pattern]:
     """The patterns of a user's file; :raises SettingsError: if it cannot be read, naming the pattern at fault."""
-    try:
+    with file_named("the pattern file", path):
         return parse_patterns(read_regular(path).decode("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"the pattern file {path} cannot be read ({type(error).__name__})") from None
 
 
 def parse_patterns(toml: str) -> list[Pattern]:
@@ -154,18 +153,18 @@ def parse_patterns(toml: str) -> list[Pattern]:
     :raises SettingsError: if the text is not TOML, or a pattern is not usable, or two share a name.
     """
     if len(toml) > _LARGEST_FILE:
-        raise SettingsError(f"the pattern file has more than {_LARGEST_FILE} characters, far too many for patterns")
+        raise SettingsError(f"more than {_LARGEST_FILE} characters, far too many for patterns")
     try:
         table = tomllib.loads(toml)
     except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"the pattern file is not TOML: {error}") from None
+        raise SettingsError(f"not TOML: {error}") from None
     except RecursionError:
-        raise SettingsError("the pattern file is nested too deep") from None
+        raise SettingsError("nested too deep") from None
     rows = table.get("patterns", [])
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise SettingsError("the pattern file must hold its patterns as [[patterns]] tables")
+        raise SettingsError("it must hold its patterns as [[patterns]] tables")
     if len(rows) > _MOST_PATTERNS:
-        raise SettingsError(f"the pattern file has more than {_MOST_PATTERNS} patterns; split it in two")
+        raise SettingsError(f"more than {_MOST_PATTERNS} patterns; split it in two")
     parts = table.get("parts", {})
     patterns = [_pattern(row, parts, number) for number, row in enumerate(rows, start=1)]
     names = [pattern.name for pattern in patterns]
