@@ -97,9 +97,9 @@ def variants_of(settings: EngineSettings, *, groups: bool) -> list[Variant]:
 def _held_within_others(settings: EngineSettings) -> list[tuple[str, ...]]:
     """Each submodel of which others have the like within them, together with these."""
     kinds = {name: newest(kind_of(name, given)) for name, given in settings.submodels.items()}
-    holding = {name: submodel_class(kinds[name]).holds({**settings.submodels[name]}) for name in settings.submodels}
+    holding = {name: submodel_class(kinds[name]).holds(given) for name, given in settings.submodels.items()}
     groups = [
-        (name, *(other for other in holding if usual_name(kinds[name]) in holding[other] and other != name))
-        for name in settings.submodels
+        (name, *(other for other in holding if other != name and usual_name(kind) in holding[other]))
+        for name, kind in kinds.items()
     ]
     return [group for group in groups if len(group) > 1]
