@@ -109,7 +109,7 @@ def test_where_everything_dies_no_note_is_blamed_and_the_run_goes_on_later(
 ) -> None:
     write(run.source, {})
     (run.model / "kill").touch()
-    with pytest.raises(MissingResourceError, match="die whatever they are given"):
+    with pytest.raises(MissingResourceError, match="die on every note"):
         deidentify(replace(run, load=engines.deadly_machine))
     (run.model / "kill").unlink()
     assert deidentify(replace(run, load=engines.deadly_machine)).quarantined == 0

@@ -164,7 +164,7 @@ CLAIM = "[phistack.submodels]\n{0} = one:Lookup\n"
         (("other.v1", "crf.v1"), "crf.v1", "crf is claimed by the packages phistack and two"),
         (("mine", "other.v1"), "mine", "the submodel kind mine of one has no version"),
         (("mine.v1", "other.v1"), "mine", "registers as the submodel kind mine.v1 is no class derived from"),
-        (("whole.v1", "other.v1"), "whole", r"the submodel kind whole\.v1 lacks fit, load, propose, save, settings"),
+        (("whole.v1", "other.v1"), "whole", r"the submodel kind whole\.v1 lacks fit, load, propose, save"),
         (("mine.v1", "other.v1"), "other", r"cannot be imported from one:Lookup .* two \(ModuleNotFoundError\)"),
         (("mine.v1", "other.v1"), "mine.v2", r"mine\.v2 is not installed .*install the package"),
     ],

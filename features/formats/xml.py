@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
@@ -185,26 +186,13 @@ def _tag(document: Document, span: Span, category: str, tag_id: str) -> str:
 
 
 I2B2 = Format(
-    "i2b2",
-    "a folder of XML files with the root deIdi2b2",
-    (".xml",),
-    partial(read, "deIdi2b2"),
-    partial(render, "deIdi2b2", "P", 0),
-    label_set="i2b2-2014",
-)
-NGRID = Format(
-    "ngrid",
-    "as i2b2, with the label set of the N-GRID task",
-    (".xml",),
-    partial(read, "deIdi2b2"),
-    partial(render, "deIdi2b2", "P", 0),
-    label_set="ngrid-2016",
+    "i2b2", "a folder of XML files with the root deIdi2b2", (".xml",), partial(read, "deIdi2b2"),
+    partial(render, "deIdi2b2", "P", 0), label_set="i2b2-2014",
+)  # fmt: skip
+NGRID = replace(
+    I2B2, name="ngrid", description="as i2b2, with the label set of the N-GRID task", label_set="ngrid-2016"
 )
 MEDDOCAN = Format(
-    "meddocan",
-    "a folder of XML files with the root MEDDOCAN",
-    (".xml",),
-    partial(read, "MEDDOCAN"),
-    partial(render, "MEDDOCAN", "T", 1),
-    label_set="meddocan",
-)
+    "meddocan", "a folder of XML files with the root MEDDOCAN", (".xml",), partial(read, "MEDDOCAN"),
+    partial(render, "MEDDOCAN", "T", 1), label_set="meddocan",
+)  # fmt: skip
