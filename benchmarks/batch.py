@@ -83,7 +83,7 @@ def rate(folder: Path, model: Path, notes: Path | None, n_documents: int, policy
         )
         begin = time.monotonic()
         summary = deidentify(settings)
-        seconds = summary.start.seconds if summary.start else 0.0
+        seconds = summary.start.seconds
         figures[f"{jobs} jobs"] = {
             "notes": summary.notes,
             "seconds": seconds,

@@ -138,16 +138,16 @@ def test_the_same_command_tries_notes_again_that_died_or_took_too_long_and_no_ot
     (run.model / "wait").touch()
     run = replace(run, load=engines.waiting, jobs=1)
     first = deidentify(replace(run, timeout=0.3))
-    assert first["quarantined"] == 3 and run.work.exists()
+    assert first.quarantined == 3 and run.work.exists()
     before = results(run)
     again = deidentify(replace(run, timeout=0.2))
-    assert again["quarantined"] == 3 and {note["id"] for note in held_back(run)} == {"103-02", "135-01", "250-01"}
+    assert again.quarantined == 3 and {note["id"] for note in held_back(run)} == {"103-02", "135-01", "250-01"}
     assert {note["reason"] for note in held_back(run)} >= {"it took longer than 0.2 seconds"}
     assert run.target.read_bytes() == before[0] and audit_run(run.target).problems == ()
     (run.model / "wait").unlink()
     last = deidentify(run)
-    assert last["quarantined"] == 1 and [note["id"] for note in held_back(run)] == ["135-01"]
-    assert 0 < last["this start"]["notes of this start"] < N_NOTES
+    assert last.quarantined == 1 and [note["id"] for note in held_back(run)] == ["135-01"]
+    assert 0 < last.start.notes < N_NOTES
     assert audit_run(run.target).problems == () and not run.work.exists()
     once = replace(run, target=run.target.with_name("once.jsonl"))
     deidentify(once)

@@ -57,10 +57,10 @@ class Start(
     :param damaged_chunks: how many chunks of an earlier start had to be done again.
     """
 
-    finished: str
-    notes: int
-    seconds: float
-    damaged_chunks: int
+    finished: str = ""
+    notes: int = 0
+    seconds: float = 0.0
+    damaged_chunks: int = 0
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True, rename=KEYS):
@@ -103,7 +103,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename=KEYS):
     words_to_review: int
     settings: Mapping[str, Any]
     log_end: str = ""
-    start: Start | None = None
+    start: Start = Start()
 
     @property
     def n_left(self) -> int:
