@@ -240,7 +240,7 @@ def keras_model(blstm: BlstmSubmodel, *, with_layers: bool = False) -> Any:
     :param with_layers: whether Keras' own LSTM layers are in it, as in a model that is written down in the usual way,
         or the kernel for whole sequences that our training uses.
     """
-    from submodels.blstm.training import load_keras
+    from submodels.blstm.keras_training import load_keras
 
     load_keras(1)
     import keras

@@ -32,8 +32,8 @@ from submodels.blstm.encoder import (
     with_characters,
 )
 from submodels.blstm.inference import NetworkInput, blocks_of, emissions_of
+from submodels.blstm.keras_training import load_keras
 from submodels.blstm.submodel import BlstmSubmodel
-from submodels.blstm.training import load_keras
 from submodels.blstm.weights import NetworkSizes, first_weights
 from tests.test_layout_columns import Note
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from submodels.blstm.training import load_keras
+from submodels.blstm.keras_training import load_keras
 from submodels.chain.crf import Chain
 from submodels.chain.lattice import Lattice
 

@@ -5,7 +5,8 @@
     feature embeddings ─┘
 
 Ma and Hovy 2016, with an embedding of each feature column added to the input as in Zhao 2020. The character CNN looks
-at each distinct word of a batch once. `submodels.blstm.inference` computes the same without Keras.
+at each distinct word of a batch once. `submodels.blstm.gradients` computes the same in NumPy, with its gradient, and
+`submodels.blstm.inference` with no more than annotating needs.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from keras import ops
 
 from submodels.blstm.crf_loss import negative_log_likelihood
 from submodels.blstm.fused_lstm import fused_lstm
-from submodels.blstm.language_model import LanguageModel
 from submodels.blstm.weights import NetworkSizes, first_weights
+from submodels.blstm.word_prediction import PREDICTIONS, WordPrediction
 
 __all__ = ["TaggingNetwork"]
 
@@ -30,7 +31,7 @@ class TaggingNetwork:
 
     :param sizes: of all parts.
     :param dropout: rate for the input of the LSTM and for its output.
-    :param language_model: a second task in training.
+    :param prediction: a second task in training.
     :param seed: decides on the first weights and on dropout.
     """
 
@@ -39,19 +40,21 @@ class TaggingNetwork:
         sizes: NetworkSizes,
         *,
         dropout: float = 0.5,
-        language_model: LanguageModel | None = None,
+        prediction: WordPrediction | None = None,
         seed: int = 0,
     ) -> None:
         self.sizes = sizes
         self.dropout = dropout
-        self.language_model = language_model
+        self.prediction = prediction
         self._random = keras.random.SeedGenerator(seed)
+        second = prediction.first_weights(sizes.lstm, seed) if prediction else {}
         self.weights = {name: keras.Variable(value, name=name) for name, value in first_weights(sizes, seed).items()}
+        self._second = [keras.Variable(second[name], name=name) for name in PREDICTIONS if prediction]
 
     @property
     def trained(self) -> list[keras.Variable]:
-        """All that training changes: the weights, and those of the language model."""
-        return [*self.weights.values(), *(self.language_model.weights.values() if self.language_model else ())]
+        """All that training changes: the weights, and those of the second task."""
+        return [*self.weights.values(), *self._second]
 
     def emissions(self, batch: Mapping[str, Any]) -> Any:
         """How well each tag fits each token, of shape `(n_rows, n_tokens, n_tags)`.
@@ -63,7 +66,7 @@ class TaggingNetwork:
     def loss(self, batch: Mapping[str, Any]) -> Any:
         """What training makes small: the negative log-likelihood of the gold tags for each sentence of the batch.
 
-        With a language model, its loss is added.
+        With a second task, its loss is added.
         """
         # (n_rows, n_tokens): 1 for a token, 0 for the padding after it; all losses are sums over what is there.
         w = self.weights
@@ -73,9 +76,20 @@ class TaggingNetwork:
             self._scores(states), batch["tags"], batch["begins"], mask, w["transitions"], w["start"], w["end"]
         )
         total = ops.sum(rows)
-        if self.language_model is not None:
-            total += self.language_model.loss(states, batch["words"], mask)
+        if self.prediction is not None:
+            total += self._prediction_loss(self.prediction, states, batch["words"], mask)
         return total / ops.cast(ops.sum(batch["begins"]), "float32")
+
+    def _prediction_loss(self, prediction: WordPrediction, states: Any, words: Any, mask: Any) -> Any:
+        """As `WordPrediction.loss_and_gradients`; `mask`, of shape `(n_rows, n_tokens)`, is 0 for padding."""
+        # (n_rows, n_tokens, units) each; a state knows all words up to its own, and so is asked for the next one only.
+        ahead, back = ops.split(states, 2, axis=2)
+        classes = ops.take(ops.convert_to_tensor(prediction.classes), words, axis=0)
+        next_word, previous_word = self._second
+        missed = _cross_entropy(ops.matmul(ahead[:, :-1], next_word), classes[:, 1:])
+        missed += _cross_entropy(ops.matmul(back[:, 1:], previous_word), classes[:, :-1])
+        # Both losses belong to two neighbouring tokens, which are there where the second one is.
+        return prediction.weight * ops.sum(missed * mask[:, 1:])
 
     def _scores(self, states: Any) -> Any:
         return ops.matmul(states, self.weights["dense"]) + self.weights["dense_bias"]
@@ -118,3 +132,7 @@ class TaggingNetwork:
 def _reversed(values: Any, lengths: Any) -> Any:
     """Each row's tokens from last to first, its padding left where it is; of shape `(n_tokens, n_rows, ...)`."""
     return tf.reverse_sequence(values, lengths, seq_axis=0, batch_axis=1)
+
+
+def _cross_entropy(scores: Any, classes: Any) -> Any:
+    return keras.losses.sparse_categorical_crossentropy(classes, scores, from_logits=True)

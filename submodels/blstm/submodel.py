@@ -7,8 +7,8 @@ Ma and Hovy 2016, with feature embeddings as in Zhao 2020: a bidirectional LSTM 
 feature embeddings gives each tag a score at each token, and a linear chain over the tags joins them. Several networks
 that begin with other random weights are averaged: their scores and transitions, which is the log-linear pool of their
 distributions (Genest and Zidek 1986). As annotated notes are few, each pass reads them with other mentions in the place
-of some (Dai and Adel 2020), and the network also learns to foresee words (Rei 2017). Training runs in Keras on
-TensorFlow; proposing needs NumPy alone.
+of some (Dai and Adel 2020), and the network also learns to foresee words (Rei 2017). Training and proposing
+need NumPy alone; Keras on TensorFlow can train the same network.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict
+from typing import Any, ClassVar, Self, TypedDict
 
 import numpy as np
 
-from features.arrays import Floats32, check_shapes
+from features.arrays import Floats32, Integers32, check_shapes
 from features.columns.lines import line_bounds
 from features.columns.table import FeatureSpace, FeatureTable
 from features.errors import BundleError, SettingsError, TrainingError
@@ -35,13 +35,11 @@ from submodels.base import Candidate, Submodel, saved_submodel
 from submodels.blstm.encoder import EncodedNote, Encoder
 from submodels.blstm.inference import blocks_of, emissions_of
 from submodels.blstm.mention_replacement import Mentions
-from submodels.blstm.training import TrainingPlan, load_keras, train
+from submodels.blstm.training import NumpyTrainer, Trainer, TrainingPlan, train
 from submodels.blstm.weights import NetworkSizes, save_weights
+from submodels.blstm.word_prediction import WordPrediction
 from submodels.chain.candidates import batches, propose
 from submodels.chain.crf import Chain
-
-if TYPE_CHECKING:
-    from submodels.blstm.network import TaggingNetwork
 
 __all__ = ["DEFAULT_COLUMNS", "BlstmSubmodel"]
 
@@ -67,6 +65,8 @@ _LIMITS = {
     "threshold": (1e-6, 1), "networks": (1, 100), "threads": (1, 1024),
 }  # fmt: skip
 """Setting -> the least and the greatest value that it may have."""
+
+_TRAINERS = ("numpy", "tensorflow")
 
 _BATCHES_OF_A_PASS = 100
 """Where notes are few, batches are so small that there are about so many."""
@@ -118,6 +118,7 @@ class BlstmSubmodel(Submodel):
     :param clip: the largest norm of a gradient.
     :param average: how much of the running average of the weights is kept at each step.
     :param threshold: least probability of a candidate that is not on the best path.
+    :param trainer: `numpy`, the fastest on a processor, or `tensorflow`, which computes the same and can use a GPU.
     :param threads: threads of TensorFlow within one operation; without effect once TensorFlow has begun to work.
     """
 
@@ -147,6 +148,7 @@ class BlstmSubmodel(Submodel):
     clip: float = 10.0
     average: float = 0.99
     threshold: float = 0.05
+    trainer: str = "numpy"
     threads: int = 1
 
     def __post_init__(self) -> None:
@@ -169,22 +171,13 @@ class BlstmSubmodel(Submodel):
         notes = [self.encoder_.encode(table, spellings, self.tags_, scheme=self.scheme) for table in tables]
         characters = self.encoder_.spell(spellings)
         mentions = Mentions.of(notes, [decode(note, scheme=self.scheme) for note in tags], self.encoder_.columns)
-        load_keras(self.threads)
+        plan = self._plan(notes)
         self.weights_ = []
         for number in range(self.networks):
             _LOG.info("blstm: network %d of %d", number + 1, self.networks)
             its_seed = seed + _BETWEEN_SEEDS * number
-            self.weights_.append(
-                train(
-                    self._network(notes, its_seed),
-                    mentions,
-                    characters,
-                    self._plan(notes),
-                    unknown_values=self.encoder_.offsets[:-1],
-                    seed=its_seed,
-                    reported=partial(self._report, number),
-                )
-            )
+            trainer = self._trainer(notes, characters, plan, its_seed)
+            self.weights_.append(train(trainer, mentions, plan, seed=its_seed, reported=partial(self._report, number)))
         return self
 
     def _report(self, number: int, share: float, words: str) -> None:
@@ -267,6 +260,8 @@ class BlstmSubmodel(Submodel):
             raise SettingsError("the BLSTM-CNN-CRF's setting kernels must hold widths between 1 and 22")
         if self.scheme not in SCHEMES:
             raise SettingsError(no_such("tag scheme", self.scheme, SCHEMES))
+        if self.trainer not in _TRAINERS:
+            raise SettingsError(no_such("trainer of the BLSTM-CNN-CRF", self.trainer, _TRAINERS))
 
     def _columns_of(self, space: FeatureSpace) -> list[str]:
         missing = [name for name in self.columns if name not in space.columns]
@@ -274,16 +269,19 @@ class BlstmSubmodel(Submodel):
             _LOG.info("blstm: %d columns are not read, as the features lack %s", len(missing), ", ".join(missing))
         return [*(name for name in self.columns if name in space.columns), *space.further_columns(self.columns)]
 
-    def _network(self, notes: Sequence[EncodedNote], seed: int) -> TaggingNetwork:
-        from submodels.blstm.language_model import LanguageModel
+    def _trainer(self, notes: Sequence[EncodedNote], characters: Integers32, plan: TrainingPlan, seed: int) -> Trainer:
+        prediction = None
+        if self.language_model:
+            prediction = WordPrediction.of(notes, words=self.foreseen_words, weight=self.language_model)
+        if self.trainer == "numpy":
+            return NumpyTrainer(self._sizes(), characters, plan, prediction, seed=seed)
+        from submodels.blstm.keras_training import KerasTrainer, load_keras
+
+        load_keras(self.threads)
         from submodels.blstm.network import TaggingNetwork
 
-        language_model = None
-        if self.language_model:
-            language_model = LanguageModel.of(
-                notes, words=self.foreseen_words, units=self.lstm_size, weight=self.language_model, seed=seed
-            )
-        return TaggingNetwork(self._sizes(), dropout=self.dropout, language_model=language_model, seed=seed)
+        network = TaggingNetwork(self._sizes(), dropout=self.dropout, prediction=prediction, seed=seed)
+        return KerasTrainer(network, characters, plan)
 
     def _sizes(self) -> NetworkSizes:
         return NetworkSizes(
@@ -312,8 +310,10 @@ class BlstmSubmodel(Submodel):
             window=self.window,
             learning_rate=self.learning_rate,
             clip=self.clip,
+            dropout=self.dropout,
             word_dropout=self.word_dropout,
             value_dropout=self.value_dropout,
+            unknown_values=self.encoder_.offsets[:-1],
             replacement=self.replacement,
             average=self.average,
         )

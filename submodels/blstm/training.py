@@ -1,7 +1,8 @@
 """Training of the BLSTM-CNN-CRF network.
 
     plan = TrainingPlan(epochs=12, passes=1, batch_tokens=2048, ...)
-    train(network, mentions, characters, plan, ...)    the averaged weights
+    trainer = NumpyTrainer(sizes, characters, plan, prediction, seed=1)
+    train(trainer, mentions, plan, seed=1)              the averaged weights
 
 Adam with clipped gradients; the learning rate rises for a tenth of the steps and then falls to nothing. What is kept is
 a running average of the weights (Polyak and Juditsky 1992), which is better than the last weights and costs next to
@@ -11,26 +12,22 @@ nothing. No notes are held out to decide when to stop: with such a rate the last
 from __future__ import annotations
 
 import logging
-import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
 from features.arrays import Integers32
-from features.errors import TrainingError
 from features.reporting import report
-from submodels.blstm.encoder import UNKNOWN, BatchArrays, TokenRange, batch_of, batches_of, rows_of, with_characters
+from submodels.blstm.adam import Adam
+from submodels.blstm.encoder import EncodedNote, TokenRange, batches_of, rows_of
+from submodels.blstm.gradients import FlatBatch, loss_and_gradients
 from submodels.blstm.mention_replacement import Mentions
-from submodels.blstm.weights import NetworkWeights
+from submodels.blstm.weights import NetworkSizes, NetworkWeights, first_weights
+from submodels.blstm.word_prediction import PREDICTIONS, WordPrediction
 
-if TYPE_CHECKING:
-    from submodels.blstm.network import TaggingNetwork
-
-__all__ = ["TrainingPlan", "load_keras", "train"]
+__all__ = ["NumpyTrainer", "Trainer", "TrainingPlan", "train"]
 
 _LOG = logging.getLogger("phistack")
 _WARM_UP = 0.1
@@ -46,8 +43,10 @@ class TrainingPlan:
     :param window: see `rows_of`.
     :param learning_rate: the highest.
     :param clip: the largest norm of a gradient.
+    :param dropout: rate for the input of the LSTM and for its output.
     :param word_dropout: the share of words that are read as unknown.
     :param value_dropout: the share of feature values that are read as unknown.
+    :param unknown_values: the value id of each column that stands for the unknown, of shape `(n_columns,)`.
     :param replacement: the share of mentions that are replaced by others; see `Mentions.replaced`.
     :param average: how much of the average of the weights is kept at each step.
     """
@@ -58,170 +57,126 @@ class TrainingPlan:
     window: int
     learning_rate: float
     clip: float
+    dropout: float
     word_dropout: float
     value_dropout: float
+    unknown_values: Integers32 = field(repr=False)
     replacement: float
     average: float
 
 
+class Trainer(Protocol):
+    """What learns from one batch after the other."""
+
+    def step(
+        self,
+        ranges: Sequence[TokenRange],
+        notes: Sequence[EncodedNote],
+        generator: np.random.Generator,
+        *,
+        rate: float,
+        kept: float,
+    ) -> float:
+        """One step of training; the loss before it.
+
+        :param ranges: the rows of the batch.
+        :param generator: of all that is random.
+        :param rate: the learning rate.
+        :param kept: how much of the running average of the weights is kept.
+        """
+        ...
+
+    def averaged(self) -> NetworkWeights:
+        """The running average of the weights."""
+        ...
+
+
+class NumpyTrainer:
+    """The gradients of `submodels.blstm.gradients`, and Adam.
+
+    :param characters: the spelling of all words, as `Encoder.spell` gives it.
+    :param prediction: a second task in training.
+    :param seed: decides on the first weights.
+    """
+
+    def __init__(
+        self,
+        sizes: NetworkSizes,
+        characters: Integers32,
+        plan: TrainingPlan,
+        prediction: WordPrediction | None = None,
+        *,
+        seed: int = 0,
+    ) -> None:
+        self._sizes, self._characters, self._plan, self._prediction = sizes, characters, plan, prediction
+        second = prediction.first_weights(sizes.lstm, seed) if prediction else {}
+        self._adam = Adam({**first_weights(sizes, seed), **second}, plan.clip)
+
+    def step(
+        self,
+        ranges: Sequence[TokenRange],
+        notes: Sequence[EncodedNote],
+        generator: np.random.Generator,
+        *,
+        rate: float,
+        kept: float,
+    ) -> float:
+        """See `Trainer.step`."""
+        plan, adam = self._plan, self._adam
+        batch = FlatBatch.of(ranges, notes, self._characters)
+        batch = batch.noised(plan.word_dropout, plan.value_dropout, plan.unknown_values, generator)
+        adam.read(batch.words)
+        loss, gradients = loss_and_gradients(
+            adam.weights, batch, self._sizes, dropout=plan.dropout, generator=generator, prediction=self._prediction
+        )
+        adam.step(gradients, rate=rate, kept=kept)
+        return loss
+
+    def averaged(self) -> NetworkWeights:
+        """The running average of the network's weights, without those of the second task."""
+        return {name: values for name, values in self._adam.averaged().items() if name not in PREDICTIONS}
+
+
 def train(
-    network: TaggingNetwork,
+    trainer: Trainer,
     mentions: Mentions,
-    characters: Integers32,
     plan: TrainingPlan,
     *,
-    unknown_values: Integers32,
     seed: int,
     reported: Callable[[float, str], None] = report,
 ) -> NetworkWeights:
     """Train the network.
 
     :param mentions: those of the training notes.
-    :param characters: the spelling of all words, as `Encoder.spell` gives it.
-    :param unknown_values: the value id of each column that stands for the unknown, of shape `(n_columns,)`.
+    :param seed: decides on the order of the notes, what is replaced and what is made unknown.
     :param reported: is called before each step with the share that is done, and in words what is being done.
     :returns: the averaged weights.
     """
     generator = np.random.default_rng(seed)
     n_batches = len(batches_of(rows_of(mentions.notes, window=plan.window), tokens=plan.batch_tokens))
-    optimiser = _Optimiser(network, plan, n_batches * plan.passes * plan.epochs)
+    steps = max(n_batches * plan.passes * plan.epochs, 1)
+    done = 0
     for epoch in range(1, plan.epochs + 1):
         losses = []
-        for batch in (batch for _ in range(plan.passes) for batch in _pass(mentions, plan, generator)):
-            reported(optimiser.share, f"epoch {epoch} of {plan.epochs}")
-            losses.append(optimiser.step(with_characters(_noised(batch, plan, unknown_values, generator), characters)))
+        for ranges, notes in (batch for _ in range(plan.passes) for batch in _pass(mentions, plan, generator)):
+            reported(min(done / steps, 1.0), f"epoch {epoch} of {plan.epochs}")
+            done += 1
+            # Replaced mentions may be longer, so that there are a few more steps than were counted before.
+            share = min(done / steps, 1.0)
+            rate = plan.learning_rate * min(share / _WARM_UP, (1 - share) / (1 - _WARM_UP) + 0.01)
+            losses.append(trainer.step(ranges, notes, generator, rate=rate, kept=min(plan.average, done / (done + 10))))
         _LOG.info("blstm: epoch %d of %d, loss %.3f a line", epoch, plan.epochs, float(np.mean(losses)))
-    return optimiser.averaged()
+    return trainer.averaged()
 
 
-class _Optimiser:
-    """Adam on the weights of a network, and the running average of them."""
+def _pass(
+    mentions: Mentions, plan: TrainingPlan, generator: np.random.Generator
+) -> Iterator[tuple[list[TokenRange], Sequence[EncodedNote]]]:
+    """All notes once, with other mentions in the place of some, as the rows of each batch and the notes.
 
-    def __init__(self, network: TaggingNetwork, plan: TrainingPlan, steps: int) -> None:
-        import keras
-
-        self._network = network
-        self._plan = plan
-        self._steps = steps
-        self._done = 0
-        self._variables = network.trained
-        self._averages = {name: keras.Variable(value.numpy()) for name, value in network.weights.items()}
-        self._adam = keras.optimizers.Adam(plan.learning_rate, global_clipnorm=plan.clip)
-        self._adam.build(self._variables)
-        self._graph: Callable[..., Any] | None = None
-
-    def step(self, batch: BatchArrays) -> float:
-        """One step of training; the loss before it."""
-        self._done += 1
-        if self._graph is None:
-            self._graph = self._compiled(batch)
-        keep = min(self._plan.average, self._done / (self._done + 10))
-        return float(self._graph(batch, np.float32(self._rate()), np.float32(keep)))
-
-    @property
-    def share(self) -> float:
-        """How many of the steps are done, in [0, 1]."""
-        return min(self._done / max(self._steps, 1), 1.0)
-
-    def averaged(self) -> NetworkWeights:
-        """A copy of the averaged weights."""
-        return {name: np.array(average.numpy()) for name, average in self._averages.items()}
-
-    def _rate(self) -> float:
-        # Replaced mentions may be longer, so that there are a few more steps than were counted before.
-        done = self.share
-        return self._plan.learning_rate * min(done / _WARM_UP, (1 - done) / (1 - _WARM_UP) + 0.01)
-
-    def _compiled(self, batch: BatchArrays) -> Callable[..., Any]:
-        """The step as a graph that takes batches of any size, so that it is traced once."""
-        import tensorflow as tf
-
-        def step(batch: Any, rate: Any, keep: Any) -> Any:
-            with tf.GradientTape() as tape:
-                loss = self._network.loss(batch)
-            gradients = tape.gradient(loss, [variable.value for variable in self._variables])
-            self._adam.learning_rate.assign(rate)
-            self._adam.apply(gradients, self._variables)
-            for name, average in self._averages.items():
-                average.assign(keep * average + (1 - keep) * self._network.weights[name])
-            return loss
-
-        fixed = ("characters", "features")
-        signature = {
-            name: tf.TensorSpec([*[None] * (array.ndim - 1), array.shape[-1] if name in fixed else None], tf.int32)
-            for name, array in batch.items()
-        }
-        number = tf.TensorSpec([], tf.float32)
-        compiled: Callable[..., Any] = tf.function(step, input_signature=[signature, number, number], autograph=False)
-        return compiled
-
-
-def _pass(mentions: Mentions, plan: TrainingPlan, generator: np.random.Generator) -> Iterator[BatchArrays]:
-    """All notes once, with other mentions in the place of some."""
+    Batches come in random order, of rows that are together by chance among those of the same length.
+    """
     notes = mentions.replaced(plan.replacement, generator) if plan.replacement else mentions.notes
-    for batch in _shuffled(rows_of(notes, window=plan.window), plan.batch_tokens, generator):
-        yield batch_of(batch, notes)
-
-
-def _shuffled(rows: Sequence[TokenRange], tokens: int, generator: np.random.Generator) -> list[list[TokenRange]]:
-    """Batches in random order, of rows that are together by chance among those of the same length."""
-    batches = batches_of([rows[i] for i in generator.permutation(len(rows))], tokens=tokens)
-    return [batches[i] for i in generator.permutation(len(batches))]
-
-
-def _noised(
-    batch: BatchArrays, plan: TrainingPlan, unknown_values: Integers32, generator: np.random.Generator
-) -> BatchArrays:
-    """The batch with some words and feature values made unknown, as they may be in other notes."""
-    words, features = batch["words"], batch["features"]
-    forgotten = (generator.random(words.shape) < plan.word_dropout) & (words > 0)
-    lost = generator.random(features.shape, dtype=np.float32) < plan.value_dropout
-    return batch | {
-        "words": np.where(forgotten, np.int32(UNKNOWN), words),
-        "features": np.where(lost, unknown_values, features),
-    }
-
-
-def load_keras(threads: int) -> None:
-    """Import Keras on TensorFlow, which takes seconds, quiet and with so many threads.
-
-    Training needs kernels of TensorFlow, so another backend that the user has chosen for Keras does not count here.
-
-    :raises TrainingError: if another backend is already at work in this process.
-    """
-    os.environ["KERAS_BACKEND"] = "tensorflow"
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    # With it, TensorFlow says on standard error what it does to floating-point sums.
-    os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
-    with _nothing_on_standard_error():
-        import tensorflow as tf
-
-    import keras
-
-    if keras.backend.backend() != "tensorflow":
-        raise TrainingError(
-            f"the BLSTM-CNN-CRF trains with Keras on TensorFlow, and this process has begun to use Keras on "
-            f"{keras.backend.backend()}; train in a process of its own"
-        )
-    try:
-        tf.config.threading.set_intra_op_parallelism_threads(threads)
-        tf.config.threading.set_inter_op_parallelism_threads(1)
-    except RuntimeError:
-        _LOG.debug("blstm: TensorFlow runs already, with the threads it was given before")
-
-
-@contextmanager
-def _nothing_on_standard_error() -> Iterator[None]:
-    """Keep off the screen what TensorFlow's C++ part says of absent GPUs before its log level is set.
-
-    Exceptions are not touched. Python's own standard error has its own buffer, which is emptied first.
-    """
-    sys.stderr.flush()
-    kept, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nothing, 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nothing)
+    rows = rows_of(notes, window=plan.window)
+    batches = batches_of([rows[i] for i in generator.permutation(len(rows))], tokens=plan.batch_tokens)
+    return ((batches[i], notes) for i in generator.permutation(len(batches)))

@@ -14,6 +14,7 @@ libraries that give both bring a whole framework for neural networks with them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -85,6 +86,12 @@ class Lines:
         triples = zip(edges, edges[1:], edges[2:], strict=False)
         return [(slice(before, before + stop - now), slice(now, stop)) for before, now, stop in triples]
 
+    @cached_property
+    def before(self) -> Integers:
+        """For each token but the first ones, in the order of the steps, the place of the token before it."""
+        places = [np.arange(before.start, before.stop) for before, _ in self.later()]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *places])
+
     def of_tokens(self, values: Floats) -> Floats:
         """The sums over each sequence of one value a token, in the order of the text."""
         return np.bincount(self.line, values, minlength=len(self.first)).astype(np.float64)
@@ -138,6 +145,17 @@ class Lattice:
         """The logarithm of the sum of exp(score) over all tag sequences, of all sentences together."""
         return float(self.log_z.sum())
 
+    def expected_transitions(self) -> Floats:
+        """How often each tag is expected to follow each other one, [from, to], of shape `(L, L)`."""
+        now = slice(len(self.lines.first), None)
+        # (n - n_sequences, L): what a token knows of what came before it, and of itself and what comes after. Their
+        # product over a transition is the probability of both tags, but for a factor that makes each pair sum to one.
+        before, after = self.forward[self.lines.before], (self.weights * self.backward)[now]
+        between = transition_weights(self.chain)
+        sums = ((before @ between) * after).sum(axis=1, keepdims=True)
+        expected: Floats = before.T @ (after / sums) * between
+        return expected
+
     def best_path(self) -> Integers:
         """The best tags, in the order of the text.
 
@@ -171,11 +189,14 @@ class Lattice:
         # those tags of that token are together.
         others = np.zeros(len(self.lines.first))
         np.maximum.at(others, self.lines.line, 1 - covered)
-        unsure: NDArray[np.bool_] = np.exp(self._path_scores(path) - self.log_z) <= others + _ROUNDING
+        unsure: NDArray[np.bool_] = np.exp(self.path_scores(path) - self.log_z) <= others + _ROUNDING
         return unsure
 
-    def _path_scores(self, path: Integers) -> Floats:
-        """The score of a path of each sequence."""
+    def path_scores(self, path: Integers) -> Floats:
+        """The score of a path of each sequence, as in `lines.first`.
+
+        :param path: indices of tags, of shape `(n,)`.
+        """
         # (n,): the emission of each token, and the transition to it where it does not begin a sequence.
         values = self.emissions[np.arange(len(path)), path].astype(np.float64)
         values[1:] += np.where(np.diff(self.lines.line) == 0, self.chain.transitions[path[:-1], path[1:]], 0.0)

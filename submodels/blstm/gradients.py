@@ -1,0 +1,192 @@
+"""The loss of the BLSTM-CNN-CRF network and its gradient, in NumPy, for training on a processor.
+
+    batch = flat_batch(ranges, notes, characters)
+    loss, gradients = loss_and_gradients(weights, batch, sizes)
+    gradients["dense"]              of the shape of the weight
+    gradients["word"]               Rows(ids, values): of the words of the batch alone
+
+The network is that of `submodels.blstm.network`, which computes the same in Keras, with its gradient; a test compares
+them. Tokens lie end to end, so nothing is computed for padding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from features.arrays import Floats32, Integers, Integers32
+from submodels.blstm.encoder import UNKNOWN, EncodedNote, TokenRange
+from submodels.blstm.lstm import BidirectionalLstm
+from submodels.blstm.spelling import Spelling
+from submodels.blstm.weights import NetworkSizes, NetworkWeights
+from submodels.blstm.word_prediction import WordPrediction
+from submodels.chain.crf import Chain
+from submodels.chain.lattice import Lattice, Lines
+
+__all__ = ["FlatBatch", "Gradients", "Rows", "loss_and_gradients"]
+
+
+class Rows(NamedTuple):
+    """A gradient that is zero but for some rows.
+
+    :param ids: of the rows, sorted.
+    :param values: of shape `(len(ids), size)`.
+    """
+
+    ids: Integers32
+    values: Floats32
+
+
+@dataclass(frozen=True)
+class Gradients:
+    """Of the loss.
+
+    :param dense: name of a weight -> its gradient.
+    :param words: of the vectors of words.
+    """
+
+    dense: Mapping[str, Floats32] = field(repr=False)
+    words: Rows = field(repr=False)
+
+
+@dataclass(frozen=True)
+class FlatBatch:
+    """The tokens of some rows, laid end to end.
+
+    :param words: ids, of shape `(n,)`.
+    :param spellings: places in `characters`, of shape `(n,)`.
+    :param characters: of the distinct words, of shape `(n_words, n_characters)`.
+    :param features: value ids, of shape `(n, n_columns)`.
+    :param tags: ids, of shape `(n,)`.
+    :param rows: what the LSTM reads as one.
+    :param sequences: where tag sequences begin, and `n` at the end.
+    """
+
+    words: Integers32 = field(repr=False)
+    spellings: Integers = field(repr=False)
+    characters: Integers32 = field(repr=False)
+    features: Integers32 = field(repr=False)
+    tags: Integers32 = field(repr=False)
+    rows: Lines
+    sequences: Integers = field(repr=False)
+
+    @classmethod
+    def of(cls, ranges: Sequence[TokenRange], notes: Sequence[EncodedNote], characters: Integers32) -> Self:
+        """Some rows of notes; `characters` is the spelling of all words, as `Encoder.spell` gives it."""
+        parts = [(notes[number], slice(first, last)) for number, first, last in ranges]
+        bounds = np.cumsum([0, *(part.stop - part.start for _, part in parts)])
+        lines = [
+            note.lines[(note.lines > part.start) & (note.lines < part.stop)] - part.start + begin
+            for (note, part), begin in zip(parts, bounds[:-1], strict=True)
+        ]
+        words, spellings, features, tags = (
+            np.concatenate([getattr(note, name)[part] for note, part in parts])
+            for name in ("words", "spellings", "features", "tags")
+        )
+        distinct, places = np.unique(spellings, return_inverse=True)
+        sequences = np.unique(np.concatenate([bounds, *lines]))
+        return cls(words, places, characters[distinct], features, tags, Lines.of(bounds, len(words)), sequences)
+
+    def noised(
+        self, words: float, values: float, unknown_values: Integers32, generator: np.random.Generator
+    ) -> FlatBatch:
+        """The batch with some words and feature values made unknown, as they may be in other notes.
+
+        :param words: how likely a word is to be made unknown, and `values` a feature value.
+        :param unknown_values: the id of each column that stands for the unknown, of shape `(n_columns,)`.
+        """
+        forgotten = (generator.random(self.words.shape) < words) & (self.words > 0)
+        lost = generator.random(self.features.shape, dtype=np.float32) < values
+        return replace(
+            self,
+            words=np.where(forgotten, np.int32(UNKNOWN), self.words),
+            features=np.where(lost, unknown_values, self.features),
+        )
+
+
+def loss_and_gradients(
+    weights: NetworkWeights,
+    batch: FlatBatch,
+    sizes: NetworkSizes,
+    *,
+    dropout: float = 0.0,
+    generator: np.random.Generator | None = None,
+    prediction: WordPrediction | None = None,
+) -> tuple[float, Gradients]:
+    """What training makes small, the negative log-likelihood of the gold tags for each tag sequence, and its gradient.
+
+    :param dropout: rate for the input of the LSTM and for its output.
+    :param generator: of dropout; needed where there is any.
+    :param prediction: a second task, whose loss is added.
+    """
+    n = len(batch.words)
+    # (n, word + spelling + columns * feature): the vectors of word, spelling and all feature values, side by side.
+    spelling = Spelling.of(batch.characters, weights, sizes.kernels)
+    values = weights["feature"][batch.features].reshape(n, -1)
+    vectors = [weights["word"][batch.words], spelling.vectors[batch.spellings], values]
+    inputs, kept_inputs = _dropped(np.concatenate(vectors, axis=1), dropout, generator)
+    lstm = BidirectionalLstm.run(inputs, batch.rows, weights)
+    output, kept_output = _dropped(lstm.output, dropout, generator)
+    # (n, n_tags): the scores of the tags; their gradient is the probability of each tag, less 1 for the gold one.
+    scores = output @ weights["dense"] + weights["dense_bias"]
+    loss, of_scores, gradients = _tags_loss(scores, batch, weights)
+    gradients |= {"dense": output.T @ of_scores, "dense_bias": of_scores.sum(axis=0)}
+    of_output = of_scores @ weights["dense"].T
+    if prediction is not None:
+        other, of_states, more = prediction.loss_and_gradients(output, batch.words, batch.rows.first, weights)
+        loss, of_output, gradients = loss + other, of_output + of_states, gradients | more
+    of_inputs, of_lstm = lstm.back(of_output * kept_output, weights)
+    of_inputs *= kept_inputs
+    edges = np.cumsum([vectors[0].shape[1], vectors[1].shape[1]])
+    of_words, of_spelling, of_values = np.split(of_inputs, edges, axis=1)
+    of_vectors = _added_up(batch.spellings, of_spelling, len(spelling.vectors))
+    of_feature = _added_up(batch.features.ravel(), of_values.reshape(-1, sizes.feature), sizes.values)
+    gradients |= {**of_lstm, **spelling.back(of_vectors, weights), "feature": of_feature}
+    ids, places = np.unique(batch.words, return_inverse=True)
+    share = np.float32(1 / (len(batch.sequences) - 1))
+    dense = {name: gradient * share for name, gradient in gradients.items()}
+    return loss * float(share), Gradients(dense, Rows(ids, _added_up(places, of_words, len(ids)) * share))
+
+
+def _dropped(values: Floats32, rate: float, generator: np.random.Generator | None) -> tuple[Floats32, Floats32]:
+    """The values with some set to zero and the others raised, and what each was multiplied with."""
+    if not rate or generator is None:
+        return values, np.ones((1, 1), dtype=np.float32)
+    kept = (generator.random(values.shape, dtype=np.float32) >= rate) * np.float32(1 / (1 - rate))
+    return values * kept, kept
+
+
+def _tags_loss(
+    scores: Floats32, batch: FlatBatch, weights: NetworkWeights
+) -> tuple[float, Floats32, dict[str, Floats32]]:
+    """The negative log-likelihood of the gold tags, its gradient by the scores, and by the chain's weights.
+
+    A gradient is what the chain expects to see less what is there (Lafferty, McCallum and Pereira 2001).
+    """
+    names = ("transitions", "start", "end")
+    chain = Chain(tuple(map(str, range(scores.shape[1]))), *(weights[name].astype(np.float64) for name in names))
+    lattice, tags = Lattice.over(chain, scores, batch.sequences), batch.tags.astype(np.int64)
+    of_scores = lattice.marginals().astype(np.float32)
+    of_start, of_end = (of_scores[tokens].sum(axis=0) for tokens in (lattice.lines.first, lattice.lines.last))
+    of_transitions = lattice.expected_transitions()
+    of_scores[np.arange(len(tags)), tags] -= 1
+    np.subtract.at(of_start, tags[lattice.lines.first], 1)
+    np.subtract.at(of_end, tags[lattice.lines.last], 1)
+    pairs = np.setdiff1d(np.arange(len(tags) - 1), lattice.lines.last)
+    np.subtract.at(of_transitions, (tags[pairs], tags[pairs + 1]), 1)
+    loss = float((lattice.log_z - lattice.path_scores(tags)).sum())
+    gradients = (of_transitions.astype(np.float32), of_start, of_end)
+    return loss, of_scores, dict(zip(names, gradients, strict=True))
+
+
+def _added_up(ids: Integers | Integers32, rows: Floats32, n: int) -> Floats32:
+    """The sum of the rows of each id, of shape `(n, size)`."""
+    from scipy.sparse import csr_array
+
+    order = np.argsort(ids, kind="stable")
+    begins = np.searchsorted(ids[order], np.arange(n + 1))
+    summed: Floats32 = csr_array((np.ones(len(ids), dtype=np.float32), order, begins), shape=(n, len(ids))) @ rows
+    return summed

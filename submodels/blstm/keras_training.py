@@ -1,0 +1,149 @@
+"""Training of the network by Keras on TensorFlow: the reference of `submodels.blstm.gradients`, and the way to a GPU.
+
+load_keras(threads=1)
+trainer = KerasTrainer(TaggingNetwork(sizes, prediction=prediction, seed=1), characters, plan)
+trainer.step(ranges, notes, generator, rate=0.01, kept=0.99)
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from features.arrays import Integers32
+from features.errors import TrainingError
+from submodels.blstm.encoder import UNKNOWN, BatchArrays, EncodedNote, TokenRange, batch_of, with_characters
+from submodels.blstm.training import TrainingPlan
+from submodels.blstm.weights import NetworkWeights
+
+if TYPE_CHECKING:
+    from submodels.blstm.network import TaggingNetwork
+
+__all__ = ["KerasTrainer", "load_keras"]
+
+_LOG = logging.getLogger("phistack")
+
+
+class KerasTrainer:
+    """Adam on the weights of a network, and the running average of them.
+
+    :param network: whose weights are trained.
+    :param characters: the spelling of all words, as `Encoder.spell` gives it.
+    :param plan: how.
+    """
+
+    def __init__(self, network: TaggingNetwork, characters: Integers32, plan: TrainingPlan) -> None:
+        import keras
+
+        self._network = network
+        self._characters = characters
+        self._plan = plan
+        self._variables = network.trained
+        self._averages = {name: keras.Variable(value.numpy()) for name, value in network.weights.items()}
+        self._adam = keras.optimizers.Adam(plan.learning_rate, global_clipnorm=plan.clip)
+        self._adam.build(self._variables)
+        self._graph: Callable[..., Any] | None = None
+
+    def step(
+        self,
+        ranges: Sequence[TokenRange],
+        notes: Sequence[EncodedNote],
+        generator: np.random.Generator,
+        *,
+        rate: float,
+        kept: float,
+    ) -> float:
+        """One step of training; the loss before it."""
+        batch = with_characters(_noised(batch_of(ranges, notes), self._plan, generator), self._characters)
+        if self._graph is None:
+            self._graph = self._compiled(batch)
+        return float(self._graph(batch, np.float32(rate), np.float32(kept)))
+
+    def averaged(self) -> NetworkWeights:
+        """A copy of the averaged weights."""
+        return {name: np.array(average.numpy()) for name, average in self._averages.items()}
+
+    def _compiled(self, batch: BatchArrays) -> Callable[..., Any]:
+        """The step as a graph that takes batches of any size, so that it is traced once."""
+        import tensorflow as tf
+
+        def step(batch: Any, rate: Any, keep: Any) -> Any:
+            with tf.GradientTape() as tape:
+                loss = self._network.loss(batch)
+            gradients = tape.gradient(loss, [variable.value for variable in self._variables])
+            self._adam.learning_rate.assign(rate)
+            self._adam.apply(gradients, self._variables)
+            for name, average in self._averages.items():
+                average.assign(keep * average + (1 - keep) * self._network.weights[name])
+            return loss
+
+        fixed = ("characters", "features")
+        signature = {
+            name: tf.TensorSpec([*[None] * (array.ndim - 1), array.shape[-1] if name in fixed else None], tf.int32)
+            for name, array in batch.items()
+        }
+        number = tf.TensorSpec([], tf.float32)
+        compiled: Callable[..., Any] = tf.function(step, input_signature=[signature, number, number], autograph=False)
+        return compiled
+
+
+def _noised(batch: BatchArrays, plan: TrainingPlan, generator: np.random.Generator) -> BatchArrays:
+    """The batch with some words and feature values made unknown, as they may be in other notes."""
+    words, features = batch["words"], batch["features"]
+    forgotten = (generator.random(words.shape) < plan.word_dropout) & (words > 0)
+    lost = generator.random(features.shape, dtype=np.float32) < plan.value_dropout
+    return batch | {
+        "words": np.where(forgotten, np.int32(UNKNOWN), words),
+        "features": np.where(lost, plan.unknown_values, features),
+    }
+
+
+def load_keras(threads: int) -> None:
+    """Import Keras on TensorFlow, which takes seconds, quiet and with so many threads.
+
+    Training needs kernels of TensorFlow, so another backend that the user has chosen for Keras does not count here.
+
+    :raises TrainingError: if another backend is already at work in this process.
+    """
+    os.environ["KERAS_BACKEND"] = "tensorflow"
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    # With it, TensorFlow says on standard error what it does to floating-point sums.
+    os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
+    with _nothing_on_standard_error():
+        import tensorflow as tf
+
+    import keras
+
+    if keras.backend.backend() != "tensorflow":
+        raise TrainingError(
+            f"the BLSTM-CNN-CRF trains with Keras on TensorFlow, and this process has begun to use Keras on "
+            f"{keras.backend.backend()}; train in a process of its own"
+        )
+    try:
+        tf.config.threading.set_intra_op_parallelism_threads(threads)
+        tf.config.threading.set_inter_op_parallelism_threads(1)
+    except RuntimeError:
+        _LOG.debug("blstm: TensorFlow runs already, with the threads it was given before")
+
+
+@contextmanager
+def _nothing_on_standard_error() -> Iterator[None]:
+    """Keep off the screen what TensorFlow's C++ part says of absent GPUs before its log level is set.
+
+    Exceptions are not touched. Python's own standard error has its own buffer, which is emptied first.
+    """
+    sys.stderr.flush()
+    kept, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nothing, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nothing)

@@ -1,0 +1,173 @@
+"""Both directions of an LSTM over many rows at once, forwards and back, for training.
+
+    states = BidirectionalLstm.run(inputs, rows, weights)      states.output: (n_tokens, 2 * units)
+    of_inputs, gradients = states.back(of_output, weights)
+
+Tokens lie end to end, without padding. The first tokens of all rows are taken together, then the second tokens of all
+that have one, and so on (`submodels.chain.lattice.Lines`); the backward direction counts from the last token of each
+row. What enters the gates from the inputs is one matrix product for all tokens, and so are the gradients of the
+weights; only what depends on the state before is in the loop. No library gives this for a processor: Keras and PyTorch
+loop over padded rows, and their graphs take seconds to load and compile, which is longer than a small training.
+
+The equations are those of `submodels.blstm.fused_lstm`, with which a test compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Self
+
+import numpy as np
+
+from features.arrays import Floats32, Integers
+from submodels.blstm.weights import NetworkWeights
+from submodels.chain.lattice import Lines
+
+__all__ = ["DIRECTIONS", "BidirectionalLstm"]
+
+DIRECTIONS = ("forward", "backward")
+
+
+@dataclass(frozen=True)
+class BidirectionalLstm:
+    """What a run leaves; the first axis is the direction, the second the tokens in the order of the steps.
+
+    :param rows: the rows of the batch.
+    :param places: of each token in the order of the steps of a direction, of shape `(2, n)`.
+    :param inputs: of shape `(2, n, length)`.
+    :param gates: input gate, candidate, forget gate and output gate side by side, of shape `(2, n, 4 * units)`.
+    :param cells: of shape `(2, n, units)`; `tanhs` is their tanh.
+    :param states: of shape `(2, n, units)`.
+    """
+
+    rows: Lines
+    places: Integers
+    inputs: Floats32 = field(repr=False)
+    gates: Floats32 = field(repr=False)
+    cells: Floats32 = field(repr=False)
+    tanhs: Floats32 = field(repr=False)
+    states: Floats32 = field(repr=False)
+
+    @classmethod
+    def run(cls, inputs: Floats32, rows: Lines, weights: NetworkWeights) -> Self:
+        """Read rows in both directions.
+
+        :param inputs: of shape `(n, length)`, in the order of the text.
+        """
+        (n, length), units = inputs.shape, weights["forward_bias"].size // 4
+        places = np.stack([rows.place, _places_from_the_end(rows)])
+        # (2, n, length) and (2, n, 4 * units): all that the gates take from the inputs, before sigmoid and tanh.
+        ordered = np.empty((2, n, length), dtype=np.float32)
+        gates = np.empty((2, n, 4 * units), dtype=np.float32)
+        for direction, name in enumerate(DIRECTIONS):
+            ordered[direction][places[direction]] = inputs
+            np.matmul(ordered[direction], weights[name][:length], out=gates[direction])
+            gates[direction] += weights[f"{name}_bias"]
+        cells, tanhs, states = (np.empty((2, n, units), dtype=np.float32) for _ in range(3))
+        # As sigmoid(x) = tanh(x / 2) / 2 + 1 / 2, one tanh does for all gates if all but the candidate are halved.
+        halves = np.repeat(np.array([0.5, 1.0, 0.5, 0.5], dtype=np.float32), units)
+        recurrent = _recurrent(weights, length) * halves
+        gates *= halves
+        before: slice | None = None
+        for now in _steps(rows, n):
+            of_step = gates[:, now]
+            earlier = slice(before.start, before.start + now.stop - now.start) if before else None
+            if earlier:
+                of_step += states[:, earlier] @ recurrent
+            np.tanh(of_step, out=of_step)
+            for sigmoid in (of_step[..., :units], of_step[..., 2 * units :]):
+                sigmoid *= np.float32(0.5)
+                sigmoid += np.float32(0.5)
+            input_gate, candidate, forget_gate, output_gate = _parts(of_step)
+            np.multiply(input_gate, candidate, out=cells[:, now])
+            if earlier:
+                cells[:, now] += forget_gate * cells[:, earlier]
+            np.tanh(cells[:, now], out=tanhs[:, now])
+            np.multiply(output_gate, tanhs[:, now], out=states[:, now])
+            before = now
+        return cls(rows, places, ordered, gates, cells, tanhs, states)
+
+    @property
+    def output(self) -> Floats32:
+        """The states of both directions side by side, in the order of the text, of shape `(n, 2 * units)`."""
+        return np.concatenate([states[places] for states, places in zip(self.states, self.places, strict=True)], axis=1)
+
+    def back(self, of_output: Floats32, weights: NetworkWeights) -> tuple[Floats32, Mapping[str, Floats32]]:
+        """The gradients of the inputs, in the order of the text, and of the weights by name.
+
+        :param of_output: the gradient of `output`.
+        """
+        length = self.inputs.shape[2]
+        of_gates = self._of_gates(of_output, _recurrent(weights, length))
+        # (n - n_rows,): the states before those of all steps but the first.
+        earlier = self.rows.before
+        of_inputs = np.zeros(self.inputs.shape[1:], dtype=np.float32)
+        gradients: dict[str, Floats32] = {}
+        for direction, name in enumerate(DIRECTIONS):
+            inputs, states, gates = self.inputs[direction], self.states[direction], of_gates[direction]
+            gradients[name] = np.concatenate([inputs.T @ gates, states[earlier].T @ gates[len(gates) - len(earlier) :]])
+            gradients[f"{name}_bias"] = gates.sum(axis=0)
+            of_inputs += (gates @ weights[name][:length].T)[self.places[direction]]
+        return of_inputs, gradients
+
+    def _of_gates(self, of_output: Floats32, recurrent: Floats32) -> Floats32:
+        """The gradients of the gates before sigmoid and tanh, of the shape of `gates`."""
+        n, units = self.states.shape[1:]
+        of_states = np.empty_like(self.states)
+        for direction, places in enumerate(self.places):
+            of_states[direction][places] = of_output[:, direction * units : (direction + 1) * units]
+        # All that needs no gradient of a later token: what a state says of its cell, and both of their gates.
+        input_gate, candidate, forget_gate, output_gate = _parts(self.gates)
+        to_cell = output_gate * (1 - self.tanhs * self.tanhs)
+        cells_before = np.zeros_like(self.cells)
+        cells_before[:, n - len(self.rows.before) :] = self.cells[:, self.rows.before]
+        of_gates = np.concatenate(
+            [
+                input_gate * (1 - input_gate) * candidate,
+                input_gate * (1 - candidate * candidate),
+                forget_gate * (1 - forget_gate) * cells_before,
+                output_gate * (1 - output_gate) * self.tanhs,
+            ],
+            axis=2,
+        )
+        transposed = np.ascontiguousarray(recurrent.transpose(0, 2, 1))
+        later: slice | None = None
+        for now in reversed(_steps(self.rows, n)):
+            of_state, of_cell = of_states[:, now], to_cell[:, now]
+            n_later = later.stop - later.start if later else 0
+            if later:
+                of_state[:, :n_later] += of_gates[:, later] @ transposed
+            of_cell *= of_state
+            if later:
+                # What went into the cell went on to the next one through its forget gate.
+                of_cell[:, :n_later] += to_cell[:, later] * forget_gate[:, later]
+            for part in _parts(of_gates[:, now])[:3]:
+                part *= of_cell
+            of_gates[:, now, 3 * units :] *= of_state
+            later = now
+        return of_gates
+
+
+def _parts(gates: Floats32) -> tuple[Floats32, Floats32, Floats32, Floats32]:
+    """Input gate, candidate, forget gate and output gate, as views."""
+    input_gate, candidate, forget_gate, output_gate = np.split(gates, 4, axis=-1)
+    return input_gate, candidate, forget_gate, output_gate
+
+
+def _recurrent(weights: NetworkWeights, length: int) -> Floats32:
+    """What the gates take from the state before, of shape `(2, units, 4 * units)`."""
+    return np.stack([weights[name][length:] for name in DIRECTIONS])
+
+
+def _steps(rows: Lines, n: int) -> list[slice]:
+    edges = [*rows.steps.tolist(), n]
+    return [slice(begin, end) for begin, end in pairwise(edges) if end > begin]
+
+
+def _places_from_the_end(rows: Lines) -> Integers:
+    """The place of each token in the order of the steps where each row is read from its last token."""
+    from_the_end = rows.last[rows.line] - np.arange(len(rows.line))
+    places: Integers = rows.steps[from_the_end] + rows.line
+    return places
