@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def corpora(folder: Path, n_synthetic: int) -> Iterator[tuple[Benchmark, Corpus]]:
-    """The corpora; one that is not there is told and left out."""
+    """The corpora; one that is missing is reported and left out."""
     yield SYNTHETIC, synthesize(n_synthetic, seed=0)
     presidio = folder / "presidio-synth-v2"
     if presidio.is_dir():

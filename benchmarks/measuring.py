@@ -56,7 +56,7 @@ class Benchmark:
     :param name: of the results file.
     :param title: above its tables.
     :param protocol: what was trained on what and how often it was scored, in one or two sentences.
-    :param criteria: further criteria whose F1 is told, as `ensemble.evaluation` names them.
+    :param criteria: further criteria whose F1 is reported, as `ensemble.evaluation` names them.
     :param limit_minutes: what the whole training may take; `None` where nothing is asked.
     """
 

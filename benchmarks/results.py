@@ -1,7 +1,7 @@
 """README.md's tables of results and docs/results.md, written from the results files: `make results`.
 
     python -m benchmarks.results            write both
-    python -m benchmarks.results --check    only tell whether they are as they would be written
+    python -m benchmarks.results --check    only check whether they are as they would be written
 
 `benchmarks.meddocan` and `benchmarks.english` write the results files, which are kept in `benchmarks/results`, so that
 anyone can write the tables anew without training. `benchmarks/variants.toml` lists what was tried on the way.
@@ -201,7 +201,7 @@ def _ablation(ablation: AblationFile) -> list[str]:
 def _measured(result: BenchmarkResults, variants: Sequence[TriedVariant], list_of_them: str) -> str:
     """When, with which settings, how and after how many variants, in sentences."""
     tried = sum(variant.count for variant in variants if variant.corpus == result.benchmark)
-    chosen = f"Variants tried: {tried}; the {list_of_them} tells on which notes each was judged."
+    chosen = f"Variants tried: {tried}; the {list_of_them} says on which notes each was judged."
     return (
         f"measured {result.date} with the settings {result.digest}. {result.protocol} "
         f"{chosen if tried else 'No variant was tried on this corpus.'}"

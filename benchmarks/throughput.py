@@ -47,7 +47,7 @@ PROTOCOL = (
     "median of the repetitions. All tools read the same Spanish notes."
 )
 REFERENCE = "presidio"
-"""The tool to which ratios are told."""
+"""The tool to which others are compared."""
 COLUMNS = ("tool", "notes/s", "lowest-highest", f"x {REFERENCE}", "aim", "load in s", "peak MB", "found")
 BEGIN, END = "<!-- throughput: written by python -m benchmarks.throughput --docs -->", "<!-- /throughput -->"
 
@@ -176,7 +176,7 @@ def _engine(model: Path, subset: tuple[str, ...], documents: Sequence[Document])
 
 
 def _peers(folder: Path, notes: Path, failed: dict[str, str]) -> dict[str, Measurement]:
-    """The tools that are installed or can be; the others are told in `failed`."""
+    """The tools that are installed or can be; the others are named in `failed`."""
     found: dict[str, Measurement] = {}
     for peer in PEERS:
         try:

@@ -125,7 +125,7 @@ class Corpus:
 
 
 def patient_of(document_id: str) -> str:
-    """The patient that a shared-task file name tells: `110` for `110-01`; otherwise the whole id.
+    """The patient in the file name of a shared task: `110` for `110-01`; otherwise the whole id.
 
     Both i2b2 tasks name a record `XXX-YY`, where `XXX` is the patient and `YY` the record.
     """

@@ -59,7 +59,7 @@ class PackageError(SettingsError):
 
 
 class UnsafePatternError(SettingsError):
-    """A regular expression may take endless time on some text, or is too large to tell."""
+    """A regular expression may take endless time on some text, or is too large to check."""
 
 
 class MissingResourceError(PhistackError):

@@ -2,7 +2,7 @@
 
     gate = LanguageGate.fit(training_texts, "en")
     gate.objection("Potilas kertoi kivusta rinnassa.")     "its language seems to be fi, the engine was trained on ..."
-    gate.objection("Pt c/o CP x 3d.")                      "", as it is right, or too short to tell
+    gate.objection("Pt c/o CP x 3d.")                      "", as it is right, or too short to judge
 
 A note that an engine cannot read would pass unhurt, with every name in it, so it is held back. The limits are learned
 from the training notes, so that at most one in 1,000 notes like those is held back.
@@ -92,7 +92,7 @@ class LanguageGate:
         )
 
     def objection(self, text: str) -> str:
-        """Why the engine cannot read a note, without a word of it; nothing if it can, or the note does not tell."""
+        """Why the engine cannot read a note, without a word of it; nothing if it can, or the note does not show it."""
         if len(_NOT_TEXT.findall(text)) > _MOST_NOT_TEXT * len(text):
             return f"it is not text, but binary data or in another encoding; {LIFTED_BY} lifts this"
         text = plain_text(text)

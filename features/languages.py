@@ -1,4 +1,4 @@
-"""The language and the script of a text, from the letters that tell them.
+"""The language and the script of a text, from its letters.
 
     language_of(["Dolor torácico de tres días de evolución."])       "es"
     furthest("Potilas kertoi rintakivusta ...", ("en",))             ("fi", 14.2): how far it is from English
@@ -78,7 +78,7 @@ def _script(letter: str) -> str:
 
 
 def stretches(text: str) -> list[str]:
-    """The parts of a text that tell its language: up to 200 characters of each 500, of words in lower case."""
+    """The parts of a text that show its language: up to 200 characters of each 500, of words in lower case."""
     words = [word for word in _WORD.findall(text) if word.isascii() or scripts_of(word) == {LATIN}]
     read = " ".join(_telling(words))
     blocks = min(len(read) // _BLOCK + 1, _MOST_BLOCKS)
@@ -100,7 +100,7 @@ def furthest(text: str, languages: Collection[str]) -> tuple[str, float]:
     """The stretch that is furthest from all of some languages: its language, and how far it is.
 
     :param languages: ISO 639-1 codes.
-    :returns: nothing and 0 for a text that does not tell, or languages of which the detector knows none.
+    :returns: nothing and 0 for a text that does not show one, or languages of which the detector knows none.
     """
     worst = ("", 0.0)
     for stretch in stretches(text):
@@ -113,7 +113,7 @@ def furthest(text: str, languages: Collection[str]) -> tuple[str, float]:
 
 
 def language_of(texts: Iterable[str]) -> str:
-    """The language in which most of some texts are most likely written, as an ISO 639-1 code; empty if none tells."""
+    """The language in which most of some texts are most likely written, as an ISO 639-1 code; empty if unknown."""
     votes = Counter(max(scores, key=scores.__getitem__) for text in texts for scores in map(_scores, stretches(text)))
     return votes.most_common(1)[0][0] if votes else ""
 

@@ -41,7 +41,7 @@ _KINDS = (
 def open_regular(path: Path, *, follow_links: bool = True) -> BinaryIO:
     """Open a regular file, or a link to one, for reading.
 
-    :param follow_links: otherwise a link is refused too, where the system can tell.
+    :param follow_links: otherwise a link is refused too, where the system can distinguish them.
     :raises OSError: if it cannot be opened, or is anything else.
     """
     # Without waiting, as the opening of a pipe alone may never come back; a regular file knows no difference.
@@ -66,7 +66,7 @@ def open_regular(path: Path, *, follow_links: bool = True) -> BinaryIO:
 def read_regular(path: Path, longest: int = LONGEST_FILE, *, follow_links: bool = True) -> bytes:
     """The bytes of a regular file; parameters as of `open_regular`.
 
-    :param longest: bytes that are allowed; counted as they are read, as the size that a file tells need not be right.
+    :param longest: bytes that are allowed; counted as they are read, as the size that a file states need not be right.
     :raises OSError: if it cannot be read, is anything else, or is longer.
     """
     with open_regular(path, follow_links=follow_links) as file:

@@ -1,4 +1,4 @@
-"""How far long work is, told by who does it to whoever listens.
+"""How far long work is, reported by the work to whoever listens.
 
     with listening(lambda share, words: print(f"{share:.0%} {words}")):
         model.fit(tables)
@@ -23,7 +23,7 @@ _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 def report(share: float | None, words: str) -> None:
-    """Tell how far the work at hand is."""
+    """Report how far the current work is."""
     listener = _LISTENER.get()
     if listener is not None:
         listener(share, words)

@@ -8,7 +8,7 @@
 
 An engine may come from anybody. Its files are read into memory once, so that what was hashed is what is used; names
 keep to a narrow alphabet; links, devices, pipes and absurd sizes are refused before anything is read. Whatever is wrong
-in a file ends as a `BundleError` that names the file and tells nothing of what is in it, as its words may be a
+in a file ends as a `BundleError` that names the file and says nothing of what is in it, as its words may be a
 patient's.
 """
 
@@ -65,7 +65,7 @@ _DAMAGE: tuple[type[Exception], ...] = (
 def damage_refused(what: str) -> Iterator[None]:
     """Whatever a damaged file raises in the block becomes a BundleError without its content.
 
-    A package that is not installed is no damage, and is told as it is.
+    A missing package is not damage, and its error is raised as it is.
 
     :param what: is read in the block, for the message.
     """

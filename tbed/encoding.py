@@ -112,7 +112,7 @@ class Encoding:
         )
 
     def _tag_weights(self) -> Integers:
-        """What to multiply the tags of a view with, so that their sum tells all of them."""
+        """What to multiply the tags of a view with, so that their sum encodes all of them."""
         # (n_views, 1 + most atoms): 1, b, b * b, ... at the tag atoms of a view, with b above all tags; 0 at the
         # others.
         is_tag = (self.views.rows == 0) & (self.views.factors != 0)

@@ -10,7 +10,7 @@ with the same gain the one is taken whose template stands first; then by the tag
 in the order of their Python literals. This is the order of NLTK's deterministic trainer; its rules are learned exactly.
 
 Incremental: after a rule, the counts of candidate rules change only where a token changed, or has a changed token in
-sight of a template that looks at tags (Ngai and Florian 2001). NLTK's trainer counts token by token, in sets of
+range of a template that looks at tags (Ngai and Florian 2001). NLTK's trainer counts token by token, in sets of
 Python objects; `docs/tbed.md` has the times of both.
 """
 

@@ -213,7 +213,7 @@ class RuleSearch(Tagging):
 
     def _change(self, places: Integers, after: int) -> None:
         """Change the tags of some places, and the counts of all rules that see them."""
-        # (n_places,) what changes, and (n_near,) tokens with a changed tag in sight of a template that looks at tags.
+        # (n_places,) what changes, and (n_near,) tokens with a changed tag in range of a template that looks at tags.
         near = np.unique((places[:, None] + self._tag_offsets).ravel())
         near = np.setdiff1d(near[self.grid.before[near] >= 0], places, assume_unique=True)
         at_places, at_near = (places, self.encoding.views), (near, self._looking_views)

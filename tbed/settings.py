@@ -1,4 +1,4 @@
-"""What the search for rules is told.
+"""The settings of the search for rules.
 
 LearnerSettings(named_templates("fntbl37"), max_rules=200, min_gain=2)
 """

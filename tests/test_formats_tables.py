@@ -73,7 +73,7 @@ def test_categories_as_pandas_writes_them_and_a_table_without_patients(tmp_path:
     first, second = (read_corpus(tmp_path / name) for name in ("a.csv", "a.parquet"))
     assert first == second
     assert [document.group for document in first.documents] == ["7", "8"]
-    assert first.warnings == {"notes without a column group, so that the id tells the patient": 2}
+    assert first.warnings == {"notes without a column group, so that the patient is read from the id": 2}
 
 
 def test_a_field_may_be_longer_than_pythons_limit(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def kept(settings: RunSettings) -> str:
 
 
 def _with_columns(settings: RunSettings, form: InputFormat, labels: Sequence[str]) -> RunSettings:
-    """The settings with the columns that are there; says so where none tells the patient."""
+    """The settings with the columns that are there; says so where none names the patient."""
     columns = form.find_columns(labels)
     if columns is None:
         return settings

@@ -128,7 +128,7 @@ class Store:
     def assemble(self, name: str) -> Path:
         """Put the output together; what was put together before is removed.
 
-        :param name: of the output, which tells whether it is gzipped.
+        :param name: of the output; one that ends in .gz is gzipped.
         """
         folder = self.folder / "output"
         shutil.rmtree(folder, ignore_errors=True)

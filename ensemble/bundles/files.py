@@ -111,7 +111,7 @@ def read_bundle(path: Path) -> tuple[dict[str, Any], SavedFiles]:
 
 
 def bundle_labels(path: Path) -> tuple[str, ...]:
-    """The labels of a bundle, without loading it; none where they cannot be read, which loading it will tell."""
+    """The labels of a bundle, without loading it; none where they cannot be read, which loading it will report."""
     try:
         with _opened(path) as entries:
             expected = _manifest(entries, path)["files"].get(_LABELS)

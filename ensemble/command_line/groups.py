@@ -78,7 +78,7 @@ class CorpusOptions:
         """Read a corpus.
 
         :param label_set: the labels to expect, where another corpus has decided on them.
-        :param language: of the notes, as an ISO 639-1 code, where neither labels nor text are to tell it.
+        :param language: of the notes, as an ISO 639-1 code, where it is not to be taken from labels or text.
         """
         return self.reading.reader.read(
             path,

@@ -142,7 +142,7 @@ def _is_cut_off() -> bool:
 
 
 def names_of(paths: Sequence[Path]) -> list[str]:
-    """The shortest ends of the paths that tell them apart: `train`, or `a/train` and `b/train`.
+    """The shortest ends of the paths that distinguish them: `train`, or `a/train` and `b/train`.
 
     :raises SettingsError: if a path is given twice.
     """

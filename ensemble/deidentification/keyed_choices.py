@@ -63,7 +63,7 @@ class KeyedChoices:
 
 
 def usable_key(key: bytes | None) -> bytes:
-    """The key, if it is there and long enough; :raises SettingsError: if not, telling how to make one."""
+    """The key, if it is there and long enough; :raises SettingsError: if not, saying how to make one."""
     if key is None:
         raise SettingsError(f"surrogates need a secret key and none was given; {_HOW}")
     if len(key) < MINIMAL_KEY_BYTES:
@@ -109,7 +109,7 @@ def read_key(path: Path) -> bytes:
 def key_check(key: bytes) -> str:
     """Eight hexadecimal digits by which a later run notices that it was given another key.
 
-    They tell 32 bits about the key and no more, so that they are of no help with a key of 128 random bits.
+    They reveal 32 bits about the key and no more, so that they are of no help with a key of 128 random bits.
     """
     return hmac.digest(key, b"phistack key check", hashlib.sha256).hex()[:8]
 

@@ -56,13 +56,13 @@ _POLICIES = resources.files("ensemble.deidentification") / "policies"
 
 @dataclass(frozen=True, slots=True)
 class PolicyOptions:
-    """What the strategies can be told.
+    """Options of the strategies.
 
     :param keep_weekday: shift dates by whole weeks only.
     :param shift_days: the greatest number of days by which the dates of a patient are shifted; 7 to 3650.
     :param age_shift: the greatest number of years by which a surrogate age differs; 1 to 5.
     :param present_year: of the data as a whole; a year 90 years or more before it shows an age of 90 or more, also in a
-        note that holds no later year. 0 where only the years of the notes tell.
+        note that holds no later year. 0 where only the years of the notes count.
     :param seek_again: in batch runs, take out names and numbers that were found elsewhere in the patient's notes,
         where they are no words of the language, although nothing marked them.
     :param restricted_zip3: three-digit ZIP code areas with too few people, written 000.
@@ -97,7 +97,7 @@ class Policy:
     :param strategies: label or kind -> strategy.
     :param overrides: the same; asked before `strategies`.
     :param default: the strategy of what neither names.
-    :param options: what the strategies can be told.
+    :param options: of the strategies.
     :raises SettingsError: for a strategy that does not exist.
     """
 

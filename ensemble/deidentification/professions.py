@@ -16,7 +16,7 @@ __all__ = ["profession_group"]
 
 
 def profession_group(mention: str, language: str) -> str | None:
-    """The name of the group, in the case of the mention; nothing where the words tell none or more than one."""
+    """The name of the group, in the case of the mention; nothing where the words belong to none or to more than one."""
     table = words(language)
     spoken = re.findall(r"[^\W\d_]+", fold(mention))
     groups = [

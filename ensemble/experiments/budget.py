@@ -48,7 +48,7 @@ class Choice:
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """What the manifest and the model card tell of it."""
+        """What the manifest and the model card say of it."""
         return {
             "notes per second asked for": self.budget,
             "notes per second of one core, where it was trained": round(self.notes_per_second, 1),

@@ -6,7 +6,7 @@
 
 A place is a stretch of a note that gold or any system marks, together with everything that overlaps it. A system is
 right there if its spans are gold's, types included; where gold marks nothing, if it marks nothing either. Places are
-told by document id and offsets, never by text. The counterpart of table 7 of Zhao 2020, for all notes at once.
+named by document id and offsets, never by text. The counterpart of table 7 of Zhao 2020, for all notes at once.
 """
 
 from __future__ import annotations

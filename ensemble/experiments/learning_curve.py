@@ -41,8 +41,8 @@ SHARES = (10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 _LOG = logging.getLogger("phistack")
 _PROTOCOL = (
     "Trained on growing shares of the training patients, {samples} random orders of them, and scored on {where}. "
-    "Spread: {spread}. It tells of the choice among these training patients and of the random start of training, not "
-    "of the choice of test notes, which the bootstrap interval of each run tells of."
+    "Spread: {spread}. It covers the choice among these training patients and of the random start of training, not "
+    "the choice of test notes, which the bootstrap interval of each run covers."
 )
 
 

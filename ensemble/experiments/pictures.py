@@ -1,4 +1,4 @@
-"""Results as pictures, PNG and SVG: restrained, with colours that the colour-blind can tell apart (Okabe and Ito 2008).
+"""Results as pictures, PNG and SVG: restrained, with colours for the colour-blind (Okabe and Ito 2008).
 
 Every SVG is the same for the same results.
 """

@@ -6,9 +6,9 @@
     run.peak_mb                 of the whole process
     Speed.of([run, again])      of several measurements of the same
 
-Each measurement is a process of its own, that numeric libraries are told to use one thread in and that is held to one
+Each measurement is a process of its own, in which numeric libraries use one thread and which is kept on one
 core: nothing that an earlier measurement left in memory makes it faster, and its load and memory are those of a process
-that annotates. Processor time is told rather than the clock's, as another program on the machine changes it little.
+that annotates. Processor time is reported rather than the clock's, as another program on the machine changes it little.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Speed:
 class Machine:
     """What speed was measured on.
 
-    :param processor: its name, as far as the system tells it.
+    :param processor: its name, as far as the system says.
     :param cores: of the processor.
     :param python: version.
     """
@@ -141,7 +141,7 @@ def keep_to_one_core() -> None:
 def peak_memory_mb() -> float:
     """The most memory that this process held so far, in MB.
 
-    Linux keeps it for the program that runs; `getrusage` would tell that of the parent, if that was larger.
+    Linux keeps it for the program that runs; `getrusage` would give that of the parent, if it was larger.
     """
     status = Path("/proc/self/status")
     if status.exists():

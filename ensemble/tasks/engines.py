@@ -144,7 +144,7 @@ def annotate_corpus(source: Source, out: Path, engine: Engine, *, format: str = 
     """Annotate every note that the engine can read and write them all to `out`, or nothing.
 
     :param out: what to write, or `-` for standard output.
-    :param format: of `out`; otherwise what its ending tells, or that of `source`, or brat where that is plain text.
+    :param format: of `out`; otherwise by its file ending, or that of `source`, or brat where that is plain text.
     :raises CorpusError: if it can read none of the notes.
     """
     found = source.format

@@ -34,7 +34,7 @@ def print_rules(
     """List the rules in words, with what each did in training.
 
     :param submodel: the name of the TBED submodel, where the bundle has several.
-    :param score_on: annotated notes; what each rule corrects and breaks there, after the rules before it, is told too.
+    :param score_on: annotated notes; what each rule corrects and breaks there, after the rules before it, is shown too.
     :param reader: how these notes are read.
     :raises BundleError: if the bundle has no TBED submodel.
     """

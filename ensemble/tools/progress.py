@@ -28,9 +28,9 @@ __all__ = ["Look", "Stage", "duration", "meter", "progress", "stage"]
 _SECONDS_BETWEEN_LINES = 10.0
 _SECONDS_BETWEEN_LOOKS = 0.25
 _LEAST_SECONDS = 1.0
-"""Before so many there is no telling how long the rest will take."""
+"""Before so many, the time left cannot be estimated."""
 _LEAST_SHARE = 0.1
-"""Before so much is done there is no telling either while what is looked up says that nothing is."""
+"""Before such a share is done, the time left is not estimated from shares that were only looked up."""
 
 Look = Callable[[], tuple[float, str]]
 """Says when asked how much of a stage is done, in the units of its total (0 while nobody knows), and in words what is
@@ -77,7 +77,7 @@ _STAGES: list[Stage] = []
 """Those at work, the outermost first; the display's thread reads them."""
 
 _DISPLAYS: list[Callable[[bool], None]] = []
-"""What shows them, while there are any; told whether it is to be seen at once."""
+"""What shows them, while there are any; called with whether to show at once."""
 
 _LOCK = threading.RLock()
 
@@ -158,7 +158,7 @@ def _line() -> tuple[str, float]:
 
 
 def _clock(outermost: Stage, share: float, *, blind: bool) -> tuple[str, str]:
-    """The time left if it can be told, otherwise the time since the beginning."""
+    """The time left if it can be estimated, otherwise the time since the beginning."""
     seconds = outermost.seconds
     first = outermost.first / outermost.total if outermost.total else 0.0
     if seconds < _LEAST_SECONDS:

@@ -27,7 +27,7 @@ __all__ = ["Fit", "FitWatch", "reporting"]
 
 _SECONDS_BETWEEN_REPORTS = 0.5
 _ENOUGH = 0.1
-"""The share of a fit that is enough to tell how long the whole takes."""
+"""The share of a fit that is enough to estimate how long the whole takes."""
 _MOST = 0.95
 """The share that a fit is taken to have done at most as long as it runs."""
 
@@ -82,7 +82,7 @@ class Fit:
         return f"{self.name}, {self.part}" + (f" ({self.words})" if self.words else "")
 
     def estimate(self) -> float | None:
-        """What it takes in seconds, as far as it tells itself."""
+        """What it takes in seconds, as far as it reports that itself."""
         if self.seconds is None and self.reported is not None and self.reported >= _ENOUGH:
             return self.lasted / self.reported or None
         return self.seconds or None
@@ -98,7 +98,7 @@ class Fit:
 
 
 class FitWatch:
-    """Reads what fits report, and tells how far all of them together are.
+    """Reads what fits report, and says how far all of them together are.
 
     :param fits: in the order of their numbers.
     :param path: the file that `reporting` appends to.
@@ -119,7 +119,7 @@ class FitWatch:
         return sum(fit.seconds is not None for fit in self.fits)
 
     def look(self) -> tuple[float, str]:
-        """The share of the time that is done, 0 until a fit tells how long it takes, and what is at work."""
+        """The share of the time that is done, 0 until a fit shows how long it takes, and what is at work."""
         now = time.monotonic()
         self._read(now)
         costs = self._costs()

@@ -123,7 +123,7 @@ class EngineSettings:
         return replace(self, submodels={name: self.submodels.get(name, {}) for name in names})
 
     def for_label_set(self, name: str) -> EngineSettings:
-        """The same, with patterns told the corpus' label set, so that those for types too rare to learn are kept."""
+        """The same, with the corpus' label set for patterns, so that those for types too rare to learn are kept."""
         if name not in LabelSet.names():
             return self
         adapted = {
@@ -168,7 +168,7 @@ def _check_names(names: tuple[str, ...]) -> None:
 
 
 def _checked(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a submodel, without a kind that its name tells as well."""
+    """The settings of a submodel, without a kind that follows from its name."""
     if not isinstance(settings, Mapping):
         raise SettingsError(f"the settings of the submodel {name} must be a table, as [submodels.{name}] in a file is")
     kind = kind_of(name, settings)

@@ -63,7 +63,7 @@ class NoteView:
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """What a coloured piece stands for: a decision, or a missed gold span, and all that its card tells."""
+    """What a coloured piece stands for: a decision, or a missed gold span, and all that its card shows."""
 
     key: str
     kind: str
@@ -158,7 +158,7 @@ def _sources(scores: Sequence[Score], notes: Sequence[NoteView]) -> list[str]:
 
 
 def _note(note: NoteView, number: int, categories: Mapping[str, str]) -> _Note:
-    """Cut a note into pieces, and tell for each what it is."""
+    """Cut a note into pieces, and say what each is."""
     found = note.document.with_spans(decision.span for decision in note.decisions if decision.accepted)
     marks = tuple(_marks(note, number, categories))
     return _Note(

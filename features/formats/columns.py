@@ -38,7 +38,7 @@ class ColumnNames:
     :param id: unique within the corpus.
     :param text: the note.
     :param patient: whose note it is; where a record has nothing in it, and where a table lacks the column of the usual
-        name, the id tells.
+        name, it is read from the id.
     :raises SettingsError: if two of them are the same.
     """
 
@@ -78,10 +78,10 @@ class ColumnNames:
         return Counter({f"columns left out, {', '.join(names)}": len(others)} if others else {})
 
     def without_patient(self, header: Iterable[str], n_notes: int) -> Counter[str]:
-        """A warning that counts the notes whose patient only the id can tell."""
+        """A warning that counts the notes whose patient is read from the id."""
         if self.patient in header:
             return Counter()
-        return Counter({f"notes without a column {self.patient}, so that the id tells the patient": n_notes})
+        return Counter({f"notes without a column {self.patient}, so that the patient is read from the id": n_notes})
 
 
 USUAL_NAMES = ColumnNames()

@@ -2,7 +2,7 @@
 
 corpus = read_corpus(Path("train"))                   recognised by looking
 write_corpus(corpus, Path("out"), format="brat")      complete or not at all
-reader = Reader(columns=ColumnNames(text="body"))     what a command line tells of how corpora are read
+reader = Reader(columns=ColumnNames(text="body"))     how a command line asks for corpora to be read
 
 Where a command is given `-`, `input_path` makes it what the readers know as standard input, and `write_notes` writes
 to standard output, after all is done, as there is no taking back what was piped.
@@ -54,7 +54,7 @@ def read_corpus(
     :param label_set: the labels to expect; otherwise those of the format, or the first shipped set that has most labels
         of the corpus and most of its spans, or else the corpus' own labels.
     :param accept_unknown_labels: widen the label set by labels that it lacks, rather than refuse them.
-    :param language: of the notes, where the labels are the corpus' own; otherwise told by their text.
+    :param language: of the notes, where the labels are the corpus' own; otherwise recognised from their text.
     :param format: the name of the format; otherwise it is recognised.
     :param columns: the names of the columns, of formats that have columns.
     :raises CorpusError: if the path cannot be read as a corpus, or holds no notes.
@@ -127,7 +127,7 @@ def write_corpus(corpus: Corpus, path: Path, *, format: str) -> None:
 
     The XML, brat and text formats write a folder with the files of each note, which come back in the order of their
     names; the others write one file, packed where its name ends as `.jsonl.gz`. Only jsonl, csv, parquet and conll keep
-    a patient that the id does not tell.
+    a patient that is not in the id.
 
     :param path: the folder or file to make; what is there already is never overwritten.
     :param format: the name of the format.

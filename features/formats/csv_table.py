@@ -3,7 +3,7 @@
     id,group,text,spans
     110-01,110,Dr. Ames,"[{""start"": 4, ""end"": 8, ""label"": ""DOCTOR""}]"
 
-The grammar is that of RFC 4180, with a comma, semicolon, tab or bar between fields; the header tells which. The spans
+The grammar is that of RFC 4180, with a comma, semicolon, tab or bar between fields; the header shows which. The spans
 are a JSON list; their column may be left out, and so may `group`, the patient.
 """
 

@@ -1,7 +1,7 @@
 """What a corpus format is, and what reading one gives.
 
     Format("brat", ...)                     a name, what it looks like, a reader and a writer
-    ReadNotes(documents, {"DOCTOR": "NAME"})  the notes, and the category that the files tell of each label
+    ReadNotes(documents, {"DOCTOR": "NAME"})  the notes, and each label's category in the files
 
 A format is a value made of functions, not a class to inherit from: each module of this package declares its own.
 """
@@ -24,7 +24,7 @@ class ReadNotes:
     """What was read from files, before a label set is chosen.
 
     :param documents: the notes, in the order of the files.
-    :param categories: label -> category, where the files tell it.
+    :param categories: label -> category, where the files have it.
     :param warnings: how often each kind of oddity was mended.
     """
 

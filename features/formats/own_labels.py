@@ -44,7 +44,7 @@ def label_set_of(
     :param given: the labels that the user expects: a set, the name of one that is shipped, or the path of a TOML file.
     :param usual: the name of the set that the format usually has, if it has one.
     :param accept: widen a known set by labels that it lacks.
-    :param language: of the notes, where the labels are their own; otherwise told by their text.
+    :param language: of the notes, where the labels are their own; otherwise recognised from their text.
     :raises LabelError: for some labels that a known set lacks, or a set that does not exist.
     """
     counts = Counter(span.label for document in reading.documents for span in document.spans)
@@ -81,11 +81,11 @@ def _is_most(counts: Counter[str], known: LabelSet) -> bool:
 
 
 def _language_of_notes(documents: Sequence[Document]) -> tuple[str, str]:
-    """The language of the notes as some of them tell it, and how it was told."""
+    """The language of the notes, recognised from some of them, and how it was recognised."""
     found = language_of(document.text for document in documents[:: 1 + len(documents) // _MOST_NOTES])
     if found in LANGUAGES:
         return found, " by its text"
-    why = f"its text seems to be {found}, which phistack has no features for" if found else "its text does not tell"
+    why = f"its text seems to be {found}, which phistack has no features for" if found else "its text does not show it"
     return _USUAL_LANGUAGE, f", as {why}; another is given with --language"
 
 

@@ -3,7 +3,7 @@
     recognise(Path("corpus/train"))           (MEDDOCAN, [corpus/train/xml/a.xml, ...])
     recognise(Path("notes"), format="text")   (TEXT, [notes/a.txt, ...])
 
-File names tell most; the root element tells the XML formats apart, and an `.ann` tells brat from plain text. Hidden
+File names show most; the root element distinguishes the XML formats, and an `.ann` brat from plain text. Hidden
 files and those of other kinds, such as a licence, are passed over, and counted by `passed_over`.
 """
 
@@ -37,9 +37,9 @@ FORMATS: dict[str, Format] = {
     format.name: format for format in (I2B2, NGRID, MEDDOCAN, BRAT, CONLL, JSONL, CSV, PARQUET, TEXT)
 }
 _TABLES = (CSV, PARQUET)
-# The root element tells these from i2b2, whose files end alike; text is what is left.
+# The root element distinguishes these from i2b2, whose files have the same ending; text is what is left.
 _BY_NAME = [format for format in FORMATS.values() if format not in (NGRID, MEDDOCAN, TEXT)]
-# What the first characters of a file with another ending tell.
+# By the first characters of a file with another ending.
 _OPENINGS = (("<", I2B2), ("{", JSONL), ("-DOCSTART-", CONLL))
 
 
@@ -52,7 +52,7 @@ def format_named(name: str) -> Format:
 
 
 def format_told_by(path: Path) -> str:
-    """The name of the format that the ending of a file to write tells, as `out.csv.gz` does; empty if it tells none."""
+    """The name of the format by the ending of a file to write, such as `out.csv.gz`; empty if there is none."""
     return next((format.name for format in FORMATS.values() if format.single_file and format.is_of(path)), "")
 
 
@@ -62,7 +62,7 @@ def recognise(path: Path, format: str | None = None, columns: ColumnNames = USUA
     A folder without notes of its own stands for its only sub-folder with notes, or for the one named `xml`.
 
     :param format: the name of the format, where the user gives it.
-    :param columns: the names of the columns, by which a table that ends in `.tsv` is told from CoNLL.
+    :param columns: the names of the columns, by which a table that ends in `.tsv` is distinguished from CoNLL.
     :raises CorpusError: if nothing is there, nothing is recognised, or the choice is not clear.
     """
     wanted = None if format is None else format_named(format)
@@ -140,7 +140,7 @@ def _any_of(files: Sequence[Path], format: Format) -> bool:
 
 
 def _of_stream(columns: ColumnNames) -> Format:
-    """The format of what is piped in: where its beginning tells nothing else, it is one note."""
+    """The format of what is piped in: where its beginning shows nothing else, it is one note."""
     if read_bytes(STANDARD_INPUT).startswith(b"PAR1"):
         return PARQUET
     named = _opening(STANDARD_INPUT)

@@ -1,4 +1,4 @@
-"""Spans as files tell them, checked against the text before they are believed.
+"""Spans as files give them, checked against the text before they are used.
 
     checked_span("110-01", text, 12, 17, "DOCTOR", quoted)    a Span, or a CorpusError that names id and offsets
 

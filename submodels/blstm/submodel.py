@@ -110,7 +110,7 @@ class BlstmSubmodel(Submodel):
     :param value_dropout: share of feature values read as unknown in training.
     :param replacement: share of mentions of PHI that each pass replaces by others of their label.
     :param language_model: weight of a second task in training, to foresee the words beside each word; 0 for none.
-    :param foreseen_words: so many of the most frequent words are told apart in it.
+    :param foreseen_words: so many of the most frequent words are distinguished in it.
     :param epochs: of training: passes over the notes, or several passes where the notes are few.
     :param batch_tokens: tokens of a batch; less where the notes are few.
     :param least_steps: steps of training that few notes get at least.

@@ -80,7 +80,7 @@ TEMPLATES: tuple[Cross, ...] = (
     *(tuple((name, 0) for name in names) for names in _CROSSES),
     *_CONTEXTS,
 )
-"""What the CRF reads unless told otherwise."""
+"""What the CRF reads by default."""
 
 
 def usable(templates: Iterable[Cross], columns: Collection[str]) -> tuple[Cross, ...]:

@@ -33,7 +33,7 @@ from submodels.regex.trees import (
 __all__ = ["ANYTHING", "CHARACTERS", "DEPTH", "Opening", "openings"]
 
 CHARACTERS = 256
-"""How many characters are told apart."""
+"""How many characters are distinguished."""
 
 ANYTHING = (1 << CHARACTERS) - 1
 """The set of all characters."""

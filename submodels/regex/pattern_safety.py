@@ -40,7 +40,7 @@ LONGEST = 20_000
 """In characters, with its parts filled in."""
 
 _ENOUGH = 2
-"""More ways are not told apart."""
+"""More ways are not distinguished."""
 
 _MANY = 8
 _COPIES = 32

@@ -5,7 +5,7 @@
     columns.treatment("dob")         "": nobody said it, so no run begins over a table with this column
 
     id             kept: it names the note
-    patient        kept too, unless `others` has it: a record number can tell whose the note is, and not come out
+    patient        kept too, unless `others` has it: a record number can name the patient and be left out of the output
     texts          read by the detector
     keep           as it is, byte for byte
     remove         not in the output
@@ -13,7 +13,7 @@
     LABEL          the whole value is one identifier, for example PATIENT or DATE
 
 `spans`, the annotations of phistack's own JSON lines, are always removed: they quote or count characters of the text as
-it was; and new ones would tell which of its names are surrogates.
+it was; and new ones would show which of its names are surrogates.
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ class Columns:
     :param id: names the note in reports.
     :param texts: the note; one column or more.
     :param patient: whose note it is; where a row has nothing in it, and where the input lacks the column of the
-        usual name, the id tells. None if the input is known to lack it.
+        usual name, it is read from the id. None if the input is known to lack it.
     :param others: column -> keep, remove, redact or a label; the patient too, but for redact.
     :param rest: the treatment of columns that nobody named; empty where they stop the run.
-    :raises SettingsError: if a column is given two uses, as one of them would tell it in reports or let it pass.
+    :raises SettingsError: if a column is given two uses, as one of them would show it in reports or let it pass.
     """
 
     id: str = "id"
@@ -154,7 +154,7 @@ class Columns:
         return replace(self, patient=self.patient if self.patient in names else None, others=others)
 
     def of_output(self) -> Columns:
-        """The same for the output, which lacks what was removed, and tells no patient that was replaced."""
+        """The same for the output, which lacks what was removed, and has no patient that was replaced."""
         patient = None if self.patient in self.others else self.patient
         return replace(
             self, patient=patient, others={name: given for name, given in self.others.items() if given != REMOVE}

@@ -3,7 +3,7 @@
     id,text,ward                       id,text,ward
     110-01,"Seen by Dr. Ames",7   ->   110-01,"Seen by Dr. [DOCTOR]",7
 
-The grammar is that of RFC 4180, with a comma, semicolon, tab or bar between fields; the header tells which. It is kept
+The grammar is that of RFC 4180, with a comma, semicolon, tab or bar between fields; the header shows which. It is kept
 to strictly: a record with a stray quote or the wrong number of fields is not guessed at, as text could be taken for
 another column and pass untouched.
 """
@@ -49,7 +49,7 @@ class CsvRows(LineFormat):
         self._header: list[str] = []
 
     def find_columns(self, labels: Collection[str] = ()) -> Columns:
-        """What becomes of each field of the header; :raises CorpusError: if that cannot be told."""
+        """What becomes of each field of the header; :raises CorpusError: if that is not clear."""
         self._read_header(next(self._records(), (1, b""))[1])
         self.columns = self.settings.columns.found(self.path, self._header, labels)
         return self.columns

@@ -65,7 +65,7 @@ class JsonLines(LineFormat):
     name = "jsonl"
 
     def find_columns(self, labels: Collection[str] = ()) -> Columns:
-        """What becomes of each name of all objects; :raises CorpusError: if that cannot be told."""
+        """What becomes of each name of all objects; :raises CorpusError: if that is not clear."""
         names = self._names()
         self.columns = self.columns.found(self.path, names, labels) if names else self.columns
         return self.columns

@@ -106,7 +106,7 @@ class NoteFiles(InputFormat):
         except UnicodeDecodeError as error:
             return Row(relative, None, digest, id, patient, problem=f"not {error.encoding} at byte {error.start}")
         except CorpusError as error:
-            # The name of the file can be an identifier, and is told beside the problem, or hidden.
+            # The name of the file can be an identifier, and is reported beside the problem, or hidden.
             reported = str(error).replace(str(file), "the file").replace(f"document {shown_id(file.stem)}", "the note")
             return Row(relative, None, digest, id, patient, problem=reported)
         kept = ((_NAMES, id),) if self.path.is_dir() else ()
@@ -118,7 +118,7 @@ class NoteFiles(InputFormat):
         return text_of("MEDDOCAN" if self.name == "meddocan" else "deIdi2b2", file, decoded(content, file))
 
     def encode(self, rows: Sequence[tuple[Row, Sequence[str]]]) -> bytes:
-        """The files, one after the other, behind a line that tells their names and lengths.
+        """The files, one after the other, after a line with their names and lengths.
 
         :raises UnicodeEncodeError: if the encoding lacks a character.
         :raises CorpusError: if XML cannot hold a character.

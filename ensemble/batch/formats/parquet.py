@@ -64,7 +64,7 @@ class ParquetRows(InputFormat):
         self._read = 0
 
     def find_columns(self, labels: Collection[str] = ()) -> Columns:
-        """What becomes of each column; :raises CorpusError: if that cannot be told, or its values are no text."""
+        """What becomes of each column; :raises CorpusError: if that is not clear, or its values are not text."""
         names = self._file.schema_arrow.names
         self.columns = self.settings.columns.found(self.path, names, labels)
         self._there = [at for at, name in enumerate(names) if self.columns.treatment(name) != REMOVE]

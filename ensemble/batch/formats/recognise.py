@@ -43,7 +43,7 @@ def open_format(path: Path, target: Path, settings: FormatSettings, name: str = 
     """Open an input.
 
     :param path: a file or folder.
-    :param target: the output, whose name tells whether it is gzipped.
+    :param target: the output; a name that ends in .gz has it gzipped.
     :param name: one of `FORMAT_NAMES`; otherwise it is recognised.
     :raises CorpusError: if nothing is there or it is of no known form.
     :raises SettingsError: for a name or encoding that does not exist.
@@ -59,7 +59,7 @@ def open_format(path: Path, target: Path, settings: FormatSettings, name: str = 
 
 
 def refuse_other_ending(form: InputFormat, target: Path) -> None:
-    """Refuse an output whose name tells of a table in another form, as it would not be read as what it is.
+    """Refuse an output with the file ending of another table format, as it would not be read as what it is.
 
     :raises SettingsError: with the form that it would have.
     """

@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 NO_PATIENT = "{} is missing or not a valid name of a patient"
-"""Why a row is not read whose patient cannot be told; the blank is the name of the column."""
+"""Why a row is not read whose patient is unknown; the blank is the name of the column."""
 
 TABLES = ("jsonl", "csv", "parquet")
 """The forms that have columns."""
@@ -165,7 +165,7 @@ class InputFormat(ABC):
     """A form of input and output, opened on one path.
 
     :param path: of the input.
-    :param target: of the output, whose name tells whether it is gzipped where the form can be.
+    :param target: of the output, gzipped if its name ends in .gz and the format allows it.
     :param settings: how to read it.
     :ivar columns: what becomes of each, when `find_columns` has looked.
     :ivar passed_over: what was not read as notes, and how many files of it there are; known when `rows` has begun.
@@ -225,7 +225,7 @@ def printable_id(value: object) -> str:
 
 
 def patient_name(value: object, id: str) -> str:
-    """The patient that a column names; where it holds nothing, the one that the id tells.
+    """The patient that a column names; where it holds nothing, the one read from the id.
 
     :param value: 17, 17.0 and "17" are one patient, as tables with gaps turn whole numbers into others.
     :returns: nothing for what cannot name a patient, such as a list.

@@ -1,1 +1,1 @@
-"""What a run tells of itself: audit, report, summary page, account on the terminal."""
+"""What a run reports of itself: audit, report, summary page, account on the terminal."""

@@ -29,11 +29,11 @@ from features.shown import shown_id
 __all__ = ["AuditLog", "AuditReport", "changes", "check_log", "output_digest", "summary_digest"]
 
 _SUMS = {"counts": "PHI by label", "strategies": "PHI by strategy", "second_pass": "found by the second pass"}
-"""What the lines on notes tell -> where the summary has its sum."""
+"""What the lines on notes hold -> where the summary has its sum."""
 
 _NOT_IN_SUMMARY = ("end", "bytes", "reports", "summary", "seal")
 _NOT_IN_LOG = ("audit log ends with", "this start")
-"""What the summary tells and the log cannot: the hash of the log's own end, and the times of the last start."""
+"""What the summary holds and the log cannot: the hash of the log's own end, and the times of the last start."""
 
 _LONGEST_LINE = 2**20
 _OTHER_OUTPUT = "the output differs from the one that the run wrote"
@@ -94,7 +94,7 @@ class AuditLog:
 
     @property
     def head(self) -> str:
-        """The chain after the last line, which the summary of the run tells."""
+        """The chain after the last line, which the summary of the run holds."""
         return self._chain
 
     def _write(self, line: dict[str, Any]) -> None:
@@ -119,7 +119,7 @@ class AuditReport:
 def check_log(
     path: Path, form: InputFormat, digest: str, summary: Mapping[str, Any], *, key: bytes | None = None
 ) -> AuditReport:
-    """Check the chain of a log, and that output and summary are those of which it tells.
+    """Check the chain of a log, and that output and summary are those that it describes.
 
     :param form: opened on the output.
     :param digest: of the output, as `output_digest` gives it.
@@ -177,7 +177,7 @@ def changes(path: Path, target: Path, summary: Mapping[str, Any]) -> list[str]:
 
 
 def _changed_reports(folder: Path, last: Mapping[str, Any]) -> list[str]:
-    """The reports that are not those of which the last line tells; logs of earlier versions tell of none."""
+    """The reports that differ from those of the last line; logs of earlier versions name none."""
     reported: Mapping[str, str] = last.get("reports", {})
     there = {name for name in reported if (folder / name).is_file()}
     changed = [name for name in reported if name not in there or output_digest(folder / name) != reported[name]]
@@ -190,7 +190,7 @@ def _changed_summary(folder: Path, last: Mapping[str, Any], summary: Mapping[str
 
 
 def summary_digest(summary: Mapping[str, Any]) -> str:
-    """SHA-256 of what a summary tells, but for the end of the log and the times of a start."""
+    """SHA-256 of what a summary holds, but for the end of the log and the times of a start."""
     reported = {name: value for name, value in summary.items() if name not in _NOT_IN_LOG}
     return hashlib.sha256(json.dumps(reported, sort_keys=True).encode()).hexdigest()
 
@@ -210,7 +210,7 @@ def output_digest(path: Path) -> str:
 
 
 def _gather(reported: dict[str, Any], facts: Mapping[str, Any]) -> None:
-    """Gather from a line what the summary of the run tells too."""
+    """Gather from a line what the summary of the run holds too."""
     for name, sum_of in _SUMS.items():
         reported[sum_of].update(facts.get(name, {}))
     if "run" in facts:

@@ -1,4 +1,4 @@
-"""Identifiers that a column of a table tells, sought in the texts of the same patient.
+"""Identifiers in a column of a table, searched for in the texts of the same patient.
 
     parts = (Part("Hill, Ann", "PATIENT"), Part("The wife of Ann Hill called."))
     with_column_identifiers([parts], found, "en")[0][1].spans    (Span(12, 20, "PATIENT"),): nothing had to detect it
@@ -35,7 +35,7 @@ _SHORTEST_PART = 2
 def with_column_identifiers(
     notes: Sequence[Sequence[Part]], found: Sequence[Sequence[Detection]], language: str
 ) -> list[tuple[Detection, ...]]:
-    """What was found in the notes of a patient, with what their columns tell.
+    """What was found in the notes of a patient, with the identifiers of their columns.
 
     :param notes: the parts of each note; those with a label are one identifier as a whole.
     :param found: for each note what is in each part.

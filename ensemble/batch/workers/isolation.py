@@ -3,8 +3,8 @@
     with IsolatedProcess(job, patience) as alone:
         results = alone.process(notes)      one each; the deadly note has a problem instead of a text
 
-A process that dies tells little of the note that it had: operators, other programs and the system when memory is short
-kill processes too, at any moment. So a death counts against a note only where the note was alone in a process that had
+A process that dies says little about its note: operators, other programs and the system, when memory is short, kill
+processes too, at any moment. So a death counts against a note only where the note was alone in a process that had
 already loaded the engine, and only `DEATHS_OF_A_NOTE` of them, with a pause between, condemn it; then a harmless note
 must get through the same way, or it is the machine that kills, and the run stops without blaming any note.
 """
@@ -91,7 +91,7 @@ class IsolatedProcess:
     def _survived(self, notes: Sequence[NoteInput], tries: int) -> list[NoteResult] | None:
         """The results, or nothing if the process died each time.
 
-        :raises TimeoutError: if a single note did not come back; of several, nothing is told of each.
+        :raises TimeoutError: if a single note did not come back; of several, nothing is known of each.
         """
         for number in range(1, tries + 1):
             pool = self._ready()

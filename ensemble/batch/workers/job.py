@@ -1,12 +1,12 @@
-"""What a worker is told, the notes that it gets, what comes back of each, and why a note is held back.
+"""What a worker gets: the job and the notes; and what it gives back for each note, or why the note is held back.
 
     NoteInput("110-01", "110", (Part("Seen by Dr. Ames."), Part("Ann Hill", "PATIENT")))
     took_longer(60.0)                              "it took longer than 60 seconds"
     may_pass("it took longer than 60 seconds")     True: another try may do better
     may_pass("not UTF-8 at byte 7")                False
 
-A death, a time limit and a lack of memory tell of a moment and a machine as much as of the note. The same command tries
-such notes again; all other reasons would come back.
+A death, a time limit and a lack of memory depend on the moment and the machine as much as on the note. The same command
+tries such notes again; all other reasons would come back.
 """
 
 from __future__ import annotations

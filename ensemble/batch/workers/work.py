@@ -160,7 +160,7 @@ class _Worker:
             self.attempt([note], partial(self._change, note, memory, known))
 
     def _seek(self, notes: Sequence[_Note]) -> None:
-        """Seek what columns tell of the patient, and what was found in any of the notes, in all of them."""
+        """Search all notes for the patient's identifiers in columns, and for what was found in any of the notes."""
         if self.job.labels:
             parts, found = [note.input.parts for note in notes], [note.found for note in notes]
             _set_found(notes, with_column_identifiers(parts, found, self.deidentifier.language))
@@ -179,7 +179,7 @@ class _Worker:
         return self.deidentifier.strategy(label) in REMOVING
 
     def _holds_names(self, label: str) -> bool:
-        """Whether the words of an identifier tell who or where; those of dates and ages are in every note."""
+        """Whether the words of an identifier say who or where; those of dates and ages are in every note."""
         return kind_of(label, self.deidentifier.label_set.name) not in _COMMON_KINDS
 
     def _with_struck(self, text: str, spans: tuple[Span, ...]) -> tuple[Span, ...]:

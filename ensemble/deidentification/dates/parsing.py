@@ -31,7 +31,7 @@ _PARTS = ("y", "m", "d", "d2", "mon", "wd", "ord", "ord2")
 class DatePoint:
     """One date, or range of two days within one month.
 
-    :param year: with its century as far as that can be told; nothing where none is written.
+    :param year: with its century as far as it is known; nothing where none is written.
     :param month: 1 to 12, or nothing.
     :param days: of the month; two for a range such as `3-5 May`.
     :param weekday: 0 for Monday, or nothing.

@@ -113,7 +113,7 @@ def _range(mention: str, point: DatePoint, dates: list[date], language: DateName
 
 
 def _written(mention: str, point: DatePoint, values: dict[str, int], language: DateNames) -> str:
-    """The new values in the places and the manner of the old ones."""
+    """The new values in the places of the old ones, written in the same way."""
     numbers = [mention[start:end] for start, end, part in point.places if part in ("m", "d", "d2")]
     padded = any(n.startswith("0") for n in numbers) or (
         all(len(n) == 2 for n in numbers) and any(part == "m" for _, _, part in point.places)

@@ -6,7 +6,7 @@
 Word by word: a last name for a last name, a first name of the same gender for a first name, an initial for an initial,
 each in the case of the original; commas, titles and genitive endings stay and particles (van der, de la) go.
 
-Within a patient a frequent name has one surrogate in every note, whatever else a note holds: the tables tell whether
+Within a patient a frequent name has one surrogate in every note, whatever else a note holds: the tables say whether
 it is a first or a last name, and not the place where it stands. The first letter of a name decides that of its
 surrogate, so that initials and monograms fit; names that sound alike (Jonson, Johnson) have the same surrogate. Where
 the surrogate is itself a name of the note, its initial stands for it.

@@ -33,7 +33,7 @@ _BETWEEN_NAME_WORDS = re.compile(r"[\s'’.-]+")
 def surrogate_street(mention: str, context: Context) -> str | None:
     """Another street, with other numbers.
 
-    :returns: nothing where the name of the street cannot be told from its kind, as in `Gran Vía` or `12 North Street`.
+    :returns: nothing where the street's name cannot be separated from its kind, as in `Gran Vía` or `12 North Street`.
     """
     tokens = list(_TOKEN.finditer(mention))
     pieces: list[str] = []

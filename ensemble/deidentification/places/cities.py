@@ -78,7 +78,7 @@ def surrogate_country(mention: str, context: Context) -> str | None:
 
 
 def surrogate_postcode(mention: str, context: Context) -> str | None:
-    """Another postcode of the same form; the digits that tell the region stay (two in Spain, one elsewhere).
+    """Another postcode of the same form; the digits of the region stay (two in Spain, one elsewhere).
 
     In a form that the language's country does not have, nothing stays but the separators.
     """

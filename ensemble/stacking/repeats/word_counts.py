@@ -6,7 +6,7 @@
     counts.count("brown", without="110")          the same without the notes of a patient, as if it were a new one
 
 A name that is also a word is a danger to the text, and a word that is also a name is one to the patient. The training
-notes tell how often a word stands where nothing is marked; `common_words.toml` lists names that are everyday words.
+notes say how often a word occurs where nothing is marked; `common_words.toml` lists names that are everyday words.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class WordCounts:
             _add(document, *sets[document.group])
         patients = {patient: _as_seen(*found) for patient, found in sets.items()}
         totals = [Counter(word for found in sets.values() for word in found[i]) for i in range(3)]
-        # A name of one patient alone tells nothing of others, and should not be kept.
+        # A name of only one patient says nothing of others, and should not be kept.
         kept = sorted(totals[1].keys() | {word for word, patients in totals[2].items() if patients > 1})
         seen = {word: Seen(*(total[word] for total in totals)) for word in kept}
         return cls(language, seen, patients)
