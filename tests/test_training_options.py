@@ -118,6 +118,13 @@ def test_the_language_is_that_of_option_file_or_corpus_in_this_order(
     assert chosen(tmp_path, corpus=SPANISH, **given).features.language == language
 
 
+def test_a_language_that_is_given_stands_in_for_one_that_is_not_supported(tmp_path: Path) -> None:
+    chinese = replace(SPANISH, label_set=replace(MEDDOCAN, language="zh"))
+    assert chosen(tmp_path, corpus=chinese, language="es").features.language == "es"
+    with pytest.raises(SettingsError, match="zh is not supported"):
+        chosen(tmp_path, corpus=chinese)
+
+
 def test_options_count_over_the_file_and_a_zero_is_a_value(tmp_path: Path) -> None:
     settings = chosen(tmp_path, "folds = 3\nseed = 8\n", folds=4, seed=0)
     assert (settings.folds, settings.seed) == (4, 0)

@@ -116,7 +116,7 @@ class TrainingOptions:
         """How an engine for a corpus is trained; :raises SettingsError: for a preset, file or option that is wrong."""
         from ensemble.training.settings import EngineSettings
 
-        settings = EngineSettings.chosen(self.preset, self.config, language=corpus.label_set.language)
+        settings = EngineSettings.chosen(self.preset, self.config, language=self.language or corpus.label_set.language)
         if self.submodels:
             settings = settings.only(comma_list(self.submodels))
         features = replace(settings.features, language=self.language or settings.features.language)
