@@ -124,4 +124,4 @@ def _filled(template: str, name: str, date: str, words: str) -> Iterator[str | t
     for literal, field, _, _ in Formatter().parse(template):
         yield literal
         if field:
-            yield values[field]
+            yield values[field]  # type: ignore[misc]

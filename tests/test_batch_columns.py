@@ -107,7 +107,7 @@ def test_a_column_that_nobody_named_stops_the_run_before_the_first_note(
 
 def test_a_column_that_only_the_last_line_has_stops_the_run_too(engines: ModuleType, tmp_path: Path) -> None:
     rows = [{"id": str(i), "text": "Dr. Ames"} for i in range(300)]
-    run = run_over(engines, write(tmp_path / "in.jsonl", [*rows, {"id": "x", "text": "", "nick": "Annie"}]), Columns())
+    run = run_over(engines, write(tmp_path / "in.jsonl", [*rows, {"id": "x", "text": "", "nick": "Annie"}]), Columns())  # type: ignore[list-item]
     with pytest.raises(CorpusError, match="what becomes of nick;"):
         deidentify(run)
 

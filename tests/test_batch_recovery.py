@@ -251,12 +251,12 @@ def cluster(tmp_path: Path, n_workers: Any) -> Any:
     scheduler_file = tmp_path / "scheduler.json"
     quiet = {"env": ENVIRONMENT, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0"]
-    scheduler = subprocess.Popen([*command, "--no-dashboard", "--scheduler-file", scheduler_file], **quiet)
+    scheduler = subprocess.Popen([*command, "--no-dashboard", "--scheduler-file", scheduler_file], **quiet)  # type: ignore[call-overload]
     wait_for(lambda: scheduler_file.exists() and scheduler_file.read_text().strip().endswith("}"))
     address = json.loads(scheduler_file.read_text())["address"]
     command = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny"]
-    command += ["--no-dashboard", "--local-directory", tmp_path / "dask"]
-    workers = [subprocess.Popen(command, **quiet) for _ in range(n_workers)]
+    command += ["--no-dashboard", "--local-directory", tmp_path / "dask"]  # type: ignore[list-item]
+    workers = [subprocess.Popen(command, **quiet) for _ in range(n_workers)]  # type: ignore[call-overload]
     return address, [scheduler, *workers]
 
 

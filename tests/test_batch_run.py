@@ -601,7 +601,7 @@ def test_a_changed_summary_is_found_by_the_audit(audited: Any, name: Any, value:
     )
 
 
-def test_a_summary_is_what_its_file_says_and_an_older_one_can_be_read(run):
+def test_a_summary_is_what_its_file_says_and_an_older_one_can_be_read(run: RunSettings) -> None:
     summary = deidentify(run)
     told = json.loads((run.reports / "summary.json").read_text())
     assert summary.to_dict() == told and Summary.from_dict(told) == summary

@@ -35,7 +35,6 @@ from submodels.blstm.inference import NetworkInput, blocks_of, emissions_of
 from submodels.blstm.keras_training import load_keras
 from submodels.blstm.submodel import BlstmSubmodel
 from submodels.blstm.weights import NetworkSizes, first_weights
-from tests.test_layout_columns import Note
 
 NAMES = ["Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "Vance", "Wexford", "Yarrow"]
 QUICK = {"epochs": 3, "least_steps": 100, "lstm_size": 32, "word_size": 32, "learning_rate": 0.01}
@@ -118,7 +117,7 @@ def _sigmoid(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _slow_emissions(
-    weights: dict[str, NDArray[np.float32]], note: Note, characters: NDArray[np.int32], window: int
+    weights: dict[str, NDArray[np.float32]], note: EncodedNote, characters: NDArray[np.int32], window: int
 ) -> NDArray[np.float64]:
     """The network token by token and without any sharing, for one note."""
     size = weights["character"].shape[1]

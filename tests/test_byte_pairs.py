@@ -1,5 +1,6 @@
 from collections import Counter
 from itertools import pairwise
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,7 +23,7 @@ def _by_the_book(word_counts: dict[str, int], n_merges: int) -> tuple[tuple[str,
     """Sennrich 2016 without any saved work: all pairs are counted again for every merge."""
     words, merges = {word: list(word) for word in word_counts}, []
     for _ in range(n_merges):
-        counts = Counter()
+        counts: Counter[Any] = Counter()
         for word, pieces in words.items():
             for pair in pairwise(pieces):
                 counts[pair] += word_counts[word]

@@ -225,7 +225,7 @@ def test_more_notes_than_a_pipe_holds_come_through_whole(tmp_path: Path, unbuffe
         assert process.wait(60) == 0
 
 
-def _started(*arguments: Path | str, **environment: str) -> Popen:
+def _started(*arguments: Path | str, **environment: str) -> Popen[bytes]:
     code = "from ensemble.command_line.app import main; main()"
     return subprocess.Popen(
         [sys.executable, "-c", code, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,

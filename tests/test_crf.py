@@ -272,7 +272,7 @@ def test_notes_without_phi_teach_nothing(space: FeatureSpace) -> None:
 @pytest.mark.parametrize("wrong", [{"scheme": "BILOU"}, {"max_iterations": 0}, {"c1": -1.0}, {"min_count": 0}])
 def test_settings_out_of_range_are_refused(wrong: dict[str, str | float], training_tables: list[FeatureTable]) -> None:
     with pytest.raises(SettingsError, match=next(iter(wrong))):
-        CrfSubmodel(**wrong).fit(training_tables)  # type: ignore[arg-type]
+        CrfSubmodel(**wrong).fit(training_tables)
 
 
 def test_notes_without_tokens_have_no_candidates(crf: CrfSubmodel, space: FeatureSpace) -> None:

@@ -126,7 +126,7 @@ class FuzzyTag:
         self.key, self.end = (LABELS.categories[span.label], span.start, span.label), span.end
 
     def __eq__(self, other: object) -> bool:
-        return self.key == other.key and abs(self.end - other.end) <= 2
+        return isinstance(other, FuzzyTag) and self.key == other.key and abs(self.end - other.end) <= 2
 
     def __hash__(self) -> int:
         return hash((*self.key, True))
@@ -140,7 +140,7 @@ def oracle_binary_script(spans: list[Span]) -> set[tuple[int | str, ...]]:
         whole = {"name": element, "start": span.start, "end": span.end, "TYPE": span.label}
         key = ["name", "start", "end", "TYPE"] if element == "PHI" else ["start", "end"]
         keys.add(tuple(whole[name] for name in key))
-    return keys
+    return keys  # type: ignore[return-value]
 
 
 @settings(max_examples=150, deadline=None)

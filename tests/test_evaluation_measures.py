@@ -127,7 +127,7 @@ def test_randomisation_agrees_with_all_exchanges() -> None:
     for exchange in itertools.product((False, True), repeat=8):
         mask = np.array(exchange)[:, None]
         one, other = np.where(mask, b, a).sum(0), np.where(mask, a, b).sum(0)
-        extreme += abs(f1_of_counts(one) - f1_of_counts(other)) >= observed - 1e-12
+        extreme += abs(f1_of_counts(one) - f1_of_counts(other)) >= observed - 1e-12  # type: ignore[assignment]
     assert paired_randomisation(a, b, shuffles=9999, seed=0) == pytest.approx(extreme / 256, abs=0.02)
 
 

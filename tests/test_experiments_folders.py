@@ -68,7 +68,7 @@ def write_transfer(out: Any, domains: Any) -> Any:
 def shown(table: Any) -> Any:
     console = Console(width=130, file=StringIO())
     console.print(table.rich())
-    return console.file.getvalue()
+    return console.file.getvalue()  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="module")

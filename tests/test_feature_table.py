@@ -278,7 +278,7 @@ def test_tagging_columns_are_there_only_on_request() -> None:
 @pytest.mark.parametrize("wrong", [{"language": "xx"}, {"tokeniser": "bert"}, {"without": ("colour",)}])
 def test_settings_that_cannot_work_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(SettingsError):
-        FeatureSettings(**wrong)  # type: ignore[arg-type]
+        FeatureSettings(**wrong)
 
 
 def test_byte_pairs_without_zhao_are_refused() -> None:

@@ -21,7 +21,7 @@ def test_every_document_is_in_one_fold_and_no_patient_in_two(groups: list[int], 
     folds = group_folds(documents, n_folds=n_folds, seed=seed)
     assert sorted(i for fold in folds for i in fold) == list(range(len(documents)))
     assert all(folds)
-    homes = {}
+    homes: dict[str, int] = {}
     for number, fold in enumerate(folds):
         for i in fold:
             assert homes.setdefault(documents[i].group, number) == number

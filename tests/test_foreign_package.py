@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -203,7 +204,9 @@ def test_a_changed_package_is_other_code(packages: Callable[..., None], tmp_path
         ({"extra": ("Upper",)}, "its name is none"),
     ],
 )
-def test_a_column_that_cannot_be_is_one_sentence(packages: Callable[..., None], settings: dict, reported: str) -> None:
+def test_a_column_that_cannot_be_is_one_sentence(
+    packages: Callable[..., None], settings: dict[str, Any], reported: str
+) -> None:
     code = "from features.columns.installed import WordColumn\nWARD, BAD = WordColumn('wards', str.lower), str.lower"
     packages("one", "[phistack.columns]\nward = one:WARD\nbad = one:BAD\nUpper = one:WARD\n", code)
     with pytest.raises(SettingsError, match=reported):
@@ -221,11 +224,11 @@ def test_columns_give_a_string_a_token_or_nothing() -> None:
     same = LayoutColumn("g", lambda layout: layout.mapped_words("lower", str.lower))
     assert same.ids("c", layout, vocabulary).tolist() == [1, 2]
     wrong = [
-        WordColumn("g", len),  # type: ignore[arg-type]
+        WordColumn("g", len),
         LayoutColumn("g", lambda layout: (layout.numbers[:1], ["a"])),
         LayoutColumn("g", lambda layout: (layout.numbers + 5, ["a"])),
         LayoutColumn("g", lambda layout: (layout.numbers - 1, ["a"])),
     ]
     for column in wrong:
         with pytest.raises(PhistackError, match="the feature column c gives"):
-            column.ids("c", Layout.of(["Ward 7"]), Vocabulary())
+            column.ids("c", Layout.of(["Ward 7"]), Vocabulary())  # type: ignore[attr-defined]

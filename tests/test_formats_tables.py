@@ -145,7 +145,7 @@ def test_without_pyarrow_a_sentence_says_what_to_install(tmp_path: Path, monkeyp
         lambda: write_corpus(CORPUS, tmp_path / "b.parquet", format="parquet"),
     ):
         with pytest.raises(MissingResourceError, match=r"pip install phistack\[parquet\]"):
-            act()
+            act()  # type: ignore[no-untyped-call]
     assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
 
 

@@ -31,7 +31,7 @@ from tests.fixture_types import Phistack
 
 ROOT = Path(__file__).parents[1]
 GROUP = get_command(app)
-COMMANDS = sorted(GROUP.commands)
+COMMANDS = sorted(GROUP.commands)  # type: ignore[attr-defined]
 HEAVY = {"numpy", "tensorflow", "sklearn", "lxml", "faker", "pyarrow", "rich", "phonenumbers", "yaml"}
 
 
@@ -58,7 +58,7 @@ def test_nothing_is_clipped_at_80_columns(helped: Callable[..., Any], name: str)
     shown = helped(name)
     assert max(map(len, shown.splitlines())) <= 80
     assert "…" not in shown
-    command = GROUP.commands[name]
+    command = GROUP.commands[name]  # type: ignore[attr-defined]
     assert joined(command.help) in joined(shown)
     for parameter in command.params:
         if getattr(parameter, "hidden", False):
@@ -75,7 +75,7 @@ def test_the_reasons_of_a_decision_are_whole_at_80_columns() -> None:
     decision = Decision(span, 0.5, True, (Candidate(span, "regex", evidence=pattern),))
     console = Console(width=80, file=StringIO())
     print_explanation(Document("x" * 30, "Ames"), [decision], console, show_text=True)
-    shown = console.file.getvalue()
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
     assert "…" not in shown
     assert pattern in re.sub(r"[\s│]", "", shown)
 
@@ -90,7 +90,7 @@ def test_no_column_of_a_table_is_clipped() -> None:
 
 def test_the_list_of_commands_is_whole(helped: Callable[..., Any]) -> None:
     shown = joined(helped())
-    assert all(f"{name} {joined(GROUP.commands[name].help)}" in shown for name in COMMANDS)
+    assert all(f"{name} {joined(GROUP.commands[name].help)}" in shown for name in COMMANDS)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -105,7 +105,7 @@ def test_two_examples_that_the_parser_takes_end_the_help(
     for line in EXAMPLES[name]:
         program, command, *arguments = shlex.split(line)
         assert (program, command) == ("phistack", name)
-        GROUP.commands[name].make_context(name, arguments)
+        GROUP.commands[name].make_context(name, arguments)  # type: ignore[attr-defined]
 
 
 def test_no_example_is_of_a_command_that_is_not_there() -> None:

@@ -115,7 +115,7 @@ def declared(tree: ast.Module) -> list[str] | None:
     for node in tree.body:
         targets = node.targets if isinstance(node, ast.Assign) and isinstance(node.value, ast.List) else []
         if any(isinstance(target, ast.Name) and target.id == "__all__" for target in targets):
-            names: list[str] = ast.literal_eval(node.value)
+            names: list[str] = ast.literal_eval(node.value)  # type: ignore[attr-defined]
             return names
     return None
 

@@ -107,7 +107,7 @@ Hospital = "Plats"
 """
 
 
-def test_a_file_of_ones_own_does_wherever_a_name_does(tmp_path):
+def test_a_file_of_ones_own_does_wherever_a_name_does(tmp_path: Path) -> None:
     path = tmp_path / "ward.toml"
     path.write_text(OWN, encoding="utf-8")
     labels = LabelSet.of(str(path))
@@ -136,7 +136,7 @@ def test_a_file_of_ones_own_does_wherever_a_name_does(tmp_path):
         (("language", "language ="), "line 2"),
     ],
 )
-def test_a_file_that_is_no_label_set_is_one_sentence(tmp_path, change, reported):
+def test_a_file_that_is_no_label_set_is_one_sentence(tmp_path: Path, change: Any, reported: Any) -> None:
     path = tmp_path / "ward.toml"
     path.write_text(OWN.replace(*change), encoding="utf-8")
     with pytest.raises(LabelError, match=rf"the label set file .*ward\.toml cannot be used: .*{reported}"):
@@ -148,13 +148,13 @@ def test_a_file_that_is_no_label_set_is_one_sentence(tmp_path, change, reported)
         LabelSet.of("none.toml")
 
 
-def test_a_file_without_the_mapping_says_where_it_belongs(tmp_path):
+def test_a_file_without_the_mapping_says_where_it_belongs(tmp_path: Path) -> None:
     (tmp_path / "ward.toml").write_text(OWN, encoding="utf-8")
     with pytest.raises(LabelError, match=r"from the label set meddocan in .*; add a table \[from\.meddocan\]"):
         label_mapping("meddocan", str(tmp_path / "ward.toml"))
 
 
-def test_the_file_of_the_manual_is_a_label_set(tmp_path):
+def test_the_file_of_the_manual_is_a_label_set(tmp_path: Path) -> None:
     manual = (Path(__file__).parents[1] / "docs" / "formats.md").read_text(encoding="utf-8")
     (tmp_path / "ward.toml").write_text(re.findall(r"^```toml\n(.*?)^```$", manual, re.M | re.S)[0], encoding="utf-8")
     assert LabelSet.of(str(tmp_path / "ward.toml")).labels == ("Namn", "Plats")

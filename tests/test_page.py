@@ -5,6 +5,7 @@ import re
 from base64 import b64encode
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,21 +41,25 @@ def score(name: str, precision: float = 0.5, recall: float = 0.5, f1: float = 0.
     return Score(name, np.array([[1, 1, 1]]), Counts(1, 1, 1), *figures)
 
 
+def read(content: str) -> Any:
+    return html.document_fromstring(content)
+
+
 def page(tmp_path: Path, *notes: NoteView, **others: object) -> str:
     settings = {"title": "A page", "label_set": LABELS, "scores": [], "facts": {}} | others
-    write_page(tmp_path / "page.html", notes=notes, **settings)  # type: ignore[arg-type]
+    write_page(tmp_path / "page.html", notes=notes, **settings)
     return (tmp_path / "page.html").read_bytes().decode("utf-8")
 
 
 def pieces(content: str, view: str = "original") -> list[tuple[str, str]]:
     """Kind and text of each coloured piece of the first note."""
-    marks = html.document_fromstring(content).xpath(f"(//div[@class='sheet {view}'])[1]/mark")
+    marks = read(content).xpath(f"(//div[@class='sheet {view}'])[1]/mark")
     return [(mark.get("class").split()[1], mark.text_content()) for mark in marks]
 
 
 def shown(content: str, view: str = "original") -> str:
     """The text of the first note as a reader sees it."""
-    return str(html.document_fromstring(content).xpath(f"(//div[@class='sheet {view}'])[1]")[0].text_content())
+    return str(read(content).xpath(f"(//div[@class='sheet {view}'])[1]")[0].text_content())
 
 
 def test_found_spans_are_compared_with_gold(tmp_path: Path) -> None:
@@ -80,7 +85,7 @@ def test_redacted_view_replaces_what_was_found_and_only_that(tmp_path: Path) -> 
     document = Document("a", TEXT, (DOCTOR, PATIENT))
     content = page(tmp_path, NoteView(document, [decision(DOCTOR), decision(CITY, 0.2, False)], has_gold=True))
     assert shown(content, "redacted") == "Dr. [DOCTOR] saw Jane Roe in Springfield."
-    redacted = html.document_fromstring(content).xpath("//div[@class='sheet redacted']")[0]
+    redacted = read(content).xpath("//div[@class='sheet redacted']")[0]
     assert "Smith" not in html.tostring(redacted, encoding="unicode")
 
 
@@ -96,7 +101,7 @@ def test_the_card_tells_votes_probability_and_rivals(tmp_path: Path) -> None:
     )
     rival = decision(FIRST_NAME, 0.31, False, Candidate(FIRST_NAME, "tbed", 0.77))
     content = page(tmp_path, NoteView(Document("a", TEXT), [decision(PATIENT, 0.93, True, *votes), rival]))
-    card = " ".join(html.document_fromstring(content).xpath("//template[1]")[0].text_content().split())
+    card = " ".join(read(content).xpath("//template[1]")[0].text_content().split())
     for words in (
         "characters 14–22",
         "Accepted at a probability of 0.93",
@@ -119,7 +124,7 @@ def test_submodels_are_listed_in_the_order_of_the_scores(tmp_path: Path) -> None
     scores = [score(name) for name in ("regex", "crf")]
     votes = (Candidate(DOCTOR, "crf"), Candidate(DOCTOR, "new"), Candidate(DOCTOR, "regex"))
     content = page(tmp_path, NoteView(Document("a", TEXT), [decision(DOCTOR, 0.9, True, *votes)]), scores=scores)
-    assert html.document_fromstring(content).xpath("//table[@class='votes']//th/text()") == ["regex", "crf", "new"]
+    assert read(content).xpath("//table[@class='votes']//th/text()") == ["regex", "crf", "new"]
 
 
 def test_overlapping_gold_spans_keep_the_text_whole(tmp_path: Path) -> None:
@@ -144,7 +149,7 @@ def test_whatever_comes_from_outside_is_escaped(tmp_path: Path, hostile: str) ->
         types=[score(hostile)],
         facts={hostile: hostile},
     )
-    tree = html.document_fromstring(content)
+    tree = read(content)
     assert len(tree.xpath("//script")) == content.count("<script") == 1
     assert not tree.xpath("//img") and not tree.xpath("//@onerror")
     assert shown(content) == hostile + " end"
@@ -153,7 +158,7 @@ def test_whatever_comes_from_outside_is_escaped(tmp_path: Path, hostile: str) ->
 
 def test_nothing_is_fetched(tmp_path: Path) -> None:
     content = page(tmp_path, NoteView(Document("a", TEXT), [decision(DOCTOR)]), scores=[score("crf")])
-    tree = html.document_fromstring(content)
+    tree = read(content)
     assert not tree.xpath("//link | //img | //iframe | //script[@src] | //object | //embed")
     assert all(href.startswith("#") for href in tree.xpath("//@href"))
     assert not re.findall(r"https?://|url\(|@import", content)
@@ -170,7 +175,7 @@ def test_the_policy_allows_the_script_and_no_other(tmp_path: Path) -> None:
 
 def test_scores_show_figures_intervals_and_the_best_row(tmp_path: Path) -> None:
     scores = [score("crf", 0.96, 0.93, 0.9448, 0.93), score("stack", 0.97, 0.95, 0.9599)]
-    tree = html.document_fromstring(page(tmp_path, scores=scores))
+    tree = read(page(tmp_path, scores=scores))
     rows = [" ".join(row.text_content().split()) for row in tree.xpath("//tbody/tr")]
     assert rows == ["crf 96.00 93.00 94.4893.0–95.5", "stack 97.00 95.00 95.9940.0–97.0"]
     assert tree.xpath("//tr[@class='best']//span[@class='name']/text()") == ["stack"]
@@ -193,7 +198,7 @@ def test_without_a_label_set_the_shipped_ones_give_the_colours(tmp_path: Path) -
 
 def test_an_unknown_label_has_the_colour_of_other(tmp_path: Path) -> None:
     content = page(tmp_path, NoteView(Document("a", TEXT), [decision(Span(0, 3, "NEW"))]))
-    assert "c-OTHER" in html.document_fromstring(content).xpath("//mark/@class")[0]
+    assert "c-OTHER" in read(content).xpath("//mark/@class")[0]
 
 
 def test_an_empty_page_and_an_empty_note(tmp_path: Path) -> None:

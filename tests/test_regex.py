@@ -246,7 +246,7 @@ def test_nothing_to_learn_from(documents: tuple[Document, ...]) -> None:
 @pytest.mark.parametrize("wrong", [{"min_precision": -0.1}, {"choose_precision": 1.5}])
 def test_settings_out_of_range_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(SettingsError, match=next(iter(wrong))):
-        RegexSubmodel(**wrong)  # type: ignore[arg-type]
+        RegexSubmodel(**wrong)
 
 
 def test_an_unknown_label_set_is_refused() -> None:

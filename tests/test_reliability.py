@@ -21,7 +21,7 @@ GOOD = {"recall": 0.956, "recall_interval": [0.931, 0.973]}
 def manifest(
     found: dict[str, float | list[float]], **trained_on: int
 ) -> dict[str, dict[str, dict[str, dict[str, float | list[object]]] | int]]:
-    return {"trained_on": trained_on, "figures": {"strict": {"stack": found}} if found else {}}
+    return {"trained_on": trained_on, "figures": {"strict": {"stack": found}} if found else {}}  # type: ignore[dict-item]
 
 
 def test_notes_patients_and_recall_with_its_interval_are_reported() -> None:
@@ -73,7 +73,7 @@ def test_the_interval_of_recall_is_by_notes_and_wider_than_that_of_single_phi() 
 
 def test_the_card_tells_the_reliability() -> None:
     reported = {
-        **manifest({**GOOD, "precision": 0.9, "f1": 0.93, "interval": [0.9, 0.95]}, documents=38, patients=38),
+        **manifest({**GOOD, "precision": 0.9, "f1": 0.93, "interval": [0.9, 0.95]}, documents=38, patients=38),  # type: ignore[dict-item]
         "kinds": {"crf": "crf.v1"}, "label_set": "i2b2-2014", "language": "en", "tokeniser": "liu", "protocol": 1,
         "versions": {},
     }  # fmt: skip

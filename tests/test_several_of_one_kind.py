@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from ensemble.bundles.bundle import load_bundle, read_manifest
-from ensemble.experiments.ablation import variants_of
 from ensemble.experiments.speed import measure_speed
+from ensemble.experiments.variants import variants_of
 from ensemble.stacking.subsets import subset_name
 from ensemble.tasks.engines import train_bundle
 from ensemble.training.proposals import tasks_of
@@ -66,7 +66,7 @@ def test_folds_are_kept_by_name_and_used_again(training: Training, home: Path) -
 
 
 def test_an_ablation_leaves_out_each_name_and_what_another_holds() -> None:
-    settings = EngineSettings(submodels={**SUBMODELS, "tbed": {}, "own-start": {"kind": "tbed", "start": "empty"}})
+    settings = EngineSettings(submodels={**SUBMODELS, "tbed": {}, "own-start": {"kind": "tbed", "start": "empty"}})  # type: ignore[dict-item]
     left_out = [row.name for row in variants_of(settings, groups=False) if row.part == "without a submodel"]
     alone = ("regex", "tbed", "crf", "strict", "wide-crf", "own-start")
     assert left_out == [*(f"without {name}" for name in alone), "without regex and tbed", "without strict and tbed"]

@@ -4,6 +4,7 @@ import inspect
 import json
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,7 +35,7 @@ def tables() -> list[FeatureTable]:
     return FeatureSpace(FeatureSettings()).fit(_documents())
 
 
-def _new(kind: str) -> object:
+def _new(kind: str) -> Any:
     found = submodel_class(kind)
     accepted = inspect.signature(found).parameters
     wanted = QUICK.get(found.name, {})
@@ -42,7 +43,7 @@ def _new(kind: str) -> object:
 
 
 @pytest.fixture(scope="module", params=KINDS.names)
-def fitted(request: pytest.FixtureRequest, tables: list[FeatureTable]) -> object:
+def fitted(request: pytest.FixtureRequest, tables: list[FeatureTable]) -> Any:
     return _new(request.param).fit(tables, seed=1)
 
 
@@ -52,14 +53,14 @@ def unseen(tables: list[FeatureTable]) -> list[FeatureTable]:
     return tables[0].space.tables(Document(f"u{i}", text) for i, text in enumerate(texts))
 
 
-def test_it_has_the_face_of_a_submodel(fitted: object) -> None:
+def test_it_has_the_face_of_a_submodel(fitted: Any) -> None:
     assert isinstance(fitted, Submodel)
     assert fitted.name == usual_name(fitted.kind)
     assert fitted.cost > 0
     assert submodel_class(fitted.name) is type(fitted)
 
 
-def test_it_gives_each_note_its_candidates_in_order(fitted: object, unseen: list[FeatureTable]) -> None:
+def test_it_gives_each_note_its_candidates_in_order(fitted: Any, unseen: list[FeatureTable]) -> None:
     proposals = fitted.propose(unseen)
     assert len(proposals) == len(unseen)
     assert proposals[1] == proposals[3] == []
@@ -73,18 +74,18 @@ def test_it_gives_each_note_its_candidates_in_order(fitted: object, unseen: list
             assert candidate.span.label in {"DOCTOR", "DATE"}
 
 
-def test_its_chosen_candidates_do_not_overlap(fitted: object, tables: list[FeatureTable]) -> None:
+def test_its_chosen_candidates_do_not_overlap(fitted: Any, tables: list[FeatureTable]) -> None:
     for candidates in fitted.propose(tables):
         chosen = sorted(candidate.span for candidate in candidates if candidate.chosen)
         assert all(a.end <= b.start for a, b in pairwise(chosen))
 
 
-def test_it_never_looks_at_the_spans_of_the_notes_it_proposes_for(fitted: object, tables: list[FeatureTable]) -> None:
+def test_it_never_looks_at_the_spans_of_the_notes_it_proposes_for(fitted: Any, tables: list[FeatureTable]) -> None:
     bare = [table.space.table(table.document.with_spans(())) for table in tables[:5]]
     assert fitted.propose(bare) == fitted.propose(tables[:5])
 
 
-def test_a_note_gets_the_same_candidates_alone_and_among_others(fitted: object, tables: list[FeatureTable]) -> None:
+def test_a_note_gets_the_same_candidates_alone_and_among_others(fitted: Any, tables: list[FeatureTable]) -> None:
     together = fitted.propose(tables[:4])
     for table, candidates in zip(tables[:4], together, strict=True):
         alone = fitted.propose([table])[0]
@@ -93,7 +94,7 @@ def test_a_note_gets_the_same_candidates_alone_and_among_others(fitted: object, 
 
 
 def test_saved_and_loaded_it_proposes_the_same(
-    fitted: object, tables: list[FeatureTable], unseen: list[FeatureTable], tmp_path: Path
+    fitted: Any, tables: list[FeatureTable], unseen: list[FeatureTable], tmp_path: Path
 ) -> None:
     fitted.save(tmp_path)
     again = type(fitted).load(SavedFiles.of_folder(tmp_path), tables[0].space)
@@ -104,12 +105,12 @@ def test_saved_and_loaded_it_proposes_the_same(
 
 
 def test_the_same_seed_gives_the_same_model(
-    fitted: object, tables: list[FeatureTable], unseen: list[FeatureTable]
+    fitted: Any, tables: list[FeatureTable], unseen: list[FeatureTable]
 ) -> None:
     assert _new(fitted.kind).fit(tables, seed=1).propose(unseen) == fitted.propose(unseen)
 
 
-def test_every_damaged_file_is_refused(fitted: object, tables: list[FeatureTable], tmp_path: Path) -> None:
+def test_every_damaged_file_is_refused(fitted: Any, tables: list[FeatureTable], tmp_path: Path) -> None:
     fitted.save(tmp_path)
     for path in sorted(path for path in tmp_path.rglob("*") if path.is_file()):
         whole = path.read_bytes()
@@ -119,13 +120,13 @@ def test_every_damaged_file_is_refused(fitted: object, tables: list[FeatureTable
         path.write_bytes(whole)
 
 
-def test_notes_without_phi_cannot_be_learned_from(fitted: object, tables: list[FeatureTable]) -> None:
+def test_notes_without_phi_cannot_be_learned_from(fitted: Any, tables: list[FeatureTable]) -> None:
     bare = [table.space.table(table.document.with_spans(())) for table in tables]
     with pytest.raises(TrainingError):
         _new(fitted.kind).fit(bare)
 
 
-def test_neither_repr_nor_an_error_shows_text(fitted: object, tables: list[FeatureTable]) -> None:
+def test_neither_repr_nor_an_error_shows_text(fitted: Any, tables: list[FeatureTable]) -> None:
     assert not any(name in repr(fitted) + repr(tables[0]) for name in NAMES)
 
 
@@ -135,7 +136,7 @@ def test_an_unknown_kind_is_refused_by_name() -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS.ours))
-def test_the_settings_of_a_kind_are_what_its_constructor_takes(kind):
+def test_the_settings_of_a_kind_are_what_its_constructor_takes(kind: str) -> None:
     """None of them lists its settings a second time, so that no new one can be left out of a bundle."""
     found = submodel_class(kind)
     settings = found().settings()

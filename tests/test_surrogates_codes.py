@@ -1,7 +1,7 @@
 """Surrogates of numbers, codes, addresses, places, institutions, ages and professions."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import pytest
@@ -26,7 +26,7 @@ KEY = b"a key of the tests, not a secret"
 languages = st.sampled_from(LANGUAGES)
 
 
-def context(language: str = "en", *, group: str = "p", key: bytes = KEY, identifiers: set[str] = ()) -> Context:
+def context(language: str = "en", *, group: str = "p", key: bytes = KEY, identifiers: Collection[str] = ()) -> Context:
     memory = PatientMemory()
     memory.identifiers.update(identifiers)
     return Context(KeyedChoices(key, group), language, PolicyOptions(), memory)

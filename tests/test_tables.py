@@ -26,7 +26,7 @@ def test_the_same_table_in_markdown_and_on_the_terminal() -> None:
     assert TABLE.markdown(right=True)[1] == "|---|---:|"
     console = Console(width=40, file=StringIO())
     console.print(TABLE.rich())
-    words = [line.split() for line in console.file.getvalue().splitlines() if line.strip(" ─")]
+    words = [line.split() for line in console.file.getvalue().splitlines() if line.strip(" ─")]  # type: ignore[attr-defined]
     assert words == [["A", "title"], ["a_b", "p"], ["x", "1"], ["y", "[red]2"], ["z", "3", "%"]]
 
 

@@ -119,7 +119,7 @@ def _spoiled(folder: Any, name: Any) -> Any:
         "encoding": good.format("").encode("utf-16"),
     }
     text = faults[name]
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())  # type: ignore[attr-defined]
     return folder
 
 

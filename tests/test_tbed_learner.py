@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -68,7 +69,7 @@ def nltk_learns(notes: Notes, templates: Sequence[NltkTemplate], max_rules: int,
     return Learned(tuple(rules), tuple(errors))
 
 
-def in_our_words(rule: object, gain: int) -> Rule:
+def in_our_words(rule: Any, gain: int) -> Rule:
     names = {"Word": "word", "Pos": "tag"}
     conditions = tuple(
         (Atom(names[f.PROPERTY_NAME], f.positions[0], f.positions[-1]), value) for f, value in rule._conditions
@@ -149,7 +150,7 @@ def naive(notes: Notes, templates: Sequence[RuleTemplate], max_rules: int) -> li
     ids = [[table.space.values("word")[i] for i in table.column("word")] for table in notes.tables]
     learned = []
     while len(learned) < max_rules:
-        gains: dict[tuple[object, ...], int] = {}
+        gains: dict[tuple[Any, ...], int] = {}
         for number, template in enumerate(templates):
             for note, gold in enumerate(notes.gold):
                 for place, right in enumerate(gold):

@@ -21,7 +21,7 @@ values = st.text(st.characters(exclude_categories=["Cs"])) | st.none()
 conditions = st.tuples(atoms, values) | st.tuples(tag_atoms, st.sampled_from(TAGS) | st.none())
 comments = st.lists(st.sampled_from(["", "# a reviewer's remark", "  # another"]), max_size=2).map(tuple)
 rules = st.builds(
-    lambda pair, c, gain, broken, example, off, above: Rule(
+    lambda pair, c, gain, broken, example, off, above: Rule(  # type: ignore[call-arg]
         *pair, tuple(c), gain, broken if gain is not None else 0, example if gain is not None else None, off, above
     ),
     st.permutations(TAGS).map(lambda tags: tags[:2]),

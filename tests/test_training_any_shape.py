@@ -77,7 +77,7 @@ def test_all_four_submodels_train_on_them_in_two_processes(shape: Any) -> None:
 def _labelled(number: Any, label: Any) -> Any:
     """One note's first span gets another label."""
     return [
-        note.with_spans([Span(*note.spans[0].__getstate__()[:2], label), *note.spans[1:]]) if i == number else note
+        note.with_spans([Span(*note.spans[0].__getstate__()[:2], label), *note.spans[1:]]) if i == number else note  # type: ignore[call-arg, index]
         for i, note in enumerate(PLAIN)
     ]
 
