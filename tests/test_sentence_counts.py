@@ -54,7 +54,7 @@ def test_lines_are_counted_as_the_script_counts_them(content: str, tmp_path: Pat
         ("a.tsv", "1-01\tthree\n", "count 1 is not a whole number"),
         ("a.tsv", "1-01\t3\n2-01\n", "count 2 is not a whole number"),
         ("a.tsv", "1-01\t3\n1-01\t3\n", "count 2 is the second"),
-        ("a.tsv", "", "has no sentence counts"),
+        ("a.tsv", "", "holds no sentence counts"),
         ("a.tsv", "1-01\t" + "9" * 5000, "not a whole number"),
         ("a.json", '{"1-01": true}', "not a whole number"),
         ("a.json", '{"1-01": -1}', "not a whole number"),

@@ -310,7 +310,7 @@ def test_notes_that_cannot_be_learned_from() -> None:
     with pytest.raises(TrainingError, match="at least one annotated note"):
         learn(Notes([], [], []), settings)
     notes = doctors()
-    with pytest.raises(SettingsError, match="not one a token"):
+    with pytest.raises(SettingsError, match="exactly one tag for each token"):
         learn(Notes(notes.tables, [["O"]] * 4, notes.gold), settings)
 
 
