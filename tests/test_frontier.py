@@ -1,5 +1,7 @@
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -197,3 +199,8 @@ def test_an_unknown_criterion_is_refused_before_anything_is_measured(home: Any) 
 
 def test_a_clock_that_sees_nothing_of_a_few_notes_gives_a_speed() -> None:
     assert Run(("regex",), 3, 0.0, 1.0, 100.0, ()).notes_per_second == 3000
+
+
+def test_what_an_engine_needs_is_imported_while_its_load_is_measured() -> None:
+    told = "import sys, ensemble.experiments.speed; print({'numpy', 'sklearn'} & {*sys.modules})"
+    assert subprocess.run([sys.executable, "-c", told], capture_output=True, text=True).stdout == "set()\n"

@@ -69,19 +69,9 @@ def f1_of_counts(counts: ArrayLike) -> FloatArray:
     return ratio(2 * tp, 2 * tp + fp + fn)
 
 
-def _precision_of_counts(counts: ArrayLike) -> FloatArray:
-    tp, fp, _ = np.moveaxis(np.asarray(counts), -1, 0)
-    return precision(tp, fp)
-
-
-def _recall_of_counts(counts: ArrayLike) -> FloatArray:
-    tp, _, fn = np.moveaxis(np.asarray(counts), -1, 0)
-    return recall(tp, fn)
-
-
 MEASURES: Mapping[str, Callable[[ArrayLike], FloatArray]] = {
-    "precision": _precision_of_counts,
-    "recall": _recall_of_counts,
+    "precision": lambda counts: precision(np.asarray(counts)[..., 0], np.asarray(counts)[..., 1]),
+    "recall": lambda counts: recall(np.asarray(counts)[..., 0], np.asarray(counts)[..., 2]),
     "f1": f1_of_counts,
 }
 """Name -> measure of counts of shape `(..., 3)`."""

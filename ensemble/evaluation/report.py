@@ -9,7 +9,7 @@ The schema name changes when a key is renamed or dropped; new keys may come with
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ensemble.evaluation.coverage import Coverage, Leak
@@ -21,6 +21,10 @@ __all__ = ["SCHEMA", "STRICT", "Report"]
 SCHEMA = "phistack.evaluation.v1"
 STRICT = "i2b2 strict"
 """The criterion that is meant where only one F1 is named: start, end and type are all right."""
+_COVERAGE = (
+    "character_recall", "covered_characters", "phi_characters", "document_leak", "leaking_documents",
+    "document_exposure", "uncovered_documents",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,21 +79,8 @@ class Report:
             "criteria": {s.name: {"official": s.official or None, **_row(s)} for s in self.criteria},
             "categories": {score.name: _row(score) for score in self.categories},
             "types": {score.name: _row(score) for score in self.types},
-            "leak": {
-                "rate": self.leak.rate,
-                "false_negatives": self.leak.false_negatives,
-                "sentences": self.leak.sentences,
-                "sentence_source": self.leak.sentence_source,
-            },
-            "coverage": {
-                "character_recall": self.coverage.character_recall,
-                "covered_characters": self.coverage.covered_characters,
-                "phi_characters": self.coverage.phi_characters,
-                "document_leak": self.coverage.document_leak,
-                "leaking_documents": self.coverage.leaking_documents,
-                "document_exposure": self.coverage.document_exposure,
-                "uncovered_documents": self.coverage.uncovered_documents,
-            },
+            "leak": {"rate": self.leak.rate, **asdict(self.leak)},
+            "coverage": {name: getattr(self.coverage, name) for name in _COVERAGE},
         }
 
 

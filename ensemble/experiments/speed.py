@@ -24,12 +24,15 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from ensemble.evaluation import Measure
 from ensemble.tools.processes import ONE_THREAD
 from features.documents import Document, Span
 from features.errors import EvaluationError
+
+if TYPE_CHECKING:
+    # Nothing heavy is imported here, as what a process imports before its clock starts would be missing in its load.
+    from ensemble.evaluation import Measure
 
 __all__ = ["Machine", "Run", "Speed", "keep_to_one_core", "measure_speed", "peak_memory_mb"]
 
@@ -80,6 +83,8 @@ class Speed:
     @classmethod
     def of(cls, runs: Sequence[Run]) -> Self:
         """Sum up runs, of which there is at least one."""
+        from ensemble.evaluation import Measure
+
         speeds = [run.notes_per_second for run in runs]
         load = median(run.load_seconds for run in runs)
         return cls(Measure(median(speeds), min(speeds), max(speeds)), load, max(run.peak_mb for run in runs))
