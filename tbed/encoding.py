@@ -43,6 +43,7 @@ class Views:
     def __init__(self, rows: Integers, offsets: Integers, factors: Keys, template: Integers) -> None:
         self.rows, self.offsets, self.factors, self.template = rows, offsets, factors, template
         self.low, self.high = offsets.min(axis=1, initial=0), offsets.max(axis=1, initial=0)
+        # (n_twins, 2): the earlier view of a template first; where both see the same, the later one does not count.
         self.twins = [
             (a, b)
             for first in np.unique(template)

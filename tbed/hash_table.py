@@ -95,6 +95,7 @@ class HashTable:
         # At least half of the cells are free, so that searches are short; a larger table is filled anew.
         if 2 * n_keys > len(self._table):
             self._table = np.full(1 << (2 * n_keys - 1).bit_length(), -1, dtype=np.int32)
+            # (n_waiting,): as in `add`, but that all keys are known to differ.
             at, waiting = self._home(self.keys), np.arange(self._count)
             while len(waiting):
                 free = self._table[at] < 0

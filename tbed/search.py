@@ -65,6 +65,7 @@ class RuleSearch(Tagging):
         super().__init__(settings, notes, ids)
         self.settings, self.tables, self.tag_names = settings, notes.tables, list(ids)
         templates = settings.templates
+        # (n_notes,): the token after the last of each note, and the number of its patient.
         self._ends = np.cumsum(self.grid.lengths)
         groups = {table.document.group: None for table in notes.tables}
         numbers = {group: number for number, group in enumerate(groups)}
@@ -72,6 +73,8 @@ class RuleSearch(Tagging):
         self._min_groups = min(settings.min_groups, len(groups))
         self.encoding = Encoding(self.grid, templates, self.tags, len(ids), edges=settings.edges)
         self.table = RuleTable(self.encoding.target_codes)
+        # (n_templates,) and (n_views,): only views with a tag atom see that a neighbour's tag has changed, at
+        # `_tag_offsets`.
         looks_at_tags = np.array([any(atom.column == TAG for atom in t.atoms) for t in templates])
         looking = looks_at_tags[self.encoding.views.template]
         self._looking_views, self._looking_numbers = self.encoding.views.part(looking), np.flatnonzero(looking)
@@ -88,6 +91,8 @@ class RuleSearch(Tagging):
             best = int(self.table.score.max(initial=0))
             if best < self.settings.min_gain:
                 return None
+            # (n_equal,): a score is an upper bound while the context is not known, so those are counted before one is
+            # chosen.
             equals = np.flatnonzero(self.table.score == best)
             unknown = equals[~self.table.known[self.table.context[equals]]]
             if len(unknown):
@@ -177,6 +182,7 @@ class RuleSearch(Tagging):
 
     def _count_bad_of(self, rules: Integers) -> None:
         """Count what some rules break, each by itself."""
+        # (n_contexts,): the rules of a context break the same tokens, so one of them stands for all.
         contexts, firsts = np.unique(self.table.context[rules], return_index=True)
         bad = np.zeros(len(contexts), dtype=np.int32)
         for i, rule in enumerate(rules[firsts].tolist()):

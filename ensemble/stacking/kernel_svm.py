@@ -99,6 +99,7 @@ class KernelSVM:
             "scale": self.scale,
             "support": self.support_vectors,
             "weights": self.dual_coefficients,
+            # (2,): all arrays are floats, so that the file needs no other type.
             "constants": np.array([self.intercept, self.gamma]),
         }
 

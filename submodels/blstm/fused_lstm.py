@@ -56,6 +56,8 @@ def _states_and_gradient(inputs: Any, kernel: Any, bias: Any) -> Any:
 
         def earlier(later: tuple[Any, Any, Any], token: tuple[Any, ...]) -> tuple[Any, Any, Any]:
             """One token back: the gradients of the state and the cell before it, and of its gates before sigmoid."""
+            # (n_rows, units), but for `dicfo`, the gates' gradient, which is (n_rows, 4 * units): a state acts on the
+            # loss by itself and through the gates of the next token.
             from_later, of_cell, _ = later
             input_gate, cell, forget_gate, output_gate, candidate, tanh_of_cell, cell_before, of_this_state = token
             step = tf.raw_ops.LSTMBlockCellGrad(
