@@ -116,8 +116,8 @@ class TokenGrid:
     def _holding(self, condition: Condition) -> Integers:
         column, offsets, value = condition
         hits = np.flatnonzero(self.columns[column] == value)
-        # (n_found,) sorted: a place may meet the condition at several of its offsets. An empty place can stand next to a
-        # token that fits.
+        # (n_found,) sorted: a place may meet the condition at several of its offsets. An empty place can stand next to
+        # a token that fits.
         found = hits - offsets[0] if len(offsets) == 1 else np.unique(np.concatenate([hits - o for o in offsets]))
         inside = found[(found >= 0) & (found < len(self.before))]
         return inside[self.before[inside] >= 0]
