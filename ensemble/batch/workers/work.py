@@ -78,7 +78,7 @@ def process_chunk(job: Job, notes: Sequence[NoteInput]) -> list[NoteResult]:
         worker.attempt([note], partial(worker.check_language, note))
     worker.find(_readable(under_way))
     for _, of_patient in groupby(under_way, key=lambda note: note.input.patient):
-        worker.replace(list(of_patient))
+        worker.replace_phi(list(of_patient))
     if job.second_pass:
         worker.look_again(_readable(under_way))
     results = [note.result for note in under_way]
@@ -145,7 +145,7 @@ class _Worker:
         units = 1 + sum(note.input.units for note in notes) // _NOTES_OF_A_LIMIT
         return self.attempt([], partial(_detect, self.detector, notes), units)
 
-    def replace(self, notes: Sequence[_Note]) -> None:
+    def replace_phi(self, notes: Sequence[_Note]) -> None:
         """Replace the PHI of a patient's notes that follow each other."""
         self.attempt(notes, partial(self._seek, notes))
         for note in notes:
