@@ -87,8 +87,8 @@ def _summary(store: Store, totals: Mapping[str, Counter[str]], fingerprint: Mapp
     return Summary(
         notes=notes["all"],
         quarantined=notes["quarantined"],
-        tried_again=notes["may pass"],
-        with_phi=notes["with PHI"],
+        tried_again=notes["tried_again"],
+        with_phi=notes["with_phi"],
         by_label=_sorted(totals["counts"]),
         by_strategy=_sorted(totals["strategies"]),
         unresolved=notes["unresolved"],
@@ -132,11 +132,11 @@ def _sum(totals: Mapping[str, Counter[str]], record: Mapping[str, Any]) -> None:
     for name in _SUMMED:
         totals[name].update(record.get(name, {}))
     totals["notes"]["all"] += 1
-    totals["notes"]["with PHI"] += bool(record.get("counts"))
+    totals["notes"]["with_phi"] += bool(record.get("counts"))
     totals["notes"]["unresolved"] += record.get("unresolved", 0)
     if "problem" in record:
         totals["notes"]["quarantined"] += 1
-        totals["notes"]["may pass"] += may_pass(record["problem"])
+        totals["notes"]["tried_again"] += may_pass(record["problem"])
         totals["problems"][_kind_of_problem(record["problem"])] += 1
 
 
