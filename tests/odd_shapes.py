@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator
 from string import Formatter
 
 from features.documents import Document, Span
+from tests.invented_names import FEW_NAMES as NAMES
 
 __all__ = ["LAYOUTS", "SHAPES", "laid_out", "note"]
 
-NAMES = ("Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "Vance")
 DATES = tuple(f"0{i + 1}/12/2019" for i in range(len(NAMES)))
 
 

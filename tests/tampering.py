@@ -9,8 +9,7 @@ from typing import Any
 
 from features.documents import Corpus, Document, Span
 from features.labels import LabelSet
-
-NAMES = ["Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "Vance"]
+from tests.invented_names import FEW_NAMES as NAMES
 
 
 def notes() -> Corpus:

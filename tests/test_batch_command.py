@@ -13,8 +13,7 @@ from ensemble.tasks.engines import train_bundle
 from ensemble.training.settings import EngineSettings
 from features.documents import Corpus, Document, Span
 from features.labels import LabelSet
-
-NAMES = ["Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "Vance", "Wexford", "Yarrow"]
+from tests.invented_names import NAMES
 
 
 @pytest.fixture(scope="module")

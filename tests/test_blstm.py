@@ -35,8 +35,8 @@ from submodels.blstm.inference import NetworkInput, blocks_of, emissions_of
 from submodels.blstm.keras_training import load_keras
 from submodels.blstm.submodel import BlstmSubmodel
 from submodels.blstm.weights import NetworkSizes, first_weights
+from tests.invented_names import NAMES
 
-NAMES = ["Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "Vance", "Wexford", "Yarrow"]
 QUICK = {"epochs": 3, "least_steps": 100, "lstm_size": 32, "word_size": 32, "learning_rate": 0.01}
 
 

@@ -19,6 +19,7 @@ from submodels.blstm.keras_training import load_keras
 from submodels.blstm.submodel import BlstmSubmodel
 from submodels.blstm.weights import NetworkSizes
 from submodels.blstm.word_prediction import PREDICTIONS, WordPrediction
+from tests.invented_names import FEW_NAMES
 
 SIZES = NetworkSizes(
     words=9,
@@ -123,8 +124,7 @@ QUICK = {"networks": 1, "epochs": 2, "least_steps": 60, "lstm_size": 16, "word_s
 
 @pytest.mark.parametrize("trainer", ["numpy", "tensorflow"])
 def test_both_trainers_find_names_that_they_never_saw(trainer: str) -> None:
-    names = ["Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "Vance"]
-    tables = FeatureSpace(FeatureSettings()).fit([note(i, name) for i, name in enumerate(names * 2)])
+    tables = FeatureSpace(FeatureSettings()).fit([note(i, name) for i, name in enumerate(FEW_NAMES * 2)])
     model = BlstmSubmodel(**QUICK, learning_rate=0.03, trainer=trainer).fit(tables, seed=1)
     unseen = tables[0].space.tables([note(50, "Gorse")])
     (found,) = model.propose(unseen)

@@ -18,9 +18,8 @@ from features.labels import LabelSet
 from submodels.base import submodel_class
 from submodels.registry import SUBMODELS, newest
 from tests.golden_bundle import GOLDEN, decisions
+from tests.invented_names import NAMES
 from tests.tampering import rehash
-
-NAMES = ["Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "Vance", "Wexford", "Yarrow"]
 
 
 def small_corpus(n: int = 10) -> Corpus:

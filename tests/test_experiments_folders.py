@@ -28,8 +28,8 @@ from features.formats import write_corpus
 from features.labels import LabelSet
 from features.writing import new_folder
 from tests.fixture_types import Phistack
+from tests.invented_names import NAMES
 
-NAMES = ["Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "Vance", "Wexford", "Yarrow"]
 SETTINGS = replace(
     EngineSettings(folds=2, stacker=StackerSettings(kernel="zhao2020")).only(("regex", "crf")),
     submodels={"regex": {}, "crf": {"max_iterations": 10}},

@@ -23,8 +23,8 @@ from features.errors import BundleError, EvaluationError, SettingsError
 from features.formats import read_corpus, write_corpus
 from features.labels import LabelSet
 from tests.fixture_types import Phistack
+from tests.invented_names import FEW_NAMES as NAMES
 
-NAMES = ["Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "Vance"]
 SETTINGS = EngineSettings(folds=2).only(("regex", "crf"))
 QUICK = ("--submodels", "regex,crf", "--folds", 2, "--jobs", 1)
 

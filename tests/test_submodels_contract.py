@@ -15,8 +15,8 @@ from features.errors import BundleError, SettingsError, TrainingError
 from features.saved_files import SavedFiles
 from submodels.base import Candidate, Submodel, submodel_class
 from submodels.registry import KINDS, usual_name
+from tests.invented_names import NAMES
 
-NAMES = ["Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "Vance", "Wexford", "Yarrow"]
 QUICK = {"blstm": {"networks": 1, "epochs": 2, "least_steps": 60, "lstm_size": 32, "learning_rate": 0.01}}
 
 

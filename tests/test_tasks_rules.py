@@ -12,8 +12,7 @@ from features.documents import Corpus, Document, Span
 from features.errors import BundleError, SettingsError
 from features.formats import write_corpus
 from features.labels import LabelSet
-
-NAMES = ["Selwyn", "Alder", "Larkin", "Osgood", "Penhale", "Rusk", "Tolliver", "Vance", "Wexford", "Yarrow"]
+from tests.invented_names import NAMES
 
 
 def _corpus() -> Any:

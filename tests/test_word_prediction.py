@@ -1,5 +1,7 @@
 """The network's second task in training: its loss against a slow one, and what it leaves behind."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -17,7 +19,7 @@ def prediction() -> WordPrediction:
     return WordPrediction.of([note], words=2, weight=0.5)
 
 
-def missed(state, weights, word) -> float:
+def missed(state: Any, weights: Any, word: Any) -> float:
     """Cross-entropy of one word; the two most frequent words, 5 and 2, have the classes 1 and 2."""
     scores = state @ weights
     return np.log(np.exp(scores).sum()) - scores[{5: 1, 2: 2}.get(int(word), 0)]
