@@ -19,6 +19,7 @@ from ensemble.stacking.folds import patients_of
 from ensemble.training.fold_cache import corpus_digest
 from ensemble.training.settings import EngineSettings
 from features.documents import Corpus
+from features.extras import need
 from features.writing import new_folder, refuse_taken, write_json
 
 __all__ = ["BOOTSTRAP", "CorpusFacts", "ExperimentResults", "Origin", "write_results"]
@@ -128,7 +129,9 @@ def write_results(out: Path, measure: Callable[[], _Results]) -> _Results:
 
     :param measure: the experiment; not called where the folder is taken.
     :raises SettingsError: if there is anything at the path.
+    :raises MissingResourceError: if what draws pictures is not installed.
     """
+    need("matplotlib", "pictures", "the picture of an experiment")
     refuse_taken(out)
     results = measure()
     with new_folder(out) as folder:

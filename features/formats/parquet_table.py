@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from features.documents import Corpus
-from features.errors import CorpusError, MissingResourceError
+from features.errors import CorpusError
+from features.extras import need
 from features.files import encode_all, encode_text, read_bytes
 from features.formats.columns import SPANS, USUAL_NAMES, ColumnNames, read_record, record_of, spans_in
 from features.formats.format import Format, ReadNotes
@@ -67,10 +68,9 @@ def _records(path: Path, rows: Sequence[dict[str, Any]]) -> Iterator[tuple[str, 
 
 def parquet_module() -> Any:
     """The Parquet part of pyarrow; :raises MissingResourceError: if it is not installed."""
-    try:
-        from pyarrow import parquet
-    except ImportError:
-        raise MissingResourceError("Parquet needs pyarrow; install it with: pip install phistack[parquet]") from None
+    need("pyarrow", "parquet", "Parquet")
+    from pyarrow import parquet
+
     return parquet
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from features.arrays import Integers32
 from features.errors import TrainingError
+from features.extras import need
 from submodels.blstm.encoder import UNKNOWN, BatchArrays, EncodedNote, TokenRange, batch_of, with_characters
 from submodels.blstm.training import TrainingPlan
 from submodels.blstm.weights import NetworkWeights
@@ -109,8 +110,10 @@ def load_keras(threads: int) -> None:
 
     Training needs kernels of TensorFlow, so another backend that the user has chosen for Keras does not count here.
 
+    :raises MissingResourceError: if TensorFlow is not installed.
     :raises TrainingError: if another backend is already at work in this process.
     """
+    need("tensorflow", "tensorflow", "the network's trainer `tensorflow`")
     os.environ["KERAS_BACKEND"] = "tensorflow"
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     # With it, TensorFlow says on standard error what it does to floating-point sums.

@@ -24,6 +24,7 @@ from ensemble.batch.workers.leak_search import LeakSearch, search_chunk
 from ensemble.batch.workers.work import process_chunk
 from ensemble.tools.processes import end_pool, start_pool
 from features.errors import MissingResourceError
+from features.extras import need
 
 __all__ = ["Workers"]
 
@@ -201,12 +202,9 @@ class Workers:
         self._executor = self._start()
 
     def _connect(self) -> None:
-        try:
-            from distributed import Client, KilledWorker
-        except ImportError:
-            raise MissingResourceError(
-                "a cluster needs dask.distributed; install it with: pip install phistack[cluster]"
-            ) from None
+        need("distributed", "cluster", "a cluster")
+        from distributed import Client, KilledWorker
+
         try:
             self._client = Client(  # type: ignore[no-untyped-call]
                 self.cluster, timeout=_SECONDS_TO_CONNECT, set_as_default=False

@@ -1,0 +1,33 @@
+"""What is not installed is said in one sentence, with the extra that brings it, before anything is begun."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ensemble.experiments.results import write_results
+from features import extras
+from features.errors import MissingResourceError
+from features.formats.parquet_table import parquet_module
+from submodels.blstm.keras_training import load_keras
+
+
+def begun() -> None:
+    raise AssertionError("nothing may begin")
+
+
+@pytest.mark.parametrize(
+    ("use", "message"),
+    [
+        (lambda _: parquet_module(), r"Parquet needs pyarrow; install it with: pip install phistack\[parquet\]"),
+        (lambda _: load_keras(1), r"trainer `tensorflow` needs tensorflow; .* phistack\[tensorflow\]"),
+        (lambda out: write_results(out, begun), r"picture of an experiment needs matplotlib; .* phistack\[pictures\]"),
+    ],
+)
+def test_what_is_missing_is_named_with_its_extra(
+    use: Callable[[Path], object], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    with pytest.raises(MissingResourceError, match=message):
+        use(tmp_path / "out")
+    assert not list(tmp_path.iterdir())
