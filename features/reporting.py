@@ -3,7 +3,7 @@
     with listening(lambda share, words: print(f"{share:.0%} {words}")):
         model.fit(tables)
 
-    report(0.25, "round 3 of 12")          within `fit`; costs next to nothing where nobody listens
+    report(0.25, "epoch 3 of 12")          within `fit`; costs next to nothing where nobody listens
 
 The words are shown to people and written to files: they count, and never hold text of a note.
 """

@@ -3,7 +3,7 @@
     watch = FitWatch([Fit("blstm", "fold 1 of 2", 5200, cost=574.0), ...], path)
     with reporting(path, 0):         in the process of the first fit
         model.fit(tables)
-    watch.look()                     (0.31, "1 of 4 fits, now blstm, fold 1 of 2 (round 3 of 12)")
+    watch.look()                     (0.31, "1 of 4 fits, now blstm, fold 1 of 2 (epoch 3 of 12)")
 
 The share that is done is one of time: what a fit will take is known from those of its submodel so far and, before there
 are any, from what their kinds say that they cost in relation to each other.
