@@ -85,7 +85,7 @@ class _Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class _Note:
+class _PageNote:
     """A note, ready for the template."""
 
     key: str
@@ -157,11 +157,11 @@ def _sources(scores: Sequence[Score], notes: Sequence[NoteView]) -> list[str]:
     return sorted(voted, key=lambda source: order.index(source) if source in order else len(order))
 
 
-def _note(note: NoteView, number: int, categories: Mapping[str, str]) -> _Note:
+def _note(note: NoteView, number: int, categories: Mapping[str, str]) -> _PageNote:
     """Cut a note into pieces, and say what each is."""
     found = note.document.with_spans(decision.span for decision in note.decisions if decision.accepted)
     marks = tuple(_marks(note, number, categories))
-    return _Note(
+    return _PageNote(
         f"n{number}",
         note.document.id,
         note.document.group,
