@@ -48,7 +48,7 @@ def stopped(run: RunSettings, monkeypatch: pytest.MonkeyPatch) -> None:
 
     with monkeypatch.context() as patch:
         patch.setattr(Store, "add", until_second)
-        with pytest.raises(KeyboardInterrupt, match=f"kept in {run.work}; the same command continues"):
+        with pytest.raises(KeyboardInterrupt):
             deidentify(run)
     assert run.work.exists()
 

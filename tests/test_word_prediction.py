@@ -22,7 +22,7 @@ def prediction() -> WordPrediction:
 def missed(state: Any, weights: Any, word: Any) -> float:
     """Cross-entropy of one word; the two most frequent words, 5 and 2, have the classes 1 and 2."""
     scores = state @ weights
-    return np.log(np.exp(scores).sum()) - scores[{5: 1, 2: 2}.get(int(word), 0)]
+    return np.log(np.exp(scores).sum()) - scores[{5: 1, 2: 2}.get(word, 0)]
 
 
 def test_the_loss_is_that_of_both_neighbours_of_each_token(prediction: WordPrediction) -> None:
