@@ -18,8 +18,8 @@ CORPUS ?= $(CORPORA)/meddocan
 DEMO_OUTPUT ?= demo_output
 
 # One process a core and one thread a process: numeric libraries that start threads of their own only make it slower.
-test coverage demo meddocan english: export TF_CPP_MIN_LOG_LEVEL = 3
-test coverage meddocan english: export OMP_NUM_THREADS = 1
+test demo meddocan english: export TF_CPP_MIN_LOG_LEVEL = 3
+test meddocan english: export OMP_NUM_THREADS = 1
 
 # Some tests wait for other processes, so one process more than cores keeps both cores of a small machine at work.
 PARALLEL := -n 3 --dist loadfile --no-loadscope-reorder
@@ -35,10 +35,10 @@ demo: $(INSTALLED)
 	@$(VENV)/bin/phistack demo --out $(DEMO_OUTPUT)
 
 test: $(INSTALLED)
-	@$(PYTHON) -m pytest -q $(PARALLEL)
+	@$(PYTHON) -m pytest -q $(PARALLEL) $(MEASURE)
 
-coverage: $(INSTALLED)
-	@$(PYTHON) -m pytest -q $(PARALLEL) --cov --cov-report=term
+coverage:
+	@$(MAKE) --no-print-directory test MEASURE=--cov
 
 check: $(INSTALLED)
 	@$(PYTHON) -m ruff check .
