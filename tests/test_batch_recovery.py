@@ -81,7 +81,7 @@ def finish(process: Any) -> None:
     assert process.returncode == 0, reported
 
 
-def wait_for(condition: Any, seconds: float = 60.0) -> None:
+def wait_for(condition: Any, seconds: float = 180.0) -> None:
     begin = time.monotonic()
     while not condition():
         assert time.monotonic() - begin < seconds
