@@ -1,0 +1,33 @@
+"""The demonstration, with the quickest of its submodels."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ensemble import load_bundle, read_corpus
+from ensemble.tasks import demo
+from features.errors import SettingsError
+
+
+def test_the_demonstration_leaves_what_its_docstring_lists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(demo, "_SUBMODELS", {"regex": {}})
+    out = tmp_path / "shown"
+    demo.run_demo(out, n_documents=20, seed=1, jobs=1)
+    listed = {line.split()[0].rstrip("/") for line in (demo.__doc__ or "").splitlines() if line.startswith("    ")}
+    assert {path.name for path in out.iterdir()} == listed
+    scores = json.loads((out / "scores.json").read_text(encoding="utf-8"))
+    assert set(scores) == {"regex", "stack"}
+    assert load_bundle(out / "engine").names == ("regex",)
+    gold, found = read_corpus(out / "unseen"), read_corpus(out / "annotated")
+    assert [d.text for d in gold.documents] == [d.text for d in found.documents]
+    redacted = [(out / "redacted" / f"{d.id}.txt").read_text(encoding="utf-8") for d in found.documents]
+    for document, text in zip(found.documents, redacted, strict=True):
+        assert not any(document.text[s.start : s.end] in text for s in document.spans if s.end - s.start > 8)
+    page = (out / "demo.html").read_text(encoding="utf-8")
+    assert "phistack demo" in page and "http://" not in page.replace("http://www.w3.org", "")
+    assert "Done in" in capsys.readouterr().out
+    with pytest.raises(SettingsError, match="already"):
+        demo.run_demo(out, n_documents=20)
