@@ -286,10 +286,10 @@ def test_notes_in_mixed_encodings_do_not_come_out_wrong(tmp_path: Path) -> None:
 def test_an_input_of_no_known_form_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "notes.docx").write_bytes(b"")
-    for path, message in (("empty", "no notes"), ("notes.docx", "no known form"), ("none", "no file or folder")):
+    for path, message in (("empty", "no notes"), ("notes.docx", "a known format"), ("none", "no file or folder")):
         with pytest.raises(CorpusError, match=message):
             open_format(tmp_path / path, tmp_path / "out", NAMED)
-    with pytest.raises(SettingsError, match="no form of input"):
+    with pytest.raises(SettingsError, match="no format of input"):
         open_format(tmp_path / "notes.docx", tmp_path / "out", NAMED, "docx")
 
 

@@ -70,7 +70,7 @@ def test_read_me_files_licences_and_hidden_files_are_passed_over(tmp_path: Path)
 def test_two_formats_in_one_folder_must_be_told_apart(tmp_path: Path) -> None:
     write_corpus(CORPUS, tmp_path / "c", format="brat")
     write_corpus(CORPUS, tmp_path / "c" / "x.jsonl", format="jsonl")
-    with pytest.raises(CorpusError, match="several formats, brat, jsonl; give the format"):
+    with pytest.raises(CorpusError, match="several formats, brat, jsonl; choose one with --from"):
         read_corpus(tmp_path / "c")
     for name in ("brat", "jsonl"):
         assert read_corpus(tmp_path / "c", format=name).documents == CORPUS.documents

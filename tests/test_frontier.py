@@ -163,7 +163,7 @@ def test_the_budget_keeps_the_best_subset_that_is_fast_enough(
     assert set(manifest["figures"]["strict"]) == {*expected, "stack"}
 
 
-@pytest.mark.parametrize(("budget", "reported"), [(900, "the fastest, regex, does 500"), (0, "above 0")])
+@pytest.mark.parametrize(("budget", "reported"), [(900, "the fastest, regex, annotates 500"), (0, "more than 0")])
 def test_a_budget_that_nothing_keeps_to_leaves_nothing(
     phistack: Phistack, home: Any, tmp_path: Path, speeds: Any, budget: Any, reported: Any
 ) -> None:

@@ -181,7 +181,7 @@ def test_annotate_writes_nothing_if_it_can_read_nothing(
         (notes / f"{name}.txt").unlink()
     status, _, err = phistack("annotate", notes, tmp_path / "out", "--model", model)
     assert status == 1
-    assert "can read none of the 2 notes; document 2: its language seems to be fi" in err
+    assert "cannot read any of the 2 notes; document 2: its language seems to be fi" in err
     assert not (tmp_path / "out").exists()
 
 

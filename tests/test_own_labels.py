@@ -63,7 +63,7 @@ def test_labels_of_its_own_are_taken_and_the_language_is_reported_by_the_text(co
     ("text", "remark"),
     [
         ("Pacient byl přijat s bolestí na hrudi, která trvá tři dny", "en, as its text seems to be cs, which phistack"),
-        ("AMES 12/3", "language en, as its text does not tell; another is given with --language"),
+        ("AMES 12/3", "language en, as its text does not show it; another is given with --language"),
     ],
 )
 def test_a_language_that_is_unknown_or_not_told_is_said(corpus: Any, text: Any, remark: Any) -> None:
