@@ -84,7 +84,7 @@ def test_workers_killed_from_outside_again_and_again_cost_no_note(run: RunSettin
     command = [sys.executable, script, run.source, run.target, run.model, "2", "dawdling"]
     process = subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
     chance, killed = random.Random(5), 0
-    while process.poll() is None and killed < 8:
+    while process.poll() is None and killed < 5:
         time.sleep(chance.uniform(0.2, 0.8))
         killed += kill_a_worker(process.pid, chance)
     reported = process.communicate(timeout=120)[1]

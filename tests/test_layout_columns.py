@@ -157,6 +157,7 @@ def test_tokens_and_sentences_of_a_batch_are_those_of_each_note(texts: list[str]
     assert [int(b - a) for a, b in pairwise(layout.sentences)] == lengths
 
 
+@settings(max_examples=40)
 @given(st.text("ab. \n\r\tA1", max_size=60), st.booleans())
 def test_sentences_that_open_a_line_are_those_before_which_a_line_ends(text: str, split_lines: bool) -> None:
     table = FeatureSpace(FeatureSettings(split_lines=split_lines)).fit([Document("1", text)])[0]

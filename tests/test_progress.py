@@ -296,7 +296,7 @@ def test_annotate_and_curve_show_life_too(phistack: Phistack, notes: Any, tmp_pa
     assert reported.startswith("loading the engine\n")
     assert re.search(r"^annotating: 0%.*\nannotating: 100%, 12 of 12", reported, re.MULTILINE)
     arguments = (notes, "--submodels", "regex", "--folds", 2, "--jobs", 1)
-    _, _, reported = phistack("curve", *arguments, "--out", tmp_path / "curve", "--shares", "50,100")
+    _, _, reported = phistack("curve", *arguments, "--out", tmp_path / "curve", "--shares", "100", "--samples", 1)
     assert reported.startswith("reading the notes\nlearning curve: 0%\n")
     write_corpus(invented.german_letters(10), tmp_path / "others", format="i2b2")
     _, _, reported = phistack("transfer", tmp_path / "others", *arguments, "--out", tmp_path / "transfer", "--no-stack")

@@ -62,7 +62,7 @@ def test_notes_of_any_shape_can_be_trained_on(shape: Any) -> None:
     assert f1["stack"] >= max(f1.values()) - 0.25
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(layout=st.sampled_from([*LAYOUTS]), words=st.lists(st.text(max_size=30), min_size=8, max_size=8))
 def test_notes_in_any_layout_with_any_words_can_be_trained_on(layout: Any, words: Any) -> None:
     assert trained(laid_out(layout, words), ("regex", "crf"), folds=2)["crf"] >= 0
