@@ -263,6 +263,7 @@ def cluster(tmp_path: Path, n_workers: Any) -> Any:
 @pytest.mark.slow
 @pytest.mark.skipif(util.find_spec("distributed") is None, reason="dask.distributed is not installed")
 @pytest.mark.filterwarnings("default")
+@pytest.mark.skipif(sys.gettrace() is not None, reason="a tracer and an exception of another thread block each other")
 def test_on_a_cluster_of_which_a_worker_dies_the_output_is_the_same(
     run: RunSettings, expected: Any, tmp_path: Path
 ) -> None:
