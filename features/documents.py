@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from features.errors import CorpusError, LabelError
@@ -109,6 +109,11 @@ class Corpus:
 
     def __len__(self) -> int:
         return len(self.documents)
+
+    def with_spans(self, notes: Sequence[Iterable[Span]]) -> Corpus:
+        """The same notes with other PHI, given for each in their order; :raises ValueError: for another number."""
+        spans = zip(self.documents, notes, strict=True)
+        return replace(self, documents=tuple(document.with_spans(found) for document, found in spans))
 
     def mapped(self, target: str) -> Corpus:
         """The corpus with its labels turned into those of another set; :raises LabelError: if there is no table."""

@@ -73,6 +73,15 @@ def test_the_group_is_the_document_where_no_patient_is_known() -> None:
     assert Document("1", "a", group="p").group == "p"
 
 
+def test_a_corpus_takes_other_spans_note_by_note() -> None:
+    corpus = Corpus((Document("1", "a b"), Document("2", "c")), I2B2, remarks=("as read",))
+    other = corpus.with_spans([[Span(0, 1, "DATE")], []])
+    assert [document.spans for document in other.documents] == [(Span(0, 1, "DATE"),), ()]
+    assert other.with_spans([[], []]) == corpus
+    with pytest.raises(ValueError, match="zip"):
+        corpus.with_spans([[]])
+
+
 def test_labels_are_mapped_to_another_set() -> None:
     corpus = Corpus((Document("1", "abcdef", (Span(0, 2, "DOCTOR"), Span(3, 5, "CITY"))),), I2B2).mapped("nut")
     assert [span.label for span in corpus.documents[0].spans] == ["Name", "Address"]

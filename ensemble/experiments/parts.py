@@ -85,9 +85,6 @@ def systems_of(
     :param labels: the label set of the answers.
     :param seed: of bootstrap and randomisation.
     """
-    counts = {}
-    for name, found in answers.items():
-        notes = zip(gold.documents, found, strict=True)
-        system = replace(gold, documents=tuple(note.with_spans(spans) for note, spans in notes), label_set=labels)
-        counts[name] = counts_of(gold, system, criterion)
+    notes = replace(gold, label_set=labels)
+    counts = {name: counts_of(gold, notes.with_spans(found), criterion) for name, found in answers.items()}
     return Systems(counts, seed=seed)

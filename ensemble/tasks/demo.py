@@ -79,12 +79,9 @@ def _annotate(engine: Engine, held_out: Corpus, folder: Path) -> Sequence[NoteVi
     """Annotate and redact a few unseen notes, and write them."""
     unseen = replace(held_out, documents=held_out.documents[:_SHOWN])
     decisions = list(engine.decide(unseen.documents))
-    annotated = [
-        document.with_spans(d.span for d in note if d.accepted)
-        for document, note in zip(unseen.documents, decisions, strict=True)
-    ]
+    annotated = unseen.with_spans([[d.span for d in note if d.accepted] for note in decisions])
     write_corpus(unseen, folder / "unseen", format="i2b2")
-    write_corpus(replace(unseen, documents=tuple(annotated)), folder / "annotated", format="i2b2")
-    redacted = tuple(Document(document.id, redact(document)) for document in annotated)
+    write_corpus(annotated, folder / "annotated", format="i2b2")
+    redacted = tuple(Document(document.id, redact(document)) for document in annotated.documents)
     write_corpus(replace(unseen, documents=redacted), folder / "redacted", format="text")
     return [note_view(d, note, has_gold=True) for d, note in zip(unseen.documents, decisions, strict=True)]

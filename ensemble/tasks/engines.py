@@ -100,11 +100,7 @@ def score_on(engine: Engine, gold: Corpus) -> dict[str, Report]:
     systems = {name: list(map(chosen_spans, notes, views)) for name, notes in proposals.items()}
     decisions = engine.weigh(tables, proposals)
     systems["stack"] = [[d.span for d in note if d.accepted] for note in decisions]
-    corpora = {
-        name: replace(gold, documents=tuple(d.with_spans(s) for d, s in zip(gold.documents, spans, strict=True)))
-        for name, spans in systems.items()
-    }
-    return evaluate_systems(gold, corpora)
+    return evaluate_systems(gold, {name: gold.with_spans(notes) for name, notes in systems.items()})
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from ensemble.tools.stopwatch import Spent, Stopwatch
 from ensemble.training.fold_cache import FoldCache
 from ensemble.training.proposals import FEATURES, FITS, Proposals, prepared, run_tasks, tasks_of
 from ensemble.training.settings import EngineSettings
-from features.documents import Corpus, Document, Span
+from features.documents import Corpus
 from features.language_gate import LanguageGate
 from features.plain_view import plain_view
 from features.saved_files import SavedFiles
@@ -105,11 +105,7 @@ def out_of_fold_corpora(training: Training, corpus: Corpus) -> dict[str, Corpus]
     views = list(map(plain_view, corpus.documents))
     spans = {name: list(map(chosen_spans, notes, views)) for name, notes in training.out_of_fold.items()}
     spans["stack"] = training.engine.stacker.out_of_fold_
-    return {name: replace(corpus, documents=_annotated(corpus.documents, notes)) for name, notes in spans.items()}
-
-
-def _annotated(documents: Sequence[Document], notes: Sequence[Sequence[Span]]) -> tuple[Document, ...]:
-    return tuple(document.with_spans(spans) for document, spans in zip(documents, notes, strict=True))
+    return {name: corpus.with_spans(notes) for name, notes in spans.items()}
 
 
 def _pools(out_of_fold: Mapping[str, Proposals]) -> list[list[PooledCandidate]]:
