@@ -9,7 +9,6 @@ switch to do otherwise. Folds and final fits are independent and run in parallel
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -31,8 +30,6 @@ from features.saved_files import SavedFiles
 from submodels.base import kind_of, load_submodel
 
 __all__ = ["Training", "out_of_fold_corpora", "train"]
-
-_LOG = logging.getLogger("phistack")
 
 _STACKER, _SUBSETS = 6, 3
 """What the parts of a training take of its time, in percent."""
