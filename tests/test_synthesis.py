@@ -22,11 +22,12 @@ from ensemble.synthesis.identifiers import SHAPES, random_code
 from ensemble.synthesis.people import Person, invent_patient
 from ensemble.synthesis.phi import Scene
 from ensemble.synthesis.places import Hospital
-from ensemble.synthesis.templates import NOTE_TYPES, PARTS, table, templates
+from ensemble.synthesis.templates import NOTE_TYPES, table, templates
 from features.documents import Corpus, Document
 from features.errors import SettingsError
 
 ROOT = Path(__file__).parents[1]
+PARTS = ("header", "opening", "history", "findings", "plan", "closing")
 
 # Zhao et al. 2020, table 2, training and test part together; the rare types are left out.
 ZHAO_TABLE_2 = {

@@ -18,10 +18,9 @@ from typing import Any
 
 from ensemble.synthesis.grammar import Placeholder, placeholders
 
-__all__ = ["NOTE_TYPES", "PARTS", "NoteTemplate", "table", "templates"]
+__all__ = ["NOTE_TYPES", "NoteTemplate", "table", "templates"]
 
 NOTE_TYPES = ("discharge", "letter", "nursing", "radiology", "telephone", "problems")
-PARTS = ("header", "opening", "history", "findings", "plan", "closing")
 
 _FILES = resources.files("ensemble.synthesis") / "templates"
 
