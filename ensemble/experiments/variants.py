@@ -15,7 +15,7 @@ from ensemble.experiments.parts import STACK
 from ensemble.stacking.meta_features import FEATURE_SETS
 from ensemble.training.settings import EngineSettings
 from submodels.base import kind_of, submodel_class
-from submodels.registry import newest, usual_name
+from submodels.registry import usual_name
 
 __all__ = ["ALONE", "Variant", "VariantRow", "variants_of"]
 
@@ -96,10 +96,10 @@ def variants_of(settings: EngineSettings, *, groups: bool) -> list[Variant]:
 
 def _held_within_others(settings: EngineSettings) -> list[tuple[str, ...]]:
     """Each submodel of which others have the like within them, together with these."""
-    kinds = {name: newest(kind_of(name, given)) for name, given in settings.submodels.items()}
-    holding = {name: submodel_class(kinds[name]).holds(given) for name, given in settings.submodels.items()}
+    classes = {name: submodel_class(kind_of(name, given)) for name, given in settings.submodels.items()}
+    holding = {name: found.holds(settings.submodels[name]) for name, found in classes.items()}
     groups = [
-        (name, *(other for other in holding if other != name and usual_name(kind) in holding[other]))
-        for name, kind in kinds.items()
+        (name, *(other for other in holding if other != name and usual_name(found.kind) in holding[other]))
+        for name, found in classes.items()
     ]
     return [group for group in groups if len(group) > 1]

@@ -35,7 +35,7 @@ from features.saved_files import SavedFiles
 from features.shown import explained, shown_label
 from features.tags import OUTSIDE
 from submodels.base import Candidate, Submodel, kind_of, new_submodel, submodel_class
-from submodels.registry import newest, usual_name
+from submodels.registry import usual_name
 
 __all__ = ["FEATURES", "FITS", "Fitted", "Proposals", "Proposed", "prepared", "propose", "run_tasks", "tasks_of"]
 
@@ -86,14 +86,9 @@ class FitTask:
         return not self.held_out
 
     @property
-    def kind(self) -> str:
-        """The versioned kind of the submodel."""
-        return newest(kind_of(self.name, self.settings))
-
-    @property
     def cost(self) -> float:
         """What a fit of the kind costs beside those of others."""
-        return submodel_class(self.kind).cost
+        return submodel_class(kind_of(self.name, self.settings)).cost
 
     @property
     def size(self) -> int:
@@ -203,9 +198,9 @@ def tasks_of(
     :param models: whether the models of all notes are kept.
     :param unseen: further notes to propose for; their indices follow those of `tables`.
     """
-    kinds = {name: newest(kind_of(name, given)) for name, given in settings.submodels.items()}
-    for name, kind in sorted(kinds.items(), key=lambda row: submodel_class(row[1]).cost, reverse=True):
-        arguments, seed = settings.submodels[name], settings.seed + _own_seed(name, kind)
+    classes = {name: submodel_class(kind_of(name, given)) for name, given in settings.submodels.items()}
+    for name, found in sorted(classes.items(), key=lambda row: row[1].cost, reverse=True):
+        arguments, seed = settings.submodels[name], settings.seed + _own_seed(name, found.kind)
         if models:
             yield FitTask(name, arguments, "all", tables, (), (), seed)
         if unseen:
