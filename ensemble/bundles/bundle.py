@@ -43,7 +43,7 @@ from features.errors import BundleError, PackageError
 from features.labels import LabelSet, is_label
 from features.language_gate import LanguageGate
 from features.saved_files import SavedFiles, damage_refused
-from features.writing import new_file, new_folder
+from features.writing import new_file, new_folder, write_json
 from submodels.base import load_submodel
 from submodels.registry import KINDS
 
@@ -133,7 +133,7 @@ def _write_parts(engine: Engine, models: Mapping[str, SavedFiles], folder: Path)
         "hipaa_labels": sorted(labels.hipaa_labels),
         "language": labels.language,
     }
-    (folder / "label_set.json").write_bytes(_json(state))
+    write_json(folder / "label_set.json", state)
     engine.space.save(folder / "features")
     engine.stacker.save(folder / "stacker")
     if engine.stacker.counts is not None:
