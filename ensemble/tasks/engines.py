@@ -16,9 +16,9 @@ from ensemble.engine import Engine
 from ensemble.evaluation import Report, evaluate_systems
 from ensemble.evaluation.figures import figures_of
 from ensemble.experiments.budget import best_within, check_budget
+from ensemble.experiments.results import CorpusFacts
 from ensemble.stacking.candidates import Decision, chosen_spans
 from ensemble.tools.progress import progress
-from ensemble.training.fold_cache import corpus_digest
 from ensemble.training.settings import EngineSettings
 from ensemble.training.trainer import Training, out_of_fold_corpora, train
 from ensemble.views.explanation import print_explanation
@@ -72,6 +72,8 @@ def train_bundle(
     )
     if budget is not None:
         protocol += " Its submodels were chosen from all that were trained by the same score, among those fast enough."
+    counted = CorpusFacts.of(corpus).to_dict()
+    del counted["label set"]  # which the manifest has beside its language
     answers = self_test(training.engine)
     save_bundle(
         training.engine,
@@ -79,10 +81,7 @@ def train_bundle(
         self_test=answers,
         models=training.models,
         trained_on={
-            "documents": len(corpus),
-            "patients": len({document.group for document in corpus.documents}),
-            "spans": sum(len(document.spans) for document in corpus.documents),
-            "corpus SHA-256": corpus_digest(corpus.documents),
+            **counted,
             "settings hash": settings.digest,
             **facts,
             **{what: count for what, count in sorted(training.warnings.items())},
