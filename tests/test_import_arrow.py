@@ -10,12 +10,12 @@ import sys
 from collections.abc import Iterator
 from configparser import ConfigParser
 from functools import cache
-from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from benchmarks.house import ROOT, House, room_of
+
 MAY_IMPORT = {
     "features": {"features"},
     "tbed": {"features", "tbed"},
@@ -51,10 +51,7 @@ def sources(*packages: str) -> list[str]:
 
 
 SOURCES = sources(*MAY_IMPORT)
-MODULES = {
-    source.removesuffix(".py").removesuffix("/__init__").replace("/", "."): source
-    for source in sources(*MAY_IMPORT, "benchmarks")
-}
+HOUSE = House.of(ROOT)
 
 
 @pytest.fixture(scope="module")
@@ -77,17 +74,6 @@ def imported(tree: ast.Module) -> Iterator[str]:
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             yield from ("." * node.level + f"{node.module or ''}.{alias.name}" for alias in node.names)
-
-
-def own_modules(module: str) -> set[str]:
-    """The modules of this house that one of them imports, themselves or a name of theirs."""
-    names = set(imported(parsed(MODULES[module])))
-    return (names | {name.rpartition(".")[0] for name in names - set(MODULES)}) & set(MODULES)
-
-
-def room(module: str) -> str:
-    package, _, inside = module.partition(".")
-    return f"ensemble.{inside.partition('.')[0]}" if package == "ensemble" and inside else package
 
 
 def called(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
@@ -131,19 +117,19 @@ def test_imports_follow_the_arrow(source: str) -> None:
     assert ours <= allowed
 
 
-@pytest.mark.parametrize("module", MODULES)
+@pytest.mark.parametrize("module", HOUSE.imports)
 def test_imports_go_down_the_floors(module: str) -> None:
-    rooms = {room(name) for name in own_modules(module)} - {room(module)}
-    assert not [name for name in rooms if FLOOR[name] >= FLOOR[room(module)]]
+    rooms = set(map(room_of, HOUSE.imports[module])) - {room_of(module)}
+    assert not [room for room in rooms if FLOOR[room] >= FLOOR[room_of(module)]]
 
 
 def test_no_circle_of_imports() -> None:
-    """Neither at the top of modules nor inside functions or under TYPE_CHECKING; the error names the circle."""
-    TopologicalSorter({module: own_modules(module) for module in MODULES}).prepare()
+    """Neither at the top of modules nor inside functions or under TYPE_CHECKING; the circle is shown."""
+    assert not HOUSE.circles
 
 
 def test_the_house_stays_small() -> None:
-    assert {room(module) for module in MODULES} == set(FLOOR)
+    assert set(map(room_of, HOUSE.imports)) == set(FLOOR)
     assert len(FLOOR) <= 18 and len(FLOORS) <= 10
 
 
