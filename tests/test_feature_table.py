@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from features.columns.layout import Layout
 from features.columns.layout_columns import LAYOUT_COLUMNS
+from features.columns.stemming import LANGUAGES
 from features.columns.table import COLUMN_GROUPS, FeatureSettings, FeatureSpace, FeatureTable
 from features.columns.vocabulary import Vocabulary
-from features.columns.word_columns import LANGUAGES, STEM, WORD_COLUMNS, word_column
+from features.columns.word_columns import STEM, WORD_COLUMNS, word_column
 from features.documents import Document, Span
 from features.errors import BundleError, SettingsError
 from features.plain_view import plain_text

@@ -32,8 +32,9 @@ from features.columns.gazetteers import GAZETTEER_COLUMNS, Gazetteers
 from features.columns.installed import installed_column
 from features.columns.layout import Known, Layout
 from features.columns.layout_columns import LAYOUT_COLUMNS
+from features.columns.stemming import LANGUAGES
 from features.columns.vocabulary import Vocabulary
-from features.columns.word_columns import LANGUAGES, STEM, WORD_COLUMNS, word_column
+from features.columns.word_columns import STEM, WORD_COLUMNS, word_column
 from features.documents import Document, Span
 from features.errors import SettingsError
 from features.plain_view import PlainView, plain_view

@@ -12,19 +12,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache
-from typing import Protocol
+from functools import lru_cache
 
-__all__ = ["LANGUAGES", "NONE", "STEM", "WORD_COLUMNS", "word_column"]
+from features.columns.stemming import stemmer
+
+__all__ = ["NONE", "STEM", "WORD_COLUMNS", "word_column"]
 
 NONE = ""
 """The value of a column that does not apply to a token."""
-
-LANGUAGES = {
-    "da": "danish", "de": "german", "en": "english", "es": "spanish", "fi": "finnish", "fr": "french", "it": "italian",
-    "nl": "dutch", "no": "norwegian", "pt": "portuguese", "sv": "swedish",
-}  # fmt: skip
-"""ISO 639-1 code -> the name of its Snowball stemmer."""
 
 
 class _ShapeOf(dict[int, str]):
@@ -104,27 +99,9 @@ STEM = "stem"
 """The word column that depends on the language."""
 
 
-class _Stemmer(Protocol):
-    def stem(self, token: str) -> str: ...
-
-
-@cache
-def _stemmer(language: str) -> _Stemmer | None:
-    name = LANGUAGES.get(language)
-    if name is None:
-        return None
-    from nltk.stem.snowball import SnowballStemmer
-
-    stemmer: _Stemmer = SnowballStemmer(name)
-    return stemmer
-
-
 def word_column(name: str, language: str) -> Callable[[str], str]:
-    """The function that gives a word's value in a column of `WORD_COLUMNS` or in `STEM`.
-
-    A language without a stemmer stems to the lower-case word.
-    """
+    """The function that gives a word's value in a column of `WORD_COLUMNS` or in `STEM`."""
     if name != STEM:
         return WORD_COLUMNS[name]
-    stemmer = _stemmer(language)
-    return (lambda word: stemmer.stem(word.lower())) if stemmer else str.lower
+    stem = stemmer(language)
+    return lambda word: stem(word.lower())

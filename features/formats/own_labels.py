@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from features.columns.word_columns import LANGUAGES
+from features.columns.stemming import LANGUAGES
 from features.documents import Document
 from features.errors import LabelError
 from features.formats.format import ReadNotes
