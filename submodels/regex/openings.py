@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import product
 
 from submodels.regex.trees import (
     Alternatives,
@@ -78,10 +79,34 @@ def _heads(nodes: Iterable[PatternNode], depth: int) -> set[_Head] | None:
         following = _node_heads(node, depth) if begun else set()
         if following is None or len(begun) * len(following) > _FAR_TOO_MANY:
             return None
-        longer = {((sets + more)[:depth], whole) for sets in begun for more, whole in following}
-        begun = {sets for sets, whole in longer if whole and len(sets) < depth}
-        done |= {(sets, whole) for sets, whole in longer if not whole or len(sets) == depth}
+        begun = _longer(begun, following, depth, done)
     return done | {(sets, True) for sets in begun}
+
+
+def _longer(begun: set[Opening], following: set[_Head], depth: int, done: set[_Head]) -> set[Opening]:
+    """What is begun with what can follow it; heads to which nothing can be added go to `done`."""
+    still: set[Opening] = set()
+    for sets, (more, whole) in product(begun, following):
+        longer = (sets + more)[:depth]
+        if whole and len(longer) < depth:
+            still.add(longer)
+        else:
+            done.add((longer, whole))
+    return still
+
+
+def _repeated(node: Repetition, depth: int) -> set[_Head] | None:
+    once = _heads(node.nodes, depth)
+    begun: set[Opening] = {()}
+    found: set[Opening] = set() if node.least else {()}
+    done: set[_Head] = set()
+    for count in range(1, min(node.most, node.least + depth) + 1):
+        if once is None or len(begun) * len(once) > _FAR_TOO_MANY:
+            return None
+        begun = _longer(begun, once, depth, done)
+        if count >= node.least:
+            found |= begun
+    return done | {(sets, True) for sets in found}
 
 
 def _node_heads(node: PatternNode, depth: int) -> set[_Head] | None:
@@ -94,9 +119,8 @@ def _node_heads(node: PatternNode, depth: int) -> set[_Head] | None:
             return _heads(nodes, depth)
         case Alternatives(branches):
             return _union(_heads(branch, depth) for branch in branches)
-        case Repetition(least, most, nodes):
-            counts = range(least, min(most, least + depth) + 1)
-            return _union(_heads(nodes * count, depth) for count in counts)
+        case Repetition():
+            return _repeated(node, depth)
         case Anything():
             return {((), False)}
 
@@ -160,5 +184,5 @@ def _characters(character: Character) -> int:
     return bits_of(character, _LATIN) | _UNKNOWN
 
 
-_LATIN = tuple(map(chr, range(CHARACTERS)))
+_LATIN = "".join(map(chr, range(CHARACTERS)))
 _WORD = sum(1 << code for code in range(CHARACTERS) if re.match(r"\w", chr(code)))

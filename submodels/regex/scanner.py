@@ -20,7 +20,7 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from submodels.regex.openings import ANYTHING, CHARACTERS, DEPTH, openings
+from submodels.regex.openings import ANYTHING, CHARACTERS, DEPTH, Opening, openings
 from submodels.regex.pattern_files import Pattern
 
 __all__ = ["Match", "Scanner"]
@@ -48,18 +48,10 @@ class Scanner:
             for opening in openings(pattern.compiled)
         )
         # Openings with like first characters share a word, so that most places of a text are soon done with.
-        n_words = -(-len(rows) // _BITS)
-        # (n_words, 1 + DEPTH, n_characters + 2): for each place and character the openings that allow it, 64 to a
-        # word.
-        self._allowed = np.zeros((n_words, 1 + DEPTH, CHARACTERS + 2), dtype=np.uint64)
+        self._allowed = [_word([opening for _, opening, _ in rows[i : i + _BITS]]) for i in range(0, len(rows), _BITS)]
         self._bits: defaultdict[int, dict[int, int]] = defaultdict(dict)
-        for row, (_, opening, number) in enumerate(rows):
+        for row, (_, _, number) in enumerate(rows):
             word, bit = row // _BITS, 1 << row % _BITS
-            for place in range(1 + DEPTH):
-                allowed = opening[place] if place < len(opening) else ANYTHING
-                codes = [code for code in range(CHARACTERS) if allowed >> code & 1]
-                codes += [_BEFORE] * (place == 0) + [_BEYOND] * (place >= len(opening))
-                self._allowed[word, place, codes] |= np.uint64(bit)
             self._bits[number][word] = self._bits[number].get(word, 0) | bit
 
     def find(self, texts: Sequence[str], language: str) -> Iterator[Match]:
@@ -106,3 +98,20 @@ class Scanner:
             return None
         parts = [found[word][0][found[word][1] & np.uint64(bits) != 0] for word, bits in self._bits[number].items()]
         return np.unique(np.concatenate(parts)) if len(parts) > 1 else parts[0]
+
+
+def _word(openings: Sequence[Opening]) -> NDArray[np.uint64]:
+    """For each place and character the bits of up to 64 openings that allow it: `(1 + DEPTH, n_characters + 2)`.
+
+    Before a text only what stands before a match is allowed, and beyond its end what an opening does not look at.
+    """
+    # (64, 1 + DEPTH, n_characters + 2): whether an opening allows a character at a place.
+    allows = np.zeros((_BITS, 1 + DEPTH, CHARACTERS + 2), dtype=np.uint8)
+    for row, opening in enumerate(openings):
+        sets = [*opening, *[ANYTHING] * (1 + DEPTH - len(opening))]
+        octets = np.frombuffer(b"".join(one.to_bytes(CHARACTERS // 8, "little") for one in sets), dtype=np.uint8)
+        allows[row, :, :CHARACTERS] = np.unpackbits(octets, bitorder="little").reshape(1 + DEPTH, CHARACTERS)
+        allows[row, 0, _BEFORE] = 1
+        allows[row, len(opening) :, _BEYOND] = 1
+    octets = np.packbits(allows, axis=0, bitorder="little")
+    return np.ascontiguousarray(np.moveaxis(octets, 0, -1)).view("<u8")[..., 0].astype(np.uint64)

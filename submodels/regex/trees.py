@@ -1,7 +1,7 @@
 """The parse tree of a regular expression, in types of our own.
 
     parsed(re.compile("(Dr|Prof)\\\\b")).nodes    (Alternatives((D, r), (P, r, o, f)), At(Position.WORD_BOUNDARY))
-    bits_of(character, ("a", "b", "c"))         0b011 for the character [ab]
+    bits_of(character, "abc")                   0b011 for the character [ab]
 
 Python's own parser gives the tree. It is a private module, and this is the one place that knows of it and of its names.
 Groups are no nodes: what is in them stands in their place, each character with the flags that hold there.
@@ -116,7 +116,7 @@ def parsed(pattern: re.Pattern[str]) -> PatternTree:
 
 
 @lru_cache(maxsize=65_536)
-def bits_of(character: Character, sample: tuple[str, ...]) -> int:
+def bits_of(character: Character, sample: str) -> int:
     """Which characters of a sample it matches, as Python's own matcher says: a number with a bit for each."""
     state = _parser.State()
     state.flags = character.flags
