@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +22,11 @@ from submodels.registry import SUBMODELS, newest
 from tests.golden_bundle import GOLDEN, decisions
 from tests.invented_names import NAMES
 from tests.tampering import rehash
+
+HEAVY = {
+    *("sklearn", "scipy.stats", "scipy.optimize", "scipy.linalg", "nltk", "tensorflow", "keras", "pandas"),
+    *("pyarrow", "matplotlib", "faker", "babel", "typer", "jinja2", "distributed", "multiprocessing.pool"),
+}
 
 
 def small_corpus(n: int = 10) -> Corpus:
@@ -235,3 +242,14 @@ def test_the_golden_bundle_of_today_loads_and_decides_as_it_did() -> None:
         assert [d["probability"] for d in note] == pytest.approx([d["probability"] for d in expected], abs=1e-3)
         assert [d["proposed by"] for d in note] == [d["proposed by"] for d in expected]
     assert load_bundle(path, only=("blstm", "regex")).names == ("regex", "blstm")
+
+
+def test_loading_and_annotating_import_no_more_than_they_use() -> None:
+    program = (
+        "import sys; from pathlib import Path; from ensemble import Document, load_bundle; "
+        "engine = load_bundle(Path(sys.argv[1])); "
+        "found = [document.spans for document in engine.annotate([Document('a', 'Seen by Dr. Gorse in Alderton.')])]; "
+        f"print(len(found), sorted({HEAVY} & {{*sys.modules}}))"
+    )
+    answer = subprocess.run([sys.executable, "-c", program, f"{GOLDEN}.zip"], capture_output=True, text=True)
+    assert answer.stdout.split() == ["1", "[]"], answer.stderr

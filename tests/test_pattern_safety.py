@@ -2,14 +2,16 @@ import re
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse.csgraph import connected_components
 
 from ensemble.tools.deadline import deadline
 from features.errors import OverdueError, UnsafePatternError
 from submodels.regex.pattern_files import parse_patterns, shipped_patterns
-from submodels.regex.pattern_safety import LONGEST, refuse_blow_up
+from submodels.regex.pattern_safety import LONGEST, _circles, refuse_blow_up
 
 ENDLESS = [
     "(a+)+b", "(a*)*b", "(?:a|a)*b", "(?:a*){1,30}b", "(a|b|ab)*c", r"(\w+\s?)*!", "(?:a{1,3})+b", "(?:[а-я]+)+!",
@@ -21,6 +23,15 @@ HARMLESS = [
     "(?:é|è)+ü", r"\d+(?:[.,]\d+)*", r"\((?:[^()]|\([^()]*\))*\)", r"\w+(?:[-.]\w+)*@\w+(?:[-.]\w+)*", "(?:x+y?){0,5}",
     r"(?:[A-Z]\w+(?: de| la)? ){1,4}x", "(?:a|b)*c", r"(?<!\w)(?:Dr|Prof)\.? (?:[A-Z]\. )*[A-Z]\w+",
 ]  # fmt: skip
+
+
+@given(st.integers(1, 12).flatmap(lambda n: st.lists(st.sets(st.integers(0, n - 1)), min_size=n, max_size=n)))
+def test_circles_are_the_strongly_connected_places_of_scipy(follow: list[set[int]]) -> None:
+    graph = np.array([[n in following for n in range(len(follow))] for following in follow])
+    _, numbers = connected_components(graph, connection="strong")
+    places = [set(np.flatnonzero(numbers == number).tolist()) for number in set(numbers.tolist())]
+    expected = [circle for circle in places if len(circle) > 1 or circle <= follow[min(circle)]]
+    assert sorted(map(sorted, _circles(follow))) == sorted(map(sorted, expected))
 
 
 @pytest.mark.parametrize("regex", ENDLESS)

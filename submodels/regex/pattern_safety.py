@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations, product
@@ -47,7 +47,7 @@ _COPIES = 32
 _MOST_PLACES = 20_000
 _MOST_PAIRS = 200_000
 _DEEPEST = 12
-_SAMPLE = tuple(map(chr, range(256))) + tuple("İŁłőŞșαΩжЯאعक中あア한٣३１ａＡẞ–—‘’“”•€\u200b\u2009\u2028\u3000🙂")
+_SAMPLE = "".join(map(chr, range(256))) + "İŁłőŞșαΩжЯאعक中あア한٣३１ａＡẞ–—‘’“”•€\u200b\u2009\u2028\u3000🙂"
 """The characters by which sets of characters are compared."""
 
 
@@ -60,7 +60,7 @@ def refuse_blow_up(pattern: re.Pattern[str], name: str) -> None:
     """
     if len(pattern.pattern) > LONGEST:
         raise UnsafePatternError(f"the pattern {name} has more than {LONGEST} characters; make two of it")
-    sample = _SAMPLE + tuple(sorted(set(pattern.pattern) - set(_SAMPLE)))
+    sample = _SAMPLE + "".join(sorted(set(pattern.pattern) - set(_SAMPLE)))
     try:
         is_safe = not any(map(_is_ambiguous, _automata(parsed(pattern).nodes, sample)))
     except (UnsafePatternError, RecursionError):
@@ -92,7 +92,7 @@ class _Automaton:
     `sets` are the characters of each place, as bits; `follow` says which places can come next, and in how many ways.
     """
 
-    def __init__(self, sample: tuple[str, ...]) -> None:
+    def __init__(self, sample: str) -> None:
         self.sample = sample
         self.sets: list[int] = []
         self.follow: list[Counter[int]] = []
@@ -189,7 +189,7 @@ def _times(places: Counter[int], ways: int) -> Counter[int]:
     return Counter({place: min(count * ways, _ENOUGH) for place, count in places.items() if ways})
 
 
-def _automata(nodes: Iterable[PatternNode], sample: tuple[str, ...]) -> Iterator[_Automaton]:
+def _automata(nodes: Iterable[PatternNode], sample: str) -> Iterator[_Automaton]:
     """Those of the endless repetitions of an expression, and of what is in their assertions and atomic groups."""
     waiting = list(_endless(nodes))
     while waiting:
@@ -251,18 +251,31 @@ def _splits(automaton: _Automaton, circle: set[int]) -> bool:
     return False
 
 
-def _circles(follow: list[Counter[int]]) -> Iterator[list[int]]:
-    """The strongly connected places."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
+def _circles(follow: Sequence[Iterable[int]]) -> Iterator[list[int]]:
+    """The strongly connected places (Kosaraju); SciPy has this too, but its import is a good part of a load."""
+    before: list[list[int]] = [[] for _ in follow]
+    for place, following in enumerate(follow):
+        for n in following:
+            before[n].append(place)
+    seen: set[int] = set()
+    done = [place for start in range(len(follow)) for place in _reached(start, follow, seen)]
+    seen = set()
+    for start in reversed(done):
+        circle = list(_reached(start, before, seen))
+        if len(circle) > 1 or (circle and start in before[start]):
+            yield circle
 
-    if not follow:
-        return
-    edges = [(place, n) for place, following in enumerate(follow) for n in following]
-    rows, columns = zip(*edges, strict=True) if edges else ((), ())
-    graph = csr_array(([1] * len(edges), (rows, columns)), shape=(len(follow), len(follow)))
-    _, numbers = connected_components(graph, connection="strong")
-    members: dict[int, list[int]] = {}
-    for place, number in enumerate(numbers.tolist()):
-        members.setdefault(number, []).append(place)
-    yield from (circle for circle in members.values() if len(circle) > 1 or follow[circle[0]][circle[0]])
+
+def _reached(start: int, follow: Sequence[Iterable[int]], seen: set[int]) -> Iterator[int]:
+    """The places to which a way leads over places not yet seen, each behind those to which it leads itself."""
+    way = [] if start in seen else [(start, iter(follow[start]))]
+    seen.add(start)
+    while way:
+        place, following = way[-1]
+        n = next((n for n in following if n not in seen), None)
+        if n is None:
+            way.pop()
+            yield place
+        else:
+            seen.add(n)
+            way.append((n, iter(follow[n])))
