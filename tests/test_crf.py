@@ -179,7 +179,7 @@ def assert_like_crfsuite(crf: CrfSubmodel, tables: Sequence[FeatureTable], folde
             tags = tagger.tag([[f"{i}:{v}" for i, v in enumerate(row) if v >= 0] for row in attributes[first:last]])
             assert [weights.labels[i] for i in path[first:last]] == tags
             expected = [[tagger.marginal(tag, i) for tag in weights.labels] for i in range(last - first)]
-            assert np.abs(marginals[first:last] - expected).max() < 1e-6
+            assert np.abs(marginals[first:last] - expected).max() < 1e-5
 
 
 @pytest.mark.parametrize(("largest_table", "largest_group"), [(2**18, 2**11), (2**18, 1), (4, 50)])
@@ -198,7 +198,8 @@ def test_emissions_are_the_sums_of_the_weights_of_attributes(
         sum((of_attribute.get(f"{i}:{v}", 0.0) for i, v in enumerate(row)), start=np.zeros(len(weights.labels)))
         for row in zip(*(of_template.tolist() for of_template in crf.crosses_.read(tables)), strict=True)
     ]
-    assert found == pytest.approx(np.array(expected), abs=1e-9)
+    # Single precision: a score is the sum of about a hundred weights.
+    assert found == pytest.approx(np.array(expected), abs=1e-4)
 
 
 def test_a_model_without_attributes_gives_no_scores(crf: CrfSubmodel, space: FeatureSpace) -> None:

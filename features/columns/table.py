@@ -34,7 +34,7 @@ from features.columns.layout import Known, Layout
 from features.columns.layout_columns import LAYOUT_COLUMNS
 from features.columns.stemming import LANGUAGES
 from features.columns.vocabulary import Vocabulary
-from features.columns.word_columns import STEM, WORD_COLUMNS, word_column
+from features.columns.word_columns import STEM, WORD_COLUMNS, is_word_column, word_column
 from features.documents import Document, Span
 from features.errors import SettingsError
 from features.plain_view import PlainView, plain_view
@@ -192,10 +192,18 @@ class FeatureTable:
         """The tokens' text."""
         return self.batch.layout.cuts[self.number][0]
 
+    @property
+    def word_numbers(self) -> Integers32:
+        """A number for each token, of shape `(n_tokens,)`: the same for the same word, in all notes of the batch."""
+        return self._own(self.batch.layout.numbers)
+
     def column(self, name: str) -> Integers32:
         """The ids of one column, of shape `(n_tokens,)`; :raises SettingsError: if the settings leave it out."""
+        return self._own(self.batch.column(name))
+
+    def _own(self, values: Integers32) -> Integers32:
         bounds = self.batch.layout.bounds
-        return self.batch.column(name)[bounds[self.number] : bounds[self.number + 1]]
+        return values[bounds[self.number] : bounds[self.number + 1]]
 
     @property
     def ids(self) -> Integers32:
@@ -296,7 +304,7 @@ class FeatureSpace:
         """The ids of one column, one a token; :raises SettingsError: if the settings leave the column out."""
         self.position(name)
         vocabulary = self.vocabularies_[name]
-        if name in WORD_COLUMNS or name == STEM:
+        if is_word_column(name):
             value_of = word_column(name, self.settings.language)
             return layout.of_words(name, lambda word: vocabulary.id(value_of(word)))
         if name in LAYOUT_COLUMNS:

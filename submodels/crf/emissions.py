@@ -6,20 +6,27 @@
 What a template reads at a token is one number (see `submodels.crf.templates`), but only few such numbers have a weight.
 Those are found through small tables: one turns the ids of the first column into numbers 1, 2, 3, ..., or 0 for an id
 that is in no attribute; a second does so for the next column, a third for pairs of both, and so on.
+Many templates read one word and nothing else: what they all add is summed once for each distinct word, and a token has
+that sum of each word around it.
 CRFsuite's tagger wants each attribute of each token as a string, and to make the strings takes far longer than to tag;
 `benchmarks/decoding.py` measures both.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from math import prod
+from operator import attrgetter
 
 import numpy as np
+from numpy.typing import NDArray
 
-from features.arrays import Floats, Integers, Integers32
+from features.arrays import Floats, Floats32, Integers, Integers32
 from features.columns.table import FeatureTable
+from features.columns.word_columns import is_word_column
 from submodels.crf.templates import Cross, Crosses
 
 __all__ = ["AttributeWeights"]
@@ -29,7 +36,10 @@ ColumnIds = Mapping[str, Integers]
 
 _LARGEST_TABLE = 2**18
 _LARGEST_GROUP = 2**11
-_TOKENS_AT_ONCE = 4096
+_PLACES_AT_ONCE = 16_384
+
+_WORTH_A_SUM = 4
+"""So many templates of one word give fewer rows to a token when they are summed for the word."""
 
 
 class AttributeWeights:
@@ -44,36 +54,76 @@ class AttributeWeights:
     """
 
     def __init__(self, crosses: Crosses, templates: Integers, values: Integers, state: Floats) -> None:
-        self.n_attributes = len(state)
+        self.n_attributes, self._n_tags = state.shape
         self._crosses = crosses
-        finders = []
+        # By the offset of the one word that they read; those that read anything else, or are few, are of no offset.
+        offsets = [_offset_of_word(template) for template in crosses.templates]
+        finders: defaultdict[int | None, list[_Finder]] = defaultdict(list)
         for number in np.unique(templates).tolist():
             of_template = np.flatnonzero(templates == number)
             # (n_of_template,) for each column of the template: its ids in the attributes that have a weight.
             digits = crosses.digits(number, values[of_template])
-            finders.append(_Finder.of(crosses.templates[number], crosses.bases(number), digits, state[of_template]))
-        self._groups = [_Group(finders) for finders in _grouped(finders)]
-        # (n_groups,) and (n_rows, L): the weights of all groups one below the other, and where those of each begin.
-        self._begins = np.cumsum([0, *(group.size for group in self._groups)], dtype=np.int32)[:-1]
-        self._weights = np.concatenate([np.zeros((0, state.shape[1])), *(group.weights() for group in self._groups)])
+            finder = _Finder.of(crosses.templates[number], crosses.bases(number), digits, state[of_template])
+            offset = offsets[number]
+            finders[offset if offsets.count(offset) >= _WORTH_A_SUM else None].append(finder)
+        self._of_places = _Sums(finders.pop(None, []), self._n_tags)
+        self._of_words = {offset: _Sums(own, self._n_tags) for offset, own in finders.items() if offset is not None}
 
-    def emissions(self, tables: Sequence[FeatureTable]) -> Floats:
+    def emissions(self, tables: Sequence[FeatureTable]) -> Floats32:
         """The score of each tag at each token of the notes, laid end to end, of shape `(n_tokens, L)`."""
-        from scipy.sparse import csr_array
+        with_tokens = filter(len, tables)
+        parts = [self._emissions(list(part)) for _, part in groupby(with_tokens, key=attrgetter("batch"))]
+        return np.concatenate([np.zeros((0, self._n_tags), np.float32), *parts]) if len(parts) != 1 else parts[0]
 
-        # (n_tokens, n_rows) @ (n_rows, L): which rows of the weights a token has, as ones in a sparse matrix, and
-        # their sum.
+    def _emissions(self, tables: Sequence[FeatureTable]) -> Floats32:
+        """The same for notes with tokens, whose columns were read together."""
         columns, places = self._crosses.laid_out(tables)
-        blocks = np.split(places, range(_TOKENS_AT_ONCE, len(places), _TOKENS_AT_ONCE))
-        parts = [self._rows(columns, block) for block in blocks if len(block)]
-        rows = np.concatenate([np.zeros(0, dtype=np.int32), *(rows for rows, _ in parts)])
-        edges = np.cumsum(np.concatenate([[0], *(counts for _, counts in parts)]), dtype=np.int32)
-        present = csr_array((np.ones(len(rows)), rows, edges), (len(places), len(self._weights)))
-        scores: Floats = present @ self._weights
+        scores = self._of_places(columns, places)
+        if self._of_words:
+            scores += self._sums_of_words(tables, columns, places)
         return scores
 
+    def _sums_of_words(self, tables: Sequence[FeatureTable], columns: ColumnIds, places: Integers) -> Floats32:
+        """What the words around each token add, of shape `(n_tokens, L)`."""
+        # (n_words + 1,): a place where each distinct word stands; the last is the place 0, which is beyond the notes.
+        numbers = np.concatenate([table.word_numbers for table in tables])
+        stands = np.zeros(numbers.max() + 1, dtype=np.int64)
+        stands[numbers] = places
+        present = np.flatnonzero(stands)
+        # (n_places,): which of these words stands at each place, for places beyond the notes the last.
+        rank = np.zeros_like(stands)
+        rank[present] = np.arange(len(present))
+        words = np.full(len(columns[next(iter(columns))]), len(present))
+        words[places] = rank[numbers]
+        # (n_offsets * (n_words + 1), L): what each word adds at each offset; (n_tokens, n_offsets): which a token has.
+        of_words = {name: ids[np.append(stands[present], 0)] for name, ids in columns.items() if is_word_column(name)}
+        every = np.arange(len(present) + 1)
+        weights = np.concatenate([sums(of_words, every - offset) for offset, sums in self._of_words.items()])
+        rows = words[places[:, None] + np.array(list(self._of_words))] + np.arange(len(self._of_words)) * len(every)
+        return _summed(rows.ravel(), np.full(len(rows), rows.shape[1]), weights)
+
+
+class _Sums:
+    """The weights of templates, and their sums at places.
+
+    :param finders: number what the templates read; of shape `(n, L)` are the weights of each.
+    :param n_tags: L.
+    """
+
+    def __init__(self, finders: Sequence[_Finder], n_tags: int) -> None:
+        self._groups = [_Group(group) for group in _grouped(finders)]
+        # (n_groups,) and (n_rows, L): the weights of all groups one below the other, and where those of each begin.
+        self._begins = np.cumsum([0, *(group.size for group in self._groups)], dtype=np.int32)[:-1]
+        weights = [np.zeros((0, n_tags)), *(group.weights() for group in self._groups)]
+        self._weights = np.concatenate(weights, dtype=np.float32)
+
+    def __call__(self, columns: ColumnIds, places: Integers) -> Floats32:
+        """What the templates add to the score of each tag at some places, in order; of shape `(n_places, L)`."""
+        blocks = np.split(places, range(_PLACES_AT_ONCE, len(places), _PLACES_AT_ONCE))
+        return np.concatenate([_summed(*self._rows(columns, block), self._weights) for block in blocks])
+
     def _rows(self, columns: ColumnIds, places: Integers) -> tuple[Integers32, Integers32]:
-        """The rows of the weights that some tokens have, one token after the other, and how many each has."""
+        """The rows of the weights that some places have, one place after the other, and how many each has."""
         first, last = int(places[0]), int(places[-1]) + 1
         # (n_groups, n_places): the number of what stands there in each group, at the places between notes too.
         found = np.empty((len(self._groups), last - first), dtype=np.int32)
@@ -84,6 +134,29 @@ class AttributeWeights:
         present = of_tokens > 0
         of_tokens += self._begins
         return np.compress(present.ravel(), of_tokens.ravel()), present.sum(axis=1, dtype=np.int32)
+
+
+def _summed(rows: NDArray[np.integer], counts: NDArray[np.integer], weights: Floats32) -> Floats32:
+    """Sums of rows of weights, of shape `(n, L)`.
+
+    :param rows: which rows, those of the first sum first.
+    :param counts: how many rows each sum has, of shape `(n,)`.
+    """
+    from scipy.sparse import csr_array
+
+    # (n, n_rows) @ (n_rows, L): ones in a sparse matrix where a row is in a sum.
+    edges = np.cumsum(np.concatenate([[0], counts]), dtype=np.int32)
+    present = csr_array(
+        (np.ones(len(rows), weights.dtype), rows.astype(np.int32, copy=False), edges), (len(counts), len(weights))
+    )
+    sums: Floats32 = present @ weights
+    return sums
+
+
+def _offset_of_word(template: Cross) -> int | None:
+    """The offset of a template that reads nothing but columns of one word; nothing for others."""
+    offsets = {offset for _, offset in template}
+    return offsets.pop() if len(offsets) == 1 and all(is_word_column(name) for name, _ in template) else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
