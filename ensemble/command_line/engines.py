@@ -86,8 +86,10 @@ def annotate(
     with stage("loading the engine"):
         from ensemble.bundles.bundle import load_bundle
         from ensemble.tasks.engines import Source, annotate_corpus
+        from ensemble.tools.garbage import keep_all
 
         engine = load_bundle(model, only=comma_list(submodels))
+        keep_all()
     tell_reliability(model)
     corpus, held_back = annotate_corpus(Source(source, reading.reader, any_language), out, engine, format=to)
     warn(corpus.warnings)

@@ -161,8 +161,10 @@ def _annotate(model: Path, subset: tuple[str, ...], documents: Sequence[Document
     keep_to_one_core()
     begin = time.process_time()
     from ensemble.bundles.bundle import load_bundle
+    from ensemble.tools.garbage import keep_all
 
     engine = load_bundle(model, only=subset)
+    keep_all()
     loaded = time.process_time()
     spans = [document.spans for document in engine.annotate(documents)]
     seconds = time.process_time() - loaded

@@ -71,6 +71,7 @@ nel non per sono uma com dos nas nos sem
 
 _BEGIN, _INSIDE = 1, 2
 _ALONE, _FIRST, _SECOND = 1, 2, 4
+_ROLE_BITS = 3
 # What a word can be in an entry: all of it, or the first or second of several words.
 
 
@@ -87,10 +88,19 @@ class Gazetteers:
     entries: Mapping[str, frozenset[Entry]] = field(default_factory=dict, repr=False)
 
     @cached_property
-    def _look_ups(self) -> Mapping[str, tuple[dict[str, tuple[Entry, ...]], dict[str, int]]]:
-        """Column -> its entries by their first token, and what each word can be in them."""
-        complete = {column: self.entries.get(column, frozenset()) for column in GAZETTEER_COLUMNS}
-        return {column: (_by_first_token(found), _roles(found)) for column, found in complete.items()}
+    def _by_first_tokens(self) -> Mapping[str, dict[Entry, tuple[Entry, ...]]]:
+        """Column -> its entries of several tokens by their first two, the longest first."""
+        return {column: _by_first_tokens(self.entries.get(column, ())) for column in GAZETTEER_COLUMNS}
+
+    @cached_property
+    def _roles(self) -> dict[str, int]:
+        """What each word can be in the entries of each column: so many bits a column, in their order."""
+        roles: dict[str, int] = {}
+        for number, column in enumerate(GAZETTEER_COLUMNS):
+            for entry in self.entries.get(column, ()):
+                for word, role in zip(entry, (_FIRST, _SECOND) if len(entry) > 1 else (_ALONE,), strict=False):
+                    roles[word] = roles.get(word, 0) | role << number * _ROLE_BITS
+        return roles
 
     @classmethod
     def of_language(cls, language: str) -> Gazetteers:
@@ -107,13 +117,13 @@ class Gazetteers:
 
         :param name: one of `GAZETTEER_COLUMNS`.
         """
-        index, roles = self._look_ups[name]
-        role = layout.of_words(f"gazetteer {name}", lambda word: roles.get(without_accents(word.lower()), 0))
+        roles = layout.of_words("gazetteers", lambda word: self._roles.get(_folded(word), 0))
+        role = roles >> GAZETTEER_COLUMNS.index(name) * _ROLE_BITS
         codes = np.where(role & _ALONE, _BEGIN, 0)
+        at = np.flatnonzero((role[:-1] & _FIRST > 0) & (role[1:] & _SECOND > 0))
         free = 0
-        for i in np.flatnonzero((role[:-1] & _FIRST > 0) & (role[1:] & _SECOND > 0)).tolist():
-            end = int(layout.bounds[layout.note[i] + 1])
-            entry = _longest(index, layout.words, i, end) if i >= free else None
+        for i, end in zip(at.tolist(), layout.bounds[layout.note[at] + 1].tolist(), strict=True):
+            entry = _longest(self._by_first_tokens[name], layout.words, i, end) if i >= free else None
             if entry is not None:
                 free = i + len(entry)
                 codes[i:free] = _INSIDE
@@ -136,27 +146,25 @@ class Gazetteers:
         return cls({column: frozenset(tuple(entry.split(" ")) for entry in found) for column, found in state.items()})
 
 
-def _by_first_token(entries: Iterable[Entry]) -> dict[str, tuple[Entry, ...]]:
-    """First token -> the entries that begin with it, the longest first."""
-    index: dict[str, list[Entry]] = {}
+def _by_first_tokens(entries: Iterable[Entry]) -> dict[Entry, tuple[Entry, ...]]:
+    index: dict[Entry, list[Entry]] = {}
     for entry in entries:
-        index.setdefault(entry[0], []).append(entry)
+        if len(entry) > 1:
+            index.setdefault(entry[:2], []).append(entry)
     return {first: tuple(sorted(found, key=lambda e: (-len(e), e))) for first, found in index.items()}
 
 
-def _roles(entries: Iterable[Entry]) -> dict[str, int]:
-    roles: dict[str, int] = {}
-    for entry in entries:
-        for word, role in zip(entry, (_FIRST, _SECOND) if len(entry) > 1 else (_ALONE,), strict=False):
-            roles[word] = roles.get(word, 0) | role
-    return roles
-
-
-def _longest(index: Mapping[str, tuple[Entry, ...]], words: Sequence[str], start: int, end: int) -> Entry | None:
+def _longest(index: Mapping[Entry, tuple[Entry, ...]], words: Sequence[str], start: int, end: int) -> Entry | None:
     """The longest entry that is spelled by the words from `start` on; `end` is that of the note."""
-    entries = index[without_accents(words[start].lower())]
-    ahead = tuple(without_accents(word.lower()) for word in words[start : min(end, start + len(entries[0]))])
+    entries = index.get(tuple(map(_folded, words[start : min(end, start + 2)])))
+    if entries is None:
+        return None
+    ahead = tuple(map(_folded, words[start : min(end, start + len(entries[0]))]))
     return next((entry for entry in entries if ahead[: len(entry)] == entry), None)
+
+
+def _folded(word: str) -> str:
+    return without_accents(word.lower())
 
 
 def _entries(names: Iterable[str]) -> frozenset[Entry]:

@@ -29,6 +29,7 @@ from ensemble.bundles.files import manifest_digest
 from ensemble.deidentification import REMOVING, Deidentified, Deidentifier, PatientMemory, kind_of, verify
 from ensemble.stacking.repeats.unmarked import unmarked
 from ensemble.tools.deadline import deadline
+from ensemble.tools.garbage import keep_all
 from ensemble.tools.version import code_digest
 from features.documents import Document, Span
 from features.errors import BundleError, OverdueError, PhistackError, SettingsError, place_of
@@ -66,6 +67,7 @@ def start_worker(job: Job) -> None:
             )
         _LOADED.clear()
         _LOADED[job.identity] = detector, Deidentifier(job.policy, detector.label_set, detector.language, job.key)
+        keep_all()
     check_labels(job.labels, _LOADED[job.identity][0].label_set.labels)
 
 

@@ -16,6 +16,8 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate
 from typing import Literal
 
 from ensemble.deidentification.kinds import kind_anywhere
@@ -40,6 +42,7 @@ _SEARCH_MODES: dict[str, SearchMode] = {
 """Kind of PHI -> how it is sought; these are the direct identifiers of patients, relatives and staff."""
 
 _WORD = re.compile("[^\\W_]+(?:[\u0300-\u036f]+[^\\W_]*)*")
+_CUT = re.compile(f"({_WORD.pattern})")
 _GAP = re.compile(r"[ \t]{0,3},?[ \t]{0,3}(?:\r?\n)?[ \t]{0,3}|[-‐‑'’]")
 _AFTER_INITIAL = re.compile(r"\.?[ \t]?,?[ \t]?")
 _SHORTEST_PART, _SHORTEST_CODE = 3, 4
@@ -180,23 +183,32 @@ def _by_word(seeds: Iterable[Seed]) -> dict[str, list[Seed]]:
 
 
 class _Words:
-    """The words of a text: where they stand, and folded."""
+    """The words of a text: as written and folded, where they stand, and what stands between them."""
 
     def __init__(self, text: str) -> None:
-        self.text = text
-        self.places = words_of(text)
-        self.folded = _WORD.findall(text.lower()) if text.isascii() else [fold(text[a:b]) for a, b in self.places]
+        self._pieces = _CUT.split(text)
+        self.as_written = self._pieces[1::2]
+        self.folded = list(map(fold, self.as_written))
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self.folded)
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        """Where each word and each gap ends, the first gap being that before the first word."""
+        return list(accumulate(map(len, self._pieces)))
+
+    def place(self, first: int, last: int) -> tuple[int, int]:
+        """Begin and end of some words."""
+        return self._ends[2 * first], self._ends[2 * last + 1]
 
     def gap(self, at: int) -> str:
         """What stands between a word and the next."""
-        return self.text[self.places[at][1] : self.places[at + 1][0]]
+        return self._pieces[2 * at + 2]
 
     def written(self, first: int, last: int) -> tuple[str, ...]:
         """Some words as they are written."""
-        return tuple(self.text[start:end] for start, end in self.places[first : last + 1])
+        return tuple(self.as_written[first : last + 1])
 
 
 def _repeats(words: _Words, by_word: Mapping[str, Sequence[Seed]], marked: Iterable[Span]) -> Iterator[Repeat]:
@@ -204,7 +216,7 @@ def _repeats(words: _Words, by_word: Mapping[str, Sequence[Seed]], marked: Itera
     within: dict[Span, tuple[int, int]] = {}
     is_marked = covering((span.start, span.end) for span in marked)
     for first, last, seed in _runs(words, by_word):
-        start, end = words.places[first][0], words.places[last][1]
+        start, end = words.place(first, last)
         if not is_marked(start, end):
             span = Span(start, end, seed.label)
             within[span] = first, last
