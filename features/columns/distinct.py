@@ -2,7 +2,7 @@
 
     words = Distinct()
     words.numbers(["Ann", "saw", "Ann"])                   [0, 1, 0]
-    words.of_each("length", len)                           [3, 3]: what the function says of the numbers 0, 1, ...
+    words.of_each("length", lambda new: map(len, new))     [3, 3]: what the function says of the numbers 0, 1, ...
     words.mapped("lower", str.lower)                       ([0, 1], ["ann", "saw"]): the same for a function to strings
 
 Held in memory only, and bounded: who fills such a table starts a new one when it is `full`.
@@ -66,20 +66,21 @@ class Distinct:
         """The number of a string; -1 if it never came."""
         return self._numbers.get(string, -1)
 
-    def of_each(self, question: str, function: Callable[[str], int]) -> Integers32:
+    def of_each(self, question: str, function: Callable[[list[str]], Iterable[int]]) -> Integers32:
         """What a function says of every string, of shape `(n_distinct,)`.
 
-        :param question: names the function; it is called for strings only that came since the question was last asked.
+        :param question: names the function.
+        :param function: from strings to a number for each; it is asked for those that came since it was last asked.
         """
         known = self._answers.get(question)
         n_known = 0 if known is None else len(known)
         if known is None or n_known < len(self):
-            new = np.array(list(map(function, self.strings[n_known:])), dtype=np.int32)
+            new = np.fromiter(function(self.strings[n_known:]), dtype=np.int32)
             known = self._answers[question] = new if known is None else np.concatenate([known, new])
         return known
 
     def mapped(self, question: str, function: Callable[[str], str]) -> Coded:
         """The string that a function makes of every string, as codes of shape `(n_distinct,)`."""
         results = self._mapped.setdefault(question, Distinct())
-        codes = self.of_each(f"mapped {question}", lambda string: results._numbers[function(string)])
+        codes = self.of_each(f"mapped {question}", lambda new: map(results._numbers.__getitem__, map(function, new)))
         return codes, results.strings

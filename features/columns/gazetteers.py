@@ -117,7 +117,7 @@ class Gazetteers:
 
         :param name: one of `GAZETTEER_COLUMNS`.
         """
-        roles = layout.of_words("gazetteers", lambda word: self._roles.get(_folded(word), 0))
+        roles = layout.of_words("gazetteers", lambda words: (self._roles.get(_folded(word), 0) for word in words))
         role = roles >> GAZETTEER_COLUMNS.index(name) * _ROLE_BITS
         codes = np.where(role & _ALONE, _BEGIN, 0)
         at = np.flatnonzero((role[:-1] & _FIRST > 0) & (role[1:] & _SECOND > 0))

@@ -41,7 +41,9 @@ class WordColumn:
 
     def ids(self, name: str, layout: Layout, vocabulary: Vocabulary) -> Integers32:
         """The ids of the column, one a token; :raises PackageError: if a value is no string."""
-        return layout.of_words(name, lambda word: vocabulary.id(_string(name, self.value(word))))
+        return layout.of_words(
+            name, lambda words: vocabulary.of_values(_string(name, self.value(word)) for word in words)
+        )
 
 
 @dataclass(frozen=True, slots=True)

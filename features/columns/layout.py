@@ -10,9 +10,9 @@ Nothing is found out before it is asked for, and nothing looks from one note int
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, pairwise
 from typing import Any
 
@@ -106,8 +106,8 @@ class Layout:
         """The tokens' numbers in `known.words`."""
         return self.known.words.numbers(self.words)
 
-    def of_words(self, question: str, function: Callable[[str], int]) -> Integers32:
-        """What a function says of the token's text; see `Distinct.of_each`."""
+    def of_words(self, question: str, function: Callable[[list[str]], Iterable[int]]) -> Integers32:
+        """What a function of many words says of the token's text; see `Distinct.of_each`."""
         numbers = self.numbers
         return self.known.words.of_each(question, function)[numbers]
 
@@ -144,7 +144,7 @@ class Layout:
         """The white space before the token: 0 none, 1 one blank, 2 wider, 3 a line end."""
         gaps = Distinct()
         numbers = gaps.numbers(chain.from_iterable(gaps for _, gaps in self.cuts))
-        return gaps.of_each("space", _space)[numbers]
+        return gaps.of_each("space", partial(map, _space))[numbers]
 
     # Lines
 

@@ -11,6 +11,7 @@ and a word that stood after `Apellidos:` once is probably the patient's name els
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,7 +79,7 @@ def _sentence_length(layout: Layout) -> Coded:
 
 
 def _end_mark(layout: Layout) -> Coded:
-    marks = layout.of_words("end mark", lambda word: _END_MARKS.find(word) + 1)
+    marks = layout.of_words("end mark", lambda words: (_END_MARKS.find(word) + 1 for word in words))
     return layout.spread(marks[layout.sentences[1:] - 1], layout.sentences), [NONE, *_END_MARKS]
 
 
@@ -124,7 +125,7 @@ def _times_in_document(layout: Layout) -> Coded:
 def _key_in_document(layout: Layout) -> Coded:
     """The first key near which the word occurs in the note, for capitalised words and long numbers."""
     keys, names = layout.keys
-    may_identify = layout.of_words("may identify", _may_identify) > 0
+    may_identify = layout.of_words("may identify", partial(map, _may_identify)) > 0
     near = np.flatnonzero(may_identify & (layout.key_distance > 0) & (layout.key_distance <= 8))
     words = _word_in_note(layout)
     keyed, first = np.unique(words[near], return_index=True)

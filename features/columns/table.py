@@ -16,11 +16,11 @@ are those of the view, and `FeatureTable.view` turns what was found into spans o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 import numpy as np
 
@@ -34,9 +34,9 @@ from features.columns.layout import Known, Layout
 from features.columns.layout_columns import LAYOUT_COLUMNS
 from features.columns.stemming import LANGUAGES
 from features.columns.vocabulary import Vocabulary
-from features.columns.word_columns import STEM, WORD_COLUMNS, is_word_column, word_column
+from features.columns.word_columns import LOWER, STEM, WORD_COLUMNS, is_word_column, word_column
 from features.documents import Document, Span
-from features.errors import SettingsError
+from features.errors import BundleError, SettingsError
 from features.plain_view import PlainView, plain_view
 from features.saved_files import SavedFiles, damage_refused
 from features.sentences import learned_abbreviations
@@ -136,6 +136,7 @@ class _SpaceState(TypedDict):
     byte_pairs: list[tuple[str, str]] | None
     gazetteers: dict[str, list[str]]
     vocabularies: dict[str, list[str]]
+    stems: NotRequired[list[int]]
 
 
 class LazyColumns:
@@ -236,6 +237,7 @@ class FeatureSpace:
         self.columns = self.settings.columns
         self._annotators: tuple[Annotator, ...] = annotators_of(self.settings.pos, self.settings.ner)
         self._known = Known()
+        self._stems: list[int] = []
 
     def position(self, column: str) -> int:
         """The place of a column in `FeatureTable.ids`; :raises SettingsError: if the settings leave it out."""
@@ -265,7 +267,7 @@ class FeatureSpace:
         self.tokeniser_ = Tokeniser(self.settings.tokeniser, self._train_byte_pairs(notes))
         self.gazetteers_ = Gazetteers.of_language(self.settings.language)
         self.vocabularies_ = {name: Vocabulary() for name in self.columns}
-        self._known = Known()
+        self._known, self._stems = Known(), []
         tables = self._tables(views)
         for name in self.columns:
             for table in tables:
@@ -305,8 +307,7 @@ class FeatureSpace:
         self.position(name)
         vocabulary = self.vocabularies_[name]
         if is_word_column(name):
-            value_of = word_column(name, self.settings.language)
-            return layout.of_words(name, lambda word: vocabulary.id(value_of(word)))
+            return layout.of_words(name, self._of_stems if name == STEM and self._stems else self._of_words(name))
         if name in LAYOUT_COLUMNS:
             return vocabulary.ids(*LAYOUT_COLUMNS[name](layout))
         if name in GAZETTEER_COLUMNS:
@@ -318,6 +319,23 @@ class FeatureSpace:
         codes = tags.numbers(annotator.columns(layout.words, layout.sentences)[name])
         return vocabulary.ids(codes, tags.strings)
 
+    def _of_words(self, name: str) -> Callable[[list[str]], list[int]]:
+        """Gives the ids of words in a column that depends on nothing else."""
+        value_of, identify = word_column(name, self.settings.language), self.vocabularies_[name].of_values
+        return lambda words: identify(map(value_of, words))
+
+    def _of_stems(self, words: list[str]) -> list[int]:
+        """The ids of the stems of words; those of training, which are most, need no stemmer."""
+        known = self.vocabularies_[LOWER].of_values(map(str.lower, words))
+        new = iter(self._of_words(STEM)([word for word, number in zip(words, known, strict=True) if not number]))
+        return [self._stems[number] if number else next(new) for number in known]
+
+    def _stems_of_training(self) -> list[int]:
+        """For each value of `lower` the id of its stem; nothing where the settings leave these columns out."""
+        if not {STEM, LOWER} <= self.vocabularies_.keys():
+            return []
+        return self._of_words(STEM)(list(self.values(LOWER)))
+
     def save(self, folder: Path) -> None:
         """Write what was learned as JSON."""
         byte_pairs = self.tokeniser_.byte_pairs
@@ -328,6 +346,7 @@ class FeatureSpace:
             "byte_pairs": list(byte_pairs.merges) if byte_pairs else None,
             "gazetteers": self.gazetteers_.to_dict(),
             "vocabularies": {name: list(vocabulary.values) for name, vocabulary in self.vocabularies_.items()},
+            "stems": self._stems_of_training(),
         }
         folder.mkdir(parents=True, exist_ok=True)
         write_json(folder / "features.json", state, indent=None)
@@ -344,7 +363,15 @@ class FeatureSpace:
             space.tokeniser_ = Tokeniser(space.settings.tokeniser, BytePairs(pairs) if pairs is not None else None)
             space.gazetteers_ = Gazetteers.from_dict(state["gazetteers"])
             space.vocabularies_ = {name: Vocabulary(state["vocabularies"][name]).freeze() for name in space.columns}
+            space._stems = state.get("stems", [])
+            if space._stems and not space._has_its_stems():
+                raise BundleError("the stems of the engine do not fit its words; train it again")
         return space
+
+    def _has_its_stems(self) -> bool:
+        """Whether there is the id of a stem for each value of `lower`."""
+        n_words, n_stems = len(self.values(LOWER)), len(self.values(STEM))
+        return len(self._stems) == n_words and min(self._stems) >= 0 and max(self._stems) < n_stems
 
     def _decide_split_lines(self, marked: Sequence[str]) -> bool:
         """Lines are joined where at least one training span in 200 runs over a line end."""

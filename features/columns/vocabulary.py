@@ -4,7 +4,7 @@ key = Vocabulary()
 key.id("apellidos")                               1, and 1 again for the same value
 key.ids(np.array([1, 0, 1]), ["edad", "sexo"])    [2, 3, 2]: the ids of sexo, edad, sexo
 key.freeze()
-key.id("unheard of")                              0
+key.of_values(["edad", "unheard of"])             [3, 0]
 """
 
 from __future__ import annotations
@@ -53,6 +53,11 @@ class Vocabulary:
             number = self._ids[value] = len(self._values)
             self._values.append(value)
         return number
+
+    def of_values(self, values: Iterable[str]) -> list[int]:
+        """The ids of some values."""
+        known = self._ids.get
+        return [known(value, 0) for value in values] if self._frozen else list(map(self.id, values))
 
     def ids(self, codes: Integers32, strings: Sequence[str]) -> Integers32:
         """The ids of many values, of shape `(n_values,)`.

@@ -14,6 +14,94 @@ import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
+from features.columns.stemming import stemmer
+
+__all__ = ["LOWER", "NONE", "STEM", "WORD_COLUMNS", "is_word_column", "word_column"]
+
+NONE = ""
+"""The value of a column that does not apply to a token."""
+
+
+class _ShapeOf(dict[int, str]):
+    """Code point -> its place in a shape, found out when it is first met."""
+
+    def __missing__(self, code: int) -> str:
+        c = chr(code)
+        self[code] = "A" if c.isupper() else "a" if c.isalpha() else "0" if c.isdigit() else c
+        return self[code]
+
+
+_SHAPE_OF = _ShapeOf()
+
+
+def shape(word: str) -> str:
+    """Letters to `A` and `a`, digits to `0`, others unchanged: `Smith12` -> `Aaaaa00`."""
+    return word.translate(_SHAPE_OF)
+
+
+def short_shape(word: str) -> str:
+    """The shape with repeats joined: `Smith12` -> `Aa0`."""
+    return _joined(shape(word))
+
+
+@lru_cache(maxsize=4096)
+def _joined(shape: str) -> str:
+    return re.sub(r"(.)\1+", r"\1", shape)
+
+
+def length_class(length: int) -> str:
+    """A length as itself up to 12, then in steps."""
+    return str(length) if length <= 12 else "13-16" if length <= 16 else "17-"
+
+
+def _prefix(n: int) -> Callable[[str], str]:
+    return lambda word: word[:n].lower() if len(word) > n else NONE
+
+
+def _suffix(n: int) -> Callable[[str], str]:
+    return lambda word: word[-n:].lower() if len(word) > n else NONE
+
+
+def _flag(test: Callable[[str], bool]) -> Callable[[str], str]:
+    return lambda word: "1" if test(word) else NONE
+
+
+def _number_class(word: str) -> str:
+    """A number by what it could be in a date, an age or a code: `7` -> `day`, `2081` -> `year`."""
+    if not word.isdecimal():
+        return NONE
+    value = int(word[:9])
+    if len(word) <= 2:
+        return "month" if 1 <= value <= 12 else "day" if 1 <= value <= 31 else "two"
+    return "year" if len(word) == 4 and 1900 <= value <= 2150 else f"digits{min(len(word), 12)}"
+
+
+LOWER = "lower"
+"""The column of the word in small letters."""
+
+WORD_COLUMNS: Mapping[str, Callable[[str], str]] = {
+    "word": lambda word: word,
+    LOWER: str.lower,
+    "pattern": lambda word: re.sub(r"\d", "0", word.lower()),
+    "shape": shape,
+    "short_shape": short_shape,
+    "length": lambda word: length_class(len(word)),
+    "number": _number_class,
+    "digits_only": _flag(str.isdecimal),
+    "starts_upper": _flag(lambda word: word[0].isupper()),
+    "all_upper": _flag(lambda word: word.isupper() and len(word) > 1),
+    "has_upper": _flag(lambda word: any(c.isupper() for c in word[1:])),
+    "has_digit": _flag(lambda word: any(c.isdigit() for c in word)),
+    "punctuation": lambda word: word if len(word) == 1 and not word.isalnum() else NONE,
+    **{f"prefix{n}": _prefix(n) for n in (1, 2, 3, 4, 5, 8)},
+    **{f"suffix{n}": _suffix(n) for n in (1, 2, 3, 4, 5, 8)},
+}
+
+
+STEM = "stem"
+"""The word column that depends on the language."""
+
+
 def is_word_column(name: str) -> bool:
     """Whether a column depends on the word alone."""
     return name in WORD_COLUMNS or name == STEM
