@@ -1,13 +1,16 @@
 """Notes per second of trained engines beside tools that pip installs, on one core, in one go.
 
     python -m benchmarks.throughput --model meddocan_output/engine --peers ~/.cache/phistack-peers
+    python -m benchmarks.throughput --against ../phistack-old --against-model ../phistack-old/meddocan_output/engine
 
 The notes are MEDDOCAN's dev part, in Spanish and 2.9 kB each; tools that know only English or Dutch get the same ones,
 as what is asked is how fast they read, not what they find. Every measurement is a fresh process with one thread on one
 core; the tools take turns, and the median over the repetitions counts. Speed is in notes per second of processor time,
 load excluded. `--peers` names a folder that keeps an environment for each tool, and is filled where one is missing; a
-tool that cannot be installed or run is reported as such. Prints a table, writes `throughput.json` and, with `--docs`,
-puts the table into docs/speed.md.
+tool that cannot be installed or run is reported as such. `--against` names an older checkout of phistack, whose code is
+measured beside ours, with the same engine unless it has one of its own. Strict F1 and recall stand beside the speed of
+engines, so that a speed that was paid for with accuracy shows. Prints a table, writes `throughput.json` and, with
+`--docs`, puts the table into docs/speed.md. The last line says how fast the full stack is: `full stack 1.9 x presidio`.
 """
 
 from __future__ import annotations
@@ -18,8 +21,8 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -30,12 +33,13 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import markdown
+from benchmarks.checkouts import annotated
 from benchmarks.peers import PEERS, Peer, install
 from ensemble.bundles.bundle import read_manifest
 from ensemble.experiments.speed import Machine, measure_speed
 from ensemble.tools.processes import ONE_THREAD
 from ensemble.tools.progress import progress
-from features.documents import Document
+from features.documents import Document, Span
 from features.errors import PhistackError
 from features.formats import read_corpus
 from features.writing import write_json
@@ -48,15 +52,21 @@ PROTOCOL = (
 )
 REFERENCE = "presidio"
 """The tool to which others are compared."""
-COLUMNS = ("tool", "notes/s", "lowest-highest", f"x {REFERENCE}", "aim", "load in s", "peak MB", "found")
+COLUMNS = (
+    "tool", "notes/s", "lowest-highest", f"x {REFERENCE}", "aim", "load in s", "peak MB", "found", "F1", "recall",
+)  # fmt: skip
 BEGIN, END = "<!-- throughput: written by python -m benchmarks.throughput --docs -->", "<!-- /throughput -->"
 
 ENGINES: Mapping[tuple[str, ...], float] = {
-    ("regex", "tbed"): 300.0,
-    ("regex", "tbed", "crf"): 150.0,
-    ("regex", "tbed", "crf", "blstm"): 60.0,
+    ("regex", "tbed"): 600.0,
+    ("regex", "tbed", "crf"): 300.0,
+    ("regex", "tbed", "crf", "blstm"): 150.0,
 }
 """Submodels -> the notes per second that are aimed at."""
+
+_OURS = "phistack "
+
+_FULL_STACK = "+".join(max(ENGINES, key=len))
 
 Measurement = Callable[[], dict[str, Any]]
 
@@ -67,6 +77,8 @@ def main() -> None:
     parser.add_argument("--corpus", type=Path, default=ROOT.parent / "shared" / "corpora" / "meddocan" / "dev")
     parser.add_argument("--model", type=Path, default=ROOT / "meddocan_output" / "engine")
     parser.add_argument("--peers", type=Path, help="folder of the tools' environments; without it they are left out")
+    parser.add_argument("--against", type=Path, help="folder of an older checkout of phistack")
+    parser.add_argument("--against-model", type=Path, help="an engine that it can read; otherwise that of --model")
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument(
         "--results", type=Path, default=ROOT / "benchmarks" / "results", help="folder of throughput.json"
@@ -74,7 +86,8 @@ def main() -> None:
     parser.add_argument("--docs", action="store_true", help="write the table into docs/speed.md")
     arguments = parser.parse_args()
     documents = read_corpus(arguments.corpus).documents
-    results = run(documents, arguments.model, arguments.peers, arguments.repetitions)
+    older = Older(arguments.against, arguments.against_model or arguments.model) if arguments.against else None
+    results = run(documents, arguments.model, arguments.peers, arguments.repetitions, older)
     Console(width=120).print(table_of(results))
     for name, reason in results["not measured"].items():
         print(f"throughput: {name} was not measured: {reason}", file=sys.stderr)
@@ -84,15 +97,32 @@ def main() -> None:
     if arguments.docs:
         page = ROOT / "docs" / "speed.md"
         page.write_text(updated(page.read_text(encoding="utf-8"), markdown_of(results)), encoding="utf-8")
+    for line in ratios(results):
+        print(line)
 
 
-def run(documents: Sequence[Document], model: Path, peers: Path | None, repetitions: int) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Older:
+    """An older checkout, and an engine that it can read."""
+
+    checkout: Path
+    model: Path
+
+    @property
+    def name(self) -> str:
+        """As tables show it."""
+        return self.checkout.resolve().name
+
+
+def run(
+    documents: Sequence[Document], model: Path, peers: Path | None, repetitions: int, older: Older | None = None
+) -> dict[str, Any]:
     """Measure everything in turn; the results, JSON-ready."""
     failed: dict[str, str] = {}
     with tempfile.TemporaryDirectory(prefix="phistack-") as folder:
         notes = Path(folder) / "notes.json"
         notes.write_text(json.dumps([document.text for document in documents]), encoding="utf-8")
-        tools = _engines(model, documents) | (_peers(peers, notes, failed) if peers else {})
+        tools = _engines(model, documents, older) | (_peers(peers, notes, failed) if peers else {})
         runs = _in_turn(tools, repetitions, failed)
     rows = [_row(name, runs[name]) for name in tools if runs.get(name)]
     base = next((row["speed"]["median"] for row in rows if row["name"] == REFERENCE), None)
@@ -103,6 +133,7 @@ def run(documents: Sequence[Document], model: Path, peers: Path | None, repetiti
         "notes": {"documents": len(documents), "characters": sum(len(document.text) for document in documents)},
         "machine": asdict(Machine.here()),
         "repetitions": repetitions,
+        "older": older.name if older else None,
         "rows": [row | {"ratio": row["speed"]["median"] / base if base else None} for row in rows],
         "not measured": failed,
     }
@@ -124,6 +155,17 @@ def markdown_of(results: Mapping[str, Any]) -> str:
     lines += ["", f"{_title(results)}; median of {results['repetitions']}."]
     lines += [f"Not measured: {name}, as {reason}." for name, reason in results["not measured"].items()]
     return "\n".join(lines) + "\n"
+
+
+def ratios(results: Mapping[str, Any]) -> Iterator[str]:
+    """How fast each of our engines is beside the reference and the older checkout, as far as these were measured."""
+    speeds = {row["name"]: row["speed"]["median"] for row in results["rows"]}
+    for name in filter(lambda name: name.startswith(_OURS), speeds):
+        submodels = name.removeprefix(_OURS)
+        rivals = {REFERENCE: REFERENCE, f"{results['older']} {submodels}": results["older"]}
+        found = [f"{speeds[name] / speeds[rival]:.2f} x {shown}" for rival, shown in rivals.items() if rival in speeds]
+        if found:
+            yield f"{'full stack' if submodels == _FULL_STACK else submodels} {', '.join(found)}"
 
 
 def updated(page: str, table: str) -> str:
@@ -150,16 +192,20 @@ def _cells(results: Mapping[str, Any]) -> Iterator[list[str]]:
             f"{row['load seconds']:.2f}",
             f"{row['peak MB']:.0f}",
             str(row["found"]),
+            *(f"{100 * row[name]:.2f}" if row.get(name) is not None else "" for name in ("F1", "recall")),
         ]
 
 
-def _engines(model: Path, documents: Sequence[Document]) -> dict[str, Measurement]:
+def _engines(model: Path, documents: Sequence[Document], older: Older | None = None) -> dict[str, Measurement]:
+    """Ours, each followed by what the older checkout makes of the same submodels."""
     present = set(read_manifest(model)["kinds"])
-    return {
-        f"phistack {'+'.join(subset)}": partial(_engine, model, subset, documents)
-        for subset in ENGINES
-        if present.issuperset(subset)
-    }
+    engines: dict[str, Measurement] = {}
+    for subset in ENGINES:
+        if present.issuperset(subset):
+            engines[f"{_OURS}{'+'.join(subset)}"] = partial(_engine, model, subset, documents)
+            if older is not None:
+                engines[f"{older.name} {'+'.join(subset)}"] = partial(_older_engine, older, subset, documents)
+    return engines
 
 
 def _engine(model: Path, subset: tuple[str, ...], documents: Sequence[Document]) -> dict[str, Any]:
@@ -168,11 +214,26 @@ def _engine(model: Path, subset: tuple[str, ...], documents: Sequence[Document])
         "version": "",
         "aim": ENGINES[subset],
         "notes": run.notes,
-        "found": sum(map(len, run.spans)),
         "seconds": run.seconds,
         "load seconds": run.load_seconds,
         "peak MB": run.peak_mb,
+        **_accuracy(documents, run.spans),
     }
+
+
+def _older_engine(older: Older, names: Sequence[str], documents: Sequence[Document]) -> dict[str, Any]:
+    measured = annotated(older.checkout, older.model, names, documents, ONE_THREAD)
+    spans = [[Span(*found) for found in of_note] for of_note in measured.pop("spans")]
+    return {"version": "", "aim": None, **measured, **_accuracy(documents, spans)}
+
+
+def _accuracy(documents: Sequence[Document], spans: Sequence[Iterable[Span]]) -> dict[str, Any]:
+    """How many spans were found, and strict F1 and recall, which are nothing for notes without annotation."""
+    found, gold = [set(of_note) for of_note in spans], [set(document.spans) for document in documents]
+    n_found, n_gold = sum(map(len, found)), sum(map(len, gold))
+    n_right = sum(len(right & of_note) for right, of_note in zip(gold, found, strict=True))
+    measures = {"F1": 2 * n_right / (n_found + n_gold), "recall": n_right / n_gold} if n_gold else {}
+    return {"found": n_found, "F1": None, "recall": None, **measures}
 
 
 def _peers(folder: Path, notes: Path, failed: dict[str, str]) -> dict[str, Measurement]:
@@ -218,7 +279,7 @@ def _row(name: str, runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     speeds = [run["notes"] / run["seconds"] for run in runs]
     return {
         "name": name,
-        **{key: runs[0].get(key) for key in ("version", "method", "aim", "found")},
+        **{key: runs[0].get(key) for key in ("version", "method", "aim", "found", "F1", "recall")},
         "speed": {"median": median(speeds), "low": min(speeds), "high": max(speeds)},
         "load seconds": median(run["load seconds"] for run in runs),
         "peak MB": max(run["peak MB"] for run in runs),

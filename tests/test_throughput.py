@@ -11,9 +11,11 @@ import pytest
 from rich.console import Console
 
 import benchmarks.throughput as throughput
+from benchmarks.checkouts import annotated
 from benchmarks.peers import PEERS, Peer
-from benchmarks.throughput import BEGIN, END, REFERENCE, markdown_of, run, table_of, updated
-from features.documents import Document
+from benchmarks.throughput import BEGIN, END, REFERENCE, markdown_of, ratios, run, table_of, updated
+from ensemble.experiments.speed import Run
+from features.documents import Document, Span
 
 NOTES = [Document("1", "Dr. Gorse came."), Document("2", "Rest.")]
 
@@ -34,7 +36,9 @@ def tools(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[..., Any]]:
         }
 
     found = {REFERENCE: partial(measured, 50.0), "other": partial(measured, 100.0)}
-    monkeypatch.setattr(throughput, "_engines", lambda model, documents: {"phistack": partial(measured, 75.0)})
+    monkeypatch.setattr(
+        throughput, "_engines", lambda model, documents, older=None: {"phistack crf": partial(measured, 75.0)}
+    )
     monkeypatch.setattr(throughput, "_peers", lambda folder, notes, failed: dict(found))
     return found  # type: ignore[return-value]
 
@@ -42,7 +46,7 @@ def tools(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[..., Any]]:
 def test_ratios_are_to_the_reference(tools: dict[str, Callable[..., Any]]) -> None:
     results = run(NOTES, Path("engine"), Path("peers"), 3)
     assert {row["name"]: row["ratio"] for row in results["rows"]} == pytest.approx(
-        {"phistack": 1.5, REFERENCE: 1.0, "other": 2.0}
+        {"phistack crf": 1.5, REFERENCE: 1.0, "other": 2.0}
     )
     assert results["not measured"] == {}
     console = Console(width=140, file=StringIO())
@@ -56,7 +60,7 @@ def test_a_tool_that_fails_is_reported_and_the_others_go_on(tools: Any) -> None:
 
     tools["other"] = fail
     results = run(NOTES, Path("engine"), Path("peers"), 2)
-    assert [row["name"] for row in results["rows"]] == ["phistack", REFERENCE]
+    assert [row["name"] for row in results["rows"]] == ["phistack crf", REFERENCE]
     assert list(results["not measured"]) == ["other"]
 
 
@@ -64,7 +68,7 @@ def test_a_tool_that_cannot_be_installed_is_reported(tmp_path: Path, monkeypatch
     def fail(peer: Any, folder: Any) -> None:
         raise subprocess.CalledProcessError(1, "pip")
 
-    monkeypatch.setattr(throughput, "_engines", lambda model, documents: {})
+    monkeypatch.setattr(throughput, "_engines", lambda model, documents, older=None: {})
     monkeypatch.setattr(throughput, "install", fail)
     results = run(NOTES, Path("engine"), tmp_path, 1)
     assert results["rows"] == []
@@ -74,7 +78,7 @@ def test_a_tool_that_cannot_be_installed_is_reported(tmp_path: Path, monkeypatch
 
 def test_without_a_folder_of_peers_ratios_are_left_out(tools: dict[str, Callable[..., Any]]) -> None:
     results = run(NOTES, Path("engine"), None, 1)
-    assert [(row["name"], row["ratio"]) for row in results["rows"]] == [("phistack", None)]
+    assert [(row["name"], row["ratio"]) for row in results["rows"]] == [("phistack crf", None)]
 
 
 def test_a_measurement_of_a_tool_counts_what_it_found(tmp_path: Path) -> None:
@@ -114,3 +118,60 @@ def test_the_table_of_the_manual_is_replaced_and_nothing_else(tools: dict[str, C
 def test_the_manual_has_the_markers() -> None:
     page = Path(throughput.__file__).parents[1] / "docs" / "speed.md"
     assert updated(page.read_text(encoding="utf-8"), "") != ""
+
+
+def test_the_last_line_says_how_fast_the_full_stack_is() -> None:
+    def row(name: str, speed: float) -> dict[str, Any]:
+        return {"name": name, "speed": {"median": speed}}
+
+    fast = [row("phistack regex+tbed", 90.0), row("old regex+tbed", 45.0)]
+    full = [row("phistack regex+tbed+crf+blstm", 60.0), row("old regex+tbed+crf+blstm", 20.0)]
+    assert [*ratios({"older": "old", "rows": [*fast, *full, row(REFERENCE, 40.0)]})] == [
+        "regex+tbed 2.25 x presidio, 2.00 x old",
+        "full stack 1.50 x presidio, 3.00 x old",
+    ]
+    assert [*ratios({"older": "old", "rows": fast})] == ["regex+tbed 2.00 x old"]
+    assert [*ratios({"older": None, "rows": fast})] == []
+
+
+def test_accuracy_stands_beside_speed(tools: dict[str, Callable[..., Any]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two names the engine finds one, and a word that is none."""
+    notes = [Document("1", "Dr. Gorse came.", (Span(4, 9, "DOCTOR"),)), Document("2", "Ann", (Span(0, 3, "PATIENT"),))]
+    found = ((Span(4, 9, "DOCTOR"), Span(10, 14, "DOCTOR")), ())
+    fast = Run(("regex", "tbed"), 2, 0.1, 0.5, 90.0, found)
+    monkeypatch.undo()
+    monkeypatch.setattr(throughput, "read_manifest", lambda model: {"kinds": {"regex": "", "tbed": ""}})
+    monkeypatch.setattr(throughput, "measure_speed", lambda model, subset, documents: fast)
+    (row,) = run(notes, Path("engine"), None, 1)["rows"]
+    assert (row["F1"], row["recall"], row["found"]) == (0.5, 0.5, 2)
+    assert "| 50.00 | 50.00 |" in markdown_of(run(notes, Path("engine"), None, 1))
+
+
+def test_an_older_checkout_annotates_with_its_own_code(tmp_path: Path) -> None:
+    """A checkout whose package is small: what it says comes back, and nothing of ours is imported in its place."""
+    package = tmp_path / "older" / "ensemble"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "bundle.py").write_text(
+        "class Engine:\n"
+        "    def annotate(self, documents):\n"
+        "        return [note.with_spans([(4, 9, 'DOCTOR')]) for note in documents]\n"
+        "def load_bundle(path, *, only):\n"
+        "    assert path.name == 'engine' and only == ['regex', 'tbed']\n"
+        "    return Engine()\n"
+    )
+    features = tmp_path / "older" / "features"
+    features.mkdir()
+    (features / "__init__.py").touch()
+    (features / "documents.py").write_text(
+        "from collections import namedtuple\n"
+        "Span = namedtuple('Span', 'start end label')\n"
+        "class Document(namedtuple('Document', 'id text spans group')):\n"
+        "    def with_spans(self, spans):\n"
+        "        return self._replace(spans=[Span(*span) for span in spans])\n"
+    )
+    measured = annotated(tmp_path / "older", tmp_path / "engine", ("regex", "tbed"), NOTES, {})
+    assert (measured["notes"], measured["spans"]) == (2, [[[4, 9, "DOCTOR"]], [[4, 9, "DOCTOR"]]])
+    (package / "bundle.py").unlink()
+    with pytest.raises(subprocess.CalledProcessError):
+        annotated(tmp_path / "older", tmp_path / "engine", ("regex", "tbed"), NOTES, {})

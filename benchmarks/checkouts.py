@@ -1,0 +1,85 @@
+"""An older checkout of phistack, measured as it is: its code annotates notes in a process of its own.
+
+    annotated(Path("../phistack-0.1"), Path("engine"), ("regex", "tbed"), documents)    speed, load, memory, spans
+    python benchmarks/checkouts.py CHECKOUT MODEL NAMES NOTES                            the same as a line of JSON
+
+Nothing of the checkout is imported here, nor anything of ours there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from features.documents import Document
+
+__all__ = ["annotated"]
+
+_BUNDLES = ("ensemble/bundles/bundle.py", "ensemble/bundle.py")
+"""Where `load_bundle` is and has been."""
+
+_SECONDS = 1800.0
+
+
+def annotated(
+    checkout: Path, model: Path, names: Sequence[str], documents: Sequence[Document], environment: Mapping[str, str]
+) -> dict[str, Any]:
+    """Annotate notes once by the code of a checkout, on one core.
+
+    :param model: a bundle that the checkout can read, with a stacker for `names`.
+    :param environment: variables of the process.
+    :returns: `notes`, `seconds` of processor time, `load seconds`, `peak MB`, and `spans`: for each note start, end and
+        label of what was found.
+    :raises subprocess.SubprocessError: if the checkout cannot do it.
+    """
+    with tempfile.TemporaryDirectory(prefix="phistack-") as folder:
+        notes = Path(folder) / "notes.json"
+        notes.write_text(json.dumps([(note.id, note.text, note.group) for note in documents]), encoding="utf-8")
+        command = [sys.executable, __file__, *map(str, (checkout, model.absolute(), ",".join(names), notes))]
+        output = subprocess.run(
+            command, check=True, stdout=subprocess.PIPE, text=True, timeout=_SECONDS, cwd=folder,
+            env={**os.environ, **environment, "PYTHONPATH": str(checkout)},
+        ).stdout  # fmt: skip
+    measured: dict[str, Any] = json.loads(output.splitlines()[-1])
+    return measured
+
+
+def _annotate(checkout: Path, model: Path, names: Sequence[str], notes: Path) -> dict[str, Any]:
+    """One measurement, as `ensemble.experiments.speed` makes it."""
+    sys.path[0] = str(checkout)
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    begin = time.process_time()
+    home = next(path for path in _BUNDLES if (checkout / path).exists())
+    bundles = import_module(home.removesuffix(".py").replace("/", "."))
+    if not Path(str(bundles.__file__)).is_relative_to(checkout):
+        sys.exit(f"throughput: {bundles.__file__} was imported in the place of what is in {checkout}")
+    engine = bundles.load_bundle(model, only=names)
+    loaded = time.process_time()
+    document = import_module("features.documents").Document
+    documents = [document(id, text, (), group) for id, text, group in json.loads(notes.read_text(encoding="utf-8"))]
+    started = time.process_time()
+    spans = [note.spans for note in engine.annotate(documents)]
+    seconds = time.process_time() - started
+    status = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    return {
+        "notes": len(documents),
+        "seconds": seconds,
+        "load seconds": loaded - begin,
+        "peak MB": next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM:")),
+        "spans": [[(span.start, span.end, span.label) for span in of_note] for of_note in spans],
+    }
+
+
+if __name__ == "__main__":
+    home, bundle, submodels, texts = sys.argv[1:]
+    print(json.dumps(_annotate(Path(home).resolve(), Path(bundle), submodels.split(","), Path(texts))))
