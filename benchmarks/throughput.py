@@ -66,7 +66,7 @@ ENGINES: Mapping[tuple[str, ...], float] = {
 
 _OURS = "phistack "
 
-_FULL_STACK = "+".join(max(ENGINES, key=len))
+_FULL_STACK = "+".join(list(ENGINES)[-1])
 
 Measurement = Callable[[], dict[str, Any]]
 

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from features.arrays import Floats, Integers32
+from features.arrays import Floats32, Integers32
 from features.columns.lines import line_bounds
 from features.columns.table import FeatureSpace, FeatureTable
 from features.errors import BundleError, SettingsError, TrainingError
@@ -113,7 +113,7 @@ class CrfSubmodel(Submodel):
         )  # fmt: skip
         return self
 
-    def emissions(self, tables: Sequence[FeatureTable]) -> Floats:
+    def emissions(self, tables: Sequence[FeatureTable]) -> Floats32:
         """The score of each tag at each token of the notes, laid end to end, of shape `(n_tokens, L)`."""
         return self.weights_.emissions(tables)
 

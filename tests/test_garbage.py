@@ -1,0 +1,16 @@
+"""What is loaded to stay is left out of garbage collections."""
+
+import gc
+
+from ensemble.tools.garbage import keep_all
+
+
+def test_what_is_there_is_no_longer_looked_through() -> None:
+    before = gc.get_freeze_count()
+    keep_all()
+    try:
+        assert gc.get_freeze_count() > before
+        later = [object()]
+        assert any(one is later for one in gc.get_objects())
+    finally:
+        gc.unfreeze()
