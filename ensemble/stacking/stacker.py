@@ -29,9 +29,9 @@ from ensemble.stacking.meta_features import FEATURE_SETS, MetaFeatures
 from ensemble.stacking.repeats.classifier import RepeatClassifier
 from ensemble.stacking.repeats.word_counts import WordCounts
 from ensemble.stacking.surface_forms import SurfaceForms, SurfaceFormsState
+from ensemble.stacking.thresholds import best_threshold
 from features.arrays import Floats
 from features.columns.table import FeatureTable
-from features.documents import Span
 from features.errors import BundleError, SettingsError, TrainingError
 from features.saved_files import SavedFiles, damage_refused
 from features.suggestions import no_such
@@ -52,10 +52,6 @@ KERNELS: dict[str, tuple[KernelSettings, ...]] = {
     ),
 }
 """Names of kernel settings: the paper's, and a small grid from which cross-validation chooses."""
-
-_THRESHOLDS = tuple(np.round(np.arange(0.10, 0.71, 0.02), 2).tolist())
-_ABOUT = 0.001
-"""A difference in F1 no larger than what another choice of folds makes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +150,7 @@ class Stacker:
             margins = margins_out_of_fold(rows, is_phi, folds, kernel)
             calibration = platt_scaling(np.concatenate(margins), np.concatenate(is_phi))
             probabilities = [calibrated(margin, calibration) for margin in margins]
-            threshold, f1 = _best_threshold(pools, probabilities, gold)
+            threshold, f1 = best_threshold(pools, probabilities, gold)
             self.figures_[f"gamma {kernel.gamma}, C {kernel.c_right}/{kernel.c_wrong}"] = f1
             _LOG.info(
                 "stacker: gamma %s, C %s/%s: out-of-fold F1 %.4f", kernel.gamma, kernel.c_right, kernel.c_wrong, f1
@@ -277,28 +273,3 @@ class Stacker:
         documents = [table.document for table in tables]
         n_groups = len({document.group for document in documents})
         return group_folds(documents, n_folds=min(self.settings.folds, n_groups), seed=seed + 1)
-
-
-def _accepted(pool: Sequence[PooledCandidate], probabilities: Floats, threshold: float) -> list[Span]:
-    return [pool[i].span for i in non_overlapping(pool, (probabilities - threshold).tolist())]
-
-
-def _best_threshold(
-    pools: Sequence[Sequence[PooledCandidate]], probabilities: Sequence[Floats], gold: Sequence[set[Span]]
-) -> tuple[float, float]:
-    """The lowest threshold whose strict F1 is about the best, and the best F1.
-
-    Over a wide range of thresholds F1 hardly changes, while precision is traded for recall; a missed identifier does
-    more harm than a false one.
-    """
-    n_gold = sum(map(len, gold))
-    scores: list[float] = []
-    for threshold in _THRESHOLDS:
-        n_right = n_chosen = 0
-        for pool, probability, spans in zip(pools, probabilities, gold, strict=True):
-            accepted = _accepted(pool, probability, threshold)
-            n_chosen += len(accepted)
-            n_right += len(spans.intersection(accepted))
-        scores.append(2 * n_right / (n_chosen + n_gold) if n_chosen + n_gold else 0.0)
-    best = max(scores)
-    return next(t for t, score in zip(_THRESHOLDS, scores, strict=True) if score >= best - _ABOUT), best

@@ -1,0 +1,53 @@
+"""The stacker's threshold is the one that trying each of them on each note would give."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ensemble.stacking import thresholds
+from ensemble.stacking.candidates import PooledCandidate, non_overlapping
+from ensemble.stacking.thresholds import THRESHOLDS, best_threshold
+from features.documents import Span
+
+_SPANS = st.builds(lambda start, length: Span(start, start + length, "DOCTOR"), st.integers(0, 40), st.integers(1, 12))
+_NOTES = st.lists(
+    st.dictionaries(_SPANS, st.tuples(st.floats(0, 1), st.booleans()), max_size=12), min_size=1, max_size=5
+)
+
+
+def _f1_by_trying(notes: list[dict[Span, tuple[float, bool]]], threshold: float) -> float:
+    n_right = n_all = 0
+    for note in notes:
+        spans = sorted(note)
+        pool = [PooledCandidate(span, ()) for span in spans]
+        accepted = {spans[i] for i in non_overlapping(pool, [note[span][0] - threshold for span in spans])}
+        gold = {span for span in spans if note[span][1]}
+        n_right += len(accepted & gold)
+        n_all += len(accepted) + len(gold)
+    return 2 * n_right / n_all if n_all else 0.0
+
+
+@given(_NOTES)
+def test_the_threshold_is_the_lowest_about_as_good_as_the_best_of_all(
+    notes: list[dict[Span, tuple[float, bool]]],
+) -> None:
+    pools = [[PooledCandidate(span, ()) for span in sorted(note)] for note in notes]
+    probabilities = [np.array([note[span][0] for span in sorted(note)]) for note in notes]
+    gold = [{span for span, (_, right) in note.items() if right} for note in notes]
+    scores = [_f1_by_trying(notes, threshold) for threshold in THRESHOLDS]
+    lowest = next(t for t, score in zip(THRESHOLDS, scores, strict=True) if score >= max(scores) - 0.001)
+    assert best_threshold(pools, probabilities, gold) == (lowest, pytest.approx(max(scores)))
+
+
+def test_candidates_that_overlap_none_that_can_be_accepted_are_counted_for_all_thresholds_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def never(*_: object) -> list[int]:
+        raise AssertionError("nothing overlaps, so there is nothing to search")
+
+    monkeypatch.setattr(thresholds, "non_overlapping", never)
+    spans = [Span(0, 5, "DOCTOR"), Span(0, 9, "DOCTOR"), Span(9, 12, "DOCTOR")]
+    pools = [[PooledCandidate(span, ()) for span in spans]]
+    found = best_threshold(pools, [np.array([0.9, 0.05, 0.5])], [{spans[0]}])
+    assert found == (0.5, 1.0)
