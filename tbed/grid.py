@@ -10,8 +10,8 @@ Between two sentences lie `reach` empty places, so that no offset up to `reach` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from features.columns.lines import line_starts
 from features.columns.table import FeatureTable
 from tbed.atoms import TAG
 
-__all__ = ["STRETCHES", "Condition", "TokenGrid"]
+__all__ = ["STRETCHES", "Condition", "PlacesByValue", "TokenGrid"]
 
 Condition = tuple[str, range, int]
 """A column, the offsets of which one has to hold, and the id of the value."""
@@ -39,6 +39,7 @@ class TokenGrid:
     :param after: how many tokens its sentence has after each place, of shape `(n_places,)`; -1 where empty.
     :param lengths: the number of tokens of each note.
     :param reach: the number of empty places between sentences.
+    :param by_value: column -> where each of its values is; none where few rules are sought, and columns are read.
     """
 
     columns: dict[str, Integers32] = field(repr=False)
@@ -48,6 +49,7 @@ class TokenGrid:
     after: Integers32 = field(repr=False)
     lengths: tuple[int, ...] = field(repr=False)
     reach: int
+    by_value: Mapping[str, PlacesByValue] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(
@@ -81,6 +83,11 @@ class TokenGrid:
     def __len__(self) -> int:
         return len(self.before)
 
+    def indexed(self) -> TokenGrid:
+        """The same for thousands of rules: sorts each column once, so that none is read from end to end any more."""
+        edges = self.edges.items()
+        return replace(self, by_value={name: PlacesByValue.of(self.columns[name], edge + 1) for name, edge in edges})
+
     def laid_out(self, values: NDArray[np.generic], edge: int) -> Integers32:
         """Values of the tokens, of shape `(n_tokens,)`, as values of the places, of shape `(n_places,)`."""
         return _spread(values, self.places, len(self), edge)
@@ -94,9 +101,9 @@ class TokenGrid:
 
         :param tags: of shape `(n_places,)`.
         """
-        # (n_found,): few tokens have a value of a column that is no tag, so those are sought first; the other
-        # conditions look at what is left.
-        static = next((c for c in conditions if c[0] != TAG), None)
+        # (n_found,): few tokens have a value of a column that is no tag, so those are sought first, the rarest where
+        # that is known; the other conditions look at what is left.
+        static = min((c for c in conditions if c[0] != TAG), key=self._most_places, default=None)
         if static is None:
             found = np.flatnonzero(tags == tag)
         else:
@@ -113,14 +120,42 @@ class TokenGrid:
             found = found[holds]
         return found
 
+    def _most_places(self, condition: Condition) -> int:
+        """No fewer places than meet a condition; the same for all where that is not known."""
+        column, offsets, value = condition
+        return len(offsets) * len(self.by_value[column].places(value)) if self.by_value else 0
+
     def _holding(self, condition: Condition) -> Integers:
         column, offsets, value = condition
-        hits = np.flatnonzero(self.columns[column] == value)
+        known = self.by_value.get(column)
+        hits = np.flatnonzero(self.columns[column] == value) if known is None else known.places(value)
         # (n_found,) sorted: a place may meet the condition at several of its offsets. An empty place can stand next to
         # a token that fits.
         found = hits - offsets[0] if len(offsets) == 1 else np.unique(np.concatenate([hits - o for o in offsets]))
         inside = found[(found >= 0) & (found < len(self.before))]
         return inside[self.before[inside] >= 0]
+
+
+@dataclass(frozen=True, slots=True)
+class PlacesByValue:
+    """The places of each value of a column.
+
+    :param order: all places, by value and then by place, of shape `(n_places,)`.
+    :param begins: where each value begins in that order, then the number of places; of shape `(n_values + 1,)`.
+    """
+
+    order: Integers = field(repr=False)
+    begins: Integers = field(repr=False)
+
+    @classmethod
+    def of(cls, column: Integers32, n_values: int) -> PlacesByValue:
+        """Sort the places of a column whose values are below `n_values`."""
+        counts = np.bincount(column, minlength=n_values)
+        return cls(np.argsort(column, kind="stable"), np.concatenate([[0], np.cumsum(counts)]))
+
+    def places(self, value: int) -> Integers:
+        """Those with a value, in order."""
+        return self.order[self.begins[value] : self.begins[value + 1]]
 
 
 def _starts(tables: Sequence[FeatureTable], lengths: Sequence[int], within: str) -> Integers:
