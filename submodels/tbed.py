@@ -73,7 +73,7 @@ class TbedSubmodel(Submodel):
     """
 
     kind: ClassVar[str] = "tbed.v1"
-    cost: ClassVar[float] = 30.0
+    cost: ClassVar[float] = 12.0
 
     start: str = "regex"
     regex: Mapping[str, Any] = field(default_factory=dict)

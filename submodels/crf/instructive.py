@@ -1,0 +1,100 @@
+"""The tokens and attributes that a CRF learns from: what is PHI, what looks like it, and a sample of the rest.
+
+    tokens = instructive_tokens(attributes, is_phi, lines, look_alikes=0.3, others=0.05)      (n_tokens,) bool
+    kept = telling_attributes(attributes[:, tokens], is_phi[tokens], is_cross, min_count=2)   (n_attributes,) bool
+    for piece in pieces(tokens, lines):
+        ...                                   neighbouring tokens of one line, as a slice
+
+Most of a note is text that no model would take for PHI, and a CRF that has learned from a twentieth of it knows it
+all. What is left out is text of which each attribute was seen far from PHI in other places. How much a token looks like
+PHI is told by naive Bayes: the sum, over its attributes, of the logarithm of how often each stands at PHI against how
+often it stands elsewhere, the token itself not counted (leave one out).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.arrays import Floats, Integers, Integers32
+
+__all__ = ["instructive_tokens", "pieces", "telling_attributes"]
+
+_STRETCH = 20
+"""Tokens that are sampled together, so that a CRF sees how they follow each other."""
+
+_AT_PHI, _ELSEWHERE = 0.5, 1.5
+"""What is added to counts, so that what was never seen tells little."""
+
+Marks = NDArray[np.bool_]
+
+
+def instructive_tokens(
+    attributes: Integers32, is_phi: Marks, lines: Integers, *, look_alikes: float, others: float
+) -> Marks:
+    """PHI, the other tokens that look most like it, the neighbours of both, and a sample of the rest.
+
+    :param attributes: which attributes each token has, of shape `(n_templates, n_tokens)`, -1 for none.
+    :param is_phi: of shape `(n_tokens,)`.
+    :param lines: the line of each token, of shape `(n_tokens,)`; neighbours are of one line.
+    :param look_alikes: how many tokens that look like PHI are taken for each token of PHI.
+    :param others: the share of all tokens in the sample; 1 takes them all.
+    :returns: of shape `(n_tokens,)`.
+    """
+    outside = np.flatnonzero(~is_phi)
+    n_taken = min(round(look_alikes * int(is_phi.sum())), len(outside))
+    likeness = _likeness(attributes, is_phi)[outside]
+    taken = is_phi.copy()
+    # (n_outside,): the last n_taken in order of their likeness; of equal ones those that stand later.
+    taken[outside[np.argsort(likeness, kind="stable")[len(outside) - n_taken :]]] = True
+    beside = lines[1:] == lines[:-1]
+    widened = taken.copy()
+    widened[1:] |= taken[:-1] & beside
+    widened[:-1] |= taken[1:] & beside
+    # (n_tokens,): the stretches at which a multiple of the share goes up by one, which are evenly spaced.
+    stretch = np.arange(len(is_phi)) // _STRETCH
+    sampled: Marks = np.floor((stretch + 1) * others) > np.floor(stretch * others)
+    return widened | sampled
+
+
+def _likeness(attributes: Integers32, is_phi: Marks) -> Floats:
+    """How much each token, taken for one outside of PHI, looks like PHI; of shape `(n_tokens,)`."""
+    size = int(attributes.max(initial=-1)) + 1
+    # (n_attributes,) each: how often an attribute stands at PHI and elsewhere; one row of tokens has those of one
+    # template.
+    at_phi, elsewhere = np.zeros(size), np.zeros(size)
+    for row in attributes:
+        at_phi += np.bincount(row[is_phi & (row >= 0)], minlength=size)
+        elsewhere += np.bincount(row[~is_phi & (row >= 0)], minlength=size)
+    odds = np.log((at_phi + _AT_PHI) / (np.maximum(elsewhere - 1, 0) + _ELSEWHERE))
+    # (n_attributes + 1,): no attribute is -1, the last place, which adds nothing.
+    odds = np.append(odds, 0.0)
+    total = np.zeros(attributes.shape[1])
+    for row in attributes:
+        total += odds[row]
+    return total
+
+
+def telling_attributes(attributes: Integers32, is_phi: Marks, is_cross: Marks, *, min_count: int) -> Marks:
+    """The attributes that are frequent enough and, where several values make them, stand at some PHI.
+
+    :param attributes: of the tokens to learn from, of shape `(n_templates, n_tokens)`, -1 for none.
+    :param is_phi: of shape `(n_tokens,)`.
+    :param is_cross: of shape `(n_attributes,)`: whether several values make an attribute. Those that were seen outside
+        of PHI only say what their single values say.
+    """
+    at_phi = np.bincount(attributes[:, is_phi].ravel() + 1, minlength=len(is_cross) + 1)[1:]
+    counts = np.bincount(attributes.ravel() + 1, minlength=len(is_cross) + 1)[1:]
+    kept: Marks = (counts >= min_count) & ((at_phi > 0) | ~is_cross)
+    return kept
+
+
+def pieces(tokens: Marks, lines: Integers) -> Iterator[slice]:
+    """Runs of chosen tokens that are neighbours in one line."""
+    # (n_tokens,): the line of each chosen token, -1 for the others; a piece ends where that changes.
+    line = np.where(tokens, lines, -1)
+    edges = np.flatnonzero(np.diff(line, prepend=-1, append=-1))
+    return (slice(first, stop) for first, stop in pairwise(edges.tolist()) if tokens[first])
