@@ -3,6 +3,10 @@
     python -m benchmarks.training                                   of the results file of MEDDOCAN
     python -m benchmarks.training benchmarks/results/meddocan.json  of another one
     python -m benchmarks.training --corpus notes --submodels crf    train now, and keep nothing
+    python -m benchmarks.training --corpus notes --against ../older --options "--folds 3"
+
+The last trains with the code of an older checkout and with ours, and prints the processor time of both side by side and
+F1 out of fold; the last line is `ratio R`. What is in `--options` goes to `phistack train`.
 
 The seconds of a part are those of its process; with two processes two parts run at once. The whole training on MEDDOCAN
 may take 40 minutes on 2 cores.
@@ -11,6 +15,7 @@ may take 40 minutes on 2 cores.
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +25,7 @@ import msgspec
 
 from benchmarks.measuring import LIMIT_MINUTES, RESULTS, training_parts
 from benchmarks.results_file import BenchmarkResults, PartTime, TrainingTime
+from benchmarks.training_against import compare
 from ensemble.evaluation.tables import Table
 
 __all__ = ["PartCost", "costs_of", "markdown_parts", "print_parts"]
@@ -57,13 +63,26 @@ def main() -> None:
     parser.add_argument("--submodels", default="", help="names joined by commas; otherwise all")
     parser.add_argument("--language", default="", help="otherwise that of the corpus' label set")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--against", type=Path, metavar="DIR", help="an older checkout to train with too")
+    parser.add_argument("--options", default="", help="further ones of phistack train, with --against")
     arguments = parser.parse_args()
-    if arguments.corpus:
+    if arguments.against:
+        if not arguments.corpus:
+            parser.error("--against needs a --corpus to train on")
+        _print_comparison(arguments)
+    elif arguments.corpus:
         print_parts(_train(arguments.corpus, arguments.submodels, arguments.language, arguments.jobs))
     elif arguments.results.exists():
         print_parts(msgspec.json.decode(arguments.results.read_bytes(), type=BenchmarkResults).training)
     else:
         sys.exit(f"training: there is no results file {arguments.results}")
+
+
+def _print_comparison(arguments: argparse.Namespace) -> None:
+    given = {"--submodels": arguments.submodels, "--language": arguments.language, "--jobs": str(arguments.jobs)}
+    options = [word for pair in given.items() if pair[1] for word in pair]
+    for line in compare(arguments.against, arguments.corpus, [*options, *shlex.split(arguments.options)]).lines():
+        print(line)
 
 
 def _train(path: Path, submodels: str, language: str, jobs: int) -> TrainingTime:
