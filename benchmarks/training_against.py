@@ -60,7 +60,7 @@ class Comparison:
     def lines(self) -> Iterator[str]:
         """Both side by side; the last line is `ratio R`."""
         yield f"{'processor seconds':<20}{'older':>10}{'ours':>10}{'ratio':>8}"
-        for name in sorted(self.older.parts | self.ours.parts, key=lambda name: -self.older.parts.get(name, 0.0)):
+        for name in sorted({**self.older.parts, **self.ours.parts}, key=lambda name: -self.older.parts.get(name, 0.0)):
             yield _row(name, self.older.parts.get(name, 0.0), self.ours.parts.get(name, 0.0))
         rest = [side.cpu - sum(side.parts.values()) for side in (self.older, self.ours)]
         yield _row("all else", *rest)
