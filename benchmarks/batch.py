@@ -26,10 +26,10 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from ensemble.tools.processes import ONE_THREAD  # noqa: E402
+from ensemble.tools.numerics import numeric_environment  # noqa: E402
 
 # As the workers do; one process with the threads of two would not be one.
-os.environ.update(ONE_THREAD)
+os.environ.update(numeric_environment())
 
 from ensemble.batch import RunSettings, deidentify  # noqa: E402
 from ensemble.batch.workers.detector import Detector, load_detector  # noqa: E402

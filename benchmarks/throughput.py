@@ -37,7 +37,7 @@ from benchmarks.checkouts import annotated
 from benchmarks.peers import PEERS, Peer, install
 from ensemble.bundles.bundle import read_manifest
 from ensemble.experiments.speed import Machine, measure_speed
-from ensemble.tools.processes import ONE_THREAD
+from ensemble.tools.numerics import ONE_THREAD, numeric_environment
 from ensemble.tools.progress import progress
 from features.documents import Document, Span
 from features.errors import PhistackError
@@ -251,7 +251,7 @@ def _peer(peer: Peer, python: Path, notes: Path) -> dict[str, Any]:
     worker = Path(__file__).with_name("peers.py")
     command = [str(python), str(worker), peer.name, str(notes)]
     output = subprocess.run(
-        command, check=True, capture_output=True, text=True, env={**os.environ, **ONE_THREAD}, timeout=600
+        command, check=True, capture_output=True, text=True, env={**os.environ, **numeric_environment()}, timeout=600
     ).stdout
     return {"aim": None, "method": peer.method, **json.loads(output.splitlines()[-1])}
 

@@ -63,7 +63,7 @@ def test_loss_and_gradients_are_those_of_keras(notes: list[list[int]], seed: int
     network = TaggingNetwork(SIZES, dropout=0.0, prediction=prediction, seed=seed % 1000)
     batch = with_characters(batch_of(ranges, drawn), characters)
     with tf.GradientTape() as tape:
-        loss = network.loss(batch)
+        loss, of_rows = network.loss(batch)
     names = [*network.weights, *PREDICTIONS]
     variables = [variable.value for variable in network.trained]
     expected = dict(zip(names, map(tf.convert_to_tensor, tape.gradient(loss, variables)), strict=True))
@@ -71,7 +71,8 @@ def test_loss_and_gradients_are_those_of_keras(notes: list[list[int]], seed: int
     found, gradients = loss_and_gradients(
         weights, FlatBatch.of(ranges, drawn, characters), SIZES, prediction=prediction
     )
-    assert found == pytest.approx(float(loss), rel=1e-4)
+    assert found.total == pytest.approx(float(loss), rel=1e-4)
+    assert np.allclose(found.of_rows, of_rows.numpy(), rtol=1e-3, atol=1e-3)
     of_words = np.zeros_like(weights["word"])
     of_words[gradients.words.ids] = gradients.words.values
     for name, gradient in {**gradients.dense, "word": of_words}.items():

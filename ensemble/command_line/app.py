@@ -19,6 +19,7 @@ import typer
 from ensemble.command_line import batch, corpora, engines, experiments, scores
 from ensemble.command_line.examples import epilog
 from ensemble.command_line.output import fail, quiet_when_cut_off, say
+from ensemble.tools.numerics import keep_freed_memory, numeric_environment
 from ensemble.tools.version import version_lines
 from features.errors import PhistackError, place_of
 from features.shown import explained
@@ -95,7 +96,9 @@ def _options(
 def main() -> None:
     """Run the command line; the process ends with its status. It is ended by SIGTERM as by Ctrl-C."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    for name, value in {"TF_CPP_MIN_LOG_LEVEL": "3", **numeric_environment()}.items():
+        os.environ.setdefault(name, value)
+    keep_freed_memory()
     logging.basicConfig(level=logging.WARNING, format="phistack: %(message)s", stream=sys.stderr)
     try:
         app(prog_name="phistack")

@@ -26,7 +26,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from ensemble.tools.processes import ONE_THREAD
+from ensemble.tools.numerics import keep_freed_memory, numeric_environment
 from features.documents import Document, Span
 from features.errors import EvaluationError
 
@@ -172,7 +172,8 @@ def _annotate(model: Path, subset: tuple[str, ...], documents: Sequence[Document
 
 
 def _in_fresh_process(function: Callable[..., _T], *arguments: object) -> _T:
-    with _environment(ONE_THREAD), ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+    process = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=keep_freed_memory)
+    with _environment(numeric_environment()), process as pool:
         try:
             return pool.submit(function, *arguments).result()
         except BrokenProcessPool:

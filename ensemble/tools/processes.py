@@ -4,7 +4,6 @@
     with keeping(lambda: "7 of 24 fits are kept"): ...      what Ctrl-C says
     pool = start_pool(2)                                    an executor with two fresh processes
     end_pool(pool)                                          ends them at once, whatever they do
-    os.environ.update(ONE_THREAD)                           numeric libraries, not yet loaded, keep to one thread
 
 A terminal sends Ctrl-C to all processes at once. Here only the first one hears it: it ends the others, says what was
 kept, and none of them prints a traceback.
@@ -19,7 +18,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from contextlib import contextmanager
 from itertools import islice
@@ -27,14 +26,9 @@ from multiprocessing import resource_tracker
 from typing import TypeVar
 from warnings import filterwarnings
 
-__all__ = ["ONE_THREAD", "end_pool", "in_processes", "keeping", "start_pool"]
+from ensemble.tools.numerics import keep_freed_memory, numeric_environment
 
-ONE_THREAD: Mapping[str, str] = dict.fromkeys(
-    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"),
-    "1",
-)
-"""Environment variables that libraries read when they are loaded; several threads in each of several processes are
-slower."""
+__all__ = ["end_pool", "in_processes", "keeping", "start_pool"]
 
 _R = TypeVar("_R")
 _SECONDS_BETWEEN_LOOKS = 1.0
@@ -96,7 +90,7 @@ def start_pool(jobs: int, *, again: bool = False) -> Executor:
     make = get_reusable_executor if again else ProcessPoolExecutor
     with _without_interrupts():
         pool: Executor = make(
-            jobs, timeout=_SECONDS_IDLE, initializer=_end_with, initargs=(os.getpid(),), env=dict(ONE_THREAD)
+            jobs, timeout=_SECONDS_IDLE, initializer=_begin, initargs=(os.getpid(),), env=numeric_environment()
         )
         # The first task starts the processes, and the thread that replaces them later.
         pool.submit(os.getpid)
@@ -127,8 +121,9 @@ def _without_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _end_with(parent: int) -> None:
-    """Let this process end when its parent is gone, which a killed parent cannot see to."""
+def _begin(parent: int) -> None:
+    """Prepare a process, and let it end when its parent is gone, which a killed parent cannot see to."""
+    keep_freed_memory()
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -1,9 +1,10 @@
 """The loss of the BLSTM-CNN-CRF network and its gradient, in NumPy, for training on a processor.
 
-    batch = flat_batch(ranges, notes, characters)
+    batch = FlatBatch.of(ranges, notes, characters)
     loss, gradients = loss_and_gradients(weights, batch, sizes)
-    gradients["dense"]              of the shape of the weight
-    gradients["word"]               Rows(ids, values): of the words of the batch alone
+    loss.of_rows                    what the tags of each row cost
+    gradients.dense["dense"]        of the shape of the weight
+    gradients.words                 Rows(ids, values): of the words of the batch alone
 
 The network is that of `submodels.blstm.network`, which computes the same in Keras, with its gradient; a test compares
 them. Tokens lie end to end, so nothing is computed for padding.
@@ -12,13 +13,13 @@ them. Tokens lie end to end, so nothing is computed for padding.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple, Self
 
 import numpy as np
 
-from features.arrays import Floats32, Integers, Integers32
-from submodels.blstm.encoder import UNKNOWN, EncodedNote, TokenRange
+from features.arrays import Floats, Floats32, Integers, Integers32
+from submodels.blstm.encoder import EncodedNote, TokenRange
 from submodels.blstm.lstm import BidirectionalLstm
 from submodels.blstm.spelling import Spelling
 from submodels.blstm.weights import NetworkSizes, NetworkWeights
@@ -26,7 +27,7 @@ from submodels.blstm.word_prediction import WordPrediction
 from submodels.chain.crf import Chain
 from submodels.chain.lattice import Lattice, Lines
 
-__all__ = ["FlatBatch", "Gradients", "Rows", "loss_and_gradients"]
+__all__ = ["FlatBatch", "Gradients", "Loss", "Rows", "loss_and_gradients"]
 
 
 class Rows(NamedTuple):
@@ -38,6 +39,17 @@ class Rows(NamedTuple):
 
     ids: Integers32
     values: Floats32
+
+
+class Loss(NamedTuple):
+    """What training makes small.
+
+    :param total: for each tag sequence, that of a second task included.
+    :param of_rows: the negative log-likelihood of the gold tags of each row, of shape `(n_rows,)`.
+    """
+
+    total: float
+    of_rows: Floats
 
 
 @dataclass(frozen=True)
@@ -90,22 +102,6 @@ class FlatBatch:
         sequences = np.unique(np.concatenate([bounds, *lines]))
         return cls(words, places, characters[distinct], features, tags, Lines.of(bounds, len(words)), sequences)
 
-    def noised(
-        self, words: float, values: float, unknown_values: Integers32, generator: np.random.Generator
-    ) -> FlatBatch:
-        """The batch with some words and feature values made unknown, as they may be in other notes.
-
-        :param words: how likely a word is to be made unknown, and `values` a feature value.
-        :param unknown_values: the id of each column that stands for the unknown, of shape `(n_columns,)`.
-        """
-        forgotten = (generator.random(self.words.shape) < words) & (self.words > 0)
-        lost = generator.random(self.features.shape, dtype=np.float32) < values
-        return replace(
-            self,
-            words=np.where(forgotten, np.int32(UNKNOWN), self.words),
-            features=np.where(lost, unknown_values, self.features),
-        )
-
 
 def loss_and_gradients(
     weights: NetworkWeights,
@@ -115,8 +111,8 @@ def loss_and_gradients(
     dropout: float = 0.0,
     generator: np.random.Generator | None = None,
     prediction: WordPrediction | None = None,
-) -> tuple[float, Gradients]:
-    """What training makes small, the negative log-likelihood of the gold tags for each tag sequence, and its gradient.
+) -> tuple[Loss, Gradients]:
+    """What training makes small, and its gradient.
 
     :param dropout: rate for the input of the LSTM and for its output.
     :param generator: of dropout; needed where there is any.
@@ -132,7 +128,8 @@ def loss_and_gradients(
     output, kept_output = _dropped(lstm.output, dropout, generator)
     # (n, n_tags): the scores of the tags; their gradient is the probability of each tag, less 1 for the gold one.
     scores = output @ weights["dense"] + weights["dense_bias"]
-    loss, of_scores, gradients = _tags_loss(scores, batch, weights)
+    of_rows, of_scores, gradients = _tags_loss(scores, batch, weights)
+    loss = float(of_rows.sum())
     gradients |= {"dense": output.T @ of_scores, "dense_bias": of_scores.sum(axis=0)}
     of_output = of_scores @ weights["dense"].T
     if prediction is not None:
@@ -148,7 +145,8 @@ def loss_and_gradients(
     ids, places = np.unique(batch.words, return_inverse=True)
     share = np.float32(1 / (len(batch.sequences) - 1))
     dense = {name: gradient * share for name, gradient in gradients.items()}
-    return loss * float(share), Gradients(dense, Rows(ids, _added_up(places, of_words, len(ids)) * share))
+    gradient_of_words = Rows(ids, _added_up(places, of_words, len(ids)) * share)
+    return Loss(loss * float(share), of_rows), Gradients(dense, gradient_of_words)
 
 
 def _dropped(values: Floats32, rate: float, generator: np.random.Generator | None) -> tuple[Floats32, Floats32]:
@@ -161,8 +159,8 @@ def _dropped(values: Floats32, rate: float, generator: np.random.Generator | Non
 
 def _tags_loss(
     scores: Floats32, batch: FlatBatch, weights: NetworkWeights
-) -> tuple[float, Floats32, dict[str, Floats32]]:
-    """The negative log-likelihood of the gold tags, its gradient by the scores, and by the chain's weights.
+) -> tuple[Floats, Floats32, dict[str, Floats32]]:
+    """The negative log-likelihood of the gold tags of each row, its gradient by the scores, and by the chain's weights.
 
     A gradient is what the chain expects to see less what is there (Lafferty, McCallum and Pereira 2001).
     """
@@ -177,9 +175,12 @@ def _tags_loss(
     np.subtract.at(of_end, tags[lattice.lines.last], 1)
     pairs = np.setdiff1d(np.arange(len(tags) - 1), lattice.lines.last)
     np.subtract.at(of_transitions, (tags[pairs], tags[pairs + 1]), 1)
-    loss = float((lattice.log_z - lattice.path_scores(tags)).sum())
+    rows = batch.rows
+    # (n_rows,): of the rows in the order of the text; `Lines` has the longest first.
+    of_sequences = lattice.log_z - lattice.path_scores(tags)
+    losses = np.bincount(rows.line[lattice.lines.first], of_sequences).astype(np.float64)[np.argsort(rows.first)]
     gradients = (of_transitions.astype(np.float32), of_start, of_end)
-    return loss, of_scores, dict(zip(names, gradients, strict=True))
+    return losses, of_scores, dict(zip(names, gradients, strict=True))
 
 
 def _added_up(ids: Integers | Integers32, rows: Floats32, n: int) -> Floats32:

@@ -2,7 +2,7 @@
 
 load_keras(threads=1)
 trainer = KerasTrainer(TaggingNetwork(sizes, prediction=prediction, seed=1), characters, plan)
-trainer.step(ranges, notes, generator, rate=0.01, kept=0.99)
+trainer.step(TrainingStep(rows, notes, rate=0.01, kept=0.99), generator)
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from features.arrays import Integers32
+from features.arrays import Floats, Integers32
 from features.errors import TrainingError
 from features.extras import need
-from submodels.blstm.encoder import UNKNOWN, BatchArrays, EncodedNote, TokenRange, batch_of, with_characters
-from submodels.blstm.training import TrainingPlan
+from submodels.blstm.encoder import BatchArrays, batch_of, with_characters
+from submodels.blstm.training import TrainingPlan, TrainingStep
 from submodels.blstm.weights import NetworkWeights
 
 if TYPE_CHECKING:
@@ -51,20 +51,15 @@ class KerasTrainer:
         self._adam.build(self._variables)
         self._graph: Callable[..., Any] | None = None
 
-    def step(
-        self,
-        ranges: Sequence[TokenRange],
-        notes: Sequence[EncodedNote],
-        generator: np.random.Generator,
-        *,
-        rate: float,
-        kept: float,
-    ) -> float:
-        """One step of training; the loss before it."""
-        batch = with_characters(_noised(batch_of(ranges, notes), self._plan, generator), self._characters)
+    def step(self, step: TrainingStep, generator: np.random.Generator) -> Floats:
+        """See `Trainer.step`."""
+        batch = with_characters(batch_of(step.rows, step.notes), self._characters)
+        words, features = self._plan.noised(batch["words"], batch["features"], generator)
+        batch |= {"words": words, "features": features}
         if self._graph is None:
             self._graph = self._compiled(batch)
-        return float(self._graph(batch, np.float32(rate), np.float32(kept)))
+        losses: Floats = self._graph(batch, np.float32(step.rate), np.float32(step.kept)).numpy()
+        return losses
 
     def averaged(self) -> NetworkWeights:
         """A copy of the averaged weights."""
@@ -76,13 +71,13 @@ class KerasTrainer:
 
         def step(batch: Any, rate: Any, keep: Any) -> Any:
             with tf.GradientTape() as tape:
-                loss = self._network.loss(batch)
+                loss, of_rows = self._network.loss(batch)
             gradients = tape.gradient(loss, [variable.value for variable in self._variables])
             self._adam.learning_rate.assign(rate)
             self._adam.apply(gradients, self._variables)
             for name, average in self._averages.items():
                 average.assign(keep * average + (1 - keep) * self._network.weights[name])
-            return loss
+            return of_rows
 
         fixed = ("characters", "features")
         signature = {
@@ -92,17 +87,6 @@ class KerasTrainer:
         number = tf.TensorSpec([], tf.float32)
         compiled: Callable[..., Any] = tf.function(step, input_signature=[signature, number, number], autograph=False)
         return compiled
-
-
-def _noised(batch: BatchArrays, plan: TrainingPlan, generator: np.random.Generator) -> BatchArrays:
-    """The batch with some words and feature values made unknown, as they may be in other notes."""
-    words, features = batch["words"], batch["features"]
-    forgotten = (generator.random(words.shape) < plan.word_dropout) & (words > 0)
-    lost = generator.random(features.shape, dtype=np.float32) < plan.value_dropout
-    return batch | {
-        "words": np.where(forgotten, np.int32(UNKNOWN), words),
-        "features": np.where(lost, plan.unknown_values, features),
-    }
 
 
 def load_keras(threads: int) -> None:

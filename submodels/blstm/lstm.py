@@ -67,9 +67,11 @@ class BidirectionalLstm:
             gates[direction] += weights[f"{name}_bias"]
         cells, tanhs, states = (np.empty((2, n, units), dtype=np.float32) for _ in range(3))
         # As sigmoid(x) = tanh(x / 2) / 2 + 1 / 2, one tanh does for all gates if all but the candidate are halved.
-        halves = np.repeat(np.array([0.5, 1.0, 0.5, 0.5], dtype=np.float32), units)
-        recurrent = _recurrent(weights, length) * halves
-        gates *= halves
+        halved = np.repeat(np.array([0.5, 1.0, 0.5, 0.5], dtype=np.float32), units)
+        raised = 1 - halved
+        recurrent = _recurrent(weights, length) * halved
+        gates *= halved
+        cells, tanhs, states = (np.empty((2, n, units), dtype=np.float32) for _ in range(3))
         before: slice | None = None
         for now in _steps(rows, n):
             of_step = gates[:, now]
@@ -77,15 +79,13 @@ class BidirectionalLstm:
             if earlier:
                 of_step += states[:, earlier] @ recurrent
             np.tanh(of_step, out=of_step)
-            for sigmoid in (of_step[..., :units], of_step[..., 2 * units :]):
-                sigmoid *= np.float32(0.5)
-                sigmoid += np.float32(0.5)
+            of_step *= halved
+            of_step += raised
             input_gate, candidate, forget_gate, output_gate = _parts(of_step)
-            np.multiply(input_gate, candidate, out=cells[:, now])
+            cell = np.multiply(input_gate, candidate, out=cells[:, now])
             if earlier:
-                cells[:, now] += forget_gate * cells[:, earlier]
-            np.tanh(cells[:, now], out=tanhs[:, now])
-            np.multiply(output_gate, tanhs[:, now], out=states[:, now])
+                cell += forget_gate * cells[:, earlier]
+            np.multiply(output_gate, np.tanh(cell, out=tanhs[:, now]), out=states[:, now])
             before = now
         return cls(rows, places, ordered, gates, cells, tanhs, states)
 
@@ -121,17 +121,17 @@ class BidirectionalLstm:
         # All that needs no gradient of a later token: what a state says of its cell, and both of their gates.
         input_gate, candidate, forget_gate, output_gate = _parts(self.gates)
         to_cell = output_gate * (1 - self.tanhs * self.tanhs)
-        cells_before = np.zeros_like(self.cells)
-        cells_before[:, n - len(self.rows.before) :] = self.cells[:, self.rows.before]
-        of_gates = np.concatenate(
-            [
-                input_gate * (1 - input_gate) * candidate,
-                input_gate * (1 - candidate * candidate),
-                forget_gate * (1 - forget_gate) * cells_before,
-                output_gate * (1 - output_gate) * self.tanhs,
-            ],
-            axis=2,
-        )
+        of_gates = np.empty_like(self.gates)
+        of_parts = _parts(of_gates)
+        np.multiply(input_gate * (1 - input_gate), candidate, out=of_parts[0])
+        np.multiply(input_gate, 1 - candidate * candidate, out=of_parts[1])
+        np.multiply(forget_gate, 1 - forget_gate, out=of_parts[2])
+        first = n - len(self.rows.before)
+        of_parts[2][:, :first] = 0
+        of_parts[2][:, first:] *= self.cells[:, self.rows.before]
+        np.multiply(output_gate * (1 - output_gate), self.tanhs, out=of_parts[3])
+        # (2, n, 3, units): the gates that act on the cell.
+        on_cell = of_gates.reshape(2, n, 4, units)[:, :, :3]
         transposed = np.ascontiguousarray(recurrent.transpose(0, 2, 1))
         later: slice | None = None
         for now in reversed(_steps(self.rows, n)):
@@ -143,17 +143,16 @@ class BidirectionalLstm:
             if later:
                 # What went into the cell went on to the next one through its forget gate.
                 of_cell[:, :n_later] += to_cell[:, later] * forget_gate[:, later]
-            for part in _parts(of_gates[:, now])[:3]:
-                part *= of_cell
-            of_gates[:, now, 3 * units :] *= of_state
+            on_cell[:, now] *= of_cell[:, :, None]
+            of_parts[3][:, now] *= of_state
             later = now
         return of_gates
 
 
-def _parts(gates: Floats32) -> tuple[Floats32, Floats32, Floats32, Floats32]:
+def _parts(gates: Floats32) -> list[Floats32]:
     """Input gate, candidate, forget gate and output gate, as views."""
-    input_gate, candidate, forget_gate, output_gate = np.split(gates, 4, axis=-1)
-    return input_gate, candidate, forget_gate, output_gate
+    units = gates.shape[-1] // 4
+    return [gates[..., begin : begin + units] for begin in range(0, 4 * units, units)]
 
 
 def _recurrent(weights: NetworkWeights, length: int) -> Floats32:

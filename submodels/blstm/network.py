@@ -63,10 +63,12 @@ class TaggingNetwork:
         """
         return self._scores(self._states(batch, training=False))
 
-    def loss(self, batch: Mapping[str, Any]) -> Any:
+    def loss(self, batch: Mapping[str, Any]) -> tuple[Any, Any]:
         """What training makes small: the negative log-likelihood of the gold tags for each sentence of the batch.
 
         With a second task, its loss is added.
+
+        :returns: also the negative log-likelihood of the gold tags of each row, of shape `(n_rows,)`.
         """
         # (n_rows, n_tokens): 1 for a token, 0 for the padding after it; all losses are sums over what is there.
         w = self.weights
@@ -78,7 +80,7 @@ class TaggingNetwork:
         total = ops.sum(rows)
         if self.prediction is not None:
             total += self._prediction_loss(self.prediction, states, batch["words"], mask)
-        return total / ops.cast(ops.sum(batch["begins"]), "float32")
+        return total / ops.cast(ops.sum(batch["begins"]), "float32"), rows
 
     def _prediction_loss(self, prediction: WordPrediction, states: Any, words: Any, mask: Any) -> Any:
         """As `WordPrediction.loss_and_gradients`; `mask`, of shape `(n_rows, n_tokens)`, is 0 for padding."""

@@ -62,6 +62,7 @@ _LIMITS = {
     "value_dropout": (0, 0.95), "replacement": (0, 1), "language_model": (0, 1000),
     "foreseen_words": (1, 10**6), "epochs": (1, 10_000), "batch_tokens": (1, 10**6), "least_steps": (0, 10**6),
     "learning_rate": (1e-8, 1), "clip": (1e-6, 1e6), "average": (0, 0.99999),
+    "easy_below": (0, 1000), "easy_share": (0, 1),
     "threshold": (1e-6, 1), "networks": (1, 100), "threads": (1, 1024),
 }  # fmt: skip
 """Setting -> the least and the greatest value that it may have."""
@@ -117,6 +118,8 @@ class BlstmSubmodel(Submodel):
     :param learning_rate: the highest of a schedule that rises and then falls to nothing; Zhao 2020 has 0.0002.
     :param clip: the largest norm of a gradient.
     :param average: how much of the running average of the weights is kept at each step.
+    :param easy_below: a row of lines whose loss was less when it was last read is easy; 0 for none.
+    :param easy_share: share of the easy rows that each pass reads.
     :param threshold: least probability of a candidate that is not on the best path.
     :param trainer: `numpy`, the fastest on a processor, or `tensorflow`, which computes the same and can use a GPU.
     :param threads: threads of TensorFlow within one operation; without effect once TensorFlow has begun to work.
@@ -128,13 +131,13 @@ class BlstmSubmodel(Submodel):
     columns: Sequence[str] = DEFAULT_COLUMNS
     scheme: str = "BIOES"
     networks: int = 2
-    window: int = 64
-    word_size: int = 128
+    window: int = 48
+    word_size: int = 64
     character_size: int = 16
     kernels: tuple[int, ...] = (2, 3, 4, 5)
     channels: int = 16
     feature_size: int = 4
-    lstm_size: int = 128
+    lstm_size: int = 96
     dropout: float = 0.3
     word_dropout: float = 0.05
     value_dropout: float = 0.02
@@ -147,6 +150,8 @@ class BlstmSubmodel(Submodel):
     learning_rate: float = 0.011
     clip: float = 10.0
     average: float = 0.99
+    easy_below: float = 0.3
+    easy_share: float = 0.2
     threshold: float = 0.05
     trainer: str = "numpy"
     threads: int = 1
@@ -316,4 +321,6 @@ class BlstmSubmodel(Submodel):
             unknown_values=self.encoder_.offsets[:-1],
             replacement=self.replacement,
             average=self.average,
+            easy_below=self.easy_below,
+            easy_share=self.easy_share,
         )

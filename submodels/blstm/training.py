@@ -4,7 +4,7 @@
     trainer = NumpyTrainer(sizes, characters, plan, prediction, seed=1)
     train(trainer, mentions, plan, seed=1)              the averaged weights
 
-Adam with clipped gradients; the learning rate rises for a tenth of the steps and then falls to nothing. What is kept is
+Adam with clipped gradients; the learning rate rises in the first tenth and then falls to nothing. What is kept is
 a running average of the weights (Polyak and Juditsky 1992), which is better than the last weights and costs next to
 nothing. No notes are held out to decide when to stop: with such a rate the last average was as good as the best one.
 """
@@ -12,22 +12,23 @@ nothing. No notes are held out to decide when to stop: with such a rate the last
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
 
-from features.arrays import Integers32
+from features.arrays import Floats, Integers32
 from features.reporting import report
 from submodels.blstm.adam import Adam
-from submodels.blstm.encoder import EncodedNote, TokenRange, batches_of, rows_of
+from submodels.blstm.easy_rows import EasyRows
+from submodels.blstm.encoder import UNKNOWN, EncodedNote, TokenRange, batches_of, rows_of
 from submodels.blstm.gradients import FlatBatch, loss_and_gradients
 from submodels.blstm.mention_replacement import Mentions
 from submodels.blstm.weights import NetworkSizes, NetworkWeights, first_weights
 from submodels.blstm.word_prediction import PREDICTIONS, WordPrediction
 
-__all__ = ["NumpyTrainer", "Trainer", "TrainingPlan", "train"]
+__all__ = ["NumpyTrainer", "Trainer", "TrainingPlan", "TrainingStep", "train"]
 
 _LOG = logging.getLogger("phistack")
 _WARM_UP = 0.1
@@ -49,6 +50,8 @@ class TrainingPlan:
     :param unknown_values: the value id of each column that stands for the unknown, of shape `(n_columns,)`.
     :param replacement: the share of mentions that are replaced by others; see `Mentions.replaced`.
     :param average: how much of the average of the weights is kept at each step.
+    :param easy_below: see `EasyRows`.
+    :param easy_share: see `EasyRows`.
     """
 
     epochs: int
@@ -63,26 +66,45 @@ class TrainingPlan:
     unknown_values: Integers32 = field(repr=False)
     replacement: float
     average: float
+    easy_below: float
+    easy_share: float
+
+    def noised(
+        self, words: Integers32, features: Integers32, generator: np.random.Generator
+    ) -> tuple[Integers32, Integers32]:
+        """Some words and feature values made unknown, as they may be in other notes.
+
+        :param words: of any shape.
+        :param features: of shape `(..., n_columns)`.
+        """
+        forgotten = (generator.random(words.shape) < self.word_dropout) & (words > 0)
+        lost = generator.random(features.shape, dtype=np.float32) < self.value_dropout
+        return np.where(forgotten, np.int32(UNKNOWN), words), np.where(lost, self.unknown_values, features)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingStep:
+    """What one step of training reads, and how far it goes.
+
+    :param rows: of the batch.
+    :param notes: to which the rows belong.
+    :param rate: the learning rate.
+    :param kept: how much of the running average of the weights is kept.
+    """
+
+    rows: Sequence[TokenRange] = field(repr=False)
+    notes: Sequence[EncodedNote] = field(repr=False)
+    rate: float
+    kept: float
 
 
 class Trainer(Protocol):
     """What learns from one batch after the other."""
 
-    def step(
-        self,
-        ranges: Sequence[TokenRange],
-        notes: Sequence[EncodedNote],
-        generator: np.random.Generator,
-        *,
-        rate: float,
-        kept: float,
-    ) -> float:
-        """One step of training; the loss before it.
+    def step(self, step: TrainingStep, generator: np.random.Generator) -> Floats:
+        """One step; the losses of the tags of its rows before it, of shape `(n_rows,)`.
 
-        :param ranges: the rows of the batch.
         :param generator: of all that is random.
-        :param rate: the learning rate.
-        :param kept: how much of the running average of the weights is kept.
         """
         ...
 
@@ -112,25 +134,22 @@ class NumpyTrainer:
         second = prediction.first_weights(sizes.lstm, seed) if prediction else {}
         self._adam = Adam({**first_weights(sizes, seed), **second}, plan.clip)
 
-    def step(
-        self,
-        ranges: Sequence[TokenRange],
-        notes: Sequence[EncodedNote],
-        generator: np.random.Generator,
-        *,
-        rate: float,
-        kept: float,
-    ) -> float:
+    def step(self, step: TrainingStep, generator: np.random.Generator) -> Floats:
         """See `Trainer.step`."""
         plan, adam = self._plan, self._adam
-        batch = FlatBatch.of(ranges, notes, self._characters)
-        batch = batch.noised(plan.word_dropout, plan.value_dropout, plan.unknown_values, generator)
-        adam.read(batch.words)
+        batch = FlatBatch.of(step.rows, step.notes, self._characters)
+        words, features = plan.noised(batch.words, batch.features, generator)
+        adam.read(words)
         loss, gradients = loss_and_gradients(
-            adam.weights, batch, self._sizes, dropout=plan.dropout, generator=generator, prediction=self._prediction
+            adam.weights,
+            replace(batch, words=words, features=features),
+            self._sizes,
+            dropout=plan.dropout,
+            generator=generator,
+            prediction=self._prediction,
         )
-        adam.step(gradients, rate=rate, kept=kept)
-        return loss
+        adam.step(gradients, rate=step.rate, kept=step.kept)
+        return loss.of_rows
 
     def averaged(self) -> NetworkWeights:
         """The running average of the network's weights, without those of the second task."""
@@ -153,30 +172,34 @@ def train(
     :returns: the averaged weights.
     """
     generator = np.random.default_rng(seed)
-    n_batches = len(batches_of(rows_of(mentions.notes, window=plan.window), tokens=plan.batch_tokens))
-    steps = max(n_batches * plan.passes * plan.epochs, 1)
-    done = 0
-    for epoch in range(1, plan.epochs + 1):
-        losses = []
-        for ranges, notes in (batch for _ in range(plan.passes) for batch in _pass(mentions, plan, generator)):
-            reported(min(done / steps, 1.0), f"epoch {epoch} of {plan.epochs}")
+    easy = EasyRows(mentions.notes, below=plan.easy_below, share=plan.easy_share)
+    n_passes, done = plan.epochs * plan.passes, 0
+    for number in range(n_passes):
+        epoch = number // plan.passes + 1
+        batches, notes = _pass(mentions, plan, easy, generator)
+        for place, rows in enumerate(batches):
+            reported((number + place / len(batches)) / n_passes, f"epoch {epoch} of {plan.epochs}")
             done += 1
-            # Replaced mentions may be longer, so that there are a few more steps than were counted before.
-            share = min(done / steps, 1.0)
-            rate = plan.learning_rate * min(share / _WARM_UP, (1 - share) / (1 - _WARM_UP) + 0.01)
-            losses.append(trainer.step(ranges, notes, generator, rate=rate, kept=min(plan.average, done / (done + 10))))
-        _LOG.info("blstm: epoch %d of %d, loss %.3f a line", epoch, plan.epochs, float(np.mean(losses)))
+            rate = plan.learning_rate * _share_of_rate((number + (place + 1) / len(batches)) / n_passes)
+            step = TrainingStep(rows, notes, rate, kept=min(plan.average, done / (done + 10)))
+            easy.remember(rows, notes, trainer.step(step, generator))
+        _LOG.info("blstm: epoch %d of %d, %d batches", epoch, plan.epochs, len(batches))
     return trainer.averaged()
 
 
 def _pass(
-    mentions: Mentions, plan: TrainingPlan, generator: np.random.Generator
-) -> Iterator[tuple[list[TokenRange], Sequence[EncodedNote]]]:
-    """All notes once, with other mentions in the place of some, as the rows of each batch and the notes.
+    mentions: Mentions, plan: TrainingPlan, easy: EasyRows, generator: np.random.Generator
+) -> tuple[list[list[TokenRange]], Sequence[EncodedNote]]:
+    """All notes once but for rows that are easy, with other mentions in the place of some: batches of rows, and notes.
 
     Batches come in random order, of rows that are together by chance among those of the same length.
     """
     notes = mentions.replaced(plan.replacement, generator) if plan.replacement else mentions.notes
-    rows = rows_of(notes, window=plan.window)
+    rows = easy.left_out(rows_of(notes, window=plan.window), notes, generator)
     batches = batches_of([rows[i] for i in generator.permutation(len(rows))], tokens=plan.batch_tokens)
-    return ((batches[i], notes) for i in generator.permutation(len(batches)))
+    return [batches[i] for i in generator.permutation(len(batches))], notes
+
+
+def _share_of_rate(done: float) -> float:
+    """The share of the highest learning rate, by the share of the training that is done."""
+    return min(done / _WARM_UP, (1 - done) / (1 - _WARM_UP) + 0.01)
