@@ -70,9 +70,11 @@ def encode(
     table = SCHEMES[scheme]
     tags = [OUTSIDE] * len(starts)
     counts = Counter() if counts is None else counts
-    for span in sorted(set(spans), key=lambda s: (s.start - s.end, s)):
-        first = int(ends.searchsorted(span.start, side="right"))
-        last = int(starts.searchsorted(span.end, side="left"))
+    ordered = sorted(set(spans), key=lambda s: (s.start - s.end, s))
+    # (n_spans,) each, all spans at once: a look-up of one alone reads the offsets of the whole note.
+    firsts = ends.searchsorted([span.start for span in ordered], side="right").tolist()
+    lasts = starts.searchsorted([span.end for span in ordered], side="left").tolist()
+    for span, first, last in zip(ordered, firsts, lasts, strict=True):
         if first >= last:
             counts["spans without a token"] += 1
         elif any(tag != OUTSIDE for tag in tags[first:last]):

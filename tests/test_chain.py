@@ -19,7 +19,7 @@ from features.errors import SettingsError
 from features.tags import decode
 from submodels.chain.candidates import batches, propose
 from submodels.chain.crf import Chain
-from submodels.chain.lattice import Lattice, Lines, viterbi
+from submodels.chain.lattice import Lattice, Lines, viterbi, viterbi_among
 from submodels.chain.spans import spans_of
 
 BIO = ("O", "B-AGE", "I-AGE", "B-DATE", "I-DATE")
@@ -176,8 +176,17 @@ def test_a_path_taken_for_the_best_without_search_is_the_best(lengths: list[int]
     bounds = np.cumsum([0, *lengths])
     case = Case.drawn(seed, int(bounds[-1]), "BIOES", constrained=True, scale=scale)
     every_tag = np.tile(np.arange(len(BIOES)), (int(bounds[-1]), 1))
-    searched = viterbi(case.chain, case.emissions, Lines.of(bounds, int(bounds[-1])), every_tag)
+    searched = viterbi_among(case.chain, case.emissions, Lines.of(bounds, int(bounds[-1])), every_tag)
     assert Lattice.over(case.chain, case.emissions, bounds).best_path().tolist() == searched.tolist()
+
+
+@given(CASES)
+@settings(max_examples=40, deadline=None)
+def test_the_search_among_all_tags_is_the_same_whether_or_not_few_lead_to_some(case: Case) -> None:
+    lines, n_tokens = Lines.of(None, len(case.emissions)), len(case.emissions)
+    every_tag = np.tile(np.arange(len(case.chain.tags)), (n_tokens, 1))
+    searched = viterbi_among(case.chain, case.emissions, lines, every_tag)
+    assert viterbi(case.chain, case.emissions, lines).tolist() == searched.tolist()
 
 
 def test_a_sentence_without_tokens() -> None:

@@ -21,9 +21,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from features.arrays import Floats, Integers
 from features.errors import SettingsError
-from submodels.chain.crf import Chain
+from submodels.chain.crf import IMPOSSIBLE, Chain
 
-__all__ = ["Lattice", "Lines", "transition_weights", "viterbi", "weights_of"]
+__all__ = ["Lattice", "Lines", "transition_weights", "viterbi", "viterbi_among", "weights_of"]
 
 _LEAST = -300.0
 """What is further below the best counts as this far below, so that no sum of products is ever zero."""
@@ -171,13 +171,17 @@ class Lattice:
             unsure = self._unsure(path, covered)
             if not unsure.any():
                 break
-            # (n_rest, n_kept): the most probable tags of the tokens of those sequences that are not settled.
             rest = unsure[self.lines.line]
+            edges = np.flatnonzero(np.diff(self.lines.line[rest], prepend=-1, append=-1))
+            emissions, lines = self.emissions[rest], Lines.of(edges, int(edges[-1]))
+            if n_kept == n_tags:
+                path[rest] = viterbi(self.chain, emissions, lines)
+                break
+            # (n_rest, n_kept): the most probable tags of the tokens of those sequences that are not settled.
             probabilities = self.probabilities[self.lines.place[rest]]
             kept = np.argpartition(probabilities, n_tags - n_kept, axis=1)[:, n_tags - n_kept :]
             covered[rest] = np.take_along_axis(probabilities, kept, axis=1).sum(axis=1)
-            edges = np.flatnonzero(np.diff(self.lines.line[rest], prepend=-1, append=-1))
-            path[rest] = viterbi(self.chain, self.emissions[rest], Lines.of(edges, int(edges[-1])), kept)
+            path[rest] = viterbi_among(self.chain, emissions, lines, kept)
         return path
 
     def _unsure(self, path: Integers, covered: Floats) -> NDArray[np.bool_]:
@@ -204,8 +208,69 @@ class Lattice:
         return self.lines.of_tokens(values) + ends
 
 
-def viterbi(chain: Chain, emissions: Floats, lines: Lines, kept: Integers) -> Integers:
-    """The path with the highest score (Viterbi 1967) among some tags, of shape `(n,)`, in the order of the text.
+def viterbi(chain: Chain, emissions: Floats, lines: Lines) -> Integers:
+    """The path with the highest score (Viterbi 1967), of shape `(n,)`, in the order of the text."""
+    arrivals = _Arrivals.of(chain)
+    # (n, L): the score of the best path up to each tag, in the order of the steps.
+    scores = emissions[lines.order].astype(np.float64)
+    scores[: len(lines.first)] += chain.start
+    later = lines.later()
+    for before, now in later:
+        scores[now] += arrivals.best(scores[before])
+    # (n,): from the best last tag of each sequence back to the tags from which its path can have come.
+    path: Integers = np.zeros(len(scores), dtype=np.int64)
+    last = lines.place[lines.last]
+    path[last] = (scores[last] + chain.end).argmax(axis=1)
+    into = np.ascontiguousarray(chain.transitions.T)
+    for before, now in reversed(later):
+        path[before] = (scores[before] + into[path[now]]).argmax(axis=1)
+    return path[lines.place]
+
+
+@dataclass(frozen=True, eq=False)
+class _Arrivals:
+    """The transitions to tags to which many tags lead, and to those to which a few do.
+
+    Under a tagging scheme only what begins a span follows upon much, and half of the tags go on with one.
+
+    :param many: the tags of the first kind, of shape `(n_many,)`; `sources` are all that lead to any of them.
+    :param between: of shape `(n_sources, n_many)`.
+    :param few: the other tags, of shape `(n_few,)`; `few_sources` are those that lead to each: `(_A_FEW, n_few)`.
+    :param few_between: of shape `(_A_FEW, n_few)`.
+    """
+
+    many: Integers
+    sources: Integers
+    between: Floats
+    few: Integers
+    few_sources: Integers
+    few_between: Floats
+
+    @classmethod
+    def of(cls, chain: Chain) -> _Arrivals:
+        """Take the transitions apart."""
+        allowed = chain.transitions > IMPOSSIBLE / 2
+        has_few = allowed.sum(axis=0) <= _A_FEW
+        many, few = np.flatnonzero(~has_few), np.flatnonzero(has_few)
+        sources = np.flatnonzero(allowed[:, many].any(axis=1))
+        few_sources = np.argsort(~allowed[:, few], axis=0, kind="stable")[:_A_FEW]
+        return cls(
+            many, sources, chain.transitions[np.ix_(sources, many)],
+            few, few_sources, chain.transitions[few_sources, few],
+        )  # fmt: skip
+
+    def best(self, scores: Floats) -> Floats:
+        """The best scores with which paths arrive in each tag from those before, both of shape `(n, L)`."""
+        found = np.empty_like(scores)
+        # (n, from, to): of the paths that arrive in a tag only the best can go on.
+        if len(self.many):
+            found[:, self.many] = (scores[:, self.sources, None] + self.between).max(axis=1)
+        found[:, self.few] = (scores[:, self.few_sources] + self.few_between).max(axis=1)
+        return found
+
+
+def viterbi_among(chain: Chain, emissions: Floats, lines: Lines, kept: Integers) -> Integers:
+    """The path with the highest score among some tags, of shape `(n,)`, in the order of the text.
 
     :param kept: the tags that are looked at for each token, of shape `(n, n_kept)`.
     """
