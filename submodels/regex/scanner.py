@@ -59,8 +59,8 @@ class Scanner:
         bounds = np.cumsum([0, *(len(text) + 1 + DEPTH for text in texts)])
         found = self._openings_in(texts, bounds)
         for number, pattern in enumerate(self.patterns):
-            places = self._places(number, found)
-            if places is None or len(places) * _DENSE > bounds[-1]:
+            places = self._places(number, found, int(bounds[-1]) // _DENSE)
+            if places is None:
                 for i, text in enumerate(texts):
                     yield from ((i, number, start, end) for start, end in pattern.find(text, language))
                 continue
@@ -92,12 +92,15 @@ class Scanner:
             found.append((at, bits))
         return found
 
-    def _places(self, number: int, found: Sequence[tuple[Places, NDArray[np.uint64]]]) -> Places | None:
-        """Before which places a pattern may begin, in order; `None` if it may anywhere."""
+    def _places(self, number: int, found: Sequence[tuple[Places, NDArray[np.uint64]]], most: int) -> Places | None:
+        """Before which places a pattern may begin, in order; `None` if it may anywhere, or at more than `most`."""
         if number not in self._bits:
             return None
         parts = [found[word][0][found[word][1] & np.uint64(bits) != 0] for word, bits in self._bits[number].items()]
-        return np.unique(np.concatenate(parts)) if len(parts) > 1 else parts[0]
+        if max(map(len, parts)) > most:
+            return None
+        places = np.unique(np.concatenate(parts)) if len(parts) > 1 else parts[0]
+        return places if len(places) <= most else None
 
 
 def _word(openings: Sequence[Opening]) -> NDArray[np.uint64]:
