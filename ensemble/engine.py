@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ensemble.stacking.candidates import Decision, pooled
+from ensemble.stacking.candidates import Decision, PooledCandidate, is_repetition, pooled
 from ensemble.stacking.stacker import Stacker
 from ensemble.stacking.subsets import Subset, in_order, no_stacker
 from features.columns.table import FeatureSpace, FeatureTable
@@ -100,7 +100,8 @@ class Engine:
         :param proposals: of all submodels, or of a subset that has a stacker, in the order of `names`.
         """
         stacker = self.stackers[tuple(proposals)]
-        pools = [pooled(candidates) for candidates in zip(*proposals.values(), strict=True)]
+        notes = zip(tables, zip(*proposals.values(), strict=True), strict=True)
+        pools = [_mentions(pooled(candidates), table.document.text) for table, candidates in notes]
         for table, decisions in zip(tables, stacker.decide_all(tables, pools), strict=True):
             yield [decision.in_note(table.view) for decision in decisions]
 
@@ -109,6 +110,11 @@ class Engine:
         documents = list(documents)
         for document, decisions in zip(documents, self.decide(documents), strict=True):
             yield document.with_spans(decision.span for decision in decisions if decision.accepted)
+
+
+def _mentions(pool: Iterable[PooledCandidate], text: str) -> list[PooledCandidate]:
+    """The candidates without those that hold the same over and over, to which a sequence model has no end."""
+    return [found for found in pool if not is_repetition(text[found.span.start : found.span.end])]
 
 
 def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:

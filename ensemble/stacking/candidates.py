@@ -19,7 +19,9 @@ from features.documents import Span
 from features.plain_view import PlainView
 from submodels.base import Candidate
 
-__all__ = ["Decision", "PooledCandidate", "chosen_spans", "non_overlapping", "pooled"]
+__all__ = ["Decision", "PooledCandidate", "chosen_spans", "is_repetition", "non_overlapping", "pooled"]
+
+_OVER_AND_OVER = 40
 
 
 class _HasSpan(Protocol):
@@ -81,6 +83,12 @@ def pooled(proposals: Iterable[Sequence[Candidate]]) -> list[PooledCandidate]:
             if known is None or (candidate.chosen, candidate.score) > (known.chosen, known.score):
                 votes[candidate.span][candidate.source] = candidate
     return [PooledCandidate(span, tuple(votes[span].values())) for span in sorted(votes)]
+
+
+def is_repetition(text: str) -> bool:
+    """Whether a text is a short stretch over and over, at least forty times, as a line of dashes: it names nobody."""
+    longest = min(len(text) // _OVER_AND_OVER, _OVER_AND_OVER)
+    return any(text[n:] == text[:-n] for n in range(1, longest + 1))
 
 
 def chosen_spans(candidates: Iterable[Candidate], view: PlainView) -> list[Span]:
