@@ -13,10 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from features.arrays import Floats, Integers
 from features.columns.table import FeatureSettings, FeatureSpace, FeatureTable
 from features.documents import Document, Span
 from features.errors import SettingsError
 from features.tags import decode
+from submodels.chain import lattice
 from submodels.chain.candidates import batches, propose
 from submodels.chain.crf import Chain
 from submodels.chain.lattice import Lattice, Lines, viterbi, viterbi_among
@@ -178,6 +180,19 @@ def test_a_path_taken_for_the_best_without_search_is_the_best(lengths: list[int]
     every_tag = np.tile(np.arange(len(BIOES)), (int(bounds[-1]), 1))
     searched = viterbi_among(case.chain, case.emissions, Lines.of(bounds, int(bounds[-1])), every_tag)
     assert Lattice.over(case.chain, case.emissions, bounds).best_path().tolist() == searched.tolist()
+
+
+def test_a_long_line_is_not_searched_tag_by_tag(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The best path of a long line is improbable, so that a few tags never settle it."""
+    case, looked_at = Case.drawn(1, 600, "BIOES", constrained=True, scale=1.0), []
+
+    def among(chain: Chain, emissions: Floats, lines: Lines, kept: Integers) -> Integers:
+        looked_at.append(kept.shape[1])
+        return viterbi_among(chain, emissions, lines, kept)
+
+    monkeypatch.setattr(lattice, "viterbi_among", among)
+    Lattice.over(case.chain, case.emissions).best_path()
+    assert looked_at == [4]
 
 
 @given(CASES)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from benchmarks.faults.inputs import CANARY, KINDS, attempt, mutated
-from benchmarks.faults.texts import TEXTS
+from benchmarks.growth import TEXTS
 from ensemble.bundles.bundle import save_bundle
 from ensemble.bundles.self_test import self_test
 from ensemble.synthesis import synthesize

@@ -2,6 +2,7 @@
 
 import itertools
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -123,3 +124,18 @@ def test_a_span_of_blanks_has_no_token() -> None:
 def test_no_tokens_no_tags() -> None:
     assert encode([], grid(0)) == []
     assert decode([]) == []
+
+
+def test_the_offsets_are_looked_up_for_all_spans_at_once() -> None:
+    class Offsets(np.ndarray[Any, np.dtype[np.int32]]):
+        looked_up = 0
+
+        def searchsorted(self, *given: Any, **options: Any) -> Any:
+            Offsets.looked_up += 1
+            return np.asarray(self).searchsorted(*given, **options)
+
+    starts = np.arange(0, 400, 4, dtype=np.int32).view(Offsets)
+    spans = [Span(start, start + 3, "DATE") for start in range(0, 400, 8)]
+    tags = encode(spans, (starts, starts + np.int32(3)))
+    assert tags == ["B-DATE", "O"] * 50
+    assert Offsets.looked_up == 2

@@ -1,6 +1,5 @@
-"""Texts that no one writes: how the time to read one grows with its length, and a note of 20 MB in a batch run.
+"""A note of 20 MB in a batch run.
 
-growth(engine, 20_000, 200_000)      for each text the two times; ten times the text, at most eleven times as long
 huge_note(Path("engine"), folder)    whether the note was held back, the others came out, and how long it took
 """
 
@@ -10,82 +9,10 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ensemble.engine import Engine
-from features.documents import Document
-
-__all__ = ["TEXTS", "Growth", "HugeNote", "growth", "huge_note"]
-
-TEXTS = {
-    "brackets": "[(",
-    "digits": "7",
-    "1-": "1-",
-    "1,": "1,",
-    "A'": "A'",
-    "one word": "x",
-    "words": "xylo ",
-    "names": "Anselm Birchwood ",
-    "dates": "03/04/2021 ",
-    "initials": "A. ",
-    "addresses": "http://",
-    "mails": "a@",
-    "titles": "Dr: ",
-    "blanks": " ",
-    "lines": "\n",
-    "accents": "e\u0301",
-    "joiners": "\u200d",
-}
-"""Each is its unit over and over, in one line but for the last but two."""
-
-
-@dataclass(frozen=True, slots=True)
-class Growth:
-    """How long a text takes.
-
-    :param name: one of `TEXTS`.
-    :param short: processor seconds for the shorter text.
-    :param long: for the longer one.
-    """
-
-    name: str
-    short: float
-    long: float
-
-    @property
-    def ratio(self) -> float:
-        """How many times as long the longer one takes."""
-        return self.long / self.short
-
-
-def growth(engine: Engine, short: int, long: int, *, repetitions: int = 3) -> Iterator[Growth]:
-    """Time every text in both lengths, in characters; the least of some repetitions counts.
-
-    A moment is added to both times, as those of texts that take next to nothing say nothing.
-    """
-    for name, unit in TEXTS.items():
-        texts = [unit * (n // len(unit)) for n in (short, long)]
-        first, second = (min(_seconds(engine, text) for _ in range(repetitions)) for text in texts)
-        yield Growth(name, first + _MOMENT * short / long, second + _MOMENT)
-
-
-_MOMENT = 0.05
-
-
-def _seconds(engine: Engine, text: str) -> float:
-    def read() -> None:
-        for _ in engine.decide([Document("1", text)]):
-            pass
-
-    return _timed(read)
-
-
-def _timed(action: Callable[[], None]) -> float:
-    begin = time.process_time()
-    action()
-    return time.process_time() - begin
+__all__ = ["HugeNote", "huge_note"]
 
 
 @dataclass(frozen=True, slots=True)
