@@ -91,8 +91,8 @@ def growth_of_texts(
 ) -> Iterator[Growth]:
     """Time each unit over and over in two lengths, in characters."""
     for name, unit in units.items():
-        texts = [[Document("1", (unit * (n // len(unit) + 1))[:n])] for n in (short, long)]
-        yield _growth(engine, name, *texts, long / short, repetitions)
+        few, many = ([Document("1", (unit * (n // len(unit) + 1))[:n])] for n in (short, long))
+        yield _growth(engine, name, few, many, long / short, repetitions)
 
 
 def growth_of_notes(engine: Engine, n_notes: int, *, repetitions: int = 2) -> Iterator[Growth]:

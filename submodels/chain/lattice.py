@@ -249,6 +249,7 @@ class _Arrivals:
     @classmethod
     def of(cls, chain: Chain) -> _Arrivals:
         """Take the transitions apart."""
+        # (L, L) from which tag to which, and (L,) to which only a few lead.
         allowed = chain.transitions > IMPOSSIBLE / 2
         has_few = allowed.sum(axis=0) <= _A_FEW
         many, few = np.flatnonzero(~has_few), np.flatnonzero(has_few)
