@@ -21,6 +21,8 @@ from submodels.blstm.weights import NetworkSizes
 from submodels.blstm.word_prediction import PREDICTIONS, WordPrediction
 from tests.invented_names import FEW_NAMES
 
+ROOT = Path(__file__).parents[1]
+
 SIZES = NetworkSizes(
     words=9,
     characters=7,
@@ -138,6 +140,12 @@ def test_an_unknown_trainer_is_refused() -> None:
         BlstmSubmodel(trainer="abacus").fit(tables)
 
 
+def test_tensorflow_says_on_what_it_trains() -> None:
+    program = "from submodels.blstm.keras_training import load_keras; load_keras(0); load_keras(0)"
+    answer = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert answer.stderr.count("TensorFlow trains on ") == 1
+
+
 def test_training_needs_no_tensorflow() -> None:
     program = (
         "import sys; from features.columns.table import FeatureSettings, FeatureSpace; "
@@ -146,6 +154,5 @@ def test_training_needs_no_tensorflow() -> None:
         f"BlstmSubmodel(**{QUICK}).fit(FeatureSpace(FeatureSettings()).fit([note])); "
         "print('tensorflow' in sys.modules, 'keras' in sys.modules)"
     )
-    root = Path(__file__).parents[1]
-    answer = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True)
+    answer = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert answer.stdout.split() == ["False", "False"]

@@ -90,14 +90,16 @@ class KerasTrainer:
 
 
 def load_keras(threads: int) -> None:
-    """Import Keras on TensorFlow, which takes seconds, quiet and with so many threads.
+    """Import Keras on TensorFlow, which takes seconds, quiet and with so many threads, and say on what it computes.
 
     Training needs kernels of TensorFlow, so another backend that the user has chosen for Keras does not count here.
 
+    :param threads: within one operation; with 0 TensorFlow chooses.
     :raises MissingResourceError: if TensorFlow is not installed.
     :raises TrainingError: if another backend is already at work in this process.
     """
     need("tensorflow", "tensorflow", "the network's trainer `tensorflow`")
+    first = "tensorflow" not in sys.modules
     os.environ["KERAS_BACKEND"] = "tensorflow"
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     # With it, TensorFlow says on standard error what it does to floating-point sums.
@@ -117,6 +119,12 @@ def load_keras(threads: int) -> None:
         tf.config.threading.set_inter_op_parallelism_threads(1)
     except RuntimeError:
         _LOG.debug("blstm: TensorFlow runs already, with the threads it was given before")
+    gpus = len(tf.config.list_physical_devices("GPU"))
+    _LOG.log(
+        logging.WARNING if first else logging.DEBUG,
+        "blstm: TensorFlow trains on %s",
+        f"{gpus} GPU" if gpus else "the processor, as it sees no GPU",
+    )
 
 
 @contextmanager

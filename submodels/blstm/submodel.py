@@ -63,7 +63,7 @@ _LIMITS = {
     "foreseen_words": (1, 10**6), "epochs": (1, 10_000), "batch_tokens": (1, 10**6), "least_steps": (0, 10**6),
     "learning_rate": (1e-8, 1), "clip": (1e-6, 1e6), "average": (0, 0.99999),
     "easy_below": (0, 1000), "easy_share": (0, 1),
-    "threshold": (1e-6, 1), "networks": (1, 100), "threads": (1, 1024),
+    "threshold": (1e-6, 1), "networks": (1, 100), "threads": (0, 1024),
 }  # fmt: skip
 """Setting -> the least and the greatest value that it may have."""
 
@@ -122,7 +122,8 @@ class BlstmSubmodel(Submodel):
     :param easy_share: share of the easy rows that each pass reads.
     :param threshold: least probability of a candidate that is not on the best path.
     :param trainer: `numpy`, the fastest on a processor, or `tensorflow`, which computes the same and can use a GPU.
-    :param threads: threads of TensorFlow within one operation; without effect once TensorFlow has begun to work.
+    :param threads: threads of TensorFlow within one operation; 0 for all cores, or one where each core has a process of
+        its own. Without effect once TensorFlow has begun to work.
     """
 
     kind: ClassVar[str] = "blstm.v1"
@@ -154,7 +155,7 @@ class BlstmSubmodel(Submodel):
     easy_share: float = 0.2
     threshold: float = 0.05
     trainer: str = "numpy"
-    threads: int = 1
+    threads: int = 0
 
     def __post_init__(self) -> None:
         self.columns, self.kernels = tuple(self.columns), tuple(self.kernels)
