@@ -77,7 +77,7 @@ def encode(
     for span, first, last in zip(ordered, firsts, lasts, strict=True):
         if first >= last:
             counts["spans without a token"] += 1
-        elif any(tag != OUTSIDE for tag in tags[first:last]):
+        elif tags[first:last] != [OUTSIDE] * (last - first):
             counts["overlapping spans"] += 1
         else:
             if (starts[first], ends[last - 1]) != (span.start, span.end):
@@ -91,10 +91,10 @@ def decode(tags: Sequence[str], *, scheme: str = "BIO") -> list[tuple[int, int, 
     table = SCHEMES[scheme]
     spans: list[tuple[int, int, str]] = []
     open_label, first = "", 0
-    for i, tag in enumerate([*tags, OUTSIDE]):
-        if tag == OUTSIDE and not open_label:
-            continue
-        prefix, _, label = tag.partition("-")
+    # Most tokens are outside; the end of a span is seen at the one right after it.
+    inside = [i for i, tag in enumerate(tags) if tag != OUTSIDE]
+    for i in sorted({*inside, *(i + 1 for i in inside)}):
+        prefix, _, label = (tags[i] if i < len(tags) else OUTSIDE).partition("-")
         if open_label and (label != open_label or table.opens(prefix)):
             spans.append((first, i, open_label))
             open_label = ""

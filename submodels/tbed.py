@@ -15,6 +15,7 @@ import random
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import chain, compress
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypedDict
@@ -264,7 +265,7 @@ class TbedSubmodel(Submodel):
         """How sure a span is, and why, by the rules that changed its tags."""
         rules = [self.rules_.rules[number - 1] for number in numbers]
         if rules:
-            return min(map(_precision, rules)), f"rule {numbers[-1]}: {rules[-1]}"
+            return min(map(_precision, rules)), _evidence(numbers[-1], rules[-1])
         return (start.score, f"{start.source} {start.evidence}") if start else (1.0, f"initial tags ({self.start})")
 
 
@@ -278,6 +279,11 @@ def _part(notes: Notes, chosen: Sequence[bool]) -> Notes:
     return Notes(
         list(compress(notes.tables, chosen)), list(compress(notes.initial, chosen)), list(compress(notes.gold, chosen))
     )
+
+
+@lru_cache(maxsize=4096)
+def _evidence(number: int, rule: Rule) -> str:
+    return f"rule {number}: {rule}"
 
 
 def _precision(rule: Rule) -> float:

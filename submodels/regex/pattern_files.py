@@ -95,28 +95,20 @@ class Pattern:
             flags |= _FLAGS[letter]
         return re.compile(self.regex, flags)
 
-    def find(self, text: str, language: str, starts: Iterable[int] | None = None) -> Iterator[tuple[int, int]]:
-        """Starts and ends of the PHI that the pattern matches in a text, without blanks at either end.
+    def find(self, text: str, language: str) -> Iterator[tuple[int, int]]:
+        """Starts and ends of the PHI that the pattern matches in a text."""
+        found = (self.phi_of(match, language) for match in self.compiled.finditer(text))
+        return (phi for phi in found if phi is not None)
 
-        :param starts: where matches can begin, in order; `None` for anywhere.
-        """
-        group = "phi" if "phi" in self.compiled.groupindex else 0
-        is_valid = VALIDATORS[self.validator] if self.validator else None
-        matches = self.compiled.finditer(text) if starts is None else self._matches_at(text, starts)
-        for match in matches:
-            found = match[group] or ""
-            start = match.start(group) + len(found) - len(found.lstrip())
-            end = match.end(group) - (len(found) - len(found.rstrip()))
-            if start < end and (is_valid is None or is_valid(text[start:end], language)):
-                yield start, end
-
-    def _matches_at(self, text: str, starts: Iterable[int]) -> Iterator[re.Match[str]]:
-        """The matches without overlap that begin at given places."""
-        match_at, free = self.compiled.match, 0
-        for start in starts:
-            if start >= free and (match := match_at(text, start)) is not None:
-                free = match.end()
-                yield match
+    def phi_of(self, match: re.Match[str], language: str) -> tuple[int, int] | None:
+        """Start and end of the PHI in a match, without blanks at either end; nothing where it is not valid."""
+        start, end = match.span("phi" if "phi" in self.compiled.groupindex else 0)
+        found = match.string[start:end] if start >= 0 else ""
+        phi = found.strip()
+        if not phi or (self.validator and not VALIDATORS[self.validator](phi, language)):
+            return None
+        start += len(found) - len(found.lstrip())
+        return start, start + len(phi)
 
     def label_in(self, label_set: str) -> str:
         """The label that the pattern declares for a label set, by way of a mapping if need be; empty if none.

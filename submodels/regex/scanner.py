@@ -14,8 +14,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import groupby
-from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,9 +64,13 @@ class Scanner:
                 continue
             owners = np.searchsorted(bounds, places, side="right") - 1
             starts = zip(owners.tolist(), (places - bounds[owners]).tolist(), strict=True)
-            for i, own in groupby(starts, key=itemgetter(0)):
-                for start, end in pattern.find(texts[i], language, (start for _, start in own)):
-                    yield i, number, start, end
+            # Matches do not overlap: the next one in a text begins where the last one ended, or later.
+            last, free, match_at = -1, 0, pattern.compiled.match
+            for i, start in starts:
+                if (i > last or start >= free) and (match := match_at(texts[i], start)) is not None:
+                    last, free = i, match.end()
+                    if (phi := pattern.phi_of(match, language)) is not None:
+                        yield i, number, *phi
 
     def _openings_in(self, texts: Sequence[str], bounds: Places) -> list[tuple[Places, NDArray[np.uint64]]]:
         """For each word of bits the places where some opening stands, and the bits of all that stand there."""
