@@ -37,7 +37,7 @@ def stemmer(language: str) -> Callable[[str], str]:
     if name is None:
         return str
     stem: Callable[[str], str] = _snowball().SnowballStemmer(name).stem
-    return stem
+    return lambda word: word if word.isdecimal() else stem(word)
 
 
 def _snowball() -> ModuleType:

@@ -326,9 +326,11 @@ class FeatureSpace:
 
     def _of_stems(self, words: list[str]) -> list[int]:
         """The ids of the stems of words; those of training, which are most, need no stemmer."""
-        known = self.vocabularies_[LOWER].of_values(map(str.lower, words))
-        new = iter(self._of_words(STEM)([word for word, number in zip(words, known, strict=True) if not number]))
-        return [self._stems[number] if number else next(new) for number in known]
+        lower = list(map(str.lower, words))
+        known = self.vocabularies_[LOWER].of_values(lower)
+        new = list({word: None for word, number in zip(lower, known, strict=True) if not number})
+        stems = dict(zip(new, self._of_words(STEM)(new), strict=True))
+        return [self._stems[number] if number else stems[word] for word, number in zip(lower, known, strict=True)]
 
     def _stems_of_training(self) -> list[int]:
         """For each value of `lower` the id of its stem; nothing where the settings leave these columns out."""

@@ -166,7 +166,7 @@ class Lattice:
         n_tags = self.probabilities.shape[1]
         # (n,): the most probable tag of each token, and how much of its probability was looked at.
         path: Integers = self.probabilities.argmax(axis=1)[self.lines.place]
-        covered = self.probabilities.max(axis=1, initial=0.0)[self.lines.place]
+        covered = self.probabilities[self.lines.place, path]
         for n_kept in (min(_A_FEW, n_tags), n_tags):
             unsure = self._unsure(path, covered)
             if not unsure.any():
