@@ -4,13 +4,15 @@ engine = load_bundle(path)
 annotated = engine.annotate(documents)          the same notes with the spans that the stacker accepts
 decisions = engine.decide(documents)            every candidate of each note, who proposed it, how it was weighed
 faster = engine.only(("regex", "tbed"))         an engine of some of the submodels, with the stacker trained for them
+slower = engine.without_cascade()               all submodels read all lines
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ensemble.stacking.candidates import Decision, PooledCandidate, is_repetition, pooled
+from ensemble.stacking.candidates import Decision, pooled_mentions
+from ensemble.stacking.cascade import Cascade
 from ensemble.stacking.stacker import Stacker
 from ensemble.stacking.subsets import Subset, in_order, no_stacker
 from features.columns.table import FeatureSpace, FeatureTable
@@ -35,6 +37,7 @@ class Engine:
     :param stacker: trained on the out-of-fold candidates of the same submodels.
     :param subset_stackers: stackers for some of the submodels only, by their names in the same order.
     :param language_gate: which notes it can read; otherwise those in its language.
+    :param cascade: which submodels read only lines in doubt; otherwise all read everything.
     """
 
     def __init__(
@@ -45,6 +48,7 @@ class Engine:
         stacker: Stacker,
         subset_stackers: Mapping[Subset, Stacker] | None = None,
         language_gate: LanguageGate | None = None,
+        cascade: Cascade | None = None,
     ) -> None:
         self.label_set = label_set
         self.space = space
@@ -52,6 +56,7 @@ class Engine:
         self.stacker = stacker
         self.subset_stackers = dict(subset_stackers or {})
         self.language_gate = language_gate or LanguageGate.of_language(space.settings.language)
+        self.cascade = cascade
 
     @property
     def names(self) -> Subset:
@@ -66,6 +71,8 @@ class Engine:
     def only(self, names: Iterable[str]) -> Engine:
         """An engine of some of the submodels, weighed by the stacker that was trained for just these.
 
+        A cascade is trained for all submodels together, so an engine of fewer has none.
+
         :raises SettingsError: if a submodel is not in this engine.
         :raises BundleError: if no stacker was trained for them.
         """
@@ -79,8 +86,14 @@ class Engine:
         stacker = self.subset_stackers[chosen]
         return Engine(self.label_set, self.space, models, stacker, smaller, self.language_gate)
 
+    def without_cascade(self) -> Engine:
+        """The same engine, in which all submodels read all lines."""
+        return Engine(
+            self.label_set, self.space, self.submodels, self.stacker, self.subset_stackers, self.language_gate
+        )
+
     def propose(self, tables: Sequence[FeatureTable]) -> dict[str, list[list[Candidate]]]:
-        """Each submodel's candidates for each note."""
+        """Each submodel's candidates for each note, all of which it reads."""
         return {model.name: model.propose(tables) for model in self.submodels}
 
     def decide(self, documents: Iterable[Document]) -> Iterator[list[Decision]]:
@@ -89,19 +102,26 @@ class Engine:
         What is found in a note of a patient is sought again in those of the same patient that follow it or go before.
         """
         for batch in _batches(documents):
-            tables = self.space.tables(batch)
+            yield from self.decide_on(self.space.tables(batch))
+
+    def decide_on(self, tables: Sequence[FeatureTable]) -> Iterator[list[Decision]]:
+        """The same for notes whose features are read already; all of them at once."""
+        if self.cascade is None:
             yield from self.weigh(tables, self.propose(tables))
+            return
+        for table, decisions in zip(tables, self.cascade.decide(tables, self.submodels, self.stackers), strict=True):
+            yield [decision.in_note(table.view) for decision in decisions]
 
     def weigh(
         self, tables: Sequence[FeatureTable], proposals: Mapping[str, list[list[Candidate]]]
     ) -> Iterator[list[Decision]]:
-        """Decisions from candidates that are already there, on spans of the notes as they were written.
+        """Decisions from candidates that are already there, without a cascade, on spans of the notes as written.
 
         :param proposals: of all submodels, or of a subset that has a stacker, in the order of `names`.
         """
         stacker = self.stackers[tuple(proposals)]
         notes = zip(tables, zip(*proposals.values(), strict=True), strict=True)
-        pools = [_mentions(pooled(candidates), table.document.text) for table, candidates in notes]
+        pools = [pooled_mentions(candidates, table.document.text) for table, candidates in notes]
         for table, decisions in zip(tables, stacker.decide_all(tables, pools), strict=True):
             yield [decision.in_note(table.view) for decision in decisions]
 
@@ -110,11 +130,6 @@ class Engine:
         documents = list(documents)
         for document, decisions in zip(documents, self.decide(documents), strict=True):
             yield document.with_spans(decision.span for decision in decisions if decision.accepted)
-
-
-def _mentions(pool: Iterable[PooledCandidate], text: str) -> list[PooledCandidate]:
-    """The candidates without those that hold the same over and over, to which a sequence model has no end."""
-    return [found for found in pool if not is_repetition(text[found.span.start : found.span.end])]
 
 
 def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:

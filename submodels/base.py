@@ -7,6 +7,9 @@
 A submodel's constructor only stores its settings; `fit` learns from feature tables whose documents carry gold spans;
 `propose` gives candidates for tables whose gold spans it never looks at. Learned state ends in an underscore, and is
 saved to a folder without pickle.
+
+A costly submodel can be asked for some lines of a note only, and one that has probabilities can tell how likely there
+is more PHI in a line than its candidates; `ensemble.stacking.cascade` brings the two together.
 """
 
 from __future__ import annotations
@@ -19,7 +22,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar, get_type_hints
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
+from features.arrays import Floats
+from features.columns.lines import line_bounds, lines_touched, tokens_touched
 from features.columns.table import FeatureSpace, FeatureTable
 from features.documents import Span
 from features.errors import PackageError, SettingsError
@@ -30,7 +37,11 @@ from submodels.registry import KINDS, newest, usual_name
 __all__ = [
     "KIND",
     "Candidate",
+    "LineMask",
     "Submodel",
+    "Told",
+    "candidates_in",
+    "in_lines",
     "kind_of",
     "load_submodel",
     "new_submodel",
@@ -40,6 +51,10 @@ __all__ = [
 
 KIND = "kind"
 """The setting of a submodel that is no argument of its constructor."""
+
+
+LineMask = NDArray[np.bool_]
+"""Some lines of a note: for each of `features.columns.lines.line_bounds` whether it is one of them, `(n_lines,)`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +76,28 @@ class Candidate:
     evidence: str = field(default="", compare=False, repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a submodel says of a note.
+
+    :param candidates: as `Submodel.propose` gives them.
+    :param left: for each line the greatest probability that a token outside all of them is PHI, `(n_lines,)`; `None`
+        if the submodel has no probabilities.
+    """
+
+    candidates: list[Candidate]
+    left: Floats | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, table: FeatureTable, candidates: list[Candidate], is_phi: Floats) -> Self:
+        """From the probability of each token to be PHI, of shape `(n_tokens,)`."""
+        outside = is_phi.copy()
+        for first, last in zip(*tokens_touched(table, [c.span for c in candidates]), strict=True):
+            outside[first:last] = 0.0
+        starts = line_bounds(table)[:-1]
+        return cls(candidates, np.maximum.reduceat(outside, starts) if len(starts) else np.zeros(0))
+
+
 class Submodel(ABC):
     """One model that proposes PHI: a class of its own for each kind.
 
@@ -68,11 +105,13 @@ class Submodel(ABC):
 
     :cvar kind: its versioned name, as bundles have it, such as `crf.v1`.
     :cvar cost: what a fit costs beside those of the other kinds: about the seconds of one fold of MEDDOCAN.
+    :cvar costly: whether it takes so long to propose that it should read only lines in which others leave doubt.
     :ivar name: the source that its candidates carry: the usual name of the kind, until an engine has another for it.
     """
 
     kind: ClassVar[str]
     cost: ClassVar[float] = 100.0
+    costly: ClassVar[bool] = False
     name: str
 
     def __init_subclass__(cls) -> None:
@@ -86,6 +125,14 @@ class Submodel(ABC):
     @abstractmethod
     def propose(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
         """Candidates for each note, in the order of the notes; `name` is their source."""
+
+    def propose_in(self, tables: Sequence[FeatureTable], wanted: Sequence[LineMask]) -> list[list[Candidate]]:
+        """Those of the candidates of `propose` that touch some lines of each note; a costly kind reads no others."""
+        return candidates_in(tables, self.propose(tables), wanted)
+
+    def tell(self, tables: Sequence[FeatureTable]) -> list[Told]:
+        """The candidates of `propose`, and what is left beside them; only a kind with probabilities knows that."""
+        return [Told(candidates) for candidates in self.propose(tables)]
 
     @abstractmethod
     def save(self, folder: Path) -> None:
@@ -110,6 +157,24 @@ class Submodel(ABC):
     def holds(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
         """The usual names of other kinds that a submodel with these arguments has within it, as TBED has patterns."""
         return ()
+
+
+def candidates_in(
+    tables: Sequence[FeatureTable], proposals: Sequence[Sequence[Candidate]], wanted: Sequence[LineMask]
+) -> list[list[Candidate]]:
+    """The candidates that touch some lines of each note."""
+    return [
+        [c for c, is_in in zip(found, in_lines(table, [c.span for c in found], lines), strict=True) if is_in]
+        for table, found, lines in zip(tables, proposals, wanted, strict=True)
+    ]
+
+
+def in_lines(table: FeatureTable, spans: Sequence[Span], lines: LineMask) -> NDArray[np.bool_]:
+    """Whether each span touches one of some lines, of shape `(n_spans,)`."""
+    first, last = lines_touched(table, spans)
+    number_before = np.concatenate([[0], np.cumsum(lines)])
+    touched: NDArray[np.bool_] = number_before[last] > number_before[first]
+    return touched
 
 
 def submodel_class(kind: str) -> type[Submodel]:

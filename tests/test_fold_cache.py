@@ -1,16 +1,21 @@
 from pathlib import Path
 
+import numpy as np
+
 from ensemble.training.fold_cache import FoldCache
 from features.documents import Span
-from submodels.base import Candidate
+from submodels.base import Candidate, Told
 
-PROPOSALS = [[Candidate(Span(3, 8, "DOCTOR"), "tbed", 0.9, False, 'rule 1: O -> B-DOCTOR if word[0] = "secret"')], []]
+CANDIDATE = Candidate(Span(3, 8, "DOCTOR"), "tbed", 0.9, False, 'rule 1: O -> B-DOCTOR if word[0] = "secret"')
+TOLD = [Told([CANDIDATE]), Told([]), Told([CANDIDATE], np.array([0.1, 1 / 3, 1e-17]))]
 
 
 def test_candidates_come_back_and_no_word_of_a_rule_is_kept(tmp_path: Path) -> None:
     cache = FoldCache(tmp_path / "folds")
-    cache.put("key", PROPOSALS)
-    assert cache.get("key") == PROPOSALS
+    cache.put("key", TOLD)
+    again = cache.get("key")
+    assert again is not None and [note.candidates for note in again] == [note.candidates for note in TOLD]
+    assert [None if note.left is None else note.left.tolist() for note in again] == [None, None, [0.1, 1 / 3, 1e-17]]
     assert [path.name for path in cache.folder.iterdir()] == ["key.json"]
     assert "secret" not in (cache.folder / "key.json").read_text()
 
@@ -23,4 +28,4 @@ def test_a_damaged_file_and_an_absent_one_count_as_nothing(tmp_path: Path) -> No
 
 
 def test_the_repr_of_a_candidate_shows_no_word_of_a_rule() -> None:
-    assert "secret" not in repr(PROPOSALS)
+    assert "secret" not in repr(TOLD)

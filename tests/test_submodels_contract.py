@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from features.columns.lines import line_bounds
 from features.columns.table import FeatureSettings, FeatureSpace, FeatureTable
 from features.documents import Document, Span
 from features.errors import BundleError, SettingsError, TrainingError
 from features.saved_files import SavedFiles
-from submodels.base import Candidate, Submodel, submodel_class
+from submodels.base import Candidate, Submodel, in_lines, submodel_class
 from submodels.registry import KINDS, usual_name
 from tests.invented_names import NAMES
 
@@ -91,6 +94,34 @@ def test_a_note_gets_the_same_candidates_alone_and_among_others(fitted: Any, tab
         alone = fitted.propose([table])[0]
         assert [(c.span, c.chosen) for c in alone] == [(c.span, c.chosen) for c in candidates]
         assert np.allclose([c.score for c in alone], [c.score for c in candidates], atol=1e-5)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_asked_for_some_lines_it_proposes_what_it_proposes_there_reading_all(
+    fitted: Any, tables: list[FeatureTable], unseen: list[FeatureTable], data: st.DataObject
+) -> None:
+    notes = [*tables[:3], *unseen]
+    sizes = [len(line_bounds(table)) - 1 if len(table) else 0 for table in notes]
+    wanted = [np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)), dtype=bool) for n in sizes]
+    proposals = zip(notes, fitted.propose(notes), fitted.propose_in(notes, wanted), strict=True)
+    for (table, all_there, found), lines in zip(proposals, wanted, strict=True):
+        touching = in_lines(table, [c.span for c in all_there], lines)
+        expected = [c for c, touches in zip(all_there, touching, strict=True) if touches]
+        assert [(c.span, c.source, c.chosen) for c in found] == [(c.span, c.source, c.chosen) for c in expected]
+        assert np.allclose([c.score for c in found], [c.score for c in expected], atol=1e-5)
+
+
+def test_what_it_tells_are_its_candidates_and_how_probable_phi_is_beside_them_in_each_line(
+    fitted: Any, tables: list[FeatureTable], unseen: list[FeatureTable]
+) -> None:
+    notes = [*tables[:3], *unseen]
+    told = fitted.tell(notes)
+    assert [note.candidates for note in told] == fitted.propose(notes)
+    for table, note in zip(notes, told, strict=True):
+        if note.left is not None:
+            assert note.left.shape == (max(len(line_bounds(table)) - 1, 0),)
+            assert ((note.left >= 0) & (note.left <= 1)).all()
 
 
 def test_saved_and_loaded_it_proposes_the_same(

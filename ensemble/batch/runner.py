@@ -196,6 +196,7 @@ def _work(
         timeout=settings.timeout,
         second_pass=settings.second_pass,
         any_language=settings.any_language,
+        cascade=settings.cascade,
         labels=settings.form_settings.columns.labels,
         load=settings.load,
     )

@@ -43,6 +43,7 @@ class RunSettings:
     :param timeout: seconds for a note, for each 100,000 characters begun; 0 for no limit.
     :param second_pass: whether to run the detector over the output.
     :param any_language: whether to read notes that the engine cannot read by its language gate.
+    :param cascade: whether costly submodels may read only lines in doubt, where the engine was trained to do so.
     :param hide_ids: whether reports name notes by HMACs of their ids, for which a key is needed.
     :param jobs: processes of this machine.
     :param cluster: address of a Dask scheduler.
@@ -63,6 +64,7 @@ class RunSettings:
     timeout: float = 60.0
     second_pass: bool = True
     any_language: bool = False
+    cascade: bool = True
     hide_ids: bool = False
     jobs: int = 1
     cluster: str = ""
@@ -107,6 +109,7 @@ class RunSettings:
             "compressed": self.target.suffix == ".gz",
             "second pass": self.second_pass,
             "any language": self.any_language,
+            "cascade": self.cascade,
             "hidden ids": self.hide_ids,
         }
 

@@ -10,6 +10,7 @@
     word_counts.json      words of the training notes, to distinguish names from words of the language
     subset_stackers/A+B/  the same for every subset of the submodels
     language_gate/        the languages and scripts that it can read, and the limits learned
+    cascade/              which submodels read only lines in doubt, and the thresholds
 
 Nothing in a bundle is code and nothing is unpickled. A bundle is refused if a file is missing, changed or not listed,
 if its protocol is not ours, or if the self-test does not come out as it did.
@@ -32,6 +33,7 @@ from ensemble.bundles.files import MANIFEST, PROTOCOL, file_hash, read_bundle, r
 from ensemble.bundles.model_card import model_card
 from ensemble.bundles.self_test import SelfTest, check_self_test
 from ensemble.engine import Engine
+from ensemble.stacking.cascade import Cascade
 from ensemble.stacking.repeats.word_counts import WordCounts
 from ensemble.stacking.stacker import Stacker
 from ensemble.stacking.subsets import Subset, in_order, no_stacker, subset_name, subsets_of
@@ -49,7 +51,10 @@ from submodels.registry import KINDS
 
 __all__ = ["OPTIONAL_PARTS", "PROTOCOL", "SERVERS", "load_bundle", "read_manifest", "save_bundle"]
 
-OPTIONAL_PARTS: Mapping[str, Callable[[SavedFiles], Any]] = {"language_gate": LanguageGate.load}
+OPTIONAL_PARTS: Mapping[str, Callable[[SavedFiles], Any]] = {
+    "language_gate": LanguageGate.load,
+    "cascade": Cascade.load,
+}
 """Parts that an older bundle lacks: name of the engine's attribute, of its argument and of the folder -> what loads it.
 
 The attribute is `None` where the engine has no such part; otherwise it has a method `save(folder)`.
@@ -105,10 +110,11 @@ def save_bundle(
             files.write_to(part)
 
 
-def load_bundle(path: Path, *, only: Iterable[str] = ()) -> Engine:
+def load_bundle(path: Path, *, only: Iterable[str] = (), cascade: bool = True) -> Engine:
     """Read an engine; every file's hash and the self-test are checked first.
 
     :param only: names of submodels; the others are not read, and the stacker is the one that was trained without them.
+    :param cascade: whether costly submodels may read only lines in doubt, where the engine was trained to do so.
     :raises BundleError: if anything about the bundle is not as it was made, it has no stacker for that subset, or a
         package is not installed that has one of its submodel kinds or feature columns.
     :raises SettingsError: if a submodel is not in the bundle.
@@ -122,7 +128,7 @@ def load_bundle(path: Path, *, only: Iterable[str] = ()) -> Engine:
             check_self_test(engine, files.json("self_test.json", SelfTest), path)
     except PackageError as error:
         raise BundleError(f"the bundle {path} cannot be used here: {error}") from None
-    return engine
+    return engine if cascade else engine.without_cascade()
 
 
 def _write_parts(engine: Engine, models: Mapping[str, SavedFiles], folder: Path) -> None:
@@ -192,7 +198,12 @@ def _read_engine(files: SavedFiles, kinds: Mapping[str, str], names: Subset) -> 
     if names not in stackers:
         raise no_stacker(names)
     optional = {name: load(files.part(name)) for name, load in OPTIONAL_PARTS.items() if name in files}
-    return Engine(label_set, space, models, stackers.pop(names), stackers, **optional)
+    engine = Engine(label_set, space, models, stackers.pop(names), stackers, **optional)
+    if names != tuple(kinds):
+        return engine.without_cascade()
+    if engine.cascade is not None and engine.cascade.first(names) not in engine.subset_stackers:
+        raise BundleError("the cascade of the engine is for other submodels than those in it; train it again")
+    return engine
 
 
 def _refuse_strange_servers(urls: Iterable[str]) -> None:

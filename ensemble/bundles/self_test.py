@@ -14,10 +14,12 @@ from typing import NotRequired, TypedDict
 import numpy as np
 
 from ensemble.engine import Engine
+from ensemble.stacking.candidates import Decision
 from ensemble.stacking.subsets import Subset, subset_name
 from ensemble.tools.deadline import deadline
 from features.documents import Document
 from features.errors import BundleError, OverdueError
+from submodels.base import Candidate
 
 __all__ = ["SelfTest", "check_self_test", "self_test"]
 
@@ -86,18 +88,24 @@ def _sentences() -> dict[str, list[str]]:
 def _answers(engine: Engine, texts: Sequence[str], subsets: Iterable[Subset]) -> dict[str, list[list[Answer]]]:
     """What subsets of the submodels, by their names, say of the texts; each submodel proposes once for all of them."""
     tables = engine.space.tables([Document(f"self-test-{i}", text) for i, text in enumerate(texts)])
-    proposals = engine.propose(tables)
-    return {
-        subset_name(subset): [
-            [
-                (d.span.start, d.span.end, d.span.label, round(d.probability, 6), d.accepted)
-                for d in decisions
-                if d.accepted or d.probability > 0.01
-            ]
-            for decisions in engine.weigh(tables, {name: proposals[name] for name in subset})
-        ]
-        for subset in subsets
-    }
+    answers: dict[str, list[list[Answer]]] = {}
+    proposals: dict[str, list[list[Candidate]]] = {}
+    for subset in subsets:
+        if subset == engine.names and engine.cascade is not None:
+            decided = engine.decide_on(tables)
+        else:
+            proposals = proposals or engine.propose(tables)
+            decided = engine.weigh(tables, {name: proposals[name] for name in subset})
+        answers[subset_name(subset)] = list(map(_answered, decided))
+    return answers
+
+
+def _answered(decisions: Iterable[Decision]) -> list[Answer]:
+    return [
+        (d.span.start, d.span.end, d.span.label, round(d.probability, 6), d.accepted)
+        for d in decisions
+        if d.accepted or d.probability > 0.01
+    ]
 
 
 def _alike(expected: list[Answer], found: list[Answer]) -> bool:

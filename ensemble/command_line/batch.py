@@ -11,6 +11,7 @@ import typer
 from ensemble.command_line.config import ConfigOption, merged
 from ensemble.command_line.options import (
     AnyLanguageOption,
+    CascadeOption,
     ColumnOption,
     FormOption,
     IdColumnOption,
@@ -51,6 +52,7 @@ def deidentify(
     timeout: Annotated[float, typer.Option(help="Seconds for a note; 0 for no limit.", min=0)] = 60.0,
     second_pass: Annotated[bool, typer.Option(help="Run the detector over the output too.")] = True,
     any_language: AnyLanguageOption = False,
+    cascade: CascadeOption = True,
     hide_ids: Annotated[bool, typer.Option("--hide-ids", help="Name notes in reports by HMACs of their ids.")] = False,
     restart: Annotated[bool, typer.Option("--restart", help="Discard what an unfinished run did.")] = False,
     jobs: JobsOption = 1,
@@ -73,8 +75,8 @@ def deidentify(
     settings = RunSettings(
         source, out, model, policy_from(policy, merged(context, "strategy", strategy)), key_from(key_file),
         form, FormatSettings(columns, encoding), read_struck(strike), timeout,
-        second_pass=second_pass, any_language=any_language, hide_ids=hide_ids, jobs=jobs, cluster=cluster,
-        restart=restart,
+        second_pass=second_pass, any_language=any_language, cascade=cascade, hide_ids=hide_ids, jobs=jobs,
+        cluster=cluster, restart=restart,
     )  # fmt: skip
     tell_reliability(model)
     with keeping(lambda: kept(settings)):

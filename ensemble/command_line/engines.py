@@ -11,6 +11,7 @@ from ensemble.command_line.groups import ReadingOptions, TrainingOptions, with_o
 from ensemble.command_line.options import (
     AnnotatedFormatOption,
     AnyLanguageOption,
+    CascadeOption,
     CorpusArgument,
     JobsOption,
     ModelOption,
@@ -80,6 +81,7 @@ def annotate(
     to: AnnotatedFormatOption = "",
     submodels: SubsetOption = "",
     any_language: AnyLanguageOption = False,
+    cascade: CascadeOption = True,
     reading: ReadingOptions,
 ) -> None:
     """Find the PHI of notes and write them in a shared-task format; any spans in IN are not looked at."""
@@ -88,7 +90,7 @@ def annotate(
         from ensemble.tasks.engines import Source, annotate_corpus
         from ensemble.tools.garbage import keep_all
 
-        engine = load_bundle(model, only=comma_list(submodels))
+        engine = load_bundle(model, only=comma_list(submodels), cascade=cascade)
         keep_all()
     tell_reliability(model)
     corpus, held_back = annotate_corpus(Source(source, reading.reader, any_language), out, engine, format=to)
@@ -109,13 +111,14 @@ def explain(
     text: Annotated[bool, typer.Option("--text", help="Show the text of the spans.")] = False,
     submodels: SubsetOption = "",
     any_language: AnyLanguageOption = False,
+    cascade: CascadeOption = True,
     reading: ReadingOptions,
 ) -> None:
     """Show who proposed which span, and how it was decided."""
     from ensemble.bundles.bundle import load_bundle
     from ensemble.tasks.engines import Source, explain_corpus
 
-    engine = load_bundle(model, only=comma_list(submodels))
+    engine = load_bundle(model, only=comma_list(submodels), cascade=cascade)
     notes = Source(source, reading.reader, any_language)
     n_shown, held_back = explain_corpus(notes, engine, console(), html=html, show_text=text)
     fail_for(held_back, n_shown)

@@ -27,6 +27,7 @@ from ensemble.command_line.choices import (
 __all__ = [
     "AnnotatedFormatOption",
     "AnyLanguageOption",
+    "CascadeOption",
     "ColumnOption",
     "ConvertedFormatOption",
     "CorpusArgument",
@@ -162,6 +163,10 @@ MapLabelsOption = Annotated[
         help="Turn labels into those of this set, by name or TOML file.",
         autocompletion=completing(LABEL_SETS),
     ),
+]
+CascadeOption = Annotated[
+    bool,
+    typer.Option("--cascade/--no-cascade", help="Let costly submodels read only lines in which others leave doubt."),
 ]
 AnyLanguageOption = Annotated[
     bool, typer.Option("--any-language", help="Read notes that are not in the engine's language or script, too.")

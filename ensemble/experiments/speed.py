@@ -125,16 +125,17 @@ class Machine:
         return cls(named, os.cpu_count(), platform.python_version())
 
 
-def measure_speed(model: Path, subset: tuple[str, ...], documents: Sequence[Document]) -> Run:
+def measure_speed(model: Path, subset: tuple[str, ...], documents: Sequence[Document], *, cascade: bool = True) -> Run:
     """Load a bundle in a fresh process on one core and annotate the notes once.
 
     :param subset: names of submodels; the others are not loaded.
     :param documents: their spans are not looked at.
+    :param cascade: as `ensemble.bundles.bundle.load_bundle` takes it.
     :raises BundleError: if the bundle cannot be loaded, or not without the other submodels.
     :raises EvaluationError: if the process dies.
     """
     plain = [document.with_spans(()) for document in documents]
-    return _in_fresh_process(_annotate, model, subset, plain)
+    return _in_fresh_process(_annotate, model, subset, plain, cascade)
 
 
 def keep_to_one_core() -> None:
@@ -157,13 +158,13 @@ def peak_memory_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def _annotate(model: Path, subset: tuple[str, ...], documents: Sequence[Document]) -> Run:
+def _annotate(model: Path, subset: tuple[str, ...], documents: Sequence[Document], cascade: bool) -> Run:
     keep_to_one_core()
     begin = time.process_time()
     from ensemble.bundles.bundle import load_bundle
     from ensemble.tools.garbage import keep_all
 
-    engine = load_bundle(model, only=subset)
+    engine = load_bundle(model, only=subset, cascade=cascade)
     keep_all()
     loaded = time.process_time()
     spans = [document.spans for document in engine.annotate(documents)]

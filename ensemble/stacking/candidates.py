@@ -19,7 +19,15 @@ from features.documents import Span
 from features.plain_view import PlainView
 from submodels.base import Candidate
 
-__all__ = ["Decision", "PooledCandidate", "chosen_spans", "is_repetition", "non_overlapping", "pooled"]
+__all__ = [
+    "Decision",
+    "PooledCandidate",
+    "chosen_spans",
+    "is_repetition",
+    "non_overlapping",
+    "pooled",
+    "pooled_mentions",
+]
 
 _OVER_AND_OVER = 40
 
@@ -83,6 +91,11 @@ def pooled(proposals: Iterable[Sequence[Candidate]]) -> list[PooledCandidate]:
             if known is None or (candidate.chosen, candidate.score) > (known.chosen, known.score):
                 votes[candidate.span][candidate.source] = candidate
     return [PooledCandidate(span, tuple(votes[span].values())) for span in sorted(votes)]
+
+
+def pooled_mentions(proposals: Iterable[Sequence[Candidate]], text: str) -> list[PooledCandidate]:
+    """The same without those that hold the same over and over, to which a sequence model has no end."""
+    return [found for found in pooled(proposals) if not is_repetition(text[found.span.start : found.span.end])]
 
 
 def is_repetition(text: str) -> bool:

@@ -9,7 +9,7 @@ The margins are calibrated by Platt scaling (1999), which is itself fitted on ma
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,18 +17,30 @@ from numpy.typing import NDArray
 from ensemble.stacking.kernel_svm import KernelSettings, KernelSVM
 from features.arrays import Floats
 
-__all__ = ["calibrated", "margins_out_of_fold", "platt_scaling"]
+__all__ = ["calibrated", "machines_out_of_fold", "margins_of", "margins_out_of_fold", "platt_scaling"]
 
 
 def margins_out_of_fold(
     rows: Sequence[Floats], is_phi: Sequence[NDArray[np.bool_]], folds: Sequence[Sequence[int]], kernel: KernelSettings
 ) -> list[Floats]:
     """For each note its candidates' margins, by machines that never saw its patient."""
-    margins: list[Floats] = [np.zeros(0)] * len(rows)
+    return margins_of(machines_out_of_fold(rows, is_phi, folds, kernel), rows, folds)
+
+
+def machines_out_of_fold(
+    rows: Sequence[Floats], is_phi: Sequence[NDArray[np.bool_]], folds: Sequence[Sequence[int]], kernel: KernelSettings
+) -> Iterator[KernelSVM]:
+    """For each fold a machine that was trained on the others."""
     for fold in folds:
         held = set(fold)
         rest = [i for i in range(len(rows)) if i not in held]
-        svm = KernelSVM.fit(np.concatenate([rows[i] for i in rest]), np.concatenate([is_phi[i] for i in rest]), kernel)
+        yield KernelSVM.fit(np.concatenate([rows[i] for i in rest]), np.concatenate([is_phi[i] for i in rest]), kernel)
+
+
+def margins_of(machines: Iterable[KernelSVM], rows: Sequence[Floats], folds: Sequence[Sequence[int]]) -> list[Floats]:
+    """For each note its candidates' margins by the machine of its fold."""
+    margins: list[Floats] = [np.zeros(0)] * len(rows)
+    for svm, fold in zip(machines, folds, strict=True):
         for i in fold:
             margins[i] = svm.margins(rows[i])
     return margins

@@ -14,15 +14,22 @@ are chosen by the strict F1 of grouped cross-validation over the candidates.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ensemble.stacking.candidates import Decision, PooledCandidate, non_overlapping
-from ensemble.stacking.cross_fitting import calibrated, margins_out_of_fold, platt_scaling
+from ensemble.stacking.cross_fitting import (
+    calibrated,
+    machines_out_of_fold,
+    margins_of,
+    margins_out_of_fold,
+    platt_scaling,
+)
 from ensemble.stacking.folds import group_folds
 from ensemble.stacking.kernel_svm import KernelSettings, KernelSVM
 from ensemble.stacking.meta_features import FEATURE_SETS, MetaFeatures
@@ -32,6 +39,7 @@ from ensemble.stacking.surface_forms import SurfaceForms, SurfaceFormsState
 from ensemble.stacking.thresholds import best_threshold
 from features.arrays import Floats
 from features.columns.table import FeatureTable
+from features.documents import Span
 from features.errors import BundleError, SettingsError, TrainingError
 from features.saved_files import SavedFiles, damage_refused
 from features.suggestions import no_such
@@ -160,7 +168,9 @@ class Stacker:
                 best_probabilities = probabilities
         self.svm_ = KernelSVM.fit(np.concatenate(rows), np.concatenate(is_phi), self.kernel_)
         weighed = self._weighed(tables, pools, best_probabilities, in_training=True)
-        decided = [self._decided(pool, probability.tolist()) for pool, probability in zip(pools, weighed, strict=True)]
+        decided = [
+            _decided(pool, probability, self.threshold_) for pool, probability in zip(pools, weighed, strict=True)
+        ]
         if self.settings.seek_again:
             counts = counts or WordCounts.of((table.document for table in tables), self.features_.language)
             self.repeats_ = RepeatClassifier(counts).fit(tables, decided, folds)
@@ -182,14 +192,84 @@ class Stacker:
 
         What is accepted in one note is searched for in the notes of the same patient right before and after it.
         """
+        return self.settled(tables, pools, self.probabilities(tables, pools))
+
+    def probabilities(
+        self,
+        tables: Sequence[FeatureTable],
+        pools: Sequence[Sequence[PooledCandidate]],
+        asked: Sequence[NDArray[np.bool_]] | None = None,
+    ) -> list[Floats]:
+        """For each note how sure it is of each candidate, of shape `(n_candidates,)`.
+
+        :param asked: for each note of which candidates; what it says of the others means nothing.
+        """
         rows = self.features_.matrices(tables, pools)
         if not rows:
-            return
-        probabilities = calibrated(self.svm_.margins(np.concatenate(rows)), self.calibration_)
+            return []
+        together = np.concatenate(rows)
+        wanted = np.ones(len(together), dtype=bool) if asked is None else np.concatenate(asked)
+        probabilities = np.zeros(len(together))
+        probabilities[wanted] = calibrated(self.svm_.margins(together[wanted]), self.calibration_)
         by_note = np.split(probabilities, np.cumsum([len(pool) for pool in pools])[:-1])
-        weighed = self._weighed(tables, pools, by_note)
-        decided = [self._decided(pool, probability.tolist()) for pool, probability in zip(pools, weighed, strict=True)]
+        return self._weighed(tables, pools, by_note)
+
+    def settled(
+        self,
+        tables: Sequence[FeatureTable],
+        pools: Sequence[Sequence[PooledCandidate]],
+        probabilities: Sequence[Floats],
+        thresholds: Sequence[Floats] | None = None,
+    ) -> Iterator[list[Decision]]:
+        """Decisions from probabilities, and on what is said again.
+
+        :param thresholds: for each note that of each candidate, where it is not that of this stacker.
+        """
+        decided = list(map(_decided, pools, probabilities, self._limits(pools, thresholds)))
         yield from decided if self.repeats_ is None else self.repeats_.extended(tables, decided)
+
+    def accepted(
+        self,
+        pools: Sequence[Sequence[PooledCandidate]],
+        probabilities: Sequence[Floats],
+        thresholds: Sequence[Floats] | None = None,
+    ) -> list[set[Span]]:
+        """The spans that `settled` accepts before it searches for what is said again."""
+        chosen = map(_accepted, pools, probabilities, self._limits(pools, thresholds))
+        return [{pool[i].span for i in of_note} for pool, of_note in zip(pools, chosen, strict=True)]
+
+    def judged_out_of_fold(
+        self, tables: Sequence[FeatureTable], pools: Sequence[Sequence[PooledCandidate]], *, seed: int
+    ) -> list[Floats]:
+        """As `probabilities`, of the candidates with which it was trained, by machines that never saw the patient."""
+        return self.judge_out_of_fold(tables, pools, seed=seed)(pools)
+
+    def _limits(
+        self, pools: Sequence[Sequence[PooledCandidate]], thresholds: Sequence[Floats] | None
+    ) -> Sequence[float | Floats]:
+        return [self.threshold_] * len(pools) if thresholds is None else thresholds
+
+    def judge_out_of_fold(
+        self, tables: Sequence[FeatureTable], pools: Sequence[Sequence[PooledCandidate]], *, seed: int
+    ) -> Callable[[Sequence[Sequence[PooledCandidate]]], list[Floats]]:
+        """What judges any candidates of the training notes by machines that never saw the patient.
+
+        :param tables: the notes with which it was trained.
+        :param pools: the candidates with which it was trained.
+        :param seed: with which it was trained.
+        """
+        gold = [set(table.document.spans) for table in tables]
+        is_phi = [np.array([c.span in g for c in pool], dtype=bool) for g, pool in zip(gold, pools, strict=True)]
+        folds = self._folds(tables, seed)
+        rows = self.features_.matrices(tables, pools)
+        machines = list(machines_out_of_fold(rows, is_phi, folds, self.kernel_))
+
+        def probabilities(others: Sequence[Sequence[PooledCandidate]]) -> list[Floats]:
+            margins = margins_of(machines, self.features_.matrices(tables, others), folds)
+            found = [calibrated(of_note, self.calibration_) for of_note in margins]
+            return self._weighed(tables, others, found, in_training=True)
+
+        return probabilities
 
     def _weighed(
         self,
@@ -215,13 +295,6 @@ class Stacker:
             )
             for table, pool, of_note in zip(tables, pools, probabilities, strict=True)
         ]  # fmt: skip
-
-    def _decided(self, pool: Sequence[PooledCandidate], probabilities: Sequence[float]) -> list[Decision]:
-        accepted = set(non_overlapping(pool, [probability - self.threshold_ for probability in probabilities]))
-        return [
-            Decision(candidate.span, probability, i in accepted, candidate.votes)
-            for i, (candidate, probability) in enumerate(zip(pool, probabilities, strict=True))
-        ]
 
     def save(self, folder: Path) -> None:
         """Write `stacker.json`, `stacker.npz` and what the repeats need but the word counts, without pickle."""
@@ -273,3 +346,15 @@ class Stacker:
         documents = [table.document for table in tables]
         n_groups = len({document.group for document in documents})
         return group_folds(documents, n_folds=min(self.settings.folds, n_groups), seed=seed + 1)
+
+
+def _decided(pool: Sequence[PooledCandidate], probabilities: Floats, threshold: float | Floats) -> list[Decision]:
+    accepted = _accepted(pool, probabilities, threshold)
+    return [
+        Decision(candidate.span, probability, i in accepted, candidate.votes)
+        for i, (candidate, probability) in enumerate(zip(pool, probabilities.tolist(), strict=True))
+    ]
+
+
+def _accepted(pool: Sequence[PooledCandidate], probabilities: Floats, threshold: float | Floats) -> set[int]:
+    return set(non_overlapping(pool, (probabilities - threshold).tolist()))

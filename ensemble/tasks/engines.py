@@ -86,9 +86,18 @@ def train_bundle(
             **facts,
             **{what: count for what, count in sorted(training.warnings.items())},
         },
-        figures={"protocol": protocol, "strict": figures_of(reports)},
+        figures={"protocol": protocol, "strict": figures_of(reports), **_of_cascade(training.engine)},
     )
     return training, reports
+
+
+def _of_cascade(engine: Engine) -> dict[str, Any]:
+    """What the manifest and the model card say of the cascade; nothing where there is none."""
+    cascade = engine.cascade
+    if cascade is None:
+        return {}
+    thresholds = {"doubt": cascade.doubt, "chance": cascade.chance}
+    return {"cascade": {"waiting": ", ".join(cascade.waiting), **thresholds, **cascade.figures}}
 
 
 def score_on(engine: Engine, gold: Corpus) -> dict[str, Report]:
@@ -97,8 +106,7 @@ def score_on(engine: Engine, gold: Corpus) -> dict[str, Report]:
     proposals = engine.propose(tables)
     views = [table.view for table in tables]
     systems = {name: list(map(chosen_spans, notes, views)) for name, notes in proposals.items()}
-    decisions = engine.weigh(tables, proposals)
-    systems["stack"] = [[d.span for d in note if d.accepted] for note in decisions]
+    systems["stack"] = [[d.span for d in note if d.accepted] for note in engine.decide_on(tables)]
     return evaluate_systems(gold, {name: gold.with_spans(notes) for name, notes in systems.items()})
 
 

@@ -78,7 +78,13 @@ def replace_rules(bundle: Path, rules: Path, out: Path, *, submodel: str = "") -
     edited = _tbed_of(engine, bundle, submodel).edited(text, name=str(rules), space=engine.space)
     submodels = [edited if model.name == edited.name else model for model in engine.submodels]
     engine = Engine(
-        engine.label_set, engine.space, submodels, engine.stacker, engine.subset_stackers, engine.language_gate
+        engine.label_set,
+        engine.space,
+        submodels,
+        engine.stacker,
+        engine.subset_stackers,
+        engine.language_gate,
+        engine.cascade,
     )
     manifest, files = read_bundle(bundle)
     save_bundle(

@@ -1,4 +1,4 @@
-"""Out-of-fold candidates on disk, so that a run that was stopped, or has another stacker, does not train again.
+"""What submodels say out of fold, on disk: a run that was stopped, or has another stacker, does not train again.
 
 A file is named by a hash of all that its content depends on: the training and held-out documents, the feature and
 submodel settings, the seed and the source code. It holds offsets, labels and scores as JSON, never text.
@@ -13,10 +13,12 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ensemble.tools.version import code_digest
 from features.documents import Document, Span
 from features.writing import new_file
-from submodels.base import Candidate
+from submodels.base import Candidate, Told
 
 __all__ = ["FoldCache", "corpus_digest"]
 
@@ -25,7 +27,7 @@ _DECIDING = ("features", "tbed", "submodels")
 
 
 class FoldCache:
-    """Candidates by key.
+    """What was told of notes, by key.
 
     :param folder: where the files are; `None` keeps nothing.
     """
@@ -35,22 +37,32 @@ class FoldCache:
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
 
-    def get(self, key: str) -> list[list[Candidate]] | None:
+    def get(self, key: str) -> list[Told] | None:
         """What was kept under the key, or nothing; a damaged file counts as nothing."""
         if self.folder is None:
             return None
         try:
             notes = json.loads((self.folder / f"{key}.json").read_text(encoding="utf-8"))
-            return [[Candidate(Span(*span), *rest) for span, *rest in note] for note in notes]
+            return [
+                Told(
+                    [Candidate(Span(*span), *rest) for span, *rest in candidates],
+                    None if left is None else np.array(left, dtype=np.float64),
+                )
+                for candidates, left in notes
+            ]
         except (OSError, ValueError, TypeError):
             return None
 
-    def put(self, key: str, proposals: Sequence[Sequence[Candidate]]) -> None:
-        """Keep candidates without their evidence, which may quote words of training notes, in one atomic step."""
+    def put(self, key: str, told: Sequence[Told]) -> None:
+        """Keep what was told in one atomic step, without evidence, which may quote words of training notes."""
         if self.folder is None:
             return
         with new_file(self.folder / f"{key}.json", replace=True) as part:
-            part.write_text(json.dumps([[_kept(c) for c in note] for note in proposals]), encoding="utf-8")
+            notes = [
+                ([_kept(c) for c in note.candidates], None if note.left is None else note.left.tolist())
+                for note in told
+            ]
+            part.write_text(json.dumps(notes), encoding="utf-8")
 
     @staticmethod
     def key(training: Sequence[Document], held_out: Sequence[Document], *parts: Any) -> str:

@@ -34,7 +34,7 @@ from features.errors import TrainingError
 from features.saved_files import SavedFiles
 from features.shown import explained, shown_label
 from features.tags import OUTSIDE
-from submodels.base import Candidate, Submodel, kind_of, new_submodel, submodel_class
+from submodels.base import Candidate, Submodel, Told, kind_of, new_submodel, submodel_class
 from submodels.registry import usual_name
 
 __all__ = ["FEATURES", "FITS", "Fitted", "Proposals", "Proposed", "prepared", "propose", "run_tasks", "tasks_of"]
@@ -107,23 +107,28 @@ class FitTask:
             repr(space.settings),
         )
 
-    def run(self) -> Proposals | SavedFiles:
-        """Fit, then propose for the held-out notes, or save the model where there are none."""
+    def run(self) -> list[Told] | SavedFiles:
+        """Fit, then tell of the held-out notes, or save the model where there are none."""
         model = new_submodel(self.name, self.settings).fit(self.training, seed=self.seed)
-        return SavedFiles.written_by(model.save) if self.keeps_model else _checked(model, model.propose(self.held_out))
+        return SavedFiles.written_by(model.save) if self.keeps_model else _checked(model, model.tell(self.held_out))
 
 
 class Fitted(NamedTuple):
     """What all fits gave.
 
-    :ivar proposals: for each submodel, its candidates for each note that it did not learn from.
+    :ivar told: for each submodel, what it says of each note that it did not learn from.
     :ivar models: for each submodel, the files of the model that is kept.
     :ivar seconds: (submodel, part) -> what it took.
     """
 
-    proposals: dict[str, Proposals]
+    told: dict[str, list[Told]]
     models: dict[str, SavedFiles]
     seconds: dict[tuple[str, str], Spent]
+
+    @property
+    def proposals(self) -> dict[str, Proposals]:
+        """For each submodel, its candidates for each of these notes."""
+        return {name: [note.candidates for note in notes] for name, notes in self.told.items()}
 
 
 def propose(
@@ -149,14 +154,15 @@ def propose(
         space, tables, folds, warnings = prepared(corpus, settings, folds=out_of_fold)
         others = space.tables(unseen)
         tasks = list(tasks_of(settings, tables, folds, unseen=others))
-        proposals, _, seconds = run_tasks(tasks, settings.submodels, len(tables) + len(others), jobs, FoldCache(cache))
+        fitted = run_tasks(tasks, settings.submodels, len(tables) + len(others), jobs, FoldCache(cache))
+    proposals = fitted.proposals
     n = len(tables)
     return Proposed(
         tables=tables,
         out_of_fold={name: notes[:n] for name, notes in proposals.items()} if out_of_fold else {},
         unseen=others,
         on_unseen={name: notes[n:] for name, notes in proposals.items()} if others else {},
-        seconds=seconds,
+        seconds=fitted.seconds,
         warnings=warnings,
     )
 
@@ -218,14 +224,14 @@ def _own_seed(name: str, kind: str) -> int:
     return 0 if name == usual_name(kind) else 1 + crc32(name.encode()) % 1_000_000
 
 
-def _checked(model: Submodel, proposals: Proposals) -> Proposals:
+def _checked(model: Submodel, told: list[Told]) -> list[Told]:
     """See that candidates name the submodel that proposed them, as the stacker knows them by that."""
-    if any(candidate.source != model.name for candidates in proposals for candidate in candidates):
+    if any(candidate.source != model.name for note in told for candidate in note.candidates):
         raise TrainingError(
             f"the submodel {model.name} proposes candidates under another name; {type(model).__name__} must use its "
             "own name as their source"
         )
-    return proposals
+    return told
 
 
 def run_tasks(tasks: Sequence[FitTask], names: Iterable[str], n_documents: int, jobs: int, cache: FoldCache) -> Fitted:
@@ -233,7 +239,7 @@ def run_tasks(tasks: Sequence[FitTask], names: Iterable[str], n_documents: int, 
 
     :param names: of the submodels, in the order of the engine.
     """
-    fitted = Fitted({name: [[] for _ in range(n_documents)] for name in names}, {}, {})
+    fitted = Fitted({name: [Told([])] * n_documents for name in names}, {}, {})
     with tempfile.TemporaryDirectory(prefix="phistack-") as folder:
         path = Path(folder) / "reports"
         watch = FitWatch([Fit(task.name, task.part, task.size, task.cost) for task in tasks], path)
@@ -245,8 +251,8 @@ def run_tasks(tasks: Sequence[FitTask], names: Iterable[str], n_documents: int, 
                 if isinstance(found, SavedFiles):
                     fitted.models[task.name] = found
                 else:
-                    for index, candidates in zip(task.indices, found, strict=True):
-                        fitted.proposals[task.name][index] = candidates
+                    for index, note in zip(task.indices, found, strict=True):
+                        fitted.told[task.name][index] = note
                 watch.ended(i, 0.0 if spent.cached else spent.wall)
     return fitted
 
@@ -260,7 +266,7 @@ def _kept(tasks: Sequence[FitTask], watch: FitWatch, cache: FoldCache) -> str:
     return f"{kept} of {len(tasks)} fits are kept in {cache.folder}, {again}"
 
 
-def _timed(number: int, task: FitTask, cache: FoldCache, reports: Path) -> tuple[int, Proposals | SavedFiles, Spent]:
+def _timed(number: int, task: FitTask, cache: FoldCache, reports: Path) -> tuple[int, list[Told] | SavedFiles, Spent]:
     """Do a task, or take what it gave from the cache, and report how far it is to a file."""
     watch = Stopwatch()
     key = "" if task.keeps_model else task.key()

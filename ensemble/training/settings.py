@@ -2,6 +2,7 @@
 
     folds = 5
     seed = 0
+    cascade = true
 
     [features]
     language = "es"
@@ -60,6 +61,8 @@ class EngineSettings:
     :param stacker: how the stacker is trained.
     :param folds: parts into which patients are split for out-of-fold prediction.
     :param seed: of every random choice.
+    :param cascade: whether the engine may let costly submodels read only lines in doubt; see
+        `ensemble.stacking.cascade`.
     """
 
     features: FeatureSettings = field(default_factory=FeatureSettings)
@@ -67,6 +70,7 @@ class EngineSettings:
     stacker: StackerSettings = field(default_factory=StackerSettings)
     folds: int = 5
     seed: int = 0
+    cascade: bool = True
 
     def __post_init__(self) -> None:
         if not self.submodels:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from ensemble.engine import Engine
 from ensemble.stacking.candidates import PooledCandidate, chosen_spans, pooled
+from ensemble.stacking.cascade import Cascade
 from ensemble.stacking.stacker import Stacker
 from ensemble.stacking.subsets import fit_subset_stackers
 from ensemble.tools.progress import stage
@@ -31,7 +32,7 @@ from submodels.base import kind_of, load_submodel
 
 __all__ = ["Training", "out_of_fold_corpora", "train"]
 
-_STACKER, _SUBSETS = 6, 3
+_STACKER, _SUBSETS, _CASCADE = 6, 2, 1
 """What the parts of a training take of its time, in percent."""
 
 
@@ -70,12 +71,13 @@ def train(
     :raises TrainingError: if the corpus has no PHI, or that of one patient only.
     """
     settings = (settings or EngineSettings()).for_label_set(corpus.label_set.name)
-    with stage("training", total=FEATURES + FITS + _STACKER + _SUBSETS):
+    with stage("training", total=FEATURES + FITS + _STACKER + _SUBSETS + _CASCADE):
         watch = Stopwatch()
         space, tables, folds, warnings = prepared(corpus, settings)
         preparing = watch.spent()
         tasks = list(tasks_of(settings, tables, folds, models=True))
-        out_of_fold, saved, seconds = run_tasks(tasks, settings.submodels, len(tables), jobs, FoldCache(cache))
+        fitted = run_tasks(tasks, settings.submodels, len(tables), jobs, FoldCache(cache))
+        out_of_fold, saved, seconds = fitted.proposals, fitted.models, fitted.seconds
         watch = Stopwatch()
         models = [
             load_submodel(name, kind_of(name, given), saved[name], space) for name, given in settings.submodels.items()
@@ -89,8 +91,14 @@ def train(
         watch = Stopwatch()
         smaller = fit_subset_stackers(stacker, tables, out_of_fold, seed=settings.seed, weight=_SUBSETS)
         seconds["stacker", "subsets"] = watch.spent()
+        watch = Stopwatch()
+        with stage("cascade", weight=_CASCADE):
+            stackers = {**smaller, tuple(out_of_fold): stacker}
+            waiting = [model.name for model in models if model.costly and settings.cascade]
+            cascade = Cascade.fit(tables, fitted.told, stackers, waiting=waiting, seed=settings.seed)
+        seconds["stacker", "cascade"] = watch.spent()
     gate = LanguageGate.fit((document.text for document in corpus.documents), settings.features.language)
-    engine = Engine(corpus.label_set, space, models, stacker, smaller, gate)
+    engine = Engine(corpus.label_set, space, models, stacker, smaller, gate, cascade)
     return Training(engine, saved, out_of_fold, seconds, warnings)
 
 

@@ -2,18 +2,21 @@
 
 line_starts(table)      [0, 12]: two of the sentences open a line
 line_bounds(table)      [0, 12, 31]: tokens 0 to 11 are one sequence, 12 to 30 the other
+lines_touched(table, [Span(3, 9, "AGE")])       [0], [1]: it begins in the first line and ends before the second
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 
-from features.arrays import Integers32
+from features.arrays import Integers, Integers32
 from features.columns.table import FeatureTable
+from features.documents import Span
 
-__all__ = ["line_bounds", "line_starts"]
+__all__ = ["line_bounds", "line_starts", "lines_touched", "tokens_touched"]
 
 _LONGEST = 1_000
 """Tokens of a sequence; a line of more is cut where a sentence ends. Within a sequence step follows step, while
@@ -41,3 +44,18 @@ def line_bounds(table: FeatureTable) -> Integers32:
         if begin in opens_line or end - bounds[-1] > _LONGEST:
             bounds.append(begin)
     return np.array([*bounds, *table.sentences[1:][-1:]], dtype=np.int32)
+
+
+def tokens_touched(table: FeatureTable, spans: Sequence[Span]) -> tuple[Integers, Integers]:
+    """The first token that each span touches and the token after its last, each of shape `(n_spans,)`."""
+    starts, ends = table.offsets
+    first = ends.searchsorted([span.start for span in spans], side="right")
+    return first, np.maximum(starts.searchsorted([span.end for span in spans]), first)
+
+
+def lines_touched(table: FeatureTable, spans: Sequence[Span]) -> tuple[Integers, Integers]:
+    """The first line of `line_bounds` that each span touches and the line after its last, each `(n_spans,)`."""
+    first, last = tokens_touched(table, spans)
+    starts = line_bounds(table)[:-1]
+    begin = np.maximum(starts.searchsorted(first, side="right") - 1, 0)
+    return begin, np.maximum(starts.searchsorted(last), begin)

@@ -21,7 +21,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from features.arrays import Integers32
+from features.arrays import Integers, Integers32
 from features.columns.lines import line_bounds
 from features.columns.table import FeatureTable
 
@@ -33,6 +33,7 @@ __all__ = [
     "TokenRange",
     "batch_of",
     "batches_of",
+    "rows_between",
     "rows_of",
     "with_characters",
 ]
@@ -69,15 +70,6 @@ class EncodedNote:
     sentences: Integers32 = field(repr=False)
     lines: Integers32 = field(repr=False)
     tags: Integers32 = field(repr=False)
-
-    def pieces(self, longest: int) -> Iterator[tuple[int, int]]:
-        """Lines as (first token, token after the last); a line of more than `longest` tokens by its sentences."""
-        for start, end in pairwise(self.lines.tolist()):
-            if end - start <= longest:
-                yield start, end
-            else:
-                inner = self.sentences[(self.sentences >= start) & (self.sentences <= end)]
-                yield from pairwise(inner.tolist())
 
 
 TokenRange = tuple[int, int, int]
@@ -138,16 +130,35 @@ class Encoder:
         :param tags: where given, the gold tags are read too, as places in it.
         :param scheme: of the gold tags.
         """
-        words = table.words
         places = {tag: place for place, tag in enumerate(tags)}
         return EncodedNote(
-            np.array([self._word_ids.get(normal_form(word), UNKNOWN) for word in words], dtype=np.int32),
-            np.array([spellings.setdefault(word, len(spellings)) for word in words], dtype=np.int32),
-            self._features(table),
+            *self._words(table.words, spellings),
+            self._features(table, np.arange(len(table))),
             table.sentences,
             line_bounds(table),
             np.array([places[tag] for tag in table.tags(scheme=scheme)] if tags else [], dtype=np.int32),
         )
+
+    def encode_rows(
+        self, table: FeatureTable, rows: Sequence[tuple[int, int]], spellings: dict[str, int]
+    ) -> Iterator[EncodedNote]:
+        """Some rows of one note, each as a note of its own; nothing else of the note is read.
+
+        :param rows: some of those that `rows_between` gives.
+        :param spellings: as in `encode`.
+        """
+        # (n_tokens of the rows,): all rows are looked up at once, and then cut.
+        tokens = np.concatenate([np.zeros(0, dtype=np.int64), *(np.arange(*row) for row in rows)])
+        of_note = table.words
+        ids, numbers = self._words([of_note[i] for i in tokens.tolist()], spellings)
+        features, nothing = self._features(table, tokens), np.zeros(0, dtype=np.int32)
+        sentences, lines = table.sentences, line_bounds(table)
+        begin = 0
+        for first, last in rows:
+            own = slice(begin, begin + last - first)
+            inner = [np.unique(np.clip(bounds, first, last)) - first for bounds in (sentences, lines)]
+            yield EncodedNote(ids[own], numbers[own], features[own], inner[0], inner[1], nothing)
+            begin += last - first
 
     def spell(self, words: Iterable[str]) -> Integers32:
         """Character ids of words, of shape `(n_words, LONGEST_WORD + 2)`."""
@@ -158,11 +169,17 @@ class Encoder:
             row[1 : 1 + len(ids)] = ids
         return characters
 
-    def _features(self, table: FeatureTable) -> Integers32:
+    def _words(self, words: Sequence[str], spellings: dict[str, int]) -> tuple[Integers32, Integers32]:
+        """Ids and numbers of words, each of shape `(n_words,)`."""
+        ids = [self._word_ids.get(normal_form(word), UNKNOWN) for word in words]
+        numbers = [spellings.setdefault(word, len(spellings)) for word in words]
+        return np.array(ids, dtype=np.int32), np.array(numbers, dtype=np.int32)
+
+    def _features(self, table: FeatureTable, tokens: Integers) -> Integers32:
         # (n_tokens, n_columns): all columns are looked up at once.
-        ids = np.empty((len(table), len(self.columns)), dtype=np.int32)
+        ids = np.empty((len(tokens), len(self.columns)), dtype=np.int32)
         for place, name in enumerate(self.columns):
-            ids[:, place] = table.column(name)
+            ids[:, place] = table.column(name)[tokens]
         return self._lookups[np.minimum(ids, self._last_ids) + self._begins]
 
     @staticmethod
@@ -178,17 +195,32 @@ def rows_of(notes: Sequence[EncodedNote], *, window: int) -> list[TokenRange]:
 
     A longer line has a row of its own; one of more than twice the window is taken by its sentences.
     """
-    rows: list[TokenRange] = []
-    for number, note in enumerate(notes):
-        first = last = 0
-        for start, end in note.pieces(2 * window):
-            if end - first > window and last > first:
-                rows.append((number, first, last))
-                first = start
-            last = end
-        if last > first:
-            rows.append((number, first, last))
-    return rows
+    return [
+        (number, first, last)
+        for number, note in enumerate(notes)
+        for first, last in rows_between(note.lines, note.sentences, window)
+    ]
+
+
+def rows_between(lines: Integers32, sentences: Integers32, window: int) -> Iterator[tuple[int, int]]:
+    """The rows of one note, as first token and token after the last, from where its lines and sentences begin."""
+    first = last = 0
+    for start, end in _pieces(lines, sentences, 2 * window):
+        if end - first > window and last > first:
+            yield first, last
+            first = start
+        last = end
+    if last > first:
+        yield first, last
+
+
+def _pieces(lines: Integers32, sentences: Integers32, longest: int) -> Iterator[tuple[int, int]]:
+    """Lines as (first token, token after the last); a line of more than `longest` tokens by its sentences."""
+    for start, end in pairwise(lines.tolist()):
+        if end - start <= longest:
+            yield start, end
+        else:
+            yield from pairwise(sentences[(sentences >= start) & (sentences <= end)].tolist())
 
 
 def batches_of(rows: Sequence[TokenRange], *, tokens: int) -> list[list[TokenRange]]:

@@ -14,9 +14,10 @@ need NumPy alone; Keras on TensorFlow can train the same network.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypedDict
 
@@ -31,14 +32,15 @@ from features.saved_files import SavedFiles, damage_refused
 from features.suggestions import no_such
 from features.tags import OUTSIDE, SCHEMES, decode
 from features.writing import write_json
-from submodels.base import Candidate, Submodel, saved_submodel
+from submodels.base import Candidate, LineMask, Submodel, saved_submodel
 from submodels.blstm.encoder import EncodedNote, Encoder
+from submodels.blstm.excerpts import Excerpt
 from submodels.blstm.inference import blocks_of, emissions_of
 from submodels.blstm.mention_replacement import Mentions
 from submodels.blstm.training import NumpyTrainer, Trainer, TrainingPlan, train
 from submodels.blstm.weights import NetworkSizes, save_weights
 from submodels.blstm.word_prediction import WordPrediction
-from submodels.chain.candidates import batches, propose
+from submodels.chain.candidates import HasTokens, batches, propose
 from submodels.chain.crf import Chain
 
 __all__ = ["DEFAULT_COLUMNS", "BlstmSubmodel"]
@@ -128,6 +130,7 @@ class BlstmSubmodel(Submodel):
 
     kind: ClassVar[str] = "blstm.v1"
     cost: ClassVar[float] = 574.0
+    costly: ClassVar[bool] = True
 
     columns: Sequence[str] = DEFAULT_COLUMNS
     scheme: str = "BIOES"
@@ -193,26 +196,46 @@ class BlstmSubmodel(Submodel):
 
     def propose(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
         """The spans of each note's best path, and the others that are probable enough."""
-        chain, emissions = self.chain(), self.emissions(tables)
-        return [
-            candidates
-            for part in batches(tables)
-            for candidates in propose(
-                chain,
-                np.concatenate(emissions[part]),
-                tables[part],
-                [line_bounds(table) for table in tables[part]],
-                self.name,
-                self.threshold,
-            )
+        return self._candidates(tables, list(map(line_bounds, tables)), self.emissions(tables))
+
+    def propose_in(self, tables: Sequence[FeatureTable], wanted: Sequence[LineMask]) -> list[list[Candidate]]:
+        """The same for some lines; only the rows that hold one are read."""
+        excerpts = [Excerpt.of(table, lines, self.window) for table, lines in zip(tables, wanted, strict=True)]
+        spellings: dict[str, int] = {}
+        rows = [
+            row
+            for table, excerpt in zip(tables, excerpts, strict=True)
+            for row in self.encoder_.encode_rows(table, excerpt.rows, spellings)
         ]
+        nothing = np.zeros((0, len(self.tags_)), dtype=np.float32)
+        read = iter(self._emissions_of(rows, spellings))
+        emissions = [
+            np.concatenate([nothing, *islice(read, len(excerpt.rows))])[excerpt.places] for excerpt in excerpts
+        ]
+        return self._candidates(excerpts, [excerpt.bounds for excerpt in excerpts], emissions)
 
     def emissions(self, tables: Sequence[FeatureTable]) -> list[Floats32]:
         """The score of each tag at each token of each note, of shape `(n_tokens, n_tags)`."""
         spellings: dict[str, int] = {}
         notes = [self.encoder_.encode(table, spellings) for table in tables]
+        return self._emissions_of(notes, spellings)
+
+    def _emissions_of(self, notes: Sequence[EncodedNote], spellings: Iterable[str]) -> list[Floats32]:
         blocks = blocks_of(self.encoder_.columns)
         return emissions_of(self.weights_, notes, self.encoder_.spell(spellings), blocks, self.window)
+
+    def _candidates(
+        self, notes: Sequence[HasTokens], bounds: Sequence[Integers32], emissions: Sequence[Floats32]
+    ) -> list[list[Candidate]]:
+        """:param bounds: for each note where its tag sequences begin, then its number of tokens."""
+        chain = self.chain()
+        return [
+            candidates
+            for part in batches(notes)
+            for candidates in propose(
+                chain, np.concatenate(emissions[part]), notes[part], bounds[part], self.name, self.threshold
+            )
+        ]
 
     def chain(self) -> Chain:
         """The averaged transitions between tags, those that the scheme forbids left out."""

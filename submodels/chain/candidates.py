@@ -7,26 +7,35 @@ for part in batches(tables):
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from features.arrays import Integers
-from features.columns.table import FeatureTable
+from features.arrays import Floats, Integers
 from features.documents import Span
 from features.tags import OUTSIDE, decode
+from features.tokens import TokenOffsets
 from submodels.base import Candidate
 from submodels.chain.crf import Chain
 from submodels.chain.lattice import Lattice
 from submodels.chain.spans import TokenSpan, spans_of
 
-__all__ = ["batches", "propose"]
+__all__ = ["HasTokens", "batches", "propose"]
 
 _BATCH_TOKENS = 20_000
 
 
-def batches(tables: Sequence[FeatureTable], n_tokens: int = _BATCH_TOKENS) -> Iterator[slice]:
+class HasTokens(Protocol):
+    """A note, or a part of one: so many tokens, and where they start and end in the text."""
+
+    @property
+    def offsets(self) -> TokenOffsets: ...
+
+    def __len__(self) -> int: ...
+
+
+def batches(tables: Sequence[HasTokens], n_tokens: int = _BATCH_TOKENS) -> Iterator[slice]:
     """Consecutive notes of about so many tokens together, or one note that is longer, as slices."""
     lengths = [len(table) for table in tables]
     first = tokens = 0
@@ -42,10 +51,12 @@ def batches(tables: Sequence[FeatureTable], n_tokens: int = _BATCH_TOKENS) -> It
 def propose(
     chain: Chain,
     emissions: ArrayLike,
-    tables: Sequence[FeatureTable],
+    tables: Sequence[HasTokens],
     bounds: Sequence[NDArray[np.integer[Any]]],
     source: str,
     threshold: float = 0.05,
+    *,
+    is_phi: Floats | None = None,
 ) -> list[list[Candidate]]:
     """The candidates of notes: the spans of the best paths, and the other spans that are probable enough.
 
@@ -53,6 +64,7 @@ def propose(
     :param bounds: for each note where its tag sequences begin, then its number of tokens.
     :param source: the name of the submodel.
     :param threshold: the least probability of a span off the best path.
+    :param is_phi: is filled with the probability of each token to be PHI, where it is given: `(n_tokens,)`.
     :returns: for each note sorted by place and label; the score is the span's probability, `chosen` are those on the
         best path.
     """
@@ -63,7 +75,7 @@ def propose(
     emissions = np.asarray(emissions)
     found: list[list[Candidate]] = [[] for _ in tables]
     offsets = [(table.offsets[0].tolist(), table.offsets[1].tolist()) for table in tables]
-    for first, last, label, probability, chosen in _spans(chain, emissions, edges, threshold):
+    for first, last, label, probability, chosen in _spans(chain, emissions, edges, threshold, is_phi):
         number = int(begins.searchsorted(first, side="right")) - 1
         (starts, ends), begin = offsets[number], int(begins[number])
         span = Span(starts[first - begin], ends[last - begin - 1], label)
@@ -72,7 +84,7 @@ def propose(
 
 
 def _spans(
-    chain: Chain, emissions: NDArray[Any], edges: Integers, threshold: float
+    chain: Chain, emissions: NDArray[Any], edges: Integers, threshold: float, is_phi: Floats | None
 ) -> Iterator[tuple[int, int, str, float, bool]]:
     """First token, token after the last, label, probability, and whether it is on the best path, in order.
 
@@ -85,6 +97,8 @@ def _spans(
         begin, own = int(edges[first]), edges[first : last + 1] - edges[first]
         scores = emissions[begin : int(edges[last])]
         lattice = Lattice.over(chain, scores, own)
+        if is_phi is not None:
+            is_phi[begin : int(edges[last])] = 1 - lattice.probability(OUTSIDE)
         chosen = set(_decoded(chain.tags, lattice.best_path(), own))
         for start, stop, label, probability in spans_of(lattice, threshold, chosen):
             yield begin + start, begin + stop, label, probability, (start, stop, label) in chosen

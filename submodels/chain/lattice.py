@@ -141,6 +141,13 @@ class Lattice:
         """The probability of each tag at each token; tokens in the order of the text."""
         return self.probabilities[self.lines.place]
 
+    def probability(self, tag: str) -> Floats:
+        """The probability of one tag at each token, of shape `(n,)`; tokens in the order of the text."""
+        if tag not in self.chain.tags:
+            return np.zeros(len(self.lines.place))
+        found: Floats = self.probabilities[self.lines.place, self.chain.tags.index(tag)]
+        return found
+
     def log_partition(self) -> float:
         """The logarithm of the sum of exp(score) over all tag sequences, of all sentences together."""
         return float(self.log_z.sum())

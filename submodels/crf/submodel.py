@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from features.arrays import Floats32, Integers, Integers32
+from features.arrays import Floats, Floats32, Integers, Integers32
 from features.columns.lines import line_bounds
 from features.columns.table import FeatureSpace, FeatureTable
 from features.errors import BundleError, SettingsError, TrainingError
@@ -31,7 +31,7 @@ from features.reporting import report
 from features.saved_files import SavedFiles, damage_refused
 from features.tags import OUTSIDE, SCHEMES
 from features.writing import write_json
-from submodels.base import Candidate, Submodel, saved_submodel
+from submodels.base import Candidate, Submodel, Told, saved_submodel
 from submodels.chain.candidates import batches, propose
 from submodels.chain.crf import Chain
 from submodels.crf.crfsuite_file import read_weights
@@ -126,18 +126,31 @@ class CrfSubmodel(Submodel):
 
     def propose(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
         """The spans of each note's best path, and the others that are probable enough."""
-        return [
-            candidates
-            for part in batches(tables)
-            for candidates in propose(
+        return self._proposed(tables)
+
+    def tell(self, tables: Sequence[FeatureTable]) -> list[Told]:
+        """The same, and how likely there is more PHI in each line."""
+        is_phi = np.empty(sum(map(len, tables)))
+        notes = np.split(is_phi, np.cumsum([len(table) for table in tables])[:-1])
+        return [Told.of(*note) for note in zip(tables, self._proposed(tables, is_phi), notes, strict=False)]
+
+    def _proposed(self, tables: Sequence[FeatureTable], is_phi: Floats | None = None) -> list[list[Candidate]]:
+        found: list[list[Candidate]] = []
+        first = 0
+        for part in batches(tables):
+            some = tables[part]
+            last = first + sum(map(len, some))
+            found += propose(
                 self.chain_,
-                self.emissions(tables[part]),
-                tables[part],
-                [self._sequences(table) for table in tables[part]],
+                self.emissions(some),
+                some,
+                [self._sequences(table) for table in some],
                 self.name,
                 self.threshold,
+                is_phi=None if is_phi is None else is_phi[first:last],
             )
-        ]
+            first = last
+        return found
 
     def save(self, folder: Path) -> None:
         """Write `settings.json` and CRFsuite's own `model.crfsuite`."""

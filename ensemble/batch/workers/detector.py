@@ -9,7 +9,7 @@ Whatever callable takes the path of a bundle and gives a `Detector` can stand in
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ensemble.stacking.candidates import Decision
@@ -46,6 +46,7 @@ class Detector:
     :param decide: as `Engine.decide`.
     :param objection: why a text cannot be read; nothing if it can.
     :param counts: which words are words of the language; nothing for an engine that did not learn it.
+    :param reading_all: as `decide`, with all submodels reading all lines; nothing where they do so anyway.
     """
 
     label_set: LabelSet
@@ -53,6 +54,11 @@ class Detector:
     decide: Callable[[Iterable[Document]], Iterator[list[Decision]]]
     objection: Callable[[str], str] = lambda text: ""
     counts: WordCounts | None = None
+    reading_all: Callable[[Iterable[Document]], Iterator[list[Decision]]] | None = None
+
+    def without_cascade(self) -> Detector:
+        """The same, with all submodels reading all lines."""
+        return replace(self, decide=self.reading_all or self.decide)
 
     def is_word(self, word: str) -> bool:
         """Whether a folded word is one of the language, as far as is known."""
@@ -84,7 +90,14 @@ def load_detector(path: Path) -> Detector:
 
     engine = load_bundle(path)
     language = engine.space.settings.language
-    return Detector(engine.label_set, language, engine.decide, engine.language_gate.objection, engine.stacker.counts)
+    return Detector(
+        engine.label_set,
+        language,
+        engine.decide,
+        engine.language_gate.objection,
+        engine.stacker.counts,
+        engine.without_cascade().decide,
+    )
 
 
 def pieces(text: str, longest: int = LONGEST_PIECE) -> list[tuple[int, int]]:

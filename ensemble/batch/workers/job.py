@@ -54,6 +54,7 @@ class Job:
     :param timeout: seconds for a note, for each 100,000 characters begun; 0 for no limit.
     :param second_pass: whether to run the detector over the output.
     :param any_language: whether to read notes that the engine cannot read by its language gate.
+    :param cascade: whether costly submodels may read only lines in doubt.
     :param labels: column -> label, where each value is one identifier.
     :param load: makes a detector from the path of a bundle.
     """
@@ -68,13 +69,19 @@ class Job:
     timeout: float = 60.0
     second_pass: bool = True
     any_language: bool = False
+    cascade: bool = True
     labels: Mapping[str, str] = field(default_factory=dict)
     load: Callable[[Path], Detector] = load_detector
 
     @property
     def identity(self) -> tuple[Any, ...]:
         """Jobs of equal identity can share a loaded engine."""
-        return (str(self.model), self.model_digest, self.policy.digest, self.key, self.load)
+        return (str(self.model), self.model_digest, self.policy.digest, self.key, self.load, self.cascade)
+
+    def detector(self) -> Detector:
+        """Loads the engine."""
+        detector = self.load(self.model)
+        return detector if self.cascade else detector.without_cascade()
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ def start_worker(job: Job) -> None:
             raise SettingsError(
                 "a worker has a different version of phistack; install the same version on all machines"
             )
-        detector = job.load(job.model)
+        detector = job.detector()
         if job.struck and job.policy.strategy(STRUCK, "OTHER") == "keep":
             raise SettingsError(
                 "the policy keeps what it does not name, so the words of --strike would not be removed; give "

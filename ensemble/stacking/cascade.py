@@ -1,0 +1,202 @@
+"""A cascade: the submodels that cost much read only the lines in which the others leave doubt.
+
+    cascade = Cascade.fit(tables, told, stackers, waiting=("blstm",))     thresholds, or nothing where it does not pay
+    cascade.decide(tables, submodels, stackers)                           decisions on each note
+
+The submodels that cost little go first, and the stacker that was trained over them alone judges their candidates. A
+line is in doubt where the probability of a candidate lies between `doubt` and 1 - `doubt`, and where a token that
+nobody proposed is PHI with a probability of `chance` or more. Those that wait read these lines, and the stacker over
+all submodels judges what touches them; elsewhere the first judgement stands. The idea is that of Viola and Jones
+(2001); the thresholds are learned: of those that lose hardly any PHI out of fold, the ones that leave least in doubt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Self, TypedDict
+
+from ensemble.stacking.candidates import Decision
+from ensemble.stacking.first_look import CandidatesOf, FirstLook, pools_of
+from ensemble.stacking.stacker import Stacker
+from ensemble.stacking.subsets import Subset
+from features.columns.table import FeatureTable
+from features.documents import Span
+from features.errors import BundleError
+from features.saved_files import SavedFiles, damage_refused
+from features.writing import write_json
+from submodels.base import LineMask, Submodel, Told, candidates_in
+
+__all__ = ["Cascade"]
+
+_FILE = "cascade.json"
+
+_DOUBTS = (0.1, 0.05, 0.03, 0.02, 0.01)
+_CHANCES = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002)
+"""From careless to careful; what is more careless than the first cannot be trusted to do elsewhere as it does here."""
+
+_LOSS = 0.0003
+"""The share of the PHI that may be lost out of fold, whatever is found besides; and how much lower F1 may be."""
+
+_MOST = 0.75
+"""Where more of the tokens would be in doubt, to judge twice takes about the time that is saved."""
+
+
+class _CascadeState(TypedDict):
+    """What `cascade.json` holds."""
+
+    waiting: list[str]
+    doubt: float
+    chance: float
+    figures: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Cascade:
+    """Who waits, and for what.
+
+    :param waiting: the names of the submodels that read only lines in doubt.
+    :param doubt: the least distance of a candidate's probability from 0 and 1 that is doubt.
+    :param chance: the least probability of PHI that nobody proposed that is doubt.
+    :param figures: what it saved and cost on the training notes, out of fold.
+    """
+
+    waiting: Subset
+    doubt: float
+    chance: float
+    figures: Mapping[str, float] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def fit(
+        cls,
+        tables: Sequence[FeatureTable],
+        told: Mapping[str, Sequence[Told]],
+        stackers: Mapping[Subset, Stacker],
+        *,
+        waiting: Collection[str],
+        seed: int = 0,
+    ) -> Self | None:
+        """Choose the thresholds.
+
+        :param tables: the annotated notes.
+        :param told: for each submodel what it says of each note, out of fold.
+        :param stackers: by the names of the submodels that they were trained over, these and all.
+        :param waiting: the submodels that cost much.
+        :param seed: of the stackers' training.
+        :returns: nothing where no submodel costs much, none that goes first has probabilities, or all thresholds lose
+            too much or leave too much in doubt.
+        """
+        names = tuple(told)
+        first = {name: notes for name, notes in told.items() if name not in waiting}
+        smaller = stackers.get(tuple(first))
+        if len(first) == len(told) or not smaller or all(t.left is None for notes in first.values() for t in notes):
+            return None
+        look = FirstLook.at(tables, first, partial(smaller.judged_out_of_fold, seed=seed), smaller.threshold_)
+        theirs = {name: [t.candidates for t in notes] for name, notes in told.items() if name not in first}
+        trial = _Trial(look, theirs, names, stackers[names], seed)
+        choices = [(look.in_doubt(*pair), pair) for pair in product(_DOUBTS, _CHANCES)]
+        # Of those that leave as much in doubt, the most careful comes first.
+        shares = [(look.share(wanted), -number) for number, (wanted, _) in enumerate(choices)]
+        for _, number in sorted(row for row in shares if row[0] <= _MOST):
+            wanted, thresholds = choices[-number]
+            figures = trial.figures(wanted)
+            if figures["PHI lost"] <= _LOSS * figures["PHI"] and figures["F1"] >= figures["F1, reading all"] - _LOSS:
+                return cls(tuple(theirs), *thresholds, figures)
+        return None
+
+    def first(self, names: Sequence[str]) -> Subset:
+        """Those of the submodels of an engine that go first."""
+        return tuple(name for name in names if name not in self.waiting)
+
+    def decide(
+        self, tables: Sequence[FeatureTable], submodels: Sequence[Submodel], stackers: Mapping[Subset, Stacker]
+    ) -> Iterator[list[Decision]]:
+        """Decide on notes; for each, in order, the decisions in order of their spans.
+
+        :param submodels: all of the engine, in its order.
+        :param stackers: as in `fit`.
+        """
+        look = self._look(tables, submodels, stackers)
+        wanted = look.in_doubt(self.doubt, self.chance)
+        theirs = {model.name: model.propose_in(tables, wanted) for model in submodels if model.name in self.waiting}
+        names = tuple(model.name for model in submodels)
+        pools, stacker = pools_of(tables, {**look.proposals, **theirs}, names), stackers[names]
+        again = look.touching(pools, wanted)
+        probabilities = stacker.probabilities(tables, pools, again)
+        return stacker.settled(tables, pools, *look.joined(pools, again, probabilities, stacker.threshold_))
+
+    def lines_in_doubt(
+        self, tables: Sequence[FeatureTable], submodels: Sequence[Submodel], stackers: Mapping[Subset, Stacker]
+    ) -> list[LineMask]:
+        """For each note the lines that `decide` lets the costly submodels read."""
+        return self._look(tables, submodels, stackers).in_doubt(self.doubt, self.chance)
+
+    def _look(
+        self, tables: Sequence[FeatureTable], submodels: Sequence[Submodel], stackers: Mapping[Subset, Stacker]
+    ) -> FirstLook:
+        smaller = stackers[self.first([model.name for model in submodels])]
+        told = {model.name: model.tell(tables) for model in submodels if model.name not in self.waiting}
+        return FirstLook.at(tables, told, smaller.probabilities, smaller.threshold_)
+
+    def save(self, folder: Path) -> None:
+        """Write `cascade.json`."""
+        write_json(folder / _FILE, asdict(self))
+
+    @classmethod
+    def load(cls, files: SavedFiles) -> Self:
+        """Read what `save` wrote; :raises BundleError: if it is not that."""
+        state = files.json(_FILE, _CascadeState)
+        with damage_refused("the cascade of the engine"):
+            if not (0 < state["doubt"] <= 0.5 and 0 < state["chance"] <= 1 and state["waiting"]):
+                raise BundleError("the thresholds of the engine's cascade are none; train it again")
+            return cls(tuple(state["waiting"]), state["doubt"], state["chance"], state["figures"])
+
+
+class _Trial:
+    """What a cascade would have decided on the training notes, out of fold and before repeats are searched for.
+
+    :param theirs: for each submodel that waits its candidates for each note, all of which it read.
+    :param names: of all submodels, in order.
+    :param stacker: over all of them.
+    """
+
+    def __init__(self, look: FirstLook, theirs: CandidatesOf, names: Subset, stacker: Stacker, seed: int) -> None:
+        self._look, self._theirs, self._names, self._stacker = look, theirs, names, stacker
+        pools = pools_of(look.tables, {**look.proposals, **theirs}, names)
+        self._judge = stacker.judge_out_of_fold(look.tables, pools, seed=seed)
+        self._gold = [set(table.document.spans) for table in look.tables]
+        self._all = stacker.accepted(pools, self._judge(pools))
+
+    def figures(self, wanted: Sequence[LineMask]) -> dict[str, float]:
+        """What it would have saved and cost with these lines in doubt."""
+        found = self._found(wanted)
+        lost = [(a & gold) - b for a, b, gold in zip(self._all, found, self._gold, strict=True)]
+        known = [{candidate.span for candidate in pool} for pool in self._look.pools]
+        recall, f1 = self._scores(found)
+        recall_of_all, f1_of_all = self._scores(self._all)
+        return {
+            "tokens in doubt": self._look.share(wanted),
+            "recall": recall,
+            "F1": f1,
+            "recall, reading all": recall_of_all,
+            "F1, reading all": f1_of_all,
+            "PHI": float(sum(map(len, self._gold))),
+            "PHI lost": float(sum(map(len, lost))),
+            "PHI lost that only they propose": float(sum(len(a - b) for a, b in zip(lost, known, strict=True))),
+        }
+
+    def _found(self, wanted: Sequence[LineMask]) -> list[set[Span]]:
+        look = self._look
+        theirs = {name: candidates_in(look.tables, notes, wanted) for name, notes in self._theirs.items()}
+        pools = pools_of(look.tables, {**look.proposals, **theirs}, self._names)
+        again = look.touching(pools, wanted)
+        return self._stacker.accepted(pools, *look.joined(pools, again, self._judge(pools), self._stacker.threshold_))
+
+    def _scores(self, found: Sequence[set[Span]]) -> tuple[float, float]:
+        """Strict recall and F1."""
+        n_right = sum(len(spans & gold) for spans, gold in zip(found, self._gold, strict=True))
+        n_gold, n_found = sum(map(len, self._gold)), sum(map(len, found))
+        return n_right / max(n_gold, 1), 2 * n_right / max(n_gold + n_found, 1)

@@ -1,0 +1,120 @@
+"""What the submodels that cost little say of notes, and which lines they leave in doubt.
+
+look = FirstLook.at(tables, {"regex": told, "crf": told}, stacker.probabilities, stacker.threshold_)
+lines = look.in_doubt(0.1, 0.01)           for each note, for each line whether it is in doubt
+again = look.touching(pools, lines)        which candidates of all submodels are to be judged again
+look.joined(pools, again, probabilities, threshold)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ensemble.stacking.candidates import PooledCandidate, pooled_mentions
+from features.arrays import Floats
+from features.columns.lines import line_bounds, lines_touched
+from features.columns.table import FeatureTable
+from submodels.base import Candidate, LineMask, Told, in_lines
+
+__all__ = ["CandidatesOf", "FirstLook", "Pools", "pools_of"]
+
+CandidatesOf = Mapping[str, Sequence[Sequence[Candidate]]]
+"""For each submodel its candidates for each note."""
+Pools = Sequence[Sequence[PooledCandidate]]
+"""For each note the candidates of some submodels together."""
+
+
+def pools_of(
+    tables: Sequence[FeatureTable], proposals: CandidatesOf, names: Sequence[str]
+) -> list[list[PooledCandidate]]:
+    """The candidates of some submodels, in this order, pooled note by note."""
+    notes = zip(tables, zip(*(proposals[name] for name in names), strict=True), strict=True)
+    return [pooled_mentions(of_note, table.document.text) for table, of_note in notes]
+
+
+@dataclass(frozen=True)
+class FirstLook:
+    """What is known before the costly submodels read anything.
+
+    :param tables: the notes.
+    :param proposals: for each submodel that goes first its candidates for each note.
+    :param pools: the same together.
+    :param probabilities: for each note what their stacker makes of each candidate, `(n_candidates,)`.
+    :param left: for each note how probable PHI is in each line that is not among them, `(n_lines,)`.
+    :param threshold: of their stacker.
+    """
+
+    tables: Sequence[FeatureTable] = field(repr=False)
+    proposals: CandidatesOf = field(repr=False)
+    pools: Pools = field(repr=False)
+    probabilities: Sequence[Floats] = field(repr=False)
+    left: Sequence[Floats] = field(repr=False)
+    threshold: float
+
+    @classmethod
+    def at(
+        cls,
+        tables: Sequence[FeatureTable],
+        told: Mapping[str, Sequence[Told]],
+        judge: Callable[[Sequence[FeatureTable], Pools], list[Floats]],
+        threshold: float,
+    ) -> Self:
+        """From what each submodel says of each note, at least one of them with probabilities.
+
+        :param judge: gives the probabilities of pooled candidates.
+        """
+        proposals = {name: [of_note.candidates for of_note in notes] for name, notes in told.items()}
+        pools = pools_of(tables, proposals, tuple(told))
+        known = zip(*told.values(), strict=True)
+        left = [np.max([t.left for t in of_note if t.left is not None], axis=0) for of_note in known]
+        return cls(tables, proposals, pools, judge(tables, pools), left, threshold)
+
+    def in_doubt(self, doubt: float, chance: float) -> list[LineMask]:
+        """For each note the lines that leave doubt.
+
+        :param doubt: the least distance of a candidate's probability from 0 and 1 that is doubt.
+        :param chance: the least probability of PHI that nobody proposed that is doubt.
+        """
+        wanted: list[LineMask] = []
+        for table, pool, probability, left in zip(self.tables, self.pools, self.probabilities, self.left, strict=True):
+            lines = left >= chance
+            unsure = np.flatnonzero(np.minimum(probability, 1 - probability) >= doubt)
+            for first, last in zip(*lines_touched(table, [pool[i].span for i in unsure.tolist()]), strict=True):
+                lines[first:last] = True
+            wanted.append(lines)
+        return wanted
+
+    def share(self, wanted: Sequence[LineMask]) -> float:
+        """The share of the tokens that is in some lines."""
+        lengths = [np.diff(line_bounds(table)) for table in self.tables]
+        n_wanted = sum(int(of_note[lines].sum()) for of_note, lines in zip(lengths, wanted, strict=True))
+        return n_wanted / max(sum(map(len, self.tables)), 1)
+
+    def touching(self, pools: Pools, wanted: Sequence[LineMask]) -> list[NDArray[np.bool_]]:
+        """For each note which of the candidates of all submodels touch one of its lines."""
+        return [
+            in_lines(table, [candidate.span for candidate in pool], lines)
+            for table, pool, lines in zip(self.tables, pools, wanted, strict=True)
+        ]
+
+    def joined(
+        self, pools: Pools, again: Sequence[NDArray[np.bool_]], probabilities: Sequence[Floats], threshold: float
+    ) -> tuple[list[Floats], list[Floats]]:
+        """Probabilities and thresholds of the candidates of all submodels: as they are judged again, or as at first.
+
+        :param again: which are judged again; only these may be of a submodel that does not go first.
+        :param probabilities: of those that are.
+        :param threshold: of the stacker that judges them.
+        """
+        found: list[Floats] = []
+        for pool, first, known, anew, second in zip(
+            pools, self.pools, self.probabilities, again, probabilities, strict=True
+        ):
+            before = {candidate.span: value for candidate, value in zip(first, known.tolist(), strict=True)}
+            found.append(np.where(anew, second, [before.get(candidate.span, 0.0) for candidate in pool]))
+        return found, [np.where(anew, threshold, self.threshold) for anew in again]

@@ -1,0 +1,263 @@
+"""Costly submodels that read only lines in doubt: what is read, what is decided, what it costs, how to turn it off."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ensemble import Corpus, Document, Engine, EngineSettings, load_bundle, synthesize
+from ensemble.bundles.bundle import save_bundle
+from ensemble.bundles.files import read_manifest
+from ensemble.bundles.self_test import self_test
+from ensemble.stacking.candidates import Decision
+from ensemble.stacking.cascade import Cascade
+from ensemble.tasks.engines import score_on, train_bundle
+from ensemble.training.trainer import train
+from features.columns.lines import line_bounds
+from features.columns.table import FeatureTable
+from features.documents import Span
+from features.errors import BundleError
+from submodels.base import Candidate, LineMask, submodel_class
+from submodels.tbed import TbedSubmodel
+from tests.invented_names import NAMES
+from tests.tampering import change_json, rehash
+
+CRF = {
+    "max_iterations": 20,
+    "others": 1.0,
+    "templates": [[["word", 0]], [["shape", 0]], [["word", -1]], [["short_shape", 0], ["word", -1]]],
+}
+SETTINGS = EngineSettings(folds=2, submodels={"regex": {}, "tbed": {"max_rules": 12}, "crf": CRF})
+PLAIN = (
+    "The patient was seen with cough and fever.",
+    "Lungs were clear on both sides, no wheeze.",
+    "Blood pressure was normal and the pulse regular.",
+    "Rest and fluids were advised, and a control visit.",
+    "There was no pain on palpation of the abdomen.",
+)
+
+
+def notes(n: int, first: int = 0) -> Corpus:
+    """Notes with one line of PHI among many without."""
+    documents = []
+    for i in range(first, first + n):
+        name = NAMES[i % len(NAMES)]
+        head = f"Seen by Dr. {name} on 0{i % 9 + 1}/12/2019.\n"
+        spans = (Span(12, 12 + len(name), "DOCTOR"), Span(16 + len(name), 26 + len(name), "DATE"))
+        documents.append(Document(f"{100 + i}-01", head + "\n".join(PLAIN[i % 5 :] + PLAIN[: i % 5]), spans))
+    return replace(synthesize(1), documents=tuple(documents))
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """An engine in which TBED is taken for costly, and its bundle."""
+    path = tmp_path_factory.mktemp("cascade") / "engine"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TbedSubmodel, "costly", True)
+        training, _ = train_bundle(notes(24), path, SETTINGS)
+    return training.engine, path
+
+
+def answers(engine: Engine, documents: Any) -> list[list[tuple[Span, float, bool]]]:
+    return [[(d.span, round(d.probability, 6), d.accepted) for d in note] for note in engine.decide(documents)]
+
+
+class Watched(TbedSubmodel):
+    """Notes which lines it is asked for."""
+
+    asked: list[list[LineMask]]
+
+    @classmethod
+    def over(cls, model: Any) -> "Watched":
+        watched = cls.__new__(cls)
+        vars(watched).update(vars(model))
+        watched.name, watched.asked = model.name, []
+        return watched
+
+    def propose_in(self, tables: Any, wanted: Any) -> list[list[Candidate]]:
+        self.asked.append(list(wanted))
+        return super().propose_in(tables, wanted)
+
+
+def watched(engine: Engine, cascade: Cascade) -> tuple[Engine, Watched]:
+    model = Watched.over(next(model for model in engine.submodels if model.name == "tbed"))
+    models = [model if other.name == "tbed" else other for other in engine.submodels]
+    return Engine(
+        engine.label_set, engine.space, models, engine.stacker, engine.subset_stackers, engine.language_gate, cascade
+    ), model
+
+
+def test_only_the_network_is_costly() -> None:
+    assert [name for name in ("regex", "tbed", "crf", "blstm") if submodel_class(name).costly] == ["blstm"]
+
+
+def test_training_finds_thresholds_that_spare_most_lines_and_lose_hardly_anything(trained: Any) -> None:
+    cascade = trained[0].cascade
+    assert cascade is not None and cascade.waiting == ("tbed",)
+    assert 0 < cascade.doubt <= 0.1 and 0 < cascade.chance <= 0.05
+    figures = cascade.figures
+    assert figures["tokens in doubt"] < 0.5
+    assert figures["PHI lost"] <= 0.0003 * figures["PHI"] == 0.0003 * 48
+    assert figures["F1"] >= figures["F1, reading all"] - 0.0003
+
+
+def test_lines_without_doubt_are_not_read_and_the_decisions_stay(trained: Any) -> None:
+    engine, model = watched(trained[0], trained[0].cascade)
+    unseen = notes(12, first=24).documents
+    found = [document.spans for document in engine.annotate(unseen)]
+    (wanted,) = model.asked
+    assert sum(map(len, wanted)) == 6 * 12
+    assert not any(lines[1:].any() for lines in wanted), "a line of plain prose was read"
+    assert found == [document.spans for document in engine.without_cascade().annotate(unseen)]
+    assert found == [document.spans for document in unseen]
+
+
+def test_at_a_threshold_that_everything_passes_all_is_read_and_decided_as_without_a_cascade(trained: Any) -> None:
+    everything = Cascade(("tbed",), 1e-12, 1e-300)
+    engine, model = watched(trained[0], everything)
+    unseen = notes(12, first=24).documents
+    assert answers(engine, unseen) == answers(engine.without_cascade(), unseen)
+    assert all(lines.all() for lines in model.asked[0])
+
+
+def test_where_nothing_is_in_doubt_the_smaller_stacker_decides_all(trained: Any) -> None:
+    engine, model = watched(trained[0], Cascade(("tbed",), 0.5, 1.0))
+    unseen = notes(12, first=24).documents
+    smaller = engine.only(("regex", "crf"))
+    assert smaller.cascade is None
+    assert [d.spans for d in engine.annotate(unseen)] == [d.spans for d in smaller.annotate(unseen)]
+    assert not any(lines.any() for lines in model.asked[0])
+
+
+def test_a_candidate_in_doubt_has_all_of_its_lines_read(trained: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, model = watched(trained[0], Cascade(("tbed",), 0.1, 1.0))
+    first = engine.subset_stackers["regex", "crf"]
+    monkeypatch.setattr(
+        first, "probabilities", lambda tables, pools, asked=None: [np.full(len(pool), 0.6) for pool in pools]
+    )
+    regex = engine.submodels[0]
+    span = Span(0, len(notes(1).documents[0].text.splitlines()[0]) + 10, "DOCTOR")
+    monkeypatch.setattr(regex, "propose", lambda tables: [[Candidate(span, "regex")] for _ in tables])
+    list(engine.decide(notes(1).documents))
+    assert model.asked[0][0].tolist() == [True, True, False, False, False, False]
+
+
+def test_a_note_is_decided_alike_alone_and_among_others(trained: Any) -> None:
+    engine, unseen = trained[0], notes(8, first=24).documents
+    together = answers(engine, unseen)
+    assert together == [answers(engine, [document])[0] for document in unseen]
+    assert answers(engine, []) == []
+    assert answers(engine, [Document("empty", ""), *unseen]) == [[], *together]
+
+
+def test_without_a_costly_submodel_or_when_it_is_turned_off_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert train(notes(24), SETTINGS).engine.cascade is None
+    monkeypatch.setattr(TbedSubmodel, "costly", True)
+    assert train(notes(24), replace(SETTINGS, cascade=False)).engine.cascade is None
+    without_crf = replace(SETTINGS, submodels={"regex": {}, "tbed": {"max_rules": 12}})
+    assert train(notes(24), without_crf).engine.cascade is None, "nobody who goes first has probabilities"
+
+
+def test_the_setting_is_read_from_a_file_and_counts_in_the_digest(tmp_path: Path) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_text("cascade = false\n")
+    settings = EngineSettings.from_toml(path)
+    assert not settings.cascade and EngineSettings().cascade
+    assert settings.digest != EngineSettings().digest
+
+
+def test_a_bundle_keeps_it_and_can_be_loaded_without_it(trained: Any) -> None:
+    engine, path = trained
+    unseen = notes(12, first=24).documents
+    assert load_bundle(path).cascade == engine.cascade
+    assert answers(load_bundle(path), unseen) == answers(engine, unseen)
+    off = load_bundle(path, cascade=False)
+    assert off.cascade is None and answers(off, unseen) == answers(engine.without_cascade(), unseen)
+    assert load_bundle(path, only=("regex", "crf")).cascade is None
+
+
+def test_an_engine_without_it_has_a_bundle_without_it(trained: Any, tmp_path: Path) -> None:
+    off = trained[0].without_cascade()
+    save_bundle(off, tmp_path / "engine", self_test=self_test(off), trained_on={}, figures={})
+    assert not (tmp_path / "engine" / "cascade").exists()
+    assert load_bundle(tmp_path / "engine").cascade is None
+
+
+def test_the_self_test_checks_the_engine_as_it_annotates(trained: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    decide = Cascade.decide
+    monkeypatch.setattr(Cascade, "decide", lambda self, *given: asked.append(1) or decide(self, *given))
+    load_bundle(trained[1])
+    assert asked
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"waiting": ["blstm"]},
+        {"waiting": []},
+        {"waiting": ["regex", "tbed", "crf"]},
+        {"doubt": 0.0},
+        {"doubt": "all"},
+        {"chance": 2.0},
+    ],
+)
+def test_a_damaged_cascade_is_refused(trained: Any, tmp_path: Path, change: dict[str, Any]) -> None:
+    path = tmp_path / "engine"
+    save_bundle(trained[0], path, self_test=self_test(trained[0]), trained_on={}, figures={})
+    change_json(path / "cascade" / "cascade.json", lambda state: state.update(change))
+    rehash(path)
+    with pytest.raises(BundleError):
+        load_bundle(path)
+
+
+def test_the_model_card_says_what_it_spares_and_costs(trained: Any) -> None:
+    engine, path = trained
+    card = (path / "MODEL_CARD.md").read_text()
+    assert "## Cascade" in card and "The costly submodels (tbed) read only lines" in card
+    assert f"| share of the tokens | 1 | {engine.cascade.figures['tokens in doubt']:.4f} |" in card
+    assert "Of 48 PHI, 0 are lost" in card and "--no-cascade" in card
+    assert read_manifest(path)["figures"]["cascade"]["doubt"] == engine.cascade.doubt
+
+
+def test_the_scores_of_the_stack_are_of_what_it_annotates(trained: Any) -> None:
+    """With thresholds that leave nothing in doubt, they are those of the engine without the costly submodel."""
+    engine = watched(trained[0], Cascade(("tbed",), 0.5, 1.0))[0]
+    gold = notes(12, first=24)
+    whole, smaller = (score_on(e, gold) for e in (engine, engine.only(("regex", "crf"))))
+    assert whole["stack"] == smaller["stack"]
+    assert "tbed" in whole
+
+
+def test_votes_are_shown_as_ever_in_lines_that_are_read_and_lack_the_costly_ones_elsewhere(trained: Any) -> None:
+    def sources(engine: Engine) -> set[str]:
+        decided: list[list[Decision]] = list(engine.decide(notes(12, first=24).documents))
+        return {vote.source for note in decided for d in note for vote in d.votes}
+
+    nothing = watched(trained[0], Cascade(("tbed",), 0.5, 1.0))[0]
+    everything = watched(trained[0], Cascade(("tbed",), 1e-12, 1e-300))[0]
+    assert "tbed" not in sources(nothing) and "tbed" in sources(everything)
+
+
+def test_no_fold_cache_changes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trained: Any) -> None:
+    monkeypatch.setattr(TbedSubmodel, "costly", True)
+    for _ in range(2):
+        assert train(notes(24), SETTINGS, cache=tmp_path / "cache").engine.cascade == trained[0].cascade
+    kept = [json.loads(path.read_text()) for path in (tmp_path / "cache").glob("*.json")]
+    assert any(left is not None for told in kept for _, left in told)
+
+
+def test_the_lines_of_a_table_are_those_that_a_span_touches(trained: Any) -> None:
+    from features.columns.lines import lines_touched
+
+    table: FeatureTable = trained[0].space.table(notes(1).documents[0])
+    text, starts = table.document.text, [0, *(i + 1 for i, c in enumerate(table.document.text) if c == "\n")]
+    assert len(line_bounds(table)) == len(starts) + 1
+    for begin in range(0, len(text), 7):
+        for end in range(begin + 1, len(text), 13):
+            touched = {sum(start <= at for start in starts) - 1 for at in range(begin, end) if not text[at].isspace()}
+            (first,), (last,) = lines_touched(table, [Span(begin, end, "AGE")])
+            assert set(range(first, last)) == touched or not touched
