@@ -297,6 +297,7 @@ def test_a_changed_input_bundle_policy_or_key_is_noticed_and_refused_unless_aske
         ({"key": KEY}, "key"),
         ({"struck": frozenset({"ames"})}, "strike list"),
         ({"second_pass": False}, "second pass"),
+        ({"cascade": False}, "cascade"),
     ):
         with pytest.raises(SettingsError, match=f"begun with another {what}"):
             deidentify(replace(run, **change))

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
-from ensemble import Corpus, Document, Engine, EngineSettings, load_bundle, synthesize
+from ensemble import Corpus, Document, Engine, EngineSettings, load_bundle, synthesize, write_corpus
 from ensemble.bundles.bundle import save_bundle
 from ensemble.bundles.files import read_manifest
 from ensemble.bundles.self_test import self_test
+from ensemble.command_line.app import app
 from ensemble.stacking.candidates import Decision
 from ensemble.stacking.cascade import Cascade
 from ensemble.tasks.engines import score_on, train_bundle
@@ -248,6 +250,41 @@ def test_no_fold_cache_changes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert train(notes(24), SETTINGS, cache=tmp_path / "cache").engine.cascade == trained[0].cascade
     kept = [json.loads(path.read_text()) for path in (tmp_path / "cache").glob("*.json")]
     assert any(left is not None for told in kept for _, left in told)
+
+
+def test_the_commands_can_be_told_to_read_every_line(
+    trained: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_corpus(notes(2, first=24), tmp_path / "in.jsonl", format="jsonl")
+    asked = []
+    decide = Cascade.decide
+    monkeypatch.setattr(
+        Cascade, "decide", lambda self, tables, *more: asked.append(len(tables)) or decide(self, tables, *more)
+    )
+    monkeypatch.setattr("ensemble.bundles.bundle.check_self_test", lambda *given: None)
+    for command, *out in (("annotate", "a.jsonl"), ("explain",), ("deidentify", "d.jsonl")):
+        for option, expected in (("--no-cascade", False), ("--cascade", True)):
+            asked.clear()
+            paths = [str(tmp_path / "in.jsonl"), *(str(tmp_path / f"{option}-{name}") for name in out)]
+            result = CliRunner().invoke(app, [command, *paths, "--model", str(trained[1]), option])
+            assert result.exit_code == 0, result.output
+            assert bool(asked) is expected, (command, option)
+
+
+def test_the_benchmark_prints_both_roads_and_the_ratio(
+    trained: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from benchmarks import cascade
+
+    write_corpus(notes(12, first=24), tmp_path / "in.jsonl", format="jsonl")
+    given = ["cascade", "--model", str(trained[1]), "--corpus", str(tmp_path / "in.jsonl"), "--repetitions", "1"]
+    monkeypatch.setattr("sys.argv", given)
+    cascade.main()
+    lines = capsys.readouterr().out.splitlines()
+    assert any("every line" in line and "1.000" in line for line in lines)
+    assert any("lines in doubt" in line and "100.00" in line for line in lines)
+    assert "of 24 PHI the cascade loses 0 and finds 0 besides" in lines
+    assert lines[-1].startswith("ratio ")
 
 
 def test_the_lines_of_a_table_are_those_that_a_span_touches(trained: Any) -> None:
