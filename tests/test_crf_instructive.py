@@ -1,4 +1,4 @@
-"""Which tokens and attributes the CRF learns from, and that it is as good as with all of them."""
+"""Which tokens the CRF learns from, and that it is as good as with all of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ensemble.synthesis import synthesize
 from features.columns.table import FeatureSettings, FeatureSpace
 from features.documents import Document
-from submodels.crf.instructive import instructive_tokens, pieces, telling_attributes
+from submodels.crf.instructive import instructive_tokens, pieces
 from submodels.crf.submodel import CrfSubmodel
 
 _CORPORA = st.integers(1, 40).flatmap(
@@ -92,13 +92,6 @@ def test_pieces_are_the_runs_of_chosen_tokens_in_lines(corpus: tuple[list[list[i
     assert [i for piece in found for i in range(piece.start, piece.stop)] == np.flatnonzero(chosen).tolist()
     assert all(len(set(lines[piece])) == 1 for piece in found)
     assert all(a.stop < b.start or lines[a.start] != lines[b.start] for a, b in pairwise(found))
-
-
-def test_a_cross_that_never_stands_at_phi_tells_nothing_and_a_single_value_does() -> None:
-    attributes = np.array([[0, 0, 1, 1, -1], [2, 3, 3, 2, 4]], dtype=np.int32)
-    is_phi = np.array([True, False, False, False, True])
-    kept = telling_attributes(attributes, is_phi, np.array([False, False, True, True, True]), min_count=2)
-    assert kept.tolist() == [True, True, True, False, False]
 
 
 def _with_prose(document: Document) -> Document:

@@ -36,7 +36,7 @@ from submodels.chain.candidates import batches, propose
 from submodels.chain.crf import Chain
 from submodels.crf.crfsuite_file import read_weights
 from submodels.crf.emissions import AttributeWeights
-from submodels.crf.instructive import instructive_tokens, pieces, telling_attributes
+from submodels.crf.instructive import instructive_tokens, pieces
 from submodels.crf.templates import TEMPLATES, Cross, Crosses, usable
 
 __all__ = ["CrfSubmodel"]
@@ -73,7 +73,7 @@ class CrfSubmodel(Submodel):
     :param c1: coefficient of the L1 penalty, which leaves most attributes without a weight.
     :param c2: coefficient of the L2 penalty.
     :param max_iterations: L-BFGS stops after so many passes over the corpus, or earlier where nothing is gained.
-    :param min_count: an attribute that occurs at fewer tokens of the corpus is left out.
+    :param min_count: an attribute that occurs at fewer of the tokens that it learns from is left out.
     :param look_alikes: how many tokens that look like PHI it learns from for each token of PHI; see
         `submodels.crf.instructive`.
     :param others: the share of all other tokens that it learns from; 1 is all.
@@ -81,7 +81,7 @@ class CrfSubmodel(Submodel):
     """
 
     kind: ClassVar[str] = "crf.v1"
-    cost: ClassVar[float] = 35.0
+    cost: ClassVar[float] = 40.0
 
     templates: Sequence[Cross] = TEMPLATES
     scheme: str = "BIO"
@@ -212,12 +212,13 @@ class CrfSubmodel(Submodel):
             "feature.possible_transitions": False,
         }
         trainer.set_params(parameters)
-        names, attributes, is_cross = self._attributes(tables)
+        names, attributes = self._attributes(tables)
         flat = np.array([tag for note in tags for tag in note], dtype=object)
         lines = self._lines(tables)
         is_phi = flat != OUTSIDE
         learned = instructive_tokens(attributes, is_phi, lines, look_alikes=self.look_alikes, others=self.others)
-        kept = telling_attributes(attributes[:, learned], is_phi[learned], is_cross, min_count=self.min_count)
+        # (n_attributes,): those that are frequent enough where it learns; the place 0 of the counts is for none.
+        kept = np.bincount(attributes[:, learned].ravel() + 1, minlength=len(names) + 1)[1:] >= self.min_count
         for piece in pieces(learned, lines):
             of_tokens = attributes[:, piece].T
             present = (of_tokens >= 0) & kept[of_tokens]
@@ -232,14 +233,12 @@ class CrfSubmodel(Submodel):
         lengths = np.concatenate([np.diff(self._sequences(table)) for table in tables])
         return np.repeat(np.arange(len(lengths)), lengths)
 
-    def _attributes(self, tables: Sequence[FeatureTable]) -> tuple[NDArray[np.object_], Integers32, NDArray[np.bool_]]:
+    def _attributes(self, tables: Sequence[FeatureTable]) -> tuple[NDArray[np.object_], Integers32]:
         """Every attribute that is frequent enough, by name, and which of them each token has.
 
-        :returns: names of shape `(n_attributes,)`, indices of shape `(n_templates, n_tokens)`, -1 for none, and of
-            shape `(n_attributes,)` whether several values make an attribute.
+        :returns: names of shape `(n_attributes,)`, and indices of shape `(n_templates, n_tokens)`, -1 for none.
         """
         names: list[str] = []
-        is_cross: list[bool] = []
         found = np.empty((len(self.crosses_.templates), sum(map(len, tables))), dtype=np.int32)
         # (n_templates, n_tokens): for each template the distinct values that are frequent enough are numbered on.
         for number, values in enumerate(self.crosses_.read(tables)):
@@ -247,8 +246,7 @@ class CrfSubmodel(Submodel):
             kept = (distinct >= 0) & (counts >= self.min_count)
             found[number] = np.where(kept, len(names) + np.cumsum(kept) - 1, -1)[places]
             names.extend([f"{number}:{value}" for value in distinct[kept].tolist()])
-            is_cross.extend([len(self.crosses_.templates[number]) > 1] * int(kept.sum()))
-        return np.array(names, dtype=object), found, np.array(is_cross, dtype=np.bool_)
+        return np.array(names, dtype=object), found
 
     def _use(self, model: bytes) -> None:
         """Take tags and weights from CRFsuite's file; :raises BundleError: if it is damaged or does not fit."""
