@@ -202,6 +202,21 @@ def test_emissions_are_the_sums_of_the_weights_of_attributes(
     assert found == pytest.approx(np.array(expected), abs=1e-4)
 
 
+def test_templates_of_the_word_alone_read_the_first_token_too(space: FeatureSpace) -> None:
+    """None of them looks beyond a note, so there are no places before its first token."""
+    crosses = Crosses.of(tuple(((name, 0),) for name in ("word", "lower", "shape", "stem", "suffix2")), space)
+    words = [word for word in space.values("word") if word.isalpha()][5:10]
+    tables = space.tables([Document("1", " ".join(words)), Document("empty", ""), Document("2", words[2])])
+    values = crosses.read(tables)
+    first = np.array([of_template[0] for of_template in values])
+    known = np.flatnonzero(first >= 0)
+    weights = AttributeWeights(crosses, known, first[known], np.eye(5)[known])
+    expected = np.stack([of_template == of_template[0] for of_template in values], axis=1)
+    expected[:, first < 0] = False
+    assert len(known) > 1
+    assert weights.emissions(tables).tolist() == expected.astype(float).tolist()
+
+
 def test_a_model_without_attributes_gives_no_scores(crf: CrfSubmodel, space: FeatureSpace) -> None:
     nothing = np.zeros(0, dtype=np.int64)
     weights = AttributeWeights(crf.crosses_, nothing, nothing, np.zeros((0, 3)))

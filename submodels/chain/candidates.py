@@ -6,6 +6,7 @@ for part in batches(tables):
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
@@ -69,15 +70,15 @@ def propose(
         best path.
     """
     # (n_notes + 1,) first tokens of the notes, and (n_sequences + 1,) those of the sequences, all notes end to end.
-    begins = np.cumsum([0, *map(len, tables)])
-    inner = [begin + of_note[:-1] for begin, of_note in zip(begins.tolist(), bounds, strict=False)]
+    begins = np.cumsum([0, *map(len, tables)]).tolist()
+    inner = [begin + of_note[:-1] for begin, of_note in zip(begins, bounds, strict=False)]
     edges = np.concatenate([*inner, begins[-1:]])
     emissions = np.asarray(emissions)
     found: list[list[Candidate]] = [[] for _ in tables]
     offsets = [(table.offsets[0].tolist(), table.offsets[1].tolist()) for table in tables]
     for first, last, label, probability, chosen in _spans(chain, emissions, edges, threshold, is_phi):
-        number = int(begins.searchsorted(first, side="right")) - 1
-        (starts, ends), begin = offsets[number], int(begins[number])
+        number = bisect_right(begins, first) - 1
+        (starts, ends), begin = offsets[number], begins[number]
         span = Span(starts[first - begin], ends[last - begin - 1], label)
         found[number].append(Candidate(span, source, probability, chosen))
     return found

@@ -85,11 +85,12 @@ class AttributeWeights:
 
     def _sums_of_words(self, tables: Sequence[FeatureTable], columns: ColumnIds, places: Integers) -> Floats32:
         """What the words around each token add, of shape `(n_tokens, L)`."""
-        # (n_words + 1,): a place where each distinct word stands; the last is the place 0, which is beyond the notes.
+        # (n_words + 1,): a place where each distinct word stands; the last is the place 0, which is beyond the notes
+        # wherever a template looks beyond them.
         numbers = np.concatenate([table.word_numbers for table in tables])
-        stands = np.zeros(numbers.max() + 1, dtype=np.int64)
+        stands = np.full(numbers.max() + 1, -1)
         stands[numbers] = places
-        present = np.flatnonzero(stands)
+        present = np.flatnonzero(stands >= 0)
         # (n_places,): which of these words stands at each place, for places beyond the notes the last.
         rank = np.zeros_like(stands)
         rank[present] = np.arange(len(present))
