@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Comparison", "Run", "compare", "run"]
+__all__ = ["TrainingComparison", "TrainingRun", "compare", "run"]
 
 _OURS = Path(__file__).resolve().parents[1]
 _HOMES = ("ensemble.training.trainer", "ensemble.training")
@@ -32,7 +32,7 @@ _HOMES = ("ensemble.training.trainer", "ensemble.training")
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class TrainingRun:
     """One training.
 
     :param cpu: processor seconds of the whole command.
@@ -46,11 +46,11 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class TrainingComparison:
     """The same training with older code and with ours."""
 
-    older: Run
-    ours: Run
+    older: TrainingRun
+    ours: TrainingRun
 
     @property
     def ratio(self) -> float:
@@ -76,17 +76,17 @@ def _row(name: str, older: float, ours: float) -> str:
     return f"{name:<20}{older:>10.1f}{ours:>10.1f}{older / ours if ours > 0 else float('nan'):>8.2f}"
 
 
-def compare(older: Path, corpus: Path, arguments: Sequence[str]) -> Comparison:
+def compare(older: Path, corpus: Path, arguments: Sequence[str]) -> TrainingComparison:
     """Train with both.
 
     :param older: a checkout of phistack.
     :param corpus: annotated notes.
     :param arguments: of `phistack train`, but for the corpus and the bundle.
     """
-    return Comparison(run(older.resolve(), corpus, arguments), run(_OURS, corpus, arguments))
+    return TrainingComparison(run(older.resolve(), corpus, arguments), run(_OURS, corpus, arguments))
 
 
-def run(checkout: Path, corpus: Path, arguments: Sequence[str]) -> Run:
+def run(checkout: Path, corpus: Path, arguments: Sequence[str]) -> TrainingRun:
     """Train with the code of a checkout; ends this process where that fails."""
     if not (checkout / "setup.cfg").is_file():
         sys.exit(f"training: {checkout} is no checkout of phistack, as it has no setup.cfg")
@@ -103,7 +103,7 @@ def run(checkout: Path, corpus: Path, arguments: Sequence[str]) -> Run:
             sys.exit(f"training: `phistack train` of {checkout} failed")
         figures = json.loads((bundle / "manifest.json").read_text(encoding="utf-8"))["figures"]["strict"]
         f1 = {name: row["f1"] for name, row in figures.items()}
-        return Run(cpu, json.loads(parts.read_text(encoding="utf-8")), f1)
+        return TrainingRun(cpu, json.loads(parts.read_text(encoding="utf-8")), f1)
 
 
 def _processor_seconds_of_children() -> float:

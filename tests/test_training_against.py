@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.training_against import Comparison, Run, compare
+from benchmarks.training_against import TrainingComparison, TrainingRun, compare
 from ensemble.synthesis import synthesize
 from features.formats import write_corpus
 
@@ -14,9 +14,9 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_both_sides_are_shown_part_by_part_and_the_last_line_is_the_ratio() -> None:
-    older = Run(100.0, {"crf": 80.0, "stacker": 10.0}, {"crf": 0.9, "stack": 0.95})
-    ours = Run(20.0, {"crf": 8.0, "stacker": 5.0}, {"crf": 0.91, "stack": 0.945})
-    lines = [line.split() for line in Comparison(older, ours).lines()]
+    older = TrainingRun(100.0, {"crf": 80.0, "stacker": 10.0}, {"crf": 0.9, "stack": 0.95})
+    ours = TrainingRun(20.0, {"crf": 8.0, "stacker": 5.0}, {"crf": 0.91, "stack": 0.945})
+    lines = [line.split() for line in TrainingComparison(older, ours).lines()]
     assert lines[1:5] == [
         ["crf", "80.0", "8.0", "10.00"],
         ["stacker", "10.0", "5.0", "2.00"],
