@@ -74,7 +74,7 @@ class TbedSubmodel(Submodel):
     """
 
     kind: ClassVar[str] = "tbed.v1"
-    cost: ClassVar[float] = 12.0
+    cost: ClassVar[float] = 10.0
 
     start: str = "regex"
     regex: Mapping[str, Any] = field(default_factory=dict)

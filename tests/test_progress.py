@@ -117,6 +117,15 @@ def test_what_a_fit_reports_is_read_by_another_process(tmp_path: Path) -> None:
     report(0.1, "nobody listens")
 
 
+def test_a_fit_that_costs_next_to_nothing_does_not_say_what_the_others_take(tmp_path: Path) -> None:
+    costs = {"blstm": 110.0, "crf": 35.0, "regex": 0.5}
+    watch = FitWatch([Fit(name, "all", 1.0, cost) for name, cost in costs.items()], tmp_path / "reports")
+    watch.ended(2, 3.0)
+    assert watch.look()[0] == 0.0
+    watch.ended(1, 35.0)
+    assert watch.look()[0] == pytest.approx(38 / (38 + 110 * 38 / 35.5))
+
+
 def test_half_a_line_waits_for_its_other_half(tmp_path: Path) -> None:
     path = tmp_path / "reports"
     watch = FitWatch([Fit("crf", "all", 1.0, 242.0)], path)

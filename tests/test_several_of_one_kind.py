@@ -73,6 +73,11 @@ def test_an_ablation_leaves_out_each_name_and_what_another_holds() -> None:
 
 
 def test_only_a_name_of_its_own_changes_the_seed() -> None:
-    seeds = {task.name: task.seed for task in tasks_of(SETTINGS, [], [[], []])}
+    tasks = list(tasks_of(SETTINGS, [], [[], []]))
+    seeds = {task.name: task.seed for task in tasks}
+    assert {task.name for task in tasks[: len(seeds)]} == {*seeds}, "one of each comes first"
+    assert [task.cost for task in tasks[len(seeds) :]] == sorted(
+        (task.cost for task in tasks[len(seeds) :]), reverse=True
+    )
     assert (seeds["regex"], seeds["crf"]) == (SETTINGS.seed, SETTINGS.seed)
     assert len(set(seeds.values())) == 3

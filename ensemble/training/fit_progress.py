@@ -28,6 +28,8 @@ __all__ = ["Fit", "FitWatch", "reporting"]
 _SECONDS_BETWEEN_REPORTS = 0.5
 _ENOUGH = 0.1
 """The share of a fit that is enough to estimate how long the whole takes."""
+_TELLING = 0.05
+"""The share of the costs of all submodels that must be known before the others are estimated by it."""
 _MOST = 0.95
 """The share that a fit is taken to have done at most as long as it runs."""
 
@@ -123,7 +125,7 @@ class FitWatch:
         now = time.monotonic()
         self._read(now)
         costs = self._costs()
-        known = any(fit.estimate() is not None for fit in self.fits) or self.n_done == len(self.fits)
+        known = self._known_cost() >= _TELLING or self.n_done == len(self.fits)
         done = sum(cost * fit.share(cost, now) for cost, fit in zip(costs, self.fits, strict=True)) if known else 0.0
         at_work = "; ".join(str(fit) for fit in self.fits if fit.begun is not None and fit.seconds is None)
         words = f"{self.n_done} of {len(self.fits)} fits" + (f", now {at_work}" if at_work else "")
@@ -142,6 +144,12 @@ class FitWatch:
             fit = self.fits[number]
             fit.begun, fit.lasted, fit.reported, fit.words = now - seconds, seconds, share, words
 
+    def _known_cost(self) -> float:
+        """What the submodels cost of which a fit shows how long it takes, as a share of what all cost, in [0, 1]."""
+        cost = {fit.name: fit.cost for fit in self.fits}
+        known = {fit.name for fit in self.fits if fit.estimate() is not None}
+        return sum(map(cost.__getitem__, known)) / sum(cost.values()) if cost else 1.0
+
     def _costs(self) -> list[float]:
         """What each fit takes in seconds; nothing if it was read from a cache."""
         rates: defaultdict[str, list[float]] = defaultdict(list)
@@ -151,7 +159,7 @@ class FitWatch:
                 rates[fit.name].append(seconds / fit.size)
         known = {name: fmean(found) for name, found in rates.items()}
         cost = {fit.name: fit.cost for fit in self.fits}
-        scale = fmean(rate / cost[name] for name, rate in known.items()) if known else 1e-3
+        scale = sum(known.values()) / sum(map(cost.__getitem__, known)) if known else 1e-3
         return [
             fit.size * known.get(fit.name, scale * fit.cost) if fit.seconds is None else fit.seconds
             for fit in self.fits

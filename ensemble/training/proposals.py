@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -43,7 +44,7 @@ _LOG = logging.getLogger("phistack")
 Proposals = list[list[Candidate]]
 """For each note, the candidates of one submodel."""
 
-FEATURES, FITS = 1, 90
+FEATURES, FITS = 1, 76
 """What the parts of a training take of its time, in percent."""
 
 
@@ -199,24 +200,30 @@ def tasks_of(
     models: bool = False,
     unseen: Sequence[FeatureTable] = (),
 ) -> Iterator[FitTask]:
-    """All fits, the costly ones first so that no process is left with one at the end.
+    """All fits: one of each submodel, the cheapest first, so that the time left is soon known, and then the costly ones
+    first, so that no process is left with one at the end.
 
     :param models: whether the models of all notes are kept.
     :param unseen: further notes to propose for; their indices follow those of `tables`.
     """
     classes = {name: submodel_class(kind_of(name, given)) for name, given in settings.submodels.items()}
+    by_kind = []
     for name, found in sorted(classes.items(), key=lambda row: row[1].cost, reverse=True):
         arguments, seed = settings.submodels[name], settings.seed + _own_seed(name, found.kind)
+        fits = []
         if models:
-            yield FitTask(name, arguments, "all", tables, (), (), seed)
+            fits.append(FitTask(name, arguments, "all", tables, (), (), seed))
         if unseen:
             indices = range(len(tables), len(tables) + len(unseen))
-            yield FitTask(name, arguments, "unseen", tables, unseen, indices, seed)
+            fits.append(FitTask(name, arguments, "unseen", tables, unseen, indices, seed))
         for number, fold in enumerate(folds, start=1):
             held = set(fold)
             rest = [table for i, table in enumerate(tables) if i not in held]
             part = f"fold {number} of {len(folds)}"
-            yield FitTask(name, arguments, part, rest, [tables[i] for i in fold], fold, seed)
+            fits.append(FitTask(name, arguments, part, rest, [tables[i] for i in fold], fold, seed))
+        by_kind.append(fits)
+    yield from (fits.pop() for fits in reversed(by_kind) if fits)
+    yield from chain.from_iterable(by_kind)
 
 
 def _own_seed(name: str, kind: str) -> int:

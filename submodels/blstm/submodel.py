@@ -129,7 +129,7 @@ class BlstmSubmodel(Submodel):
     """
 
     kind: ClassVar[str] = "blstm.v1"
-    cost: ClassVar[float] = 574.0
+    cost: ClassVar[float] = 110.0
     costly: ClassVar[bool] = True
 
     columns: Sequence[str] = DEFAULT_COLUMNS

@@ -266,6 +266,10 @@ class CrfSubmodel(Submodel):
         self.weights_ = AttributeWeights(self.crosses_, attributes[:, 0], attributes[:, 1], weights.state)
 
 
+_READING = 0.15
+"""About the share of a fit that is over when the first iteration begins."""
+
+
 def _progress(most: int) -> Callable[[str], None]:
     """Turns the messages of CRFsuite into reports, and a log line for every tenth of at most so many iterations."""
     iteration = 0
@@ -275,7 +279,7 @@ def _progress(most: int) -> Callable[[str], None]:
         match = _ITERATION.search(message)
         if match and match[1]:
             iteration = int(match[1])
-            report(iteration / most, f"iteration {iteration} of {most}")
+            report(_READING + (1 - _READING) * iteration / most, f"iteration {iteration} of {most}")
         elif match and iteration % 10 == 0:
             _LOG.info("crf: iteration %d, loss %s", iteration, match[2])
 

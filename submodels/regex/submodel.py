@@ -93,7 +93,7 @@ class RegexSubmodel(Submodel):
     """
 
     kind: ClassVar[str] = "regex.v1"
-    cost: ClassVar[float] = 1.0
+    cost: ClassVar[float] = 0.5
 
     label_set: str = ""
     language: str = ""
