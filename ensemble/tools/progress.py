@@ -91,6 +91,10 @@ def stage(name: str, *, total: float = 0.0, weight: float = 1.0, look: Look | No
         _show(at_once=len(_STAGES) == 1)
         try:
             yield at
+            if len(_STAGES) == 1 and at.total and not at.words:
+                # What stages within showed last was less than the whole.
+                at.done = at.total
+                at.finish()
         finally:
             # Not while the display looks: what it looks at may go when this stage has ended.
             with _LOCK:
