@@ -47,6 +47,7 @@ class Scanner:
         )
         # Openings with like first characters share a word, so that most places of a text are soon done with.
         self._allowed = [_word([opening for _, opening, _ in rows[i : i + _BITS]]) for i in range(0, len(rows), _BITS)]
+        self._pairs = [_pairs(self._allowed[i : i + _BITS]) for i in range(0, len(self._allowed), _BITS)]
         self._bits: defaultdict[int, dict[int, int]] = defaultdict(dict)
         for row, (_, _, number) in enumerate(rows):
             word, bit = row // _BITS, 1 << row % _BITS
@@ -81,17 +82,22 @@ class Scanner:
         codes[bounds[:-1]] = _BEFORE
         codes[(bounds[1:, None] - np.arange(1, 1 + DEPTH)).ravel()] = _BEYOND
         last = max(len(codes) - DEPTH, 1)
+        # (n_codes - DEPTH,) and (n_at,): first the two places that rule out most, for up to 64 words at once; then what
+        # is left, place by place.
+        pairs = codes[: last - 1] * (CHARACTERS + 2) + codes[1:last]
         found = []
-        for allowed in self._allowed:
-            # (n_codes - DEPTH,): first the two places that rule out most; then (n_at,) what is left, place by place.
-            bits = allowed[0][codes[: last - 1]] & allowed[1][codes[1:last]]
-            at = np.flatnonzero(bits)
-            bits = bits[at]
-            for place in range(2, 1 + DEPTH):
-                bits &= allowed[place][codes[at + place]]
-                going_on = bits != 0
-                at, bits = at[going_on], bits[going_on]
-            found.append((at, bits))
+        for begin, table in zip(range(0, len(self._allowed), _BITS), self._pairs, strict=True):
+            words = table.ravel().take(pairs)
+            anywhere = np.flatnonzero(words)
+            words = words[anywhere]
+            for number, allowed in enumerate(self._allowed[begin : begin + _BITS]):
+                at = anywhere[words & np.uint64(1 << number) != 0]
+                bits = allowed[0][codes[at]]
+                for place in range(1, 1 + DEPTH):
+                    bits &= allowed[place][codes[at + place]]
+                    going_on = bits != 0
+                    at, bits = at[going_on], bits[going_on]
+                found.append((at, bits))
         return found
 
     def _places(self, number: int, found: Sequence[tuple[Places, NDArray[np.uint64]]], most: int) -> Places | None:
@@ -103,6 +109,18 @@ class Scanner:
             return None
         places = np.unique(np.concatenate(parts)) if len(parts) > 1 else parts[0]
         return places if len(places) <= most else None
+
+
+def _pairs(words: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:
+    """In which of up to 64 words some opening allows a character and the next one, a bit a word.
+
+    :param words: as `_word` gives them.
+    :returns: of shape `(n_characters + 2, n_characters + 2)`.
+    """
+    table = np.zeros((CHARACTERS + 2, CHARACTERS + 2), dtype=np.uint64)
+    for number, allowed in enumerate(words):
+        table |= ((allowed[0][:, None] & allowed[1]) != 0).astype(np.uint64) << np.uint64(number)
+    return table
 
 
 def _word(openings: Sequence[Opening]) -> NDArray[np.uint64]:
