@@ -25,6 +25,9 @@ __all__ = ["instructive_tokens", "pieces"]
 _STRETCH = 20
 """Tokens that are sampled together, so that a CRF sees how they follow each other."""
 
+_FEWEST = 10_000
+"""Sampled tokens that a small corpus has at least, where it has so many: there is no time to be saved in it."""
+
 _AT_PHI, _ELSEWHERE = 0.5, 1.5
 """What is added to counts, so that what was never seen tells little."""
 
@@ -40,7 +43,7 @@ def instructive_tokens(
     :param is_phi: of shape `(n_tokens,)`.
     :param lines: the line of each token, of shape `(n_tokens,)`; neighbours are of one line.
     :param look_alikes: how many tokens that look like PHI are taken for each token of PHI.
-    :param others: the share of all tokens in the sample; 1 takes them all.
+    :param others: the share of all tokens in the sample; 1 takes them all. At least 10,000 are sampled.
     :returns: of shape `(n_tokens,)`.
     """
     outside = np.flatnonzero(~is_phi)
@@ -55,7 +58,8 @@ def instructive_tokens(
     widened[:-1] |= taken[1:] & beside
     # (n_tokens,): the stretches at which a multiple of the share goes up by one, which are evenly spaced.
     stretch = np.arange(len(is_phi)) // _STRETCH
-    sampled: Marks = np.floor((stretch + 1) * others) > np.floor(stretch * others)
+    share = min(1.0, max(others, _FEWEST / max(len(is_phi), 1))) if others else 0.0
+    sampled: Marks = np.floor((stretch + 1) * share) > np.floor(stretch * share)
     return widened | sampled
 
 

@@ -84,7 +84,7 @@ class CrfSubmodel(Submodel):
     cost: ClassVar[float] = 40.0
 
     templates: Sequence[Cross] = TEMPLATES
-    scheme: str = "BIO"
+    scheme: str = "BIOES"
     join_sentences: bool = True
     c1: float = 0.05
     c2: float = 0.05
