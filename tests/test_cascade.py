@@ -181,6 +181,14 @@ def test_a_bundle_keeps_it_and_can_be_loaded_without_it(trained: Any) -> None:
     assert load_bundle(path, only=("regex", "crf")).cascade is None
 
 
+@pytest.mark.parametrize("path", sorted((Path(__file__).parent / "golden").glob("bundle_protocol_*.zip")))
+def test_an_older_bundle_has_none_and_reads_everything(path: Path) -> None:
+    engine = load_bundle(path)
+    assert engine.cascade is None
+    documents = synthesize(1, seed=6).documents
+    assert answers(engine, documents) == answers(engine.without_cascade(), documents)
+
+
 def test_an_engine_without_it_has_a_bundle_without_it(trained: Any, tmp_path: Path) -> None:
     off = trained[0].without_cascade()
     save_bundle(off, tmp_path / "engine", self_test=self_test(off), trained_on={}, figures={})
