@@ -33,6 +33,8 @@ CRF = {
     "templates": [[["word", 0]], [["shape", 0]], [["word", -1]], [["short_shape", 0], ["word", -1]]],
 }
 SETTINGS = EngineSettings(folds=2, submodels={"regex": {}, "tbed": {"max_rules": 12}, "crf": CRF})
+FEW = 0.05
+"""What may be lost, by the rule of succession, where it is to be learned from 48 PHI."""
 PLAIN = (
     "The patient was seen with cough and fever.",
     "Lungs were clear on both sides, no wheeze.",
@@ -59,6 +61,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Any:
     path = tmp_path_factory.mktemp("cascade") / "engine"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TbedSubmodel, "costly", True)
+        patch.setattr("ensemble.stacking.cascade._LOSS", FEW)
         training, _ = train_bundle(notes(24), path, SETTINGS)
     return training.engine, path
 
@@ -99,11 +102,16 @@ def test_only_the_network_is_costly() -> None:
 def test_training_finds_thresholds_that_spare_most_lines_and_lose_hardly_anything(trained: Any) -> None:
     cascade = trained[0].cascade
     assert cascade is not None and cascade.waiting == ("tbed",)
-    assert 0 < cascade.doubt <= 0.1 and 0 < cascade.chance <= 0.05
+    assert 0 < cascade.doubt <= 0.03 and 0 < cascade.chance <= 0.1
     figures = cascade.figures
     assert figures["tokens in doubt"] < 0.5
-    assert figures["PHI lost"] <= 0.0003 * figures["PHI"] == 0.0003 * 48
-    assert figures["F1"] >= figures["F1, reading all"] - 0.0003
+    assert figures["PHI lost"] == 0 and figures["PHI"] == 48
+    assert figures["F1"] >= figures["F1, reading all"] - FEW
+
+
+def test_from_few_phi_nobody_can_know_what_it_loses_so_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TbedSubmodel, "costly", True)
+    assert train(notes(24), SETTINGS).engine.cascade is None
 
 
 def test_lines_without_doubt_are_not_read_and_the_decisions_stay(trained: Any) -> None:
@@ -156,6 +164,7 @@ def test_a_note_is_decided_alike_alone_and_among_others(trained: Any) -> None:
 
 
 def test_without_a_costly_submodel_or_when_it_is_turned_off_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ensemble.stacking.cascade._LOSS", FEW)
     assert train(notes(24), SETTINGS).engine.cascade is None
     monkeypatch.setattr(TbedSubmodel, "costly", True)
     assert train(notes(24), replace(SETTINGS, cascade=False)).engine.cascade is None
@@ -254,6 +263,7 @@ def test_votes_are_shown_as_ever_in_lines_that_are_read_and_lack_the_costly_ones
 
 def test_no_fold_cache_changes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trained: Any) -> None:
     monkeypatch.setattr(TbedSubmodel, "costly", True)
+    monkeypatch.setattr("ensemble.stacking.cascade._LOSS", FEW)
     for _ in range(2):
         assert train(notes(24), SETTINGS, cache=tmp_path / "cache").engine.cascade == trained[0].cascade
     kept = [json.loads(path.read_text()) for path in (tmp_path / "cache").glob("*.json")]

@@ -34,12 +34,13 @@ __all__ = ["Cascade"]
 
 _FILE = "cascade.json"
 
-_DOUBTS = (0.1, 0.05, 0.03, 0.02, 0.01)
+_DOUBTS = (0.03, 0.02, 0.01, 0.005)
 _CHANCES = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002)
 """From careless to careful; what is more careless than the first cannot be trusted to do elsewhere as it does here."""
 
-_LOSS = 0.0003
-"""The share of the PHI that may be lost out of fold, whatever is found besides; and how much lower F1 may be."""
+_LOSS = 0.0005
+"""The share of the PHI that may be lost, whatever is found besides; and how much lower F1 may be out of fold. The share
+is that of Laplace's rule of succession, one more than was seen: from few PHI nobody knows that hardly any is lost."""
 
 _MOST = 0.75
 """Where more of the tokens would be in doubt, to judge twice takes about the time that is saved."""
@@ -86,8 +87,8 @@ class Cascade:
         :param stackers: by the names of the submodels that they were trained over, these and all.
         :param waiting: the submodels that cost much.
         :param seed: of the stackers' training.
-        :returns: nothing where no submodel costs much, none that goes first has probabilities, or all thresholds lose
-            too much or leave too much in doubt.
+        :returns: nothing where no submodel costs much, none that goes first has probabilities, there are too few PHI to
+            know what is lost, or all thresholds lose too much or leave too much in doubt.
         """
         names = tuple(told)
         first = {name: notes for name, notes in told.items() if name not in waiting}
@@ -103,7 +104,8 @@ class Cascade:
         for _, number in sorted(row for row in shares if row[0] <= _MOST):
             wanted, thresholds = choices[-number]
             figures = trial.figures(wanted)
-            if figures["PHI lost"] <= _LOSS * figures["PHI"] and figures["F1"] >= figures["F1, reading all"] - _LOSS:
+            lost = (figures["PHI lost"] + 1) / (figures["PHI"] + 2)
+            if lost <= _LOSS and figures["F1"] >= figures["F1, reading all"] - _LOSS:
                 return cls(tuple(theirs), *thresholds, figures)
         return None
 
