@@ -303,7 +303,7 @@ def test_train_shows_life_within_a_second_and_says_when_stopped_what_is_kept(
 def test_annotate_and_curve_show_life_too(phistack: Phistack, notes: Any, tmp_path: Path) -> None:
     assert phistack("train", notes, "--model", tmp_path / "engine", "--submodels", "regex", "--folds", 2)[0] == 0
     _, _, reported = phistack("annotate", notes, tmp_path / "out", "--model", tmp_path / "engine")
-    assert reported.startswith("loading the engine\n")
+    assert reported.startswith("loading the engine\n") and "\nreading the notes\n" in reported
     assert re.search(r"^annotating: 0%.*\nannotating: 100%, 12 of 12", reported, re.MULTILINE)
     arguments = (notes, "--submodels", "regex", "--folds", 2, "--jobs", 1)
     _, _, reported = phistack("curve", *arguments, "--out", tmp_path / "curve", "--shares", "100", "--samples", 1)

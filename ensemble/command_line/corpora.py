@@ -16,6 +16,7 @@ from ensemble.command_line.options import (
     TargetArgument,
 )
 from ensemble.command_line.output import say_remarks, say_where
+from ensemble.tools.progress import stage
 from features.errors import SettingsError
 
 __all__ = ["convert", "synthesize"]
@@ -32,8 +33,9 @@ def synthesize(
     from features.formats.corpora import write_notes
     from features.formats.recognise import format_told_by
 
-    corpus = synthesize(documents, seed=seed)
-    write_notes(corpus, out, format=to or format_told_by(out) or "i2b2")
+    with stage("inventing the notes"):
+        corpus = synthesize(documents, seed=seed)
+        write_notes(corpus, out, format=to or format_told_by(out) or "i2b2")
     say_where(corpus.documents, out)
 
 

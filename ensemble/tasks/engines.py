@@ -18,7 +18,7 @@ from ensemble.evaluation.figures import figures_of
 from ensemble.experiments.budget import best_within, check_budget
 from ensemble.experiments.results import CorpusFacts
 from ensemble.stacking.candidates import Decision, chosen_spans
-from ensemble.tools.progress import progress
+from ensemble.tools.progress import progress, stage
 from ensemble.training.settings import EngineSettings
 from ensemble.training.trainer import Training, out_of_fold_corpora, train
 from ensemble.views.explanation import print_explanation
@@ -151,7 +151,8 @@ def annotate_corpus(source: Source, out: Path, engine: Engine, *, format: str = 
     :raises CorpusError: if it can read none of the notes.
     """
     found = source.format
-    corpus, held_back = source.read(engine)
+    with stage("reading the notes"):
+        corpus, held_back = source.read(engine)
     with progress("annotating", total=len(corpus)) as advance:
         annotated = []
         for document in engine.annotate(corpus.documents):
