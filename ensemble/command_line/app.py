@@ -47,6 +47,7 @@ _COMMANDS = (
     engines.annotate,
     scores.evaluate,
     scores.compare,
+    scores.errors,
     engines.explain,
     engines.rules,
     experiments.ablate,

@@ -39,6 +39,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "phistack compare gold system-a system-b --criterion spans",
         "phistack compare gold a b c --json differences.json --latex table.tex",
     ),
+    "errors": (
+        "phistack errors gold --model engine",
+        "phistack errors gold --model engine --json all.json --html errors.html",
+    ),
     "explain": (
         "phistack explain note.txt --model engine",
         "phistack explain notes --model engine --text --html why.html",

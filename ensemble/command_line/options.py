@@ -38,6 +38,7 @@ __all__ = [
     "JsonOption",
     "KeyOption",
     "LabelSetOption",
+    "LatexOption",
     "MapLabelsOption",
     "ModelOption",
     "OutOption",
@@ -46,6 +47,7 @@ __all__ = [
     "PolicyOption",
     "PresetOption",
     "SeedOption",
+    "ShufflesOption",
     "SourceArgument",
     "StackOption",
     "StrategyOption",
@@ -172,6 +174,7 @@ AnyLanguageOption = Annotated[
     bool, typer.Option("--any-language", help="Read notes that are not in the engine's language or script, too.")
 ]
 JsonOption = Annotated[Path | None, typer.Option("--json", help="Write all figures there.", show_default=False)]
+LatexOption = Annotated[Path | None, typer.Option("--latex", help="Write tables for LaTeX there.", show_default=False)]
 PageOption = Annotated[
     Path | None, typer.Option("--html", help="Write a page, which shows the notes' text.", show_default=False)
 ]
@@ -197,6 +200,9 @@ ColumnOption = Annotated[
     ),
 ]
 SeedOption = Annotated[int, typer.Option("--seed", help="Seed of all random choices.")]
+ShufflesOption = Annotated[
+    int, typer.Option("--shuffles", help="Number of shuffles of the paired randomisation.", min=1)
+]
 JobsOption = Annotated[int, typer.Option("--jobs", min=1, help="Parallel processes; the result is the same.")]
 CriterionOption = Annotated[
     str, typer.Option("--criterion", help="strict, spans, or another name that `evaluate` prints.")

@@ -13,16 +13,20 @@ from ensemble.command_line.options import (
     CorpusArgument,
     CriterionOption,
     JsonOption,
+    LatexOption,
     ModelOption,
     SeedOption,
+    ShufflesOption,
+    SubsetOption,
 )
 from ensemble.command_line.output import console, names_of, say, say_remarks
+from ensemble.tools.comma_lists import comma_list
 from features.writing import refuse_taken, write_new
 
 if TYPE_CHECKING:
     from features.documents import Corpus
 
-__all__ = ["compare", "evaluate", "frontier"]
+__all__ = ["compare", "errors", "evaluate", "frontier"]
 
 GoldArgument = Annotated[Path, typer.Argument(metavar="GOLD", help="The annotated notes.", show_default=False)]
 AllowMissingOption = Annotated[
@@ -68,8 +72,8 @@ def compare(
     *,
     criterion: CriterionOption = "strict",
     json_file: JsonOption = None,
-    latex: Annotated[Path | None, typer.Option(help="Write a table for LaTeX there.", show_default=False)] = None,
-    shuffles: Annotated[int, typer.Option(help="Number of shuffles of the paired randomisation.", min=1)] = 9999,
+    latex: LatexOption = None,
+    shuffles: ShufflesOption = 9999,
     seed: SeedOption = 0,
     allow_missing: AllowMissingOption = False,
     corpora: CorpusOptions,
@@ -99,6 +103,46 @@ def _read(corpora: CorpusOptions, paths: list[Path]) -> list[Corpus]:
     gold = corpora.read(paths[0])
     say_remarks(gold)
     return [gold, *(corpora.read(path, gold.label_set) for path in paths[1:])]
+
+
+@with_options
+def errors(
+    gold: GoldArgument,
+    model: ModelOption,
+    *,
+    text: Annotated[
+        bool, typer.Option("--text", help="Show the text of the spans, on the screen, in JSON and on the page.")
+    ] = False,
+    json_file: JsonOption = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Write a page; without --text it has no text.", show_default=False)
+    ] = None,
+    latex: LatexOption = None,
+    submodels: SubsetOption = "",
+    shuffles: ShufflesOption = 9999,
+    seed: SeedOption = 0,
+    corpora: CorpusOptions,
+) -> None:
+    """Sort an engine's wrong decisions by kind, label and who said so, beside other ways to choose."""
+    import json
+
+    from ensemble.bundles.bundle import load_bundle
+    from ensemble.experiments.errors import analyse_errors
+
+    refuse_taken(*filter(None, (json_file, html, latex)))
+    notes = corpora.read(gold)
+    say_remarks(notes)
+    engine = load_bundle(model, only=comma_list(submodels))
+    analysis = analyse_errors(notes, engine, with_text=text, shuffles=shuffles, seed=seed)
+    if json_file:
+        write_new(json_file, json.dumps(analysis.to_dict(), indent=2, ensure_ascii=False) + "\n")
+    if html:
+        write_new(html, analysis.page())
+    if latex:
+        write_new(latex, analysis.latex())
+    for table in (analysis.each(), *analysis.tables()):
+        console().print(table.rich())
+    say(analysis.summary)
 
 
 @with_options

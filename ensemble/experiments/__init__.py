@@ -4,8 +4,10 @@
     learning_curve   the score by the number of training patients
     transfer         trained on each corpus, tested on each
     frontier         speed and scores of every subset of the submodels
+    errors           the wrong decisions of a stack by kind, and the other ways to choose from its candidates
 
-Each gives results: figures for JSON, a table, pictures, and how they came about; `write_results` makes a folder of
-them. Beside them: `parts` lets every system answer and scores it, `variants` and `curves` are what ablation and
-learning curve are made of, `cases` lists who said what, `speed` measures, `budget` chooses submodels, `pictures` draws.
+Each gives results: figures for JSON, tables, and how they came about; `write_results` makes a folder of those that have
+pictures. Beside them: `parts` lets every system answer and scores it, `variants` and `curves` are what ablation and
+learning curve are made of, `chooser_scores` and `error_tables` what the errors are shown by, `cases` lists who said
+what, `speed` measures, `budget` chooses submodels, `pictures` draws.
 """

@@ -1,1 +1,1 @@
-"""What a person looks at: the page of notes in colour, and why a span was decided as it was."""
+"""What a person looks at: notes in colour, why a span was decided as it was, what was decided wrongly."""

@@ -1,0 +1,93 @@
+"""One HTML file that shows the wrong decisions of a stack, by kind and one by one.
+
+    shown = ShownError.of(wrong, note, times)                  ids, labels and offsets; nothing of the text
+    shown = ShownError.of(wrong, note, times, with_text=True)
+    errors_page([table, other], [shown], facts={"notes": "60"})
+
+The page fetches nothing and runs nothing. Whatever comes from notes is escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import resources
+from typing import Any, Self
+
+from ensemble.evaluation.tables import Table
+from ensemble.stacking.wrong_decisions import KINDS_OF_WRONG, WrongDecision
+from features.documents import Document, Span
+from features.shown import shown_id, shown_label
+
+__all__ = ["ShownError", "errors_page"]
+
+_AROUND = 40
+"""How many characters of the note stand before and after the span, where text is shown at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownError:
+    """A wrong decision as it may be shown.
+
+    :param wrong: with id and labels in the way in which they may be shown.
+    :param text: of the span; empty where no text is shown, as are the others.
+    :param before: the text right before it.
+    :param after: the text right after it.
+    """
+
+    wrong: WrongDecision
+    text: str = field(default="", repr=False)
+    before: str = field(default="", repr=False)
+    after: str = field(default="", repr=False)
+
+    @classmethod
+    def of(cls, wrong: WrongDecision, note: Document, times: Mapping[str, int], *, with_text: bool = False) -> Self:
+        """Show one.
+
+        :param note: in which it is.
+        :param times: label -> how many spans have it.
+        :param with_text: whether id, labels and text are shown as they are.
+        """
+        if with_text:
+            start, end, text = wrong.span.start, wrong.span.end, note.text
+            return cls(wrong, text[start:end], text[max(0, start - _AROUND) : start], text[end : end + _AROUND])
+
+        def shown(span: Span) -> Span:
+            return replace(span, label=shown_label(span.label, times[span.label]))
+
+        instead = tuple(map(shown, wrong.instead))
+        return cls(replace(wrong, document=shown_id(wrong.document), span=shown(wrong.span), instead=instead))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The decision as JSON can hold it; with text only where it has any."""
+        wrong = self.wrong
+        return {
+            "document": wrong.document,
+            "start": wrong.span.start,
+            "end": wrong.span.end,
+            "label": wrong.span.label,
+            "wrong": wrong.kind.side,
+            "kind": wrong.kind.name,
+            "chosen by": list(wrong.chosen_by),
+            "offered by": list(wrong.offered_by),
+            "instead": [[span.start, span.end, span.label] for span in wrong.instead],
+            "probability": wrong.probability,
+            **({"text": self.text} if self.text else {}),
+        }
+
+
+def errors_page(tables: Sequence[Table], errors: Sequence[ShownError], *, facts: Mapping[str, str]) -> str:
+    """The page.
+
+    :param tables: what is counted, in the order of the page.
+    :param errors: all of them, in order; the page lists them by kind.
+    :param facts: short lines about engine and notes.
+    """
+    from jinja2 import Environment, StrictUndefined
+
+    template = (resources.files("ensemble.views") / "errors_template.html").read_text(encoding="utf-8")
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    by_kind = [(kind, [error for error in errors if error.wrong.kind == kind]) for kind in KINDS_OF_WRONG]
+    return environment.from_string(template).render(
+        tables=tables, by_kind=by_kind, facts=facts, has_text=any(error.text for error in errors)
+    )

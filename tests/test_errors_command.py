@@ -1,0 +1,262 @@
+"""`phistack errors` on a small engine: what it counts, what it shows and what it never shows, and what it refuses."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ensemble.bundles.bundle import load_bundle
+from ensemble.evaluation import compare, evaluate
+from ensemble.evaluation.criteria import criterion_named
+from ensemble.experiments.chooser_scores import ChooserRow, chooser_scores, share_of_the_way
+from ensemble.experiments.errors import analyse_errors
+from ensemble.stacking.candidates import PooledCandidate
+from ensemble.tasks.engines import score_on, train_bundle
+from ensemble.training.settings import EngineSettings
+from features.documents import Corpus, Document, Span
+from features.errors import EvaluationError
+from features.formats import write_corpus
+from features.labels import LabelSet
+from submodels.base import Candidate
+from tests.fixture_types import Phistack
+from tests.invented_names import FEW_NAMES as NAMES
+
+LABELS = LabelSet.named("i2b2-2014")
+SIDES = {"missed": "fn", "false": "fp"}
+SECRETS = ("Quillfeather", "Zzyzx")
+
+
+def training_notes() -> Corpus:
+    documents = []
+    for i, name in enumerate(NAMES):
+        text = f"Seen by Dr. {name} on 0{i + 1}/12/2019."
+        end = 12 + len(name)
+        documents.append(Document(f"{100 + i}-01", text, (Span(12, end, "DOCTOR"), Span(end + 4, end + 14, "DATE"))))
+    return Corpus(tuple(documents), LABELS)
+
+
+def gold_notes() -> Corpus:
+    """Notes like those, with PHI that no one can find, other labels and extents, and with what is no PHI."""
+    documents = []
+    for i, name in enumerate((*NAMES, *SECRETS)):
+        text = f"Seen by Dr. {name} on 0{i % 9 + 1}/12/2019. His aunt Zzyzx lives in Quillfeather."
+        end, aunt = 12 + len(name), text.index("Zzyzx lives")
+        town = text.index("Quillfeather.")
+        label = "PATIENT" if i % 3 == 0 else "DOCTOR"
+        date = Span(end + 4, end + 14 - 2 * (i % 2), "DATE")
+        spans = [Span(12, end, label), Span(aunt, aunt + 5, "PATIENT"), Span(town, town + 12, "CITY")]
+        documents.append(Document(f"{200 + i}-01", text, (*spans, *([date] if i != 4 else []))))
+    return Corpus(tuple(documents), LABELS)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an engine, gold notes, and notes without PHI."""
+    folder = tmp_path_factory.mktemp("errors")
+    train_bundle(training_notes(), folder / "engine", EngineSettings(folds=2).only(("regex", "tbed", "crf")))
+    write_corpus(gold_notes(), folder / "gold", format="i2b2")
+    plain = gold_notes().with_spans([()] * len(gold_notes()))
+    write_corpus(plain, folder / "plain", format="i2b2")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def analysis(home: Path) -> Any:
+    return analyse_errors(gold_notes(), load_bundle(home / "engine"), shuffles=99)
+
+
+def test_all_submodels_read_all_lines_though_the_engine_has_a_cascade(home: Path, analysis: Any) -> None:
+    engine = load_bundle(home / "engine")
+    engine.cascade = object()  # type: ignore[assignment]  # which would fail if it were asked
+    assert analyse_errors(gold_notes(), engine, shuffles=99).to_dict() == analysis.to_dict()
+
+
+def test_what_is_wrong_adds_up_to_the_scores_of_the_stack(home: Path, analysis: Any) -> None:
+    gold = gold_notes()
+    found = gold.with_spans([note.spans for note in load_bundle(home / "engine").annotate(gold.documents)])
+    strict = evaluate(gold, found, resamples=1).strict.counts
+    figures = analysis.to_dict()
+    for counted in (figures["kinds"], *_summed(figures["by label"]), *_summed(figures["by who chose"])):
+        totals = {side: sum(counted[side].values()) for side in SIDES}
+        assert totals == {side: getattr(strict, name) for side, name in SIDES.items()}
+    assert len(figures["each"]) == strict.fn + strict.fp > 0
+
+
+def _summed(groups: dict[str, Any]) -> list[dict[str, dict[str, int]]]:
+    """The counts of all groups together."""
+    return [{side: {"all": sum(sum(group[side].values()) for group in groups.values())} for side in SIDES}]
+
+
+def test_the_choosers_are_scored_as_everywhere_else(home: Path, analysis: Any) -> None:
+    rows = {row.name: row for row in analysis.choosers}
+    assert list(rows)[:4] == ["regex", "tbed", "crf", "majority vote"]
+    for name, report in score_on(load_bundle(home / "engine"), gold_notes()).items():
+        assert rows[name].score.counts == report.strict.counts
+    assert rows["stack"].difference is None
+    assert all(row.difference for name, row in rows.items() if name != "stack")
+    members = [rows[name].score.f1.value for name in ("regex", "tbed", "crf")]
+    assert [row.name for row in analysis.choosers if row.remark == "best member"] == [
+        ("regex", "tbed", "crf")[members.index(max(members))]
+    ]
+    assert rows["perfect chooser"].score.recall.value == max(row.score.recall.value for row in rows.values())
+    assert rows["perfect chooser"].score.f1.value >= rows["stack"].score.f1.value
+
+
+def test_p_values_are_those_of_the_comparison(home: Path, analysis: Any) -> None:
+    gold, engine = gold_notes(), load_bundle(home / "engine")
+    stack = gold.with_spans([note.spans for note in engine.annotate(gold.documents)])
+    alone = [[d.span for d in note if _chose(d, "crf")] for note in engine.decide(gold.documents)]
+    expected = compare(gold, {"stack": stack, "crf": gold.with_spans(alone)}, shuffles=99).differences
+    found = next(row for row in analysis.choosers if row.name == "crf").difference
+    assert (found.gap.value, found.p) == (expected["stack", "crf", "f1"].gap.value, expected["stack", "crf", "f1"].p)
+
+
+def _chose(decision: Any, source: str) -> bool:
+    return any(vote.source == source and vote.chosen for vote in decision.votes)
+
+
+def rows_of(first: int, second: int, stack: int, perfect: int) -> list[ChooserRow]:
+    """Choosers on one note of ten PHI, of which two members, the stack and the perfect chooser find so many."""
+    gold = [Span(2 * i, 2 * i + 1, "DATE") for i in range(10)]
+    pool = [
+        PooledCandidate(
+            span, (Candidate(span, "a", 0.4, chosen=i < first), Candidate(span, "b", 0.4, chosen=i < second))
+        )
+        for i, span in enumerate(gold[:perfect])
+    ]
+    corpus = Corpus((Document("n", "x" * 20, tuple(gold)),), LABELS)
+    return [*chooser_scores(corpus, [pool], [gold[:stack]], ("a", "b"), LABELS, criterion_named("strict"), shuffles=9)]
+
+
+def test_the_way_from_the_best_member_to_the_perfect_chooser() -> None:
+    rows = rows_of(5, 7, 7, 9)
+    assert share_of_the_way(rows) == 0
+    assert share_of_the_way(rows_of(5, 7, 9, 9)) == 1
+    assert share_of_the_way(rows_of(9, 7, 9, 9)) is None
+    back = [2 * n / (10 + n) for n in (7, 6, 9)]
+    assert share_of_the_way(rows_of(5, 7, 6, 9)) == pytest.approx((back[1] - back[0]) / (back[2] - back[0]))
+    remarks = {row.name: row.remark for row in rows if row.remark}
+    assert remarks == {"b": "best member", "mean over 0.35": "best of 3"}
+    assert [row.name for row in rows] == [
+        "a", "b", "majority vote", "mean over 0.35", "mean over 0.50", "stack", "perfect chooser",
+    ]  # fmt: skip
+
+
+def outputs_of(phistack: Phistack, home: Path, out: Path, *options: str) -> list[str]:
+    """What the command writes: the screen, JSON, page and LaTeX."""
+    files = {"--json": out / "all.json", "--html": out / "page.html", "--latex": out / "tables.tex"}
+    targets = [part for item in files.items() for part in item]
+    status, shown, error = phistack(
+        "errors", home / "gold", "--model", home / "engine", "--shuffles", 9, *options, *targets
+    )
+    assert (status, "phistack: " in error) == (0, False)
+    return [shown, *(file.read_text(encoding="utf-8") for file in files.values())]
+
+
+def test_the_command_shows_offsets_and_no_text(phistack: Phistack, home: Path, tmp_path: Path) -> None:
+    outputs = outputs_of(phistack, home, tmp_path)
+    assert not [secret for secret in (*SECRETS, *NAMES) for output in outputs if secret in output]
+    shown, in_json, page, latex = outputs
+    for heading in ("best member", "perfect chooser", "missed: proposed and beaten", "false: nothing there", "nobody"):
+        assert all(heading in output for output in (shown, page, latex))
+    each = json.loads(in_json)["each"]
+    gold = {note.id: note.spans for note in gold_notes().documents}
+    for wrong in each:
+        place = Span(wrong["start"], wrong["end"], wrong["label"])
+        assert (place in gold[wrong["document"]]) == (wrong["wrong"] == "missed")
+        assert "text" not in wrong
+        assert f"{wrong['start']}-{wrong['end']}" in shown
+        assert f"{wrong['start']}–{wrong['end']}" in page
+
+
+def test_the_text_is_shown_where_it_is_asked_for_but_never_in_latex(
+    phistack: Phistack, home: Path, tmp_path: Path
+) -> None:
+    shown, in_json, page, latex = outputs_of(phistack, home, tmp_path, "--text")
+    notes = {note.id: note.text for note in gold_notes().documents}
+    for wrong in json.loads(in_json)["each"]:
+        assert wrong["text"] == notes[wrong["document"]][wrong["start"] : wrong["end"]]
+    assert "'Quillfeather'" in shown
+    assert "lives in <mark>Quillfeather</mark>." in page
+    assert not [secret for secret in (*SECRETS, *NAMES) if secret in latex]
+
+
+def test_ids_and_labels_that_may_be_names_are_hashed(home: Path) -> None:
+    labels = replace(LABELS, categories={**LABELS.categories, "Birchwood": "NAME"})
+    notes = [replace(note, id=f"Birchwood_{i}") for i, note in enumerate(gold_notes().documents)]
+    notes[0] = notes[0].with_spans([Span(12, 14, "Birchwood"), *notes[0].spans])
+    gold, engine = Corpus(tuple(notes), labels), load_bundle(home / "engine")
+    shown = analyse_errors(gold, engine, shuffles=9)
+    assert not [o for o in (shown.page(), shown.latex(), json.dumps(shown.to_dict())) if "Birchwood" in o]
+    assert "Birchwood" in analyse_errors(gold, engine, shuffles=9, with_text=True).page()
+
+
+def test_the_page_fetches_nothing_and_escapes_what_comes_from_notes(home: Path) -> None:
+    text = "Seen by Dr. <img src=//x>&co on 01/12/2019."
+    gold = Corpus((Document("1-01", text, (Span(12, 28, "DOCTOR"), Span(32, 42, "DATE"))),), LABELS)
+    page = analyse_errors(gold, load_bundle(home / "engine"), with_text=True, shuffles=9).page()
+    assert "<img" not in page
+    assert "default-src 'none'" in page
+    assert not re.findall(r"<[^>]*(?:src|href)\s*=|url\(|@import|<script", page)
+
+
+def test_labels_compare_without_regard_to_case(home: Path) -> None:
+    lower = LabelSet("own", {label.lower(): category for label, category in LABELS.categories.items()}, language="en")
+    notes = [
+        note.with_spans([replace(span, label=span.label.lower()) for span in note.spans])
+        for note in gold_notes().documents
+    ]
+    engine = load_bundle(home / "engine")
+    found = analyse_errors(Corpus(tuple(notes), lower), engine, shuffles=9)
+    assert found.to_dict()["kinds"] == analyse_errors(gold_notes(), engine, shuffles=9).to_dict()["kinds"]
+    assert {row.name: row.score.counts for row in found.choosers} == {
+        row.name: row.score.counts for row in analyse_errors(gold_notes(), engine, shuffles=9).choosers
+    }
+
+
+def test_some_of_the_submodels_are_judged_by_the_stacker_that_was_trained_for_them(
+    phistack: Phistack, home: Path, tmp_path: Path
+) -> None:
+    options = ("--submodels", "regex,crf", "--shuffles", 9, "--json", tmp_path / "all.json")
+    assert phistack("errors", home / "gold", "--model", home / "engine", *options)[0] == 0
+    figures = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))
+    assert figures["submodels"] == ["regex", "crf"]
+    assert not [wrong for wrong in figures["each"] if "tbed" in (*wrong["chosen by"], *wrong["offered by"])]
+
+
+@pytest.mark.parametrize(
+    ("gold", "model", "said"),
+    [
+        ("plain", "engine", "no annotated PHI"),
+        ("gold", "no-engine", "no bundle"),
+        ("no-notes", "engine", "no-notes"),
+        ("gold", "gold", "gold"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_leaves_nothing(
+    phistack: Phistack, home: Path, tmp_path: Path, gold: str, model: str, said: str
+) -> None:
+    out = tmp_path / "all.json"
+    status, shown, error = phistack("errors", home / gold, "--model", home / model, "--json", out)
+    (line,) = [line for line in error.splitlines() if line.startswith("phistack: ")]
+    assert (status, shown) == (1, "")
+    assert said in line
+    assert not out.exists()
+
+
+def test_nothing_that_is_there_is_overwritten(phistack: Phistack, home: Path, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text("mine")
+    new = tmp_path / "all.json"
+    status, _, error = phistack(
+        "errors", home / "gold", "--model", home / "engine", "--json", new, "--html", tmp_path / "page.html"
+    )
+    assert (status, new.exists(), (tmp_path / "page.html").read_text()) == (1, False, "mine")
+    assert "already there" in error
+
+
+def test_notes_without_phi_cannot_be_analysed(home: Path) -> None:
+    with pytest.raises(EvaluationError, match="no annotated PHI"):
+        analyse_errors(training_notes().with_spans([()] * len(NAMES)), load_bundle(home / "engine"))
