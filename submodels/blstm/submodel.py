@@ -135,7 +135,7 @@ class BlstmSubmodel(Submodel):
     columns: Sequence[str] = DEFAULT_COLUMNS
     scheme: str = "BIOES"
     networks: int = 2
-    window: int = 48
+    window: int = 64
     word_size: int = 64
     character_size: int = 16
     kernels: tuple[int, ...] = (2, 3, 4, 5)
