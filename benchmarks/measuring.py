@@ -45,7 +45,7 @@ __all__ = ["LIMIT_MINUTES", "RESULTS", "ROOT", "Benchmark", "measure", "training
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
-LIMIT_MINUTES = 40
+LIMIT_MINUTES = 20
 """What a whole training on MEDDOCAN may take on 2 cores."""
 
 

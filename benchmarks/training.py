@@ -9,7 +9,7 @@ The last trains with the code of an older checkout and with ours, and prints the
 F1 out of fold; the last line is `ratio R`. What is in `--options` goes to `phistack train`.
 
 The seconds of a part are those of its process; with two processes two parts run at once. The whole training on MEDDOCAN
-may take 40 minutes on 2 cores.
+may take 20 minutes on 2 cores.
 """
 
 from __future__ import annotations
