@@ -85,16 +85,6 @@ def test_the_stacker_of_a_subset_is_the_one_that_only_its_candidates_would_train
     assert answers(Engine(engine.label_set, engine.space, models, alone)) == answers(engine.only(("regex", "crf")))
 
 
-def test_several_processes_train_the_same_stackers(training: Training) -> None:
-    engine = training.engine
-    tables = engine.space.tables(notes().documents)
-    found = fit_subset_stackers(engine.stacker, tables, training.out_of_fold, seed=0, jobs=2)
-    assert list(found) == list(engine.subset_stackers)
-    for subset, stacker in found.items():
-        other = Engine(engine.label_set, engine.space, [m for m in engine.submodels if m.name in subset], stacker)
-        assert answers(other) == answers(engine.only(subset))
-
-
 def test_a_training_can_be_cut_down_to_a_subset(training: Training) -> None:
     smaller = training.only(("tbed",))
     assert smaller.engine.names == tuple(smaller.out_of_fold) == ("tbed",)

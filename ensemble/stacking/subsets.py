@@ -13,12 +13,10 @@ again to leave a submodel out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from itertools import combinations
 
 from ensemble.stacking.candidates import pooled
 from ensemble.stacking.stacker import Stacker
-from ensemble.tools.processes import in_processes
 from ensemble.tools.progress import progress
 from features.columns.table import FeatureTable
 from features.errors import BundleError, SettingsError
@@ -67,7 +65,6 @@ def fit_subset_stackers(
     out_of_fold: Mapping[str, Sequence[Sequence[Candidate]]],
     *,
     seed: int,
-    jobs: int = 1,
     weight: float = 1.0,
 ) -> dict[Subset, Stacker]:
     """Train a stacker for every subset but the whole, with the kernel that was chosen for the whole.
@@ -75,37 +72,18 @@ def fit_subset_stackers(
     :param stacker: the one over all submodels.
     :param tables: the annotated notes.
     :param out_of_fold: for each submodel, its candidates for each note, proposed out of fold.
-    :param jobs: processes; the result does not depend on it.
     :param weight: of this in the progress of the training.
     :returns: the stackers by subset; a subset that proposed nothing has none.
     """
+    stackers: dict[Subset, Stacker] = {}
     subsets = subsets_of(tuple(out_of_fold))[:-1]
-    # A process gets all of its subsets at once, as all tables go with them.
-    piles = [subsets[first::jobs] for first in range(jobs)] if jobs > 1 else [[subset] for subset in subsets]
-    calls = [partial(_fitted, pile, stacker, tables, out_of_fold, seed) for pile in piles if pile]
-    found: dict[Subset, Stacker] = {}
     with progress("stackers of subsets", total=len(subsets), weight=weight) as advance:
-        for stackers, pile in zip(in_processes(calls, jobs=jobs, in_order=True), piles, strict=False):
-            found |= stackers
-            for _ in pile:
-                advance("")
-    return {subset: found[subset] for subset in subsets if subset in found}
-
-
-def _fitted(
-    subsets: Sequence[Subset],
-    stacker: Stacker,
-    tables: Sequence[FeatureTable],
-    out_of_fold: Mapping[str, Sequence[Sequence[Candidate]]],
-    seed: int,
-) -> dict[Subset, Stacker]:
-    """The stackers of some subsets that proposed anything."""
-    stackers = {}
-    for subset in subsets:
-        pools = [pooled(notes) for notes in zip(*(out_of_fold[name] for name in subset), strict=True)]
-        if any(pools):
-            smaller = Stacker(stacker.settings)
-            stackers[subset] = smaller.fit(
-                tables, pools, sources=subset, seed=seed, kernels=(stacker.kernel_,), counts=stacker.counts
-            )
+        for subset in subsets:
+            pools = [pooled(notes) for notes in zip(*(out_of_fold[name] for name in subset), strict=True)]
+            if any(pools):
+                smaller = Stacker(stacker.settings)
+                stackers[subset] = smaller.fit(
+                    tables, pools, sources=subset, seed=seed, kernels=(stacker.kernel_,), counts=stacker.counts
+                )
+            advance("")
     return stackers
