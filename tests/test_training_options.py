@@ -64,7 +64,7 @@ def test_every_command_that_trains_takes_preset_and_file_alike(asked: Asking, co
     Path("mine.toml").write_text("folds = 7\n[submodels.crf]\nc2 = 0.5\n[stacker]\nkernel = 'search'\n")
     for settings, _ in asked(command, "--preset", "zhao2020", "--config", "mine.toml", "--seed", "3"):
         assert settings == replace(
-            ZHAO, folds=7, seed=3, submodels={**ZHAO.submodels, "crf": {"c2": 0.5}},
+            ZHAO, folds=7, seed=3, submodels={**ZHAO.submodels, "crf": {**ZHAO.submodels["crf"], "c2": 0.5}},
             stacker=replace(ZHAO.stacker, kernel="search"),
         )  # fmt: skip
 
