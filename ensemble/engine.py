@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ensemble.stacking.candidates import Decision, pooled_mentions
+from ensemble.stacking.candidates import Decision
 from ensemble.stacking.cascade import Cascade
+from ensemble.stacking.first_look import pools_of
 from ensemble.stacking.stacker import Stacker
 from ensemble.stacking.subsets import Subset, in_order, no_stacker
 from features.columns.table import FeatureSpace, FeatureTable
@@ -120,8 +121,7 @@ class Engine:
         :param proposals: of all submodels, or of a subset that has a stacker, in the order of `names`.
         """
         stacker = self.stackers[tuple(proposals)]
-        notes = zip(tables, zip(*proposals.values(), strict=True), strict=True)
-        pools = [pooled_mentions(candidates, table.document.text) for table, candidates in notes]
+        pools = pools_of(tables, proposals, tuple(proposals))
         for table, decisions in zip(tables, stacker.decide_all(tables, pools), strict=True):
             yield [decision.in_note(table.view) for decision in decisions]
 

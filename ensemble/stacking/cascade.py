@@ -95,6 +95,9 @@ class Cascade:
         smaller = stackers.get(tuple(first))
         if len(first) == len(told) or not smaller or all(t.left is None for notes in first.values() for t in notes):
             return None
+        # From too few PHI no trial can show that hardly any is lost, and a trial trains the stackers' machines again.
+        if _share_lost(0, sum(len(set(table.document.spans)) for table in tables)) > _LOSS:
+            return None
         look = FirstLook.at(tables, first, partial(smaller.judged_out_of_fold, seed=seed), smaller.threshold_)
         theirs = {name: [t.candidates for t in notes] for name, notes in told.items() if name not in first}
         trial = _Trial(look, theirs, names, stackers[names], seed)
@@ -104,8 +107,10 @@ class Cascade:
         for _, number in sorted(row for row in shares if row[0] <= _MOST):
             wanted, thresholds = choices[-number]
             figures = trial.figures(wanted)
-            lost = (figures["PHI lost"] + 1) / (figures["PHI"] + 2)
-            if lost <= _LOSS and figures["F1"] >= figures["F1, reading all"] - _LOSS:
+            if (
+                _share_lost(figures["PHI lost"], figures["PHI"]) <= _LOSS
+                and figures["F1"] >= figures["F1, reading all"] - _LOSS
+            ):
                 return cls(tuple(theirs), *thresholds, figures)
         return None
 
@@ -155,6 +160,11 @@ class Cascade:
             if not (0 < state["doubt"] <= 0.5 and 0 < state["chance"] <= 1 and state["waiting"]):
                 raise BundleError("the thresholds of the engine's cascade are none; train it again")
             return cls(tuple(state["waiting"]), state["doubt"], state["chance"], state["figures"])
+
+
+def _share_lost(n_lost: float, n_phi: float) -> float:
+    """By Laplace's rule of succession."""
+    return (n_lost + 1) / (n_phi + 2)
 
 
 class _Trial:

@@ -147,7 +147,7 @@ class Stacker:
         self.features_ = MetaFeatures(sources, labels, self.settings.features, tables[0].space.settings.language)
         rows = self.features_.matrices(tables, pools)
         gold = [set(table.document.spans) for table in tables]
-        is_phi = [np.array([c.span in g for c in pool], dtype=bool) for g, pool in zip(gold, pools, strict=True)]
+        is_phi = _which_are_phi(tables, pools)
         folds = self._folds(tables, seed)
         if self.settings.weigh_forms:
             wrong = [[c.span for c in pool if c.span not in g] for g, pool in zip(gold, pools, strict=True)]
@@ -258,11 +258,9 @@ class Stacker:
         :param pools: the candidates with which it was trained.
         :param seed: with which it was trained.
         """
-        gold = [set(table.document.spans) for table in tables]
-        is_phi = [np.array([c.span in g for c in pool], dtype=bool) for g, pool in zip(gold, pools, strict=True)]
         folds = self._folds(tables, seed)
         rows = self.features_.matrices(tables, pools)
-        machines = list(machines_out_of_fold(rows, is_phi, folds, self.kernel_))
+        machines = list(machines_out_of_fold(rows, _which_are_phi(tables, pools), folds, self.kernel_))
 
         def probabilities(others: Sequence[Sequence[PooledCandidate]]) -> list[Floats]:
             margins = margins_of(machines, self.features_.matrices(tables, others), folds)
@@ -346,6 +344,14 @@ class Stacker:
         documents = [table.document for table in tables]
         n_groups = len({document.group for document in documents})
         return group_folds(documents, n_folds=min(self.settings.folds, n_groups), seed=seed + 1)
+
+
+def _which_are_phi(
+    tables: Sequence[FeatureTable], pools: Sequence[Sequence[PooledCandidate]]
+) -> list[NDArray[np.bool_]]:
+    """For each note which of its candidates are gold spans, of shape `(n_candidates,)`."""
+    gold = [set(table.document.spans) for table in tables]
+    return [np.array([c.span in g for c in pool], dtype=bool) for g, pool in zip(gold, pools, strict=True)]
 
 
 def _decided(pool: Sequence[PooledCandidate], probabilities: Floats, threshold: float | Floats) -> list[Decision]:
