@@ -11,9 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ensemble.stacking.candidates import Decision
+from ensemble.stacking.candidates import Decision, pools_of
 from ensemble.stacking.cascade import Cascade
-from ensemble.stacking.first_look import pools_of
 from ensemble.stacking.stacker import Stacker
 from ensemble.stacking.subsets import Subset, in_order, no_stacker
 from features.columns.table import FeatureSpace, FeatureTable

@@ -16,6 +16,7 @@ from ensemble.bundles.self_test import self_test
 from ensemble.command_line.app import app
 from ensemble.stacking.candidates import Decision
 from ensemble.stacking.cascade import Cascade
+from ensemble.stacking.kernel_svm import KernelSVM
 from ensemble.tasks.engines import score_on, train_bundle
 from ensemble.training.trainer import train
 from features.columns.lines import line_bounds
@@ -107,6 +108,21 @@ def test_training_finds_thresholds_that_spare_most_lines_and_lose_hardly_anythin
     assert figures["tokens in doubt"] < 0.5
     assert figures["PHI lost"] == 0 and figures["PHI"] == 48
     assert figures["F1"] >= figures["F1, reading all"] - FEW
+
+
+def test_it_trains_no_machine_again(monkeypatch: pytest.MonkeyPatch, trained: Any) -> None:
+    fitted: list[bool] = []
+    fit_machine, fit_cascade = KernelSVM.fit, Cascade.fit
+
+    def watched_fit(*given: Any, **named: Any) -> Any:
+        monkeypatch.setattr(KernelSVM, "fit", lambda *given: fitted.append(True) or fit_machine(*given))
+        return fit_cascade(*given, **named)
+
+    monkeypatch.setattr(TbedSubmodel, "costly", True)
+    monkeypatch.setattr("ensemble.stacking.cascade._LOSS", FEW)
+    monkeypatch.setattr(Cascade, "fit", watched_fit)
+    assert train(notes(24), SETTINGS).engine.cascade == trained[0].cascade
+    assert not fitted
 
 
 def test_from_few_phi_nobody_can_know_what_it_loses_so_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:

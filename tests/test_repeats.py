@@ -15,7 +15,7 @@ from rich.console import Console
 from ensemble.bundles.bundle import load_bundle, save_bundle
 from ensemble.bundles.self_test import self_test
 from ensemble.engine import Engine
-from ensemble.stacking.candidates import Decision, pooled
+from ensemble.stacking.candidates import Decision, pools_of
 from ensemble.stacking.repeats.classifier import SAID_AGAIN, RepeatClassifier
 from ensemble.stacking.repeats.search import Mention, search, words_of
 from ensemble.stacking.repeats.word_counts import Seen, WordCounts
@@ -299,8 +299,8 @@ def test_the_notes_of_a_patient_stay_together_whatever_is_asked_at_once(training
 
 def test_seeking_again_can_be_switched_off(training: Any) -> None:
     engine = training.engine
-    pools = [pooled(notes) for notes in zip(*training.out_of_fold.values(), strict=True)]
     tables = engine.space.tables(_corpus().documents)
+    pools = pools_of(tables, training.out_of_fold, engine.names)
     stacker = Stacker(StackerSettings(seek_again=False)).fit(tables, pools, sources=engine.names)
     assert stacker.repeats_ is None and stacker.counts is None
     said = [vote.source for note in stacker.decide_all(tables, pools) for d in note for vote in d.votes]

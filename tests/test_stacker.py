@@ -7,7 +7,7 @@ from numpy import float64
 from sklearn.svm import SVC
 
 from ensemble.stacking.candidates import PooledCandidate, pooled
-from ensemble.stacking.cross_fitting import margins_out_of_fold
+from ensemble.stacking.cross_fitting import calibrated, margins_out_of_fold
 from ensemble.stacking.kernel_svm import KernelSettings, KernelSVM
 from ensemble.stacking.meta_features import FEATURE_SETS, MetaFeatures
 from ensemble.stacking.stacker import Stacker, StackerSettings
@@ -108,6 +108,20 @@ def test_the_stacker_learns_whom_to_believe_and_chooses_without_overlap() -> Non
     assert accepted == [Span(11, 18, "DOCTOR"), Span(22, 27, "DATE")]
     assert all(0 <= decision.probability <= 1 for decision in decisions)
     assert [vote.source for vote in decisions[2].votes] == ["crf", "regex"]
+
+
+def test_it_keeps_the_machines_that_judge_training_notes_out_of_fold() -> None:
+    tables, pools = _training()
+    stacker = Stacker(StackerSettings(folds=3, weigh_forms=False)).fit(tables, pools, sources=("crf", "regex"))
+    rows, right = stacker.features_.matrices(tables, pools), [np.array([False, True, True])] * len(tables)
+    oracle = [calibrated(m, stacker.calibration_) for m in margins_out_of_fold(
+        rows, right, stacker.folds_, stacker.kernel_
+    )]  # fmt: skip
+    assert sorted(i for fold in stacker.folds_ for i in fold) == list(range(len(tables)))
+    for found, expected in zip(stacker.judged_out_of_fold(tables, pools), oracle, strict=True):
+        assert np.array_equal(found, expected)
+    fewer = [pool[1:] for pool in pools]
+    assert [len(found) for found in stacker.judged_out_of_fold(tables, fewer)] == [2] * len(tables)
 
 
 def test_of_thresholds_that_are_as_good_the_lowest_is_taken() -> None:

@@ -2,6 +2,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,12 +10,14 @@ from hypothesis import strategies as st
 from ensemble.bundles.bundle import load_bundle, save_bundle
 from ensemble.bundles.self_test import self_test
 from ensemble.engine import Engine
+from ensemble.stacking.candidates import pools_of
 from ensemble.stacking.stacker import Stacker
 from ensemble.stacking.subsets import fit_subset_stackers, in_order, subset_name, subsets_of
 from ensemble.training.settings import EngineSettings
 from ensemble.training.trainer import Training, train
 from features.documents import Span
 from features.errors import BundleError, SettingsError
+from submodels.base import Candidate
 from tests.tampering import notes
 
 SETTINGS = replace(
@@ -73,16 +76,28 @@ def test_an_engine_of_a_subset_has_its_submodels_and_its_stacker(training: Train
 
 def test_the_stacker_of_a_subset_is_the_one_that_only_its_candidates_would_train(training: Training) -> None:
     """The oracle: the stacker is trained from what the two submodels alone proposed."""
-    from ensemble.stacking.candidates import pooled
-
     engine = training.engine
     tables = engine.space.tables(notes().documents)
-    pools = [
-        pooled(both) for both in zip(training.out_of_fold["regex"], training.out_of_fold["crf"], strict=True)
-    ]  # fmt: skip
+    pools = pools_of(tables, training.out_of_fold, ("regex", "crf"))
     alone = Stacker().fit(tables, pools, sources=("regex", "crf"), kernels=(engine.stacker.kernel_,))
     models = [model for model in engine.submodels if model.name in ("regex", "crf")]
     assert answers(Engine(engine.label_set, engine.space, models, alone)) == answers(engine.only(("regex", "crf")))
+
+
+def test_training_learns_nothing_from_what_the_engine_leaves_out(training: Training) -> None:
+    """A line of dashes that a submodel proposes never reaches a stacker, neither here nor there."""
+    documents = [replace(document, text=f"{document.text}\n{'-' * 60}") for document in notes().documents]
+    tables = training.engine.space.tables(documents)
+    ends = [len(table.document.text) for table in tables]
+    dashed = [
+        [*note, Candidate(Span(end - 60, end, "DOCTOR"), "crf", 0.9)]
+        for note, end in zip(training.out_of_fold["crf"], ends, strict=True)
+    ]
+    with_dashes = fit_subset_stackers(training.engine.stacker, tables, {**training.out_of_fold, "crf": dashed}, seed=0)
+    without = fit_subset_stackers(training.engine.stacker, tables, training.out_of_fold, seed=0)
+    assert with_dashes["crf",].figures_ == without["crf",].figures_
+    for name, array in without["crf",].svm_.arrays().items():
+        assert np.array_equal(with_dashes["crf",].svm_.arrays()[name], array), name
 
 
 def test_a_training_can_be_cut_down_to_a_subset(training: Training) -> None:

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from ensemble.evaluation import Criterion
 from ensemble.evaluation.systems import Systems, counts_of
-from ensemble.stacking.candidates import chosen_spans, pooled
+from ensemble.stacking.candidates import chosen_spans, pools_of
 from ensemble.stacking.folds import patients_of
 from ensemble.stacking.stacker import Stacker, StackerSettings
 from ensemble.training.proposals import Proposed
@@ -57,13 +57,13 @@ def stack_answers(
     :param names: of the submodels, in the order of training.
     :returns: nothing at all where none of them proposed anything out of fold.
     """
-    pools = [pooled(notes) for notes in zip(*(proposed.out_of_fold[name] for name in names), strict=True)]
+    pools = pools_of(proposed.tables, proposed.out_of_fold, names)
     if not any(pools):
         return [[] for _ in proposed.unseen or proposed.tables]
     stacker = Stacker(settings).fit(proposed.tables, pools, sources=tuple(names), seed=seed)
     if not proposed.unseen:
         return stacker.out_of_fold_
-    unseen = [pooled(notes) for notes in zip(*(proposed.on_unseen[name] for name in names), strict=True)]
+    unseen = pools_of(proposed.unseen, proposed.on_unseen, names)
     notes = zip(proposed.unseen, stacker.decide_all(proposed.unseen, unseen), strict=True)
     return [table.view.all_in_note(d.span for d in decisions if d.accepted) for table, decisions in notes]
 

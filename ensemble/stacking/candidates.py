@@ -1,5 +1,6 @@
 """What the submodels propose for one note, pooled, and what became of it.
 
+    pools = pools_of(tables, {"crf": ..., "blstm": ...}, ("crf", "blstm"))       those of many notes
     pool = pooled([crf_candidates, blstm_candidates])     one PooledCandidate for each distinct span and label
     pool[0].votes                                         who proposed it, each with score and evidence
     best = non_overlapping(pool, gains)                   the set with the largest total gain
@@ -11,22 +12,25 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
+from features.columns.table import FeatureTable
 from features.documents import Span
 from features.plain_view import PlainView
 from submodels.base import Candidate
 
 __all__ = [
+    "CandidatesOf",
     "Decision",
     "PooledCandidate",
+    "Pools",
     "chosen_spans",
     "is_repetition",
     "non_overlapping",
     "pooled",
-    "pooled_mentions",
+    "pools_of",
 ]
 
 _OVER_AND_OVER = 40
@@ -54,6 +58,12 @@ class PooledCandidate:
     def vote_of(self, source: str) -> Candidate | None:
         """The candidate of one submodel, if it proposed this span and label."""
         return next((vote for vote in self.votes if vote.source == source), None)
+
+
+CandidatesOf = Mapping[str, Sequence[Sequence[Candidate]]]
+"""For each submodel its candidates for each note."""
+Pools = Sequence[Sequence[PooledCandidate]]
+"""For each note the candidates of some submodels together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +103,18 @@ def pooled(proposals: Iterable[Sequence[Candidate]]) -> list[PooledCandidate]:
     return [PooledCandidate(span, tuple(votes[span].values())) for span in sorted(votes)]
 
 
-def pooled_mentions(proposals: Iterable[Sequence[Candidate]], text: str) -> list[PooledCandidate]:
-    """The same without those that hold the same over and over, to which a sequence model has no end."""
-    return [found for found in pooled(proposals) if not is_repetition(text[found.span.start : found.span.end])]
+def pools_of(
+    tables: Sequence[FeatureTable], proposals: CandidatesOf, names: Sequence[str]
+) -> list[list[PooledCandidate]]:
+    """The candidates of some submodels, in this order, pooled note by note; all that training and engine judge.
+
+    Those that hold the same over and over, to which a sequence model has no end, are not among them.
+    """
+    notes = zip(tables, zip(*(proposals[name] for name in names), strict=True), strict=True)
+    return [
+        [c for c in pooled(of_note) if not is_repetition(table.document.text[c.span.start : c.span.end])]
+        for table, of_note in notes
+    ]
 
 
 def is_repetition(text: str) -> bool:

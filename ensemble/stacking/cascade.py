@@ -14,13 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Self, TypedDict
 
-from ensemble.stacking.candidates import Decision
-from ensemble.stacking.first_look import CandidatesOf, FirstLook, pools_of
+from ensemble.stacking.candidates import CandidatesOf, Decision, pools_of
+from ensemble.stacking.first_look import FirstLook
 from ensemble.stacking.stacker import Stacker
 from ensemble.stacking.subsets import Subset
 from features.columns.table import FeatureTable
@@ -78,15 +77,13 @@ class Cascade:
         stackers: Mapping[Subset, Stacker],
         *,
         waiting: Collection[str],
-        seed: int = 0,
     ) -> Self | None:
         """Choose the thresholds.
 
         :param tables: the annotated notes.
         :param told: for each submodel what it says of each note, out of fold.
-        :param stackers: by the names of the submodels that they were trained over, these and all.
+        :param stackers: by the names of the submodels that they were trained over, these and all; trained, not loaded.
         :param waiting: the submodels that cost much.
-        :param seed: of the stackers' training.
         :returns: nothing where no submodel costs much, none that goes first has probabilities, there are too few PHI to
             know what is lost, or all thresholds lose too much or leave too much in doubt.
         """
@@ -95,12 +92,12 @@ class Cascade:
         smaller = stackers.get(tuple(first))
         if len(first) == len(told) or not smaller or all(t.left is None for notes in first.values() for t in notes):
             return None
-        # From too few PHI no trial can show that hardly any is lost, and a trial trains the stackers' machines again.
+        # From too few PHI no trial can show that hardly any is lost.
         if _share_lost(0, sum(len(set(table.document.spans)) for table in tables)) > _LOSS:
             return None
-        look = FirstLook.at(tables, first, partial(smaller.judged_out_of_fold, seed=seed), smaller.threshold_)
+        look = FirstLook.at(tables, first, smaller.judged_out_of_fold, smaller.threshold_)
         theirs = {name: [t.candidates for t in notes] for name, notes in told.items() if name not in first}
-        trial = _Trial(look, theirs, names, stackers[names], seed)
+        trial = _Trial(look, theirs, names, stackers[names])
         choices = [(look.in_doubt(*pair), pair) for pair in product(_DOUBTS, _CHANCES)]
         # Of those that leave as much in doubt, the most careful comes first.
         shares = [(look.share(wanted), -number) for number, (wanted, _) in enumerate(choices)]
@@ -175,12 +172,11 @@ class _Trial:
     :param stacker: over all of them.
     """
 
-    def __init__(self, look: FirstLook, theirs: CandidatesOf, names: Subset, stacker: Stacker, seed: int) -> None:
+    def __init__(self, look: FirstLook, theirs: CandidatesOf, names: Subset, stacker: Stacker) -> None:
         self._look, self._theirs, self._names, self._stacker = look, theirs, names, stacker
         pools = pools_of(look.tables, {**look.proposals, **theirs}, names)
-        self._judge = stacker.judge_out_of_fold(look.tables, pools, seed=seed)
         self._gold = [set(table.document.spans) for table in look.tables]
-        self._all = stacker.accepted(pools, self._judge(pools))
+        self._all = stacker.accepted(pools, stacker.judged_out_of_fold(look.tables, pools))
 
     def figures(self, wanted: Sequence[LineMask]) -> dict[str, float]:
         """What it would have saved and cost with these lines in doubt."""
@@ -205,7 +201,8 @@ class _Trial:
         theirs = {name: candidates_in(look.tables, notes, wanted) for name, notes in self._theirs.items()}
         pools = pools_of(look.tables, {**look.proposals, **theirs}, self._names)
         again = look.touching(pools, wanted)
-        return self._stacker.accepted(pools, *look.joined(pools, again, self._judge(pools), self._stacker.threshold_))
+        judged = self._stacker.judged_out_of_fold(look.tables, pools)
+        return self._stacker.accepted(pools, *look.joined(pools, again, judged, self._stacker.threshold_))
 
     def _scores(self, found: Sequence[set[Span]]) -> tuple[float, float]:
         """Strict recall and F1."""

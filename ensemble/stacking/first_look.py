@@ -15,26 +15,13 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemble.stacking.candidates import PooledCandidate, pooled_mentions
+from ensemble.stacking.candidates import CandidatesOf, Pools, pools_of
 from features.arrays import Floats
 from features.columns.lines import line_bounds, lines_touched
 from features.columns.table import FeatureTable
-from submodels.base import Candidate, LineMask, Told, in_lines
+from submodels.base import LineMask, Told, in_lines
 
-__all__ = ["CandidatesOf", "FirstLook", "Pools", "pools_of"]
-
-CandidatesOf = Mapping[str, Sequence[Sequence[Candidate]]]
-"""For each submodel its candidates for each note."""
-Pools = Sequence[Sequence[PooledCandidate]]
-"""For each note the candidates of some submodels together."""
-
-
-def pools_of(
-    tables: Sequence[FeatureTable], proposals: CandidatesOf, names: Sequence[str]
-) -> list[list[PooledCandidate]]:
-    """The candidates of some submodels, in this order, pooled note by note."""
-    notes = zip(tables, zip(*(proposals[name] for name in names), strict=True), strict=True)
-    return [pooled_mentions(of_note, table.document.text) for table, of_note in notes]
+__all__ = ["FirstLook"]
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ are chosen by the strict F1 of grouped cross-validation over the candidates.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
@@ -27,7 +27,6 @@ from ensemble.stacking.cross_fitting import (
     calibrated,
     machines_out_of_fold,
     margins_of,
-    margins_out_of_fold,
     platt_scaling,
 )
 from ensemble.stacking.folds import group_folds
@@ -106,8 +105,8 @@ class Stacker:
 
     Learned by `fit`: `features_`, `svm_`, `kernel_` (the chosen settings), `calibration_` (by Platt scaling),
     `threshold_`, `figures_` (strict F1 in its own cross-validation, for each setting tried), `forms_` and `repeats_`
-    (`None` where the settings leave them out) and `out_of_fold_` (for each training note as it was written, the spans
-    accepted there, with repeats; not saved).
+    (`None` where the settings leave them out) and, not saved, `out_of_fold_` (for each training note as it was written,
+    the spans accepted there, with repeats), `folds_` and `machines_` (for each fold one that never saw its patients).
 
     :param settings: how it is trained.
     """
@@ -155,7 +154,8 @@ class Stacker:
         self.figures_: dict[str, float] = {}
         best = -1.0
         for kernel in kernels or KERNELS[self.settings.kernel]:
-            margins = margins_out_of_fold(rows, is_phi, folds, kernel)
+            machines = list(machines_out_of_fold(rows, is_phi, folds, kernel))
+            margins = margins_of(machines, rows, folds)
             calibration = platt_scaling(np.concatenate(margins), np.concatenate(is_phi))
             probabilities = [calibrated(margin, calibration) for margin in margins]
             threshold, f1 = best_threshold(pools, probabilities, gold)
@@ -165,7 +165,7 @@ class Stacker:
             )
             if f1 > best:
                 best, self.kernel_, self.calibration_, self.threshold_ = f1, kernel, calibration, threshold
-                best_probabilities = probabilities
+                self.folds_, self.machines_, best_probabilities = folds, machines, probabilities
         self.svm_ = KernelSVM.fit(np.concatenate(rows), np.concatenate(is_phi), self.kernel_)
         weighed = self._weighed(tables, pools, best_probabilities, in_training=True)
         decided = [
@@ -239,35 +239,20 @@ class Stacker:
         return [{pool[i].span for i in of_note} for pool, of_note in zip(pools, chosen, strict=True)]
 
     def judged_out_of_fold(
-        self, tables: Sequence[FeatureTable], pools: Sequence[Sequence[PooledCandidate]], *, seed: int
+        self, tables: Sequence[FeatureTable], pools: Sequence[Sequence[PooledCandidate]]
     ) -> list[Floats]:
-        """As `probabilities`, of the candidates with which it was trained, by machines that never saw the patient."""
-        return self.judge_out_of_fold(tables, pools, seed=seed)(pools)
+        """As `probabilities`, of any candidates of the training notes, by machines that never saw the patient.
+
+        :param tables: the notes with which it was trained, in this order.
+        """
+        margins = margins_of(self.machines_, self.features_.matrices(tables, pools), self.folds_)
+        found = [calibrated(of_note, self.calibration_) for of_note in margins]
+        return self._weighed(tables, pools, found, in_training=True)
 
     def _limits(
         self, pools: Sequence[Sequence[PooledCandidate]], thresholds: Sequence[Floats] | None
     ) -> Sequence[float | Floats]:
         return [self.threshold_] * len(pools) if thresholds is None else thresholds
-
-    def judge_out_of_fold(
-        self, tables: Sequence[FeatureTable], pools: Sequence[Sequence[PooledCandidate]], *, seed: int
-    ) -> Callable[[Sequence[Sequence[PooledCandidate]]], list[Floats]]:
-        """What judges any candidates of the training notes by machines that never saw the patient.
-
-        :param tables: the notes with which it was trained.
-        :param pools: the candidates with which it was trained.
-        :param seed: with which it was trained.
-        """
-        folds = self._folds(tables, seed)
-        rows = self.features_.matrices(tables, pools)
-        machines = list(machines_out_of_fold(rows, _which_are_phi(tables, pools), folds, self.kernel_))
-
-        def probabilities(others: Sequence[Sequence[PooledCandidate]]) -> list[Floats]:
-            margins = margins_of(machines, self.features_.matrices(tables, others), folds)
-            found = [calibrated(of_note, self.calibration_) for of_note in margins]
-            return self._weighed(tables, others, found, in_training=True)
-
-        return probabilities
 
     def _weighed(
         self,

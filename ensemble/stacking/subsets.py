@@ -12,16 +12,15 @@ again to leave a submodel out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 
-from ensemble.stacking.candidates import pooled
+from ensemble.stacking.candidates import CandidatesOf, pools_of
 from ensemble.stacking.stacker import Stacker
 from ensemble.tools.progress import progress
 from features.columns.table import FeatureTable
 from features.errors import BundleError, SettingsError
 from features.suggestions import did_you_mean
-from submodels.base import Candidate
 
 __all__ = ["Subset", "fit_subset_stackers", "in_order", "no_stacker", "subset_name", "subsets_of"]
 
@@ -62,7 +61,7 @@ def no_stacker(subset: Subset) -> BundleError:
 def fit_subset_stackers(
     stacker: Stacker,
     tables: Sequence[FeatureTable],
-    out_of_fold: Mapping[str, Sequence[Sequence[Candidate]]],
+    out_of_fold: CandidatesOf,
     *,
     seed: int,
     weight: float = 1.0,
@@ -79,7 +78,7 @@ def fit_subset_stackers(
     subsets = subsets_of(tuple(out_of_fold))[:-1]
     with progress("stackers of subsets", total=len(subsets), weight=weight) as advance:
         for subset in subsets:
-            pools = [pooled(notes) for notes in zip(*(out_of_fold[name] for name in subset), strict=True)]
+            pools = pools_of(tables, out_of_fold, subset)
             if any(pools):
                 smaller = Stacker(stacker.settings)
                 stackers[subset] = smaller.fit(

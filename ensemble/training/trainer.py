@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ensemble.engine import Engine
-from ensemble.stacking.candidates import PooledCandidate, chosen_spans, pooled
+from ensemble.stacking.candidates import chosen_spans, pools_of
 from ensemble.stacking.cascade import Cascade
 from ensemble.stacking.stacker import Stacker
 from ensemble.stacking.subsets import fit_subset_stackers
@@ -83,7 +83,7 @@ def train(
             load_submodel(name, kind_of(name, given), saved[name], space) for name, given in settings.submodels.items()
         ]
         seconds |= {("features", "all"): preparing, ("load", "all"): watch.spent()}
-        pools = _pools(out_of_fold)
+        pools = pools_of(tables, out_of_fold, tuple(out_of_fold))
         watch = Stopwatch()
         with stage("stacker", weight=_STACKER):
             stacker = Stacker(settings.stacker).fit(tables, pools, sources=tuple(out_of_fold), seed=settings.seed)
@@ -95,7 +95,7 @@ def train(
         with stage("cascade", weight=_CASCADE):
             stackers = {**smaller, tuple(out_of_fold): stacker}
             waiting = [model.name for model in models if model.costly and settings.cascade]
-            cascade = Cascade.fit(tables, fitted.told, stackers, waiting=waiting, seed=settings.seed)
+            cascade = Cascade.fit(tables, fitted.told, stackers, waiting=waiting)
         seconds["stacker", "cascade"] = watch.spent()
     gate = LanguageGate.fit((document.text for document in corpus.documents), settings.features.language)
     engine = Engine(corpus.label_set, space, models, stacker, smaller, gate, cascade)
@@ -111,7 +111,3 @@ def out_of_fold_corpora(training: Training, corpus: Corpus) -> dict[str, Corpus]
     spans = {name: list(map(chosen_spans, notes, views)) for name, notes in training.out_of_fold.items()}
     spans["stack"] = training.engine.stacker.out_of_fold_
     return {name: corpus.with_spans(notes) for name, notes in spans.items()}
-
-
-def _pools(out_of_fold: Mapping[str, Proposals]) -> list[list[PooledCandidate]]:
-    return [pooled(proposals) for proposals in zip(*out_of_fold.values(), strict=True)]
