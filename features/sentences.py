@@ -18,7 +18,7 @@ import numpy as np
 from features.arrays import Integers32
 from features.tokens import Tokeniser
 
-__all__ = ["count_sentences", "learned_abbreviations", "sentence_starts"]
+__all__ = ["count_sentences", "cut_long", "learned_abbreviations", "sentence_starts"]
 
 _ABBREVIATIONS = frozenset(
     "dr dra drs mr mrs ms prof st sr sra sto sta no nº n tel fax av avda avd ave blvd rd c ctra pza pl dpto depto núm "
@@ -57,8 +57,17 @@ def sentence_starts(
             or (gap != " " and (gap.count("\n") or gap.count("\r")) >= breaks_needed)
         ):
             bounds.append(i)
-    starts = [start for a, b in pairwise([*bounds, len(words)]) for start in range(a, b, _LONGEST)]
-    return np.array([*starts, len(words)], dtype=np.int32)
+    return cut_long([*bounds, len(words)])
+
+
+def cut_long(bounds: Iterable[int]) -> Integers32:
+    """The same sentences, each of more than 200 tokens cut.
+
+    :param bounds: the first token of each sentence, then the number of tokens.
+    """
+    bounds = list(bounds)
+    starts = [start for a, b in pairwise(bounds) for start in range(a, b, _LONGEST)]
+    return np.array([*starts, *bounds[-1:]], dtype=np.int32)
 
 
 def _stops(words: Sequence[str], gaps: Sequence[str], i: int, abbreviations: frozenset[str]) -> bool:

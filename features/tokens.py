@@ -3,18 +3,19 @@
     tokenise = Tokeniser("liu")
     tokenise("48-year-old in HealthCare")     48 | - | year | - | old | in | HealthCare
     tokenise.cut("Ann Lee")                   (["Ann", "Lee"], ["", " "]): words, and the white space before each
-    tokenise = Tokeniser("zhao")
+    tokenise = Tokeniser("zhao2020")
     tokenise("48-year-old in HealthCare")     48 | - | year | - | old | in | Health | Care
 
 Tokens never overlap and never hold white space. `liu` (Liu 2017) splits at blanks and then between runs of digits, runs
-of letters and single other characters. `zhao` (Zhao 2020) also splits a run of letters before each upper-case letter
-that follows or precedes a lower-case one, and may then split each token by byte pair encoding.
+of letters and single other characters: whole words. `zhao2020` (Zhao 2020) also splits a run of letters before every
+upper-case letter, and may then split each token by byte pair encoding; its columns are read off whole words. `zhao` is
+an older form, of engines that are there: a stretch of capitals stays whole, and columns are read off its tokens.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
@@ -29,7 +30,6 @@ from features.suggestions import no_such
 __all__ = ["TOKENISERS", "TokenOffsets", "Tokeniser", "offsets_of"]
 
 TokenOffsets = tuple[Integers32, Integers32]
-TOKENISERS = ("liu", "zhao")
 
 # A combining accent belongs to the letter before it.
 _RUNS = re.compile(r"((?:[^\W\d_][\u0300-\u036f]*)+|\d+|\S)")
@@ -39,8 +39,8 @@ _RUNS = re.compile(r"((?:[^\W\d_][\u0300-\u036f]*)+|\d+|\S)")
 class Tokeniser:
     """Cuts text into tokens.
 
-    :param name: `liu` or `zhao`.
-    :param byte_pairs: trained byte pair encoding that splits rare words further; only with `zhao`.
+    :param name: one of `TOKENISERS`.
+    :param byte_pairs: trained byte pair encoding that splits rare words further; not with `liu`.
     :raises SettingsError: for another name, or byte pairs with `liu`.
     """
 
@@ -50,8 +50,13 @@ class Tokeniser:
     def __post_init__(self) -> None:
         if self.name not in TOKENISERS:
             raise SettingsError(no_such("tokeniser", self.name, TOKENISERS))
-        if self.byte_pairs is not None and self.name != "zhao":
-            raise SettingsError("byte pair encoding belongs to the tokeniser zhao")
+        if self.byte_pairs is not None and self.name == "liu":
+            raise SettingsError("byte pair encoding belongs to the tokenisers zhao and zhao2020")
+
+    @property
+    def keeps_words(self) -> bool:
+        """Whether tokens are pieces of words, and columns are read off the whole words."""
+        return self.name == "zhao2020"
 
     def __call__(self, text: str) -> TokenOffsets:
         """Offsets of all tokens: starts and ends, each of shape `(n_tokens,)`."""
@@ -68,11 +73,13 @@ class Tokeniser:
         inner = [(gap, *[""] * (len(parts) - 1)) for gap, parts in zip(gaps, pieces, strict=True)]
         return list(chain.from_iterable(pieces)), list(chain.from_iterable(inner))
 
+    def letters(self, run: str) -> tuple[str, ...]:
+        """A run of letters cut at its capitals, before byte pair encoding; what begins with no letter stays whole."""
+        return _CUTS[self.name](run) if run[0].isalpha() else (run,)
+
     def _pieces(self, run: str) -> tuple[str, ...]:
-        if not run[0].isalpha():
-            return (run,)
-        pieces = camel_case_pieces(run)
-        if self.byte_pairs is None:
+        pieces = self.letters(run)
+        if self.byte_pairs is None or not run[0].isalpha():
             return pieces
         return tuple(part for piece in pieces for part in self.byte_pairs.split(piece))
 
@@ -97,3 +104,21 @@ def camel_case_pieces(run: str) -> tuple[str, ...]:
         if run[i].isupper() and (run[i - 1].islower() or (i + 1 < len(run) and run[i + 1].islower()))
     ]
     return tuple(run[a:b] for a, b in zip([0, *cuts], [*cuts, len(run)], strict=True))
+
+
+@lru_cache(maxsize=65536)
+def capital_pieces(run: str) -> tuple[str, ...]:
+    """Split a run of letters before every upper-case letter: `McDonald` -> `Mc`, `Donald`; `MRI` -> `M`, `R`, `I`."""
+    cuts = [i for i in range(1, len(run)) if run[i].isupper()]
+    return tuple(run[a:b] for a, b in zip([0, *cuts], [*cuts, len(run)], strict=True))
+
+
+_CUTS: dict[str, Callable[[str], tuple[str, ...]]] = {
+    "liu": lambda run: (run,),
+    "zhao": camel_case_pieces,
+    "zhao2020": capital_pieces,
+}
+"""Tokeniser -> how it cuts a run of letters."""
+
+TOKENISERS = tuple(_CUTS)
+"""The names of the tokenisers."""

@@ -75,7 +75,7 @@ def test_patterns_are_reported_the_label_set_unless_the_user_said_otherwise() ->
 
 def test_the_preset_of_zhao_has_the_settings_of_the_paper() -> None:
     settings = EngineSettings.preset("zhao2020")
-    assert (settings.folds, settings.features.tokeniser) == (10, "zhao")
+    assert (settings.folds, settings.features.tokeniser) == (10, "zhao2020")
     assert settings.submodels["blstm"]["learning_rate"] == 0.0002
     assert (settings.stacker.features, settings.stacker.kernel) == ("zhao2020", "zhao2020")
     for name, arguments in settings.submodels.items():

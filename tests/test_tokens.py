@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from features.byte_pairs import BytePairs
 from features.errors import SettingsError
 from features.sentences import count_sentences, sentence_starts
-from features.tokens import TOKENISERS, Tokeniser, camel_case_pieces
+from features.tokens import TOKENISERS, Tokeniser, camel_case_pieces, capital_pieces
 
 TEXTS = st.text(
     st.one_of(
@@ -22,7 +22,7 @@ TEXTS = st.text(
     max_size=80,
 )
 PAIRS = BytePairs.train({"hospital": 9, "hospice": 4, "spice": 1, "care": 5}, n_merges=10)
-ALL = [Tokeniser("liu"), Tokeniser("zhao"), Tokeniser("zhao", PAIRS)]
+ALL = [Tokeniser("liu"), Tokeniser("zhao"), Tokeniser("zhao2020"), Tokeniser("zhao2020", PAIRS)]
 
 
 def words(text: str, tokenise: Tokeniser) -> list[str]:
@@ -47,7 +47,7 @@ def test_examples(text: str, liu: str, zhao: str) -> None:
     assert words(text, Tokeniser("zhao")) == zhao.split()
 
 
-@pytest.mark.parametrize("tokenise", ALL, ids=["liu", "zhao", "byte pairs"])
+@pytest.mark.parametrize("tokenise", ALL, ids=["liu", "zhao", "zhao2020", "byte pairs"])
 @given(text=TEXTS)
 def test_tokens_cover_all_but_blanks_and_never_overlap(text: str, tokenise: Tokeniser) -> None:
     starts, ends = (offsets.tolist() for offsets in tokenise(text))
@@ -59,15 +59,15 @@ def test_tokens_cover_all_but_blanks_and_never_overlap(text: str, tokenise: Toke
 
 @given(text=TEXTS)
 def test_zhao_only_splits_the_tokens_of_liu(text: str) -> None:
-    liu, zhao, pairs = (tokenise(text) for tokenise in ALL)
-    for coarse, fine in ((liu, zhao), (zhao, pairs)):
+    liu, zhao, zhao2020, pairs = (tokenise(text) for tokenise in ALL)
+    for coarse, fine in ((liu, zhao), (zhao, zhao2020), (zhao2020, pairs)):
         assert set(coarse[0].tolist()) <= set(fine[0].tolist())
         assert set(coarse[1].tolist()) <= set(fine[1].tolist())
 
 
 @given(text=st.text("abcXYZ é\u0301\u0308ñ", max_size=40))
 def test_no_token_begins_with_an_accent_of_the_letter_before(text: str) -> None:
-    for tokenise in ALL[:2]:
+    for tokenise in ALL[:3]:
         for start in tokenise(text)[0].tolist():
             assert not (start and text[start - 1].isalpha() and unicodedata.combining(text[start]))
 
@@ -88,7 +88,24 @@ def test_other_tokenisers_are_refused(name: str) -> None:
 def test_byte_pairs_belong_to_zhao() -> None:
     with pytest.raises(SettingsError, match="zhao"):
         Tokeniser("liu", PAIRS)
-    assert TOKENISERS == ("liu", "zhao")
+    assert TOKENISERS == ("liu", "zhao", "zhao2020")
+
+
+def test_the_tokens_of_the_paper() -> None:
+    """Zhao 2020, section "Preprocessing": its example, and a capital within capitals, which stand alone."""
+    tokenise = Tokeniser("zhao2020")
+    assert words("48-year-old in Edwin HealthCare", tokenise) == "48 - year - old in Edwin Health Care".split()
+    assert words("MRI McDonald éÉa x\u0301Y Dr.Smith", tokenise) == [
+        "M", "R", "I", "Mc", "Donald", "é", "Éa", "x\u0301", "Y", "Dr", ".", "Smith",
+    ]  # fmt: skip
+
+
+@given(st.text("abABéÉ\u0301", min_size=1, max_size=12))
+def test_every_capital_but_the_first_letter_begins_a_piece(word: str) -> None:
+    pieces = capital_pieces(word)
+    assert "".join(pieces) == word and all(pieces)
+    assert sum(map(str.isupper, word[1:])) == len(pieces) - 1
+    assert not any(c.isupper() for piece in pieces for c in piece[1:])
 
 
 @given(st.text("abABéÉ", min_size=1, max_size=12))

@@ -21,7 +21,16 @@ from ensemble.command_line.options import (
     SubsetOption,
     TargetArgument,
 )
-from ensemble.command_line.output import console, fail_for, say, say_remarks, say_where, tell_reliability, warn
+from ensemble.command_line.output import (
+    console,
+    fail_for,
+    say,
+    say_remarks,
+    say_what_tags_cannot,
+    say_where,
+    tell_reliability,
+    warn,
+)
 from ensemble.tools.comma_lists import comma_list
 from ensemble.tools.progress import stage
 from features.errors import SettingsError
@@ -68,6 +77,7 @@ def train(
     )
     warn(done.warnings)
     console().print(table_of("strict, out of fold by patient", reports).rich())
+    say_what_tags_cannot(notes, done.warnings)
     say(f"the engine of {', '.join(done.engine.names)} is in {model}")
     tell_reliability(model)
 

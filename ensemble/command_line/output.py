@@ -27,6 +27,7 @@ __all__ = [
     "quiet_when_cut_off",
     "say",
     "say_remarks",
+    "say_what_tags_cannot",
     "say_where",
     "tell_reliability",
     "warn",
@@ -40,6 +41,17 @@ _CUT_OFF = 128 + 13
 def say(sentence: str) -> None:
     """Print a result."""
     print(sentence)
+
+
+def say_what_tags_cannot(notes: Corpus, warnings: Mapping[str, int]) -> None:
+    """Print what share of the PHI begins or ends within a token, so that no tag sequence says it exactly.
+
+    :param warnings: what tags cannot express, as `features.tags.encode` counts it.
+    """
+    n_phi = n_spans(notes.documents)
+    n_off = warnings.get("spans off the token grid", 0) + warnings.get("spans without a token", 0)
+    share = f"{n_off / max(n_phi, 1):.2%} of the PHI ({n_off} of {n_phi})"
+    say(f"{share} begin or end within a token, where no tag can say so")
 
 
 def say_where(notes: Sequence[Document], path: Path) -> None:

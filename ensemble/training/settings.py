@@ -45,6 +45,7 @@ __all__ = ["EngineSettings", "merged"]
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 _TAKEN = ("stack", "stacker", "features", "load")
 """Names that tables and times of a training have for other things."""
+_LATER_FEATURES = ("extra", "byte_pairs_per_word")
 _MOST = 8
 """A stacker is trained for each subset of the submodels, and twice as many for each further one."""
 _LONGEST = 100
@@ -137,10 +138,11 @@ class EngineSettings:
         return replace(self, submodels=adapted)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready; `from_dict` reads it back. Without columns of other packages, as before there could be any."""
+        """JSON-ready; `from_dict` reads it back. Later features are left out where unused, as before there were any."""
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
-        if not self.features.extra:
-            del plain["features"]["extra"]
+        for name in _LATER_FEATURES:
+            if not plain["features"][name]:
+                del plain["features"][name]
         return plain
 
     @property

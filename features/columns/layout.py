@@ -4,17 +4,23 @@
     layout.words          ["Apellidos", ":", "Medina", "Prado", ".", "Edad", ":", "70"]
     layout.bounds         [0, 5, 8]: the first token of each note, then the number of tokens
     layout.keys           codes [0, 0, 1, 1, 1, 0, 0, 2] of ["", "apellidos", "edad"]
+    pieces = Layout.of(["Edad: MRI"], Tokeniser("zhao2020"))
+    pieces.words          ["Edad", ":", "M", "R", "I"]
+    pieces.whole.words    ["Edad", ":", "MRI"]
+    pieces.word           [0, 1, 2, 2, 2]: the place of each token's word in `pieces.whole`
 
-Nothing is found out before it is asked for, and nothing looks from one note into another.
+Nothing is found out before it is asked for, and nothing looks from one note into another. Where tokens are pieces of
+words, the whole words have a layout of their own: what is read off it holds for all pieces of a word, as if none had
+been cut.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +28,16 @@ from numpy.typing import NDArray
 from features.arrays import Integers32
 from features.columns.distinct import Coded, Distinct
 from features.columns.word_columns import NONE
-from features.sentences import sentence_starts
+from features.sentences import cut_long, sentence_starts
 from features.tokens import Tokeniser, TokenOffsets, offsets_of
 
 __all__ = ["Known", "Layout"]
 
 LINE_END = 3
 """The white space before the first token of a line."""
+
+Cut = tuple[list[str], list[str]]
+"""The words and gaps of a note, as `Tokeniser.cut` gives them."""
 
 _LONGEST_KEY = 5
 _LONGEST_HEADER = 6
@@ -40,15 +49,22 @@ class Known:
 
     :param words: distinct tokens.
     :param pieces: distinct stretches between white space.
+    :param whole_words: distinct words, where tokens are pieces of them.
     """
 
     words: Distinct = field(default_factory=Distinct, repr=False)
     pieces: Distinct = field(default_factory=Distinct, repr=False)
+    whole_words: Distinct = field(default_factory=Distinct, repr=False)
 
     @property
     def full(self) -> bool:
         """Whether it is time to forget."""
-        return self.words.full or self.pieces.full
+        return self.words.full or self.pieces.full or self.whole_words.full
+
+    @property
+    def of_whole_words(self) -> Self:
+        """The same for a layout of whole words."""
+        return replace(self, words=self.whole_words)
 
 
 @dataclass(frozen=True)
@@ -56,15 +72,17 @@ class Layout:
     """The tokens of some notes. Arrays have a value a token, `(n_tokens,)`, unless it is said otherwise.
 
     :param texts: the notes.
-    :param cuts: the words and gaps of each note, as `Tokeniser.cut` gives them.
+    :param cuts: the words and gaps of each note.
     :param starts: for each note its sentences, as `sentence_starts` gives them.
     :param known: takes up the words and pieces of the notes.
+    :param whole: the same notes in whole words, where tokens are pieces of them.
     """
 
     texts: Sequence[str] = field(repr=False)
-    cuts: Sequence[tuple[list[str], list[str]]] = field(repr=False)
+    cuts: Sequence[Cut] = field(repr=False)
     starts: Sequence[Integers32] = field(repr=False)
     known: Known = field(repr=False)
+    whole: Layout | None = field(default=None, repr=False)
 
     @classmethod
     def of(
@@ -77,11 +95,15 @@ class Layout:
         known: Known | None = None,
     ) -> Layout:
         """Cut notes into tokens and sentences; see `features.tokens` and `features.sentences`."""
-        cuts = list(map((tokeniser or Tokeniser()).cut, texts))
-        starts = [
-            sentence_starts(words, gaps, split_lines=split_lines, abbreviations=abbreviations) for words, gaps in cuts
-        ]
-        return cls(texts, cuts, starts, known or Known())
+        tokeniser, known = tokeniser or Tokeniser(), known or Known()
+        cuts = list(map(tokeniser.cut, texts))
+        if not tokeniser.keeps_words:
+            starts = [sentence_starts(*cut, split_lines=split_lines, abbreviations=abbreviations) for cut in cuts]
+            return cls(texts, cuts, starts, known)
+        whole = cls.of(texts, split_lines=split_lines, abbreviations=abbreviations, known=known.of_whole_words)
+        places = map(_first_pieces, cuts, whole.cuts)
+        starts = [cut_long(place[start]) for place, start in zip(places, whole.starts, strict=True)]
+        return cls(texts, cuts, starts, known, whole)
 
     def __len__(self) -> int:
         return len(self.words)
@@ -95,6 +117,23 @@ class Layout:
         return offsets_of(*self.cuts[note])
 
     # Tokens
+
+    @cached_property
+    def word(self) -> Integers32:
+        """The place of the token's word in `whole`; its own place where tokens are whole words."""
+        if self.whole is None:
+            return np.arange(len(self), dtype=np.int32)
+        pieces = [np.diff(_first_pieces(*both)) for both in zip(self.cuts, self.whole.cuts, strict=True)]
+        return np.repeat(np.arange(len(self.whole), dtype=np.int32), np.concatenate([np.zeros(0, np.int32), *pieces]))
+
+    @cached_property
+    def forms(self) -> Integers32:
+        """A number for each token: the same for the same token of the same whole word."""
+        if self.whole is None:
+            return self.numbers
+        pairs = self.whole.numbers[self.word].astype(np.int64) * len(self.known.words) + self.numbers
+        forms: Integers32 = np.unique(pairs, return_inverse=True)[1].astype(np.int32)
+        return forms
 
     @cached_property
     def words(self) -> list[str]:
@@ -264,6 +303,12 @@ class Layout:
         :param bounds: the first token of each stretch, then the number of tokens: shape `(n_stretches + 1,)`.
         """
         return np.repeat(values, np.diff(bounds)).astype(np.int32, copy=False)
+
+
+def _first_pieces(cut: Cut, whole: Cut) -> Integers32:
+    """The first token of each whole word of a note, then the number of tokens: `(n_words + 1,)`."""
+    starts, _ = offsets_of(*cut)
+    return np.append(starts.searchsorted(offsets_of(*whole)[0]), len(starts)).astype(np.int32)
 
 
 def _space(gap: str) -> int:

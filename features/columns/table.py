@@ -42,12 +42,13 @@ from features.saved_files import SavedFiles, damage_refused
 from features.sentences import learned_abbreviations
 from features.suggestions import no_such
 from features.tags import decode, encode
-from features.tokens import TOKENISERS, Tokeniser, TokenOffsets, camel_case_pieces
+from features.tokens import TOKENISERS, Tokeniser, TokenOffsets
 from features.writing import write_json
 
 __all__ = ["COLUMN_GROUPS", "FeatureSettings", "FeatureSpace", "FeatureTable"]
 
 _NOTES_AT_ONCE = 64
+_MOST_MERGES = 100
 
 COLUMN_GROUPS: dict[str, tuple[str, ...]] = {
     "words": ("word", "lower", "pattern", "stem"),
@@ -68,13 +69,20 @@ COLUMN_GROUPS: dict[str, tuple[str, ...]] = {
 """Group -> its columns; what an ablation leaves out together."""
 
 
+OF_THE_TOKEN = frozenset((
+    "word", "lower", "pattern", "length", "digits_only", "starts_upper", "space_before", "place_in_piece",
+))  # fmt: skip
+"""Columns that say what and where a token itself is; where tokens are pieces of words, all others are the word's."""
+
+
 @dataclass(frozen=True, slots=True)
 class FeatureSettings:
     """How notes are cut into tokens and which columns are read off them.
 
     :param language: ISO 639-1 code; decides on the stemmer and the gazetteers.
-    :param tokeniser: `liu` or `zhao`.
-    :param byte_pairs: number of merges of byte pair encoding, with `zhao`; 0 for none.
+    :param tokeniser: one of `features.tokens.TOKENISERS`.
+    :param byte_pairs: number of merges of byte pair encoding, with `zhao` or `zhao2020`; 0 for none.
+    :param byte_pairs_per_word: in its place, the number of merges for each distinct word of the training notes.
     :param split_lines: whether a line end ends a sentence; `None` lets the training spans decide.
     :param without: column groups to leave out.
     :param pos: part-of-speech column: empty for none, `nltk`, or the URL of a CoreNLP server.
@@ -85,6 +93,7 @@ class FeatureSettings:
     language: str = "en"
     tokeniser: str = "liu"
     byte_pairs: int = 0
+    byte_pairs_per_word: float = 0.0
     split_lines: bool | None = None
     without: tuple[str, ...] = ()
     pos: str = ""
@@ -98,6 +107,10 @@ class FeatureSettings:
             raise SettingsError(f"the language {self.language} is not supported; choose from {', '.join(LANGUAGES)}")
         if self.tokeniser not in TOKENISERS:
             raise SettingsError(no_such("tokeniser", self.tokeniser, TOKENISERS))
+        if self.byte_pairs < 0 or not 0 <= self.byte_pairs_per_word <= _MOST_MERGES:
+            raise SettingsError(f"byte_pairs must be 0 or more, byte_pairs_per_word from 0 to {_MOST_MERGES}")
+        if self.byte_pairs and self.byte_pairs_per_word:
+            raise SettingsError("give byte_pairs, or byte_pairs_per_word, and not both")
         ours = {name for names in COLUMN_GROUPS.values() for name in names}.intersection(self.extra)
         if ours:
             raise SettingsError(f"the column {min(ours)} is one of phistack's own, which need not be named in extra")
@@ -195,8 +208,11 @@ class FeatureTable:
 
     @property
     def word_numbers(self) -> Integers32:
-        """A number for each token, of shape `(n_tokens,)`: the same for the same word, in all notes of the batch."""
-        return self._own(self.batch.layout.numbers)
+        """A number for each token, of shape `(n_tokens,)`: the same for the same word, in all notes of the batch.
+
+        Where tokens are pieces, the same for the same piece of the same word.
+        """
+        return self._own(self.batch.layout.forms)
 
     def column(self, name: str) -> Integers32:
         """The ids of one column, of shape `(n_tokens,)`; :raises SettingsError: if the settings leave it out."""
@@ -305,6 +321,8 @@ class FeatureSpace:
     def read(self, name: str, layout: Layout) -> Integers32:
         """The ids of one column, one a token; :raises SettingsError: if the settings leave the column out."""
         self.position(name)
+        if layout.whole is not None and name not in OF_THE_TOKEN:
+            return self.read(name, layout.whole)[layout.word]
         vocabulary = self.vocabularies_[name]
         if is_word_column(name):
             return layout.of_words(name, self._of_stems if name == STEM and self._stems else self._of_words(name))
@@ -382,12 +400,14 @@ class FeatureSpace:
         return 200 * sum("\n" in text or "\r" in text for text in marked) < max(len(marked), 1)
 
     def _train_byte_pairs(self, documents: Sequence[Document]) -> BytePairs | None:
-        if not self.settings.byte_pairs:
+        if not (self.settings.byte_pairs or self.settings.byte_pairs_per_word):
             return None
-        tokenise = Tokeniser("liu")
+        tokenise = Tokeniser(self.settings.tokeniser)
+        words = Counter(word for document in documents for word in Tokeniser().cut(document.text)[0])
         counts: Counter[str] = Counter()
-        for document in documents:
-            for start, end in zip(*(offsets.tolist() for offsets in tokenise(document.text)), strict=True):
-                word = document.text[start:end]
-                counts.update(camel_case_pieces(word) if word[0].isalpha() else ())
-        return BytePairs.train(counts, n_merges=self.settings.byte_pairs)
+        for word, count in words.items():
+            if word[0].isalpha():
+                for piece in tokenise.letters(word):
+                    counts[piece] += count
+        n_merges = self.settings.byte_pairs or round(self.settings.byte_pairs_per_word * len(counts))
+        return BytePairs.train(counts, n_merges=n_merges)

@@ -1,0 +1,156 @@
+"""Tokens that are pieces of words: what is read off the whole word is the same as if no word had been cut."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from features.columns.gazetteers import GAZETTEER_COLUMNS, Gazetteers
+from features.columns.table import OF_THE_TOKEN, FeatureSettings, FeatureSpace, FeatureTable
+from features.documents import Corpus, Document, Span
+from features.errors import SettingsError
+from features.formats import write_corpus
+from features.labels import LabelSet
+from submodels.crf.submodel import CrfSubmodel
+
+TEXT = (
+    "PATIENT: Talissa van den BERG\nSeen on 3 March 2081 in San Francisco by Dr. McDonald.\n\nPLAN\n"
+    "HealthCare at UNITED KINGDOM hospital, then New York; SmithMD saw her wife.\n"
+)
+NOTES = [Document("1", TEXT, (Span(9, 29, "PATIENT"),)), Document("2", TEXT.lower()), Document("3", TEXT.upper())]
+PIECES = FeatureSettings(tokeniser="zhao2020", byte_pairs_per_word=0.1)
+
+
+def spaces(notes: Sequence[Document], pieces: FeatureSettings = PIECES) -> tuple[FeatureSpace, FeatureSpace]:
+    """Of whole words and of pieces, both fitted."""
+    whole, cut = FeatureSpace(FeatureSettings()), FeatureSpace(pieces)
+    whole.fit(notes)
+    cut.fit(notes)
+    return whole, cut
+
+
+def of_characters(table: FeatureTable, column: str) -> dict[int, str]:
+    """The value of a column at each character that is in a token."""
+    values = table.space.values(column)
+    starts, ends = table.offsets
+    rows = zip(starts.tolist(), ends.tolist(), table.column(column).tolist(), strict=True)
+    return {place: values[number] for start, end, number in rows for place in range(start, end)}
+
+
+@pytest.mark.parametrize("pieces", [PIECES, FeatureSettings(tokeniser="zhao2020")], ids=["byte pairs", "capitals"])
+def test_no_column_but_those_of_the_token_knows_of_the_pieces(pieces: FeatureSettings) -> None:
+    whole, cut = spaces(NOTES, pieces)
+    assert len(cut.table(NOTES[0])) > len(whole.table(NOTES[0]))
+    for one, other in zip(whole.tables(NOTES), cut.tables(NOTES), strict=True):
+        for column in set(whole.columns) - OF_THE_TOKEN:
+            assert of_characters(one, column) == of_characters(other, column), column
+
+
+ENTRIES = sorted(" ".join(entry) for of in Gazetteers.of_language("en").entries.values() for entry in of)
+MENTIONS = st.builds(
+    lambda entry, write: write(entry),
+    st.sampled_from(ENTRIES[:: max(1, len(ENTRIES) // 400)]),
+    st.sampled_from([str.title, str.upper, str.lower, str.swapcase]),
+)
+
+
+@given(st.lists(MENTIONS | st.sampled_from(["Seen by", ",", "\n", "inJUNE"]), max_size=8).map(" ".join))
+@settings(max_examples=40, deadline=None)
+def test_the_hits_of_every_gazetteer_are_the_same_with_and_without_byte_pairs(text: str) -> None:
+    table, pieces = (space.table(Document("x", text)) for space in FITTED)
+    for column in GAZETTEER_COLUMNS:
+        assert of_characters(table, column) == of_characters(pieces, column)
+
+
+FITTED = spaces(NOTES)
+
+
+def test_the_old_tokeniser_reads_its_columns_off_its_tokens() -> None:
+    """Engines that were trained with it must read what they learned."""
+    space = FeatureSpace(FeatureSettings(tokeniser="zhao"))
+    [table] = space.fit([Document("1", "HealthCare")])
+    assert [space.values("stem")[number] for number in table.column("stem")] == ["health", "care"]
+
+
+def test_sentences_begin_where_those_of_whole_words_begin() -> None:
+    whole, cut = (space.table(Document("x", "Seen by DR. Smith. MRI done.\nB")) for space in FITTED)
+    starts = [table.offsets[0][table.sentences[:-1]].tolist() for table in (whole, cut)]
+    assert starts[0] == starts[1]
+
+
+def test_a_word_without_end_is_cut_into_sentences_of_bounded_length() -> None:
+    table = FITTED[1].table(Document("x", "A" * 5000))
+    assert len(table) == 5000 and np.diff(table.sentences).max() == 200
+
+
+def test_a_saved_space_of_pieces_reads_equal_tables(tmp_path: Path) -> None:
+    from features.saved_files import SavedFiles
+
+    space = FITTED[1]
+    space.save(tmp_path)
+    again = FeatureSpace.load(SavedFiles.of_folder(tmp_path))
+    for one, other in zip(space.tables(NOTES), again.tables(NOTES), strict=True):
+        assert one.words == other.words and np.array_equal(one.ids, other.ids)
+
+
+def test_the_crf_sums_the_weights_of_pieces_and_their_words() -> None:
+    """Word columns of one piece differ with the word around it, so that no sum by piece alone can stand for them."""
+    columns = ("word", "lower", "stem", "shape", "short_shape", "prefix3", "suffix3")
+    crf = CrfSubmodel(templates=tuple(((name, 0),) for name in columns), min_count=1)
+    tables = FITTED[1].tables(NOTES)
+    crf.fit(tables)
+    read = crf.crosses_.read(tables)
+    from submodels.crf.crfsuite_file import read_weights
+
+    weights = read_weights(crf.model_)
+    rows = {name: row for row, name in zip(weights.state, weights.attributes, strict=True)}
+    nothing = np.zeros(len(weights.labels))
+    slow = [
+        sum((rows.get(f"{i}:{values[token]}", nothing) for i, values in enumerate(read)), nothing)
+        for token in range(len(read[0]))
+    ]
+    assert np.allclose(crf.emissions(tables), slow, atol=1e-4)
+
+
+def test_byte_pairs_are_as_many_as_the_words_of_the_corpus_ask_for() -> None:
+    few, many = ([Document("1", " ".join(f"{a}x{b} {a}x{b}" for a in "abcdefgh" for b in letters))] for letters in
+                 ("ij", "ijklmnopqr"))  # fmt: skip
+    found = []
+    for notes in (few, many):
+        space = FeatureSpace(FeatureSettings(tokeniser="zhao2020", byte_pairs_per_word=0.5))
+        space.fit(notes)
+        assert space.tokeniser_.byte_pairs is not None
+        found.append(len(space.tokeniser_.byte_pairs.merges))
+    assert found == [8, 40]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"byte_pairs": -1}, {"byte_pairs_per_word": -0.5}, {"byte_pairs": 5, "byte_pairs_per_word": 0.5}]
+)
+def test_impossible_numbers_of_byte_pairs_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError, match="byte_pairs"):
+        FeatureSettings(tokeniser="zhao2020", **wrong)
+
+
+def test_the_share_of_phi_that_no_token_boundary_can_say_is_printed(
+    phistack: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
+    """`Dr` and `smithson` are tokens of either tokeniser; `smith` within it can be said by neither, `Care` by one."""
+    notes = [
+        Document(f"{i}-01", "Seen in HealthCare by smithson.", (Span(14, 18, "HOSPITAL"), Span(22, 27, "DOCTOR")))
+        for i in range(4)
+    ]
+    write_corpus(Corpus(tuple(notes), LabelSet.named("i2b2-2014")), tmp_path / "notes", format="i2b2")
+    for tokeniser, share in (("liu", "100.00% of the PHI (8 of 8)"), ("zhao2020", "50.00% of the PHI (4 of 8)")):
+        (tmp_path / "own.toml").write_text(
+            f"[features]\ntokeniser = '{tokeniser}'\n[submodels.tbed]\nstart = 'empty'\n"
+        )
+        status, out, error = phistack(
+            "train", tmp_path / "notes", "--model", tmp_path / tokeniser, "--config", tmp_path / "own.toml",
+        )  # fmt: skip
+        assert status == 0, error
+        assert f"{share} begin or end within a token" in out
