@@ -106,7 +106,7 @@ def test_one_submodel_cannot_be_left_out() -> None:
 
 def test_an_ablation_writes_all_its_files(ablation: Any) -> None:
     files = sorted(path.name for path in (ablation / "out").iterdir())
-    assert files == ["cases.json", "cases.txt", "chart.png", "chart.svg", "results.json", "table.tex"]
+    assert files == ["cases.json", "cases.txt", "chart.png", "chart.svg", "choosers.tex", "results.json", "table.tex"]
     assert sorted(path.name for path in ablation.iterdir()) == ["folds", "out"]
 
 

@@ -28,12 +28,24 @@ A phistack engine that finds protected health information (PHI) in clinical note
 {reliability}
 
 {figures}
-{cascade}
+{choosers}{cascade}
 ## Use
 
 For finding PHI in notes of the same language and kind as those it was trained on. Every engine misses some PHI: check a
 sample of your own notes with `phistack evaluate` before you rely on it, and have people review what is released. Its
 vocabularies hold words of the training notes, so treat this bundle as you treat the notes themselves.
+"""
+
+_CHOOSERS = """
+## Choosers
+
+The stack beside other ways to choose from the same candidates, out of fold; which member and which mean is best was
+seen on these notes, and the perfect chooser knows what is right. The p-value is of paired approximate randomisation by
+note against the stack, {shuffles} shuffles, after Holm's correction over all choosers and all members. {sentence}
+
+| chooser | precision | recall | F1 | stack less it | p |
+|---|---|---|---|---|---|
+{rows}
 """
 
 _CASCADE = """
@@ -69,6 +81,7 @@ def model_card(manifest: Mapping[str, Any]) -> str:
         reliability=_reliability(manifest),
         trained_on=_rows(manifest["trained_on"]),
         figures=_figures(manifest["figures"]),
+        choosers=_choosers(manifest["figures"].get("choosers", {})),
         cascade=_cascade(manifest["figures"].get("cascade", {})),
     )
 
@@ -89,6 +102,22 @@ def _figures(figures: Mapping[str, Any]) -> str:
         recall, f1 = _interval(row.get("recall_interval")), _interval(row.get("interval"))
         lines.append(f"| {name} | {row['precision']:.4f} | {row['recall']:.4f} | {recall} | {row['f1']:.4f} | {f1} |")
     return "\n".join([figures.get("protocol", ""), "", *lines])
+
+
+def _choosers(figures: Mapping[str, Any]) -> str:
+    """The stack beside the other choosers; nothing for an older engine, which does not have them."""
+    if not figures:
+        return ""
+    rows = "\n".join(map(_chooser, figures["rows"]))
+    return _CHOOSERS.format(shuffles=figures["shuffles"], sentence=figures["in short"], rows=rows)
+
+
+def _chooser(row: Mapping[str, Any]) -> str:
+    scores = " | ".join(f"{row[measure]['value']:.4f}" for measure in ("precision", "recall", "f1"))
+    compared = row.get("stack less it")
+    gap, p = (f"{compared['f1']['value']:+.4f}", f"{compared['p after Holm']:.3f}") if compared else ("", "")
+    why = row["chosen on these notes as"]
+    return f"| {row['name']}{f' ({why})' if why else ''} | {scores} | {gap} | {p} |"
 
 
 def _cascade(figures: Mapping[str, Any]) -> str:

@@ -67,16 +67,17 @@ def train(
 ) -> None:
     """Train all submodels and the stacker, and write a bundle."""
     with stage("reading the notes"):
-        from ensemble.evaluation.figures import table_of
         from ensemble.tasks.engines import train_bundle
 
         notes = training.read(corpus)
     say_remarks(notes)
-    done, reports = train_bundle(
+    done, report = train_bundle(
         notes, model, training.settings(notes), jobs=training.jobs, cache=training.cache, budget=budget
     )
     warn(done.warnings)
-    console().print(table_of("strict, out of fold by patient", reports).rich())
+    for table in report.tables():
+        console().print(table.rich())
+    say(report.sentence)
     say_what_tags_cannot(notes, done.warnings)
     say(f"the engine of {', '.join(done.engine.names)} is in {model}")
     tell_reliability(model)

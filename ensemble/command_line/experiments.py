@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ablate", "curve", "transfer"]
 
+_Results = TypeVar("_Results", bound="ExperimentResults")
+
 
 @with_options
 def ablate(
@@ -44,12 +46,15 @@ def ablate(
     """Score the stack with each part left out: submodels, feature groups, stacker features; with significance."""
     with stage("reading the notes"):
         from ensemble.experiments.ablation import ablate
+        from ensemble.experiments.chooser_scores import the_way
 
         notes, other, settings = _read(training, corpus, test)
-    _write(out, lambda: ablate(
+    results = _write(out, lambda: ablate(
         notes, settings, test=other, groups=groups, criterion=criterion, shuffles=shuffles,
         jobs=training.jobs, cache=training.cache,
     ))  # fmt: skip
+    console().print(results.chooser_table().rich())
+    say(the_way(results.choosers))
 
 
 @with_options
@@ -119,9 +124,11 @@ def transfer(
     ))  # fmt: skip
 
 
-def _write(out: Path, measure: Callable[[], ExperimentResults]) -> None:
+def _write(out: Path, measure: Callable[[], _Results]) -> _Results:
     """Run an experiment, write the folder of its results and show the table."""
     from ensemble.experiments.results import write_results
 
-    console().print(write_results(out, measure).table().rich())
+    results = write_results(out, measure)
+    console().print(results.table().rich())
     say(f"figures, table and pictures were written to {out}")
+    return results

@@ -2,6 +2,7 @@
 
     out/results.json     every figure, the settings and the protocol
     out/table.tex        for a paper (booktabs)
+    out/choosers.tex     the stack beside other ways to choose from the same candidates
     out/chart.png, .svg  bars with intervals
     out/cases.json, .txt where the stack is right and a submodel wrong, by id and offsets
 
@@ -20,11 +21,13 @@ from typing import Any
 
 from ensemble.evaluation import criterion_named
 from ensemble.evaluation.intervals import RESAMPLES
-from ensemble.evaluation.tables import Cell, Table, points, share, strong
+from ensemble.evaluation.tables import Cell, Table, escaped, points, share, strong
 from ensemble.experiments.cases import Place, cases_as_text, patterns, places_of, saved_by_the_stack
+from ensemble.experiments.chooser_scores import ChooserRow, chooser_table, share_of_the_way
 from ensemble.experiments.parts import STACK, Answers, alone_answers, stack_answers, systems_of
 from ensemble.experiments.pictures import ablation_chart
 from ensemble.experiments.results import BOOTSTRAP, CorpusFacts, Origin
+from ensemble.experiments.training_choosers import choosers_of
 from ensemble.experiments.variants import ALONE, Variant, VariantRow, variants_of
 from ensemble.stacking.stacker import KERNELS
 from ensemble.tools.processes import in_processes
@@ -58,6 +61,7 @@ class Ablation:
     :param training: what they were trained on.
     :param test: what they were scored on; none if that was the training corpus, out of fold.
     :param rows: in the order of the table.
+    :param choosers: the stack beside other ways to choose from the same candidates.
     :param places: what the submodels alone and the stack said, place by place.
     :param kernel_settings: how many were tried for each stack.
     :param shuffles: of the paired randomisation.
@@ -67,6 +71,7 @@ class Ablation:
     training: CorpusFacts
     test: CorpusFacts | None
     rows: tuple[VariantRow, ...]
+    choosers: tuple[ChooserRow, ...]
     places: tuple[Place, ...]
     kernel_settings: int
     shuffles: int
@@ -88,9 +93,16 @@ class Ablation:
         columns = ("system", "precision", "recall", "F1", "difference", Cell("p (Holm)", "$p$"))
         return Table(columns, sections, self.origin.title("ablation, 95 % intervals"), is_wide=True)
 
+    def chooser_table(self) -> Table:
+        """The stack beside other ways to choose from the same candidates."""
+        return chooser_table(self.choosers, self.origin.title("choosers, 95 % intervals"))
+
     def draw(self, folder: Path) -> None:
-        """The chart, and the cases where the stack is right and a submodel wrong."""
+        """The chart, the table of the choosers, and the cases where the stack is right and a submodel wrong."""
         ablation_chart(self.origin.title("Ablation"), self.rows, folder)
+        choosers = self.chooser_table()
+        caption = escaped(f"{choosers.title}. {choosers.note}")
+        (folder / "choosers.tex").write_text(choosers.latex(self.origin.comment, caption), encoding="utf-8")
         cases = {
             "schema": "phistack.cases.v1",
             "date": self.origin.date,
@@ -114,6 +126,8 @@ class Ablation:
             "shuffles": self.shuffles,
             "reference": STACK,
             "rows": [row.to_dict() for row in self.rows],
+            "choosers": [row.to_dict() for row in self.choosers],
+            "share of the way from best member to perfect chooser": share_of_the_way(self.choosers),
             "places": len(self.places),
             "places where the stack is right and a submodel wrong": len(saved_by_the_stack(self.places)),
         }
@@ -162,6 +176,15 @@ def ablate(
         training=CorpusFacts.of(corpus),
         test=None if test is None else CorpusFacts.of(test),
         rows=tuple(VariantRow(v, systems.scores[v.name], gaps.get((v.name, STACK, "f1"))) for v in variants),
+        choosers=choosers_of(
+            proposed[settings.features.without],
+            corpus,
+            gold,
+            answers[STACK],
+            rule,
+            shuffles=shuffles,
+            seed=settings.seed,
+        ),
         places=tuple(places_of(gold.documents, {name: answers[name] for name in (*settings.submodels, STACK)})),
         kernel_settings=len(KERNELS[settings.stacker.kernel]),
         shuffles=shuffles,

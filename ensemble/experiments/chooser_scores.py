@@ -2,7 +2,9 @@
 
     rows = chooser_scores(gold, pools, stack_answers, ("regex", "crf"), labels, criterion_named("strict"))
     chooser_table(rows, "Choosers").rich()
+    in_short(rows)                     the best member, the best mean, and those that are neither a member nor a mean
     share_of_the_way(rows)             0.31: of the way from the best member to the perfect chooser
+    the_way(rows)                      the same as a sentence
 
 The members are the submodels, each by itself. Which of them is best, and which of three thresholds of the plain mean,
 is chosen on the very notes on which they are scored, so these two are slightly too good; the stack gets no such help.
@@ -12,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from ensemble.evaluation import Criterion, Score
@@ -19,12 +22,22 @@ from ensemble.evaluation.systems import Difference
 from ensemble.evaluation.tables import Cell, Table, points, share, strong
 from ensemble.experiments.parts import STACK, Answers, systems_of
 from ensemble.stacking.choosers import Voted, chosen_by, majority_vote, perfect_choice, plain_mean
-from features.documents import Corpus
+from features.documents import Corpus, Document, Span
 from features.labels import LabelSet
 
-__all__ = ["PERFECT", "ChooserRow", "chooser_scores", "chooser_table", "share_of_the_way"]
+__all__ = [
+    "LOGISTIC",
+    "MAJORITY",
+    "PERFECT",
+    "ChooserRow",
+    "chooser_scores",
+    "chooser_table",
+    "in_short",
+    "share_of_the_way",
+    "the_way",
+]
 
-PERFECT = "perfect chooser"
+PERFECT, MAJORITY, LOGISTIC = "perfect chooser", "majority vote", "logistic regression"
 _MEAN = "mean over {:.2f}"
 _THRESHOLD, _THRESHOLDS = 0.5, (0.35, 0.5, 0.65)
 _BEST_MEMBER, _BEST_MEAN = "best member", f"best of {len(_THRESHOLDS)}"
@@ -60,6 +73,7 @@ def chooser_scores(
     labels: LabelSet,
     criterion: Criterion,
     *,
+    others: Mapping[str, Answers] = MappingProxyType({}),
     shuffles: int = 9999,
     seed: int = 0,
 ) -> tuple[ChooserRow, ...]:
@@ -69,6 +83,7 @@ def chooser_scores(
     :param stack: what the stack accepts of them.
     :param members: the names of the submodels.
     :param labels: the label set of the candidates.
+    :param others: further ways to choose from the candidates, by name, with what they accept.
     :param shuffles: of the paired randomisation of each against the stack, after which Holm's correction is over all.
     :param seed: of bootstrap and randomisation.
     :raises LabelError: if a span carries a label that neither label set knows.
@@ -76,10 +91,11 @@ def chooser_scores(
     means = {_MEAN.format(t): [plain_mean(pool, members, t) for pool in pools] for t in _THRESHOLDS}
     answers: dict[str, Answers] = {
         **{name: [chosen_by(pool, name) for pool in pools] for name in members},
-        "majority vote": [majority_vote(pool, members) for pool in pools],
+        MAJORITY: [majority_vote(pool, members) for pool in pools],
         **means,
+        **others,
         STACK: stack,
-        PERFECT: [perfect_choice(pool, note.spans) for pool, note in zip(pools, gold.documents, strict=True)],
+        PERFECT: list(map(_perfect, pools, stack, gold.documents)),
     }
     systems = systems_of(gold, answers, labels, criterion, seed=seed)
     best_mean = _best(means, systems.scores)
@@ -89,6 +105,11 @@ def chooser_scores(
     return tuple(
         ChooserRow(name, remarks.get(name, ""), systems.scores[name], gaps.get((STACK, name, "f1"))) for name in names
     )
+
+
+def _perfect(pool: Sequence[Voted], stack: Sequence[Span], note: Document) -> list[Span]:
+    """The perfect choice from the candidates for a note, to which those belong that the stack found by itself."""
+    return sorted({*perfect_choice(pool, note.spans), *{*note.spans}.intersection(stack)})
 
 
 def _best(names: Iterable[str], scores: Mapping[str, Score]) -> str:
@@ -103,6 +124,22 @@ def share_of_the_way(rows: Iterable[ChooserRow]) -> float | None:
     f1 = {row.remark if row.remark == _BEST_MEMBER else row.name: row.score.f1.value for row in rows}
     way = f1[PERFECT] - f1[_BEST_MEMBER]
     return (f1[STACK] - f1[_BEST_MEMBER]) / way if way > 0 else None
+
+
+def in_short(rows: Sequence[ChooserRow], members: Iterable[str]) -> list[ChooserRow]:
+    """The rows without members and means but for the best of each."""
+    left_out = {*members, *(row.name for row in rows if row.name.startswith(_MEAN.partition("{")[0]))}
+    return [row for row in rows if row.remark or row.name not in left_out]
+
+
+def the_way(rows: Iterable[ChooserRow]) -> str:
+    """How far the stack is from the best that could be made of its candidates, in a sentence."""
+    way = share_of_the_way(rows)
+    if way is None:
+        return "The best member is as good as any choice from these candidates can be."
+    if way < 0:
+        return "The stack is behind the best member."
+    return f"The stack goes {100 * way:.0f} % of the way from the best member to the perfect chooser."
 
 
 def chooser_table(rows: Iterable[ChooserRow], title: str) -> Table:

@@ -21,7 +21,13 @@ from ensemble.engine import Engine
 from ensemble.evaluation import criterion_named
 from ensemble.evaluation.pairing import Label, vocabulary
 from ensemble.evaluation.tables import Table, escaped
-from ensemble.experiments.chooser_scores import ChooserRow, chooser_scores, chooser_table, share_of_the_way
+from ensemble.experiments.chooser_scores import (
+    ChooserRow,
+    chooser_scores,
+    chooser_table,
+    share_of_the_way,
+    the_way,
+)
 from ensemble.experiments.error_tables import (
     by_chooser,
     by_kind,
@@ -72,12 +78,7 @@ class ErrorAnalysis:
     @property
     def summary(self) -> str:
         """How far the stack is from the best that could be made of its candidates, in a sentence."""
-        way = share_of_the_way(self.choosers)
-        if way is None:
-            return "The best member is as good as any choice from these candidates can be."
-        if way < 0:
-            return "The stack is behind the best member."
-        return f"The stack goes {100 * way:.0f} % of the way from the best member to the perfect chooser."
+        return the_way(self.choosers)
 
     def tables(self) -> list[Table]:
         """The choosers, and the wrong decisions by kind, by label, and by who would have made them."""

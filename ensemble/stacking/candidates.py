@@ -59,6 +59,10 @@ class PooledCandidate:
         """The candidate of one submodel, if it proposed this span and label."""
         return next((vote for vote in self.votes if vote.source == source), None)
 
+    def in_note(self, view: PlainView) -> PooledCandidate:
+        """The same on a span of the note as it was written, rather than of its view."""
+        return self if view.is_note else PooledCandidate(view.in_note(self.span), _in_note(self.votes, view))
+
 
 CandidatesOf = Mapping[str, Sequence[Sequence[Candidate]]]
 """For each submodel its candidates for each note."""
@@ -85,8 +89,11 @@ class Decision:
         """The same on a span of the note as it was written, rather than of its view."""
         if view.is_note:
             return self
-        votes = tuple(replace(vote, span=view.in_note(vote.span)) for vote in self.votes)
-        return replace(self, span=view.in_note(self.span), votes=votes)
+        return replace(self, span=view.in_note(self.span), votes=_in_note(self.votes, view))
+
+
+def _in_note(votes: Iterable[Candidate], view: PlainView) -> tuple[Candidate, ...]:
+    return tuple(replace(vote, span=view.in_note(vote.span)) for vote in votes)
 
 
 def pooled(proposals: Iterable[Sequence[Candidate]]) -> list[PooledCandidate]:

@@ -105,8 +105,9 @@ class Stacker:
 
     Learned by `fit`: `features_`, `svm_`, `kernel_` (the chosen settings), `calibration_` (by Platt scaling),
     `threshold_`, `figures_` (strict F1 in its own cross-validation, for each setting tried), `forms_` and `repeats_`
-    (`None` where the settings leave them out) and, not saved, `out_of_fold_` (for each training note as it was written,
-    the spans accepted there, with repeats), `folds_` and `machines_` (for each fold one that never saw its patients).
+    (`None` where the settings leave them out) and, not saved, `decided_` (for each training note as it was written a
+    decision on each candidate, out of fold, repeats too), `out_of_fold_` (the spans accepted there), `folds_` and
+    `machines_` (for each fold one that never saw its patients).
 
     :param settings: how it is trained.
     """
@@ -175,10 +176,8 @@ class Stacker:
             counts = counts or WordCounts.of((table.document for table in tables), self.features_.language)
             self.repeats_ = RepeatClassifier(counts).fit(tables, decided, folds)
             decided = self.repeats_.out_of_fold_
-        self.out_of_fold_ = [
-            table.view.all_in_note(decision.span for decision in note if decision.accepted)
-            for table, note in zip(tables, decided, strict=True)
-        ]
+        self.decided_ = [[d.in_note(table.view) for d in note] for table, note in zip(tables, decided, strict=True)]
+        self.out_of_fold_ = [[decision.span for decision in note if decision.accepted] for note in self.decided_]
         return self
 
     def decide(self, table: FeatureTable, pool: Sequence[PooledCandidate]) -> list[Decision]:

@@ -14,13 +14,13 @@ from ensemble.bundles.self_test import self_test
 from ensemble.deidentification import redact
 from ensemble.engine import Engine
 from ensemble.evaluation import Report, evaluate_systems
-from ensemble.evaluation.figures import figures_of
 from ensemble.experiments.budget import best_within, check_budget
 from ensemble.experiments.results import CorpusFacts
+from ensemble.experiments.training_report import TrainingReport, report_on
 from ensemble.stacking.candidates import Decision, chosen_spans
 from ensemble.tools.progress import progress, stage
 from ensemble.training.settings import EngineSettings
-from ensemble.training.trainer import Training, out_of_fold_corpora, train
+from ensemble.training.trainer import Training, train
 from ensemble.views.explanation import print_explanation
 from ensemble.views.page import NoteView, write_page
 from features.documents import Corpus, Document
@@ -34,6 +34,7 @@ from features.writing import refuse_taken
 __all__ = ["HeldBack", "Source", "annotate_corpus", "explain_corpus", "note_view", "score_on", "train_bundle"]
 
 
+_OF_BUDGET = "Its submodels were chosen from all that were trained by the same score, among those fast enough."
 HeldBack = Mapping[str, str]
 """Id -> reason of the notes that the engine cannot read."""
 
@@ -46,12 +47,12 @@ def train_bundle(
     jobs: int = 1,
     cache: Path | None = None,
     budget: float | None = None,
-) -> tuple[Training, dict[str, Report]]:
+) -> tuple[Training, TrainingReport]:
     """Train an engine and write its bundle.
 
     :param budget: notes per second; only those submodels are kept that together annotate so many on one core of this
         machine and have the best out-of-fold score.
-    :returns: the training, and the out-of-fold scores of each submodel and the stack.
+    :returns: the training, and what it says of itself out of fold.
     :raises SettingsError: if the path is taken; that is seen before training begins.
     :raises SettingsError: if the budget is not above 0, which is seen before training begins, or if no set of submodels
         keeps to it; nothing is written then.
@@ -65,13 +66,8 @@ def train_bundle(
         choice = best_within(budget, training, corpus.documents)
         training = training.only(choice.subset)
         facts = dict(choice.facts)
-    reports = evaluate_systems(corpus, out_of_fold_corpora(training, corpus))
-    protocol = (
-        f"Strict micro F1 on the training notes, out of fold by patient, {settings.folds} folds, seed {settings.seed}. "
-        f"The stack's kernel and threshold were chosen on the same notes, so its score is slightly too good."
-    )
-    if budget is not None:
-        protocol += " Its submodels were chosen from all that were trained by the same score, among those fast enough."
+    with stage("scoring"):
+        report = report_on(training, corpus, settings, remark=_OF_BUDGET if budget is not None else "")
     counted = CorpusFacts.of(corpus).to_dict()
     del counted["label set"]  # which the manifest has beside its language
     answers = self_test(training.engine)
@@ -86,9 +82,9 @@ def train_bundle(
             **facts,
             **{what: count for what, count in sorted(training.warnings.items())},
         },
-        figures={"protocol": protocol, "strict": figures_of(reports), **_of_cascade(training.engine)},
+        figures={**report.figures(), **_of_cascade(training.engine)},
     )
-    return training, reports
+    return training, report
 
 
 def _of_cascade(engine: Engine) -> dict[str, Any]:

@@ -1,0 +1,123 @@
+"""Logistic regression over what the submodels say: a simple machine that a stack is compared with.
+
+    regression = LogOddsRegression(("regex", "crf")).fit(pools, documents)
+    regression.out_of_fold_         for each of these notes the spans accepted, by a machine that never saw its patient
+    regression.choose(other_pools)  the same for other notes
+
+A candidate is described by the log-odds of each submodel's score for it, by which of them chose it, and by its label;
+neither its rivals nor its text are looked at. As in the stacker, the threshold is that of the best strict F1 out of
+fold, and of candidates that overlap the set with the largest sum of (probability - threshold) stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ensemble.stacking.candidates import PooledCandidate, non_overlapping
+from ensemble.stacking.choosers import Voted
+from ensemble.stacking.folds import group_folds
+from ensemble.stacking.thresholds import best_threshold
+from features.arrays import Floats
+from features.documents import Document, Span
+
+__all__ = ["LogOddsRegression"]
+
+_SUREST = 0.999
+"""Scores nearer to 0 or 1 count as this or its opposite; a submodel that does not propose a candidate says 0."""
+_CERTAIN = 10.0
+"""Log-odds where all candidates are right; its opposite where none is."""
+_FOLDS = 5
+
+
+class _Machine(NamedTuple):
+    """:ivar weights: of the features, `(n_features,)`."""
+
+    weights: Floats
+    intercept: float
+
+    def probabilities(self, rows: Floats) -> Floats:
+        """How sure it is of each candidate, `(n_candidates,)`."""
+        found: Floats = 1.0 / (1.0 + np.exp(-(rows @ self.weights + self.intercept)))
+        return found
+
+
+class LogOddsRegression:
+    """Judges candidates by a logistic regression.
+
+    Learned by `fit`: `labels_`, `threshold_`, `probabilities_` (for each training note those of what was proposed there,
+    sorted by span, out of fold) and `out_of_fold_` (the spans accepted there).
+
+    :param members: the names of the submodels.
+    """
+
+    def __init__(self, members: Sequence[str]) -> None:
+        self.members = tuple(members)
+
+    def fit(
+        self, pools: Sequence[Sequence[Voted]], documents: Sequence[Document], *, seed: int = 0
+    ) -> LogOddsRegression:
+        """Learn from candidates that were proposed out of fold.
+
+        :param pools: for each note its candidates; those that no submodel proposed are left out.
+        :param documents: the notes with their gold spans, of two patients or more.
+        :param seed: of the folds.
+        """
+        mine = list(map(self._proposed, pools))
+        gold = [set(document.spans) for document in documents]
+        self.labels_ = {label: i for i, label in enumerate(sorted({c.span.label for pool in mine for c in pool}))}
+        rows = list(map(self._rows, mine))
+        is_phi = [np.array([c.span in g for c in pool], dtype=bool) for g, pool in zip(gold, mine, strict=True)]
+        n_groups = len({document.group for document in documents})
+        self.probabilities_: list[Floats] = [np.zeros(0)] * len(rows)
+        for fold in group_folds(documents, n_folds=min(_FOLDS, n_groups), seed=seed):
+            rest = sorted({*range(len(rows))}.difference(fold))
+            machine = _fitted([rows[i] for i in rest], [is_phi[i] for i in rest])
+            for i in fold:
+                self.probabilities_[i] = machine.probabilities(rows[i])
+        self._machine = _fitted(rows, is_phi)
+        self.threshold_, _ = best_threshold(mine, self.probabilities_, gold)
+        self.out_of_fold_ = list(map(self._accepted, mine, self.probabilities_))
+        return self
+
+    def choose(self, pools: Sequence[Sequence[Voted]]) -> list[list[Span]]:
+        """For each note the spans that it accepts."""
+        mine = list(map(self._proposed, pools))
+        return [self._accepted(pool, self._machine.probabilities(self._rows(pool))) for pool in mine]
+
+    def _proposed(self, pool: Sequence[Voted]) -> list[PooledCandidate]:
+        """What the submodels proposed, sorted by span, without what others did, such as the search for repeats."""
+        known = ((c.span, tuple(vote for vote in c.votes if vote.source in self.members)) for c in pool)
+        return sorted((PooledCandidate(span, votes) for span, votes in known if votes), key=lambda found: found.span)
+
+    def _rows(self, pool: Sequence[PooledCandidate]) -> Floats:
+        """The features, of shape `(n_candidates, 2 * n_members + n_labels)`; all 0 for a label not seen in training."""
+        n_members = len(self.members)
+        rows = np.zeros((len(pool), 2 * n_members + len(self.labels_)))
+        scores = np.zeros((len(pool), n_members))
+        for i, candidate in enumerate(pool):
+            for vote in candidate.votes:
+                member = self.members.index(vote.source)
+                scores[i, member], rows[i, n_members + member] = vote.score, vote.chosen
+            if candidate.span.label in self.labels_:
+                rows[i, 2 * n_members + self.labels_[candidate.span.label]] = 1.0
+        clipped = np.clip(scores, 1 - _SUREST, _SUREST)
+        rows[:, :n_members] = np.log(clipped / (1 - clipped))
+        return rows
+
+    def _accepted(self, pool: Sequence[PooledCandidate], probabilities: Floats) -> list[Span]:
+        return [pool[i].span for i in non_overlapping(pool, (probabilities - self.threshold_).tolist())]
+
+
+def _fitted(rows: Sequence[Floats], is_phi: Sequence[NDArray[np.bool_]]) -> _Machine:
+    """A machine of some notes; where there is nothing to distinguish, it says the same of all."""
+    from sklearn.linear_model import LogisticRegression
+
+    together, right = np.concatenate(rows), np.concatenate(is_phi)
+    if right.all() or not right.any():
+        return _Machine(np.zeros(together.shape[1]), _CERTAIN if right.any() else -_CERTAIN)
+    model = LogisticRegression(max_iter=1000).fit(together, right)
+    return _Machine(model.coef_[0], float(model.intercept_[0]))
