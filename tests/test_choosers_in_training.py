@@ -106,7 +106,7 @@ def test_what_no_submodel_proposed_is_no_candidate_of_the_regression() -> None:
 @pytest.mark.parametrize("right", [True, False])
 def test_candidates_that_are_all_right_or_all_wrong_are_learned_too(right: bool) -> None:
     pools, _ = candidates(6)
-    documents = [Document(str(i), "x" * 60, [c.span for c in pool] if right else ()) for i, pool in enumerate(pools)]  # type: ignore[arg-type]
+    documents = [Document(str(i), "x" * 60, [c.span for c in pool] if right else ()) for i, pool in enumerate(pools)]
     found = LogOddsRegression(MEMBERS).fit(pools, documents).out_of_fold_
     assert found == ([[c.span for c in pool] for pool in pools] if right else [[]] * 6)
 

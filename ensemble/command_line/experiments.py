@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ablate", "curve", "transfer"]
 
-_Results = TypeVar("_Results", bound="ExperimentResults")
+_Shown = TypeVar("_Shown", bound="ExperimentResults")
 
 
 @with_options
@@ -124,7 +124,7 @@ def transfer(
     ))  # fmt: skip
 
 
-def _write(out: Path, measure: Callable[[], _Results]) -> _Results:
+def _write(out: Path, measure: Callable[[], _Shown]) -> _Shown:
     """Run an experiment, write the folder of its results and show the table."""
     from ensemble.experiments.results import write_results
 

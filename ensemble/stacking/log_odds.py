@@ -48,7 +48,7 @@ class _Machine(NamedTuple):
 class LogOddsRegression:
     """Judges candidates by a logistic regression.
 
-    Learned by `fit`: `labels_`, `threshold_`, `probabilities_` (for each training note those of what was proposed there,
+    Learned by `fit`: `labels_`, `threshold_`, `probabilities_` (for each training note those of what was proposed,
     sorted by span, out of fold) and `out_of_fold_` (the spans accepted there).
 
     :param members: the names of the submodels.
