@@ -27,6 +27,7 @@ from ensemble.stacking.candidates import Decision, non_overlapping
 from ensemble.stacking.cross_fitting import calibrated, margins_out_of_fold, platt_scaling
 from ensemble.stacking.kernel_svm import KernelSettings, KernelSVM
 from ensemble.stacking.repeats.repeat_features import REPEAT_FEATURES, RepeatPlace, is_plain_name, matrix_of
+from ensemble.stacking.repeats.scores import RepeatScores
 from ensemble.stacking.repeats.search import Mention, Repeat, search
 from ensemble.stacking.repeats.word_counts import WordCounts
 from features.arrays import Floats
@@ -93,7 +94,7 @@ class RepeatClassifier:
         :param folds: indices of the notes; no patient is in two of them.
         """
         places = self._places(tables, decisions, is_training=True)
-        scoring = _Scoring(tables, decisions, places)
+        scores = RepeatScores(tables, decisions, [[place.repeat for place in found] for found in places])
         is_phi = [
             np.array([place.repeat.span in table.document.spans for place in found], dtype=bool)
             for table, found in zip(tables, places, strict=True)
@@ -106,14 +107,14 @@ class RepeatClassifier:
         self.figures_ = {
             "right repeats": float(n_right),
             "wrong repeats": float(n_wrong),
-            "F1 without repeats": scoring.f1(probabilities, _NEVER),
-            "F1 by rule": scoring.f1(probabilities, _BY_RULE),
+            "F1 without repeats": scores.at(probabilities, _NEVER),
+            "F1 by rule": scores.at(probabilities, _BY_RULE),
         }
         if min(n_right, n_wrong) >= _FEWEST:
             rows = list(map(matrix_of, places))
-            probabilities = self._choose(rows, is_phi, folds, scoring)
+            probabilities = self._choose(rows, is_phi, folds, scores)
             self.svm_ = KernelSVM.fit(np.concatenate(rows), np.concatenate(is_phi), self.kernel_)
-        self.figures_["F1"] = scoring.f1(probabilities, self.threshold_)
+        self.figures_["F1"] = scores.at(probabilities, self.threshold_)
         if self.figures_["F1"] < self.figures_["F1 without repeats"] - _ABOUT:
             self.threshold_ = _NEVER
         _LOG.info("repeats: %s; threshold %s", self.figures_, self.threshold_)
@@ -125,7 +126,7 @@ class RepeatClassifier:
         rows: Sequence[Floats],
         is_phi: Sequence[NDArray[np.bool_]],
         folds: Sequence[Sequence[int]],
-        scoring: _Scoring,
+        scores: RepeatScores,
     ) -> list[Floats]:
         """Find kernel, calibration and threshold; :returns: the probabilities out of fold under these."""
         best, chosen = -1.0, [np.zeros(len(answers)) for answers in is_phi]
@@ -133,11 +134,11 @@ class RepeatClassifier:
             margins = margins_out_of_fold(rows, is_phi, folds, kernel)
             calibration = platt_scaling(np.concatenate(margins), np.concatenate(is_phi))
             probabilities = [calibrated(margin, calibration) for margin in margins]
-            scores = [scoring.f1(probabilities, threshold) for threshold in _THRESHOLDS]
-            self.figures_[f"gamma {kernel.gamma}, C {kernel.c_right}/{kernel.c_wrong}"] = max(scores)
-            if max(scores) > best:
-                best, chosen, self.kernel_, self.calibration_ = max(scores), probabilities, kernel, calibration
-                self.threshold_ = next(t for t, f1 in zip(_THRESHOLDS, scores, strict=True) if f1 >= best - _ABOUT)
+            f1 = scores.f1(probabilities, _THRESHOLDS)
+            highest = self.figures_[f"gamma {kernel.gamma}, C {kernel.c_right}/{kernel.c_wrong}"] = float(f1.max())
+            if highest > best:
+                best, chosen, self.kernel_, self.calibration_ = highest, probabilities, kernel, calibration
+                self.threshold_ = _THRESHOLDS[int(np.argmax(f1 >= best - _ABOUT))]
         return chosen
 
     def extended(self, tables: Sequence[FeatureTable], decisions: Decided) -> list[list[Decision]]:
@@ -261,26 +262,3 @@ def _where(place: RepeatPlace) -> str:
     here = [seed.places[place.note] for seed in seeds if place.note in seed.places]
     where = f"at {min(here)}" if here else "in another note of the patient"
     return f"{'all' if whole else 'part'} of what is {where}; mentions: {sum(seed.times for seed in seeds)}"
-
-
-class _Scoring:
-    """Strict F1 of the training notes under any probabilities and threshold."""
-
-    def __init__(
-        self, tables: Sequence[FeatureTable], decisions: Decided, places: Sequence[Sequence[RepeatPlace]]
-    ) -> None:
-        self._notes = [
-            ({d.span for d in decided if d.accepted}, [place.repeat for place in found], set(table.document.spans))
-            for table, decided, found in zip(tables, decisions, places, strict=True)
-        ]
-
-    def f1(self, probabilities: Sequence[Floats], threshold: float) -> float:
-        """:param probabilities: for each note the probabilities of its repeats."""
-        n_right = n_all = 0
-        for (spans, repeats, gold), probability in zip(self._notes, probabilities, strict=True):
-            taken = [repeats[i].span for i in _accepted(repeats, probability, threshold)] if repeats else []
-            is_taken = touching((span.start, span.end) for span in taken)
-            found = {span for span in spans if not is_taken(span.start, span.end)}.union(taken) if taken else spans
-            n_right += len(found & gold)
-            n_all += len(found) + len(gold)
-        return 2 * n_right / n_all if n_all else 0.0

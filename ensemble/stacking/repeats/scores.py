@@ -1,0 +1,115 @@
+"""What accepted repeats do to the strict F1 of the training notes, for any probabilities and thresholds.
+
+    scores = RepeatScores(tables, decisions, repeats)
+    scores.f1(probabilities, (0.3, 0.5))        (2,): the strict F1 at each threshold
+
+An accepted repeat takes the place of the accepted spans that it overlaps. What no repeat touches counts the same at any
+threshold, and nearly every repeat overlaps no other, so these are counted for all thresholds together, and only for the
+few others is anything searched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ensemble.stacking.candidates import Decision, non_overlapping
+from ensemble.stacking.repeats.search import Repeat
+from features.arrays import Floats
+from features.columns.table import FeatureTable
+from features.documents import Span
+
+__all__ = ["RepeatScores"]
+
+
+@dataclass(slots=True)
+class _Cluster:
+    """Repeats of one note that overlap, directly or by way of others or of accepted spans, and these spans.
+
+    :param repeats: each with its place among the repeats of all notes.
+    """
+
+    repeats: list[tuple[int, Repeat]] = field(default_factory=list)
+    spans: list[Span] = field(default_factory=list)
+
+    def gains(self, accepted: Sequence[Repeat], gold: set[Span]) -> tuple[int, int]:
+        """How many spans more there are with some repeats accepted, and how many more of them are right."""
+        lost = [span for span in self.spans if any(span.overlaps(repeat.span) for repeat in accepted)]
+        n_right = sum(repeat.span in gold for repeat in accepted) - sum(span in gold for span in lost)
+        return len(accepted) - len(lost), n_right
+
+
+class RepeatScores:
+    """Strict F1 of the training notes under any probabilities of their repeats.
+
+    :param tables: the annotated notes.
+    :param decisions: for each note, those of the stacker.
+    :param repeats: for each note its repeats.
+    """
+
+    def __init__(
+        self,
+        tables: Sequence[FeatureTable],
+        decisions: Sequence[Sequence[Decision]],
+        repeats: Sequence[Sequence[Repeat]],
+    ) -> None:
+        self._n_found = self._n_right = self._n_gold = 0
+        self._clusters: list[tuple[_Cluster, set[Span]]] = []
+        alone: list[tuple[int, int, int]] = []
+        first = 0
+        for table, decided, of_note in zip(tables, decisions, repeats, strict=True):
+            spans, gold = {d.span for d in decided if d.accepted}, set(table.document.spans)
+            self._n_found += len(spans)
+            self._n_right += len(spans & gold)
+            self._n_gold += len(gold)
+            for cluster in _clusters(spans, of_note, first):
+                if len(cluster.repeats) == 1:
+                    ((place, repeat),) = cluster.repeats
+                    alone.append((place, *cluster.gains([repeat], gold)))
+                else:
+                    self._clusters.append((cluster, gold))
+            first += len(of_note)
+        # (n_alone, 3): place, and what is gained, for each repeat that overlaps no other.
+        self._alone = np.array(alone, dtype=np.int64).reshape(-1, 3)
+
+    def at(self, probabilities: Sequence[Floats], threshold: float) -> float:
+        """The strict F1 at one threshold."""
+        return float(self.f1(probabilities, [threshold])[0])
+
+    def f1(self, probabilities: Sequence[Floats], thresholds: Sequence[float]) -> Floats:
+        """The strict F1 at each threshold, of shape `(n_thresholds,)`.
+
+        :param probabilities: for each note those of its repeats, of shape `(n_repeats,)`.
+        """
+        together = np.concatenate([np.zeros(0), *probabilities])
+        # (n_thresholds, n_alone): those with a gain are accepted; (n_thresholds, 2): what that gains.
+        accepted = together[self._alone[:, 0]] - np.array(thresholds)[:, None] > 0
+        gains = accepted @ self._alone[:, 1:]
+        for cluster, gold in self._clusters:
+            found, values = [repeat for _, repeat in cluster.repeats], together[[place for place, _ in cluster.repeats]]
+            for row, threshold in zip(gains, thresholds, strict=True):
+                if (values > threshold).any():
+                    taken = non_overlapping(found, (values - threshold).tolist())
+                    row += cluster.gains([found[i] for i in taken], gold)
+        n_all = self._n_found + self._n_gold + gains[:, 0]
+        scores: Floats = 2 * (self._n_right + gains[:, 1]) / np.maximum(n_all, 1)
+        return scores
+
+
+def _clusters(spans: set[Span], repeats: Sequence[Repeat], first: int) -> Iterator[_Cluster]:
+    """The repeats of a note in clusters that overlap; `first` is the place of the first among those of all notes."""
+    items: list[tuple[Span, tuple[int, Repeat] | None]] = [(span, None) for span in spans]
+    items += [(repeat.span, (place, repeat)) for place, repeat in enumerate(repeats, start=first)]
+    cluster, end = _Cluster(), 0
+    for span, repeat in sorted(items, key=lambda item: item[0].start):
+        if span.start >= end:
+            if cluster.repeats:
+                yield cluster
+            cluster = _Cluster()
+        cluster.spans += [span] if repeat is None else []
+        cluster.repeats += [repeat] if repeat is not None else []
+        end = max(end, span.end)
+    if cluster.repeats:
+        yield cluster

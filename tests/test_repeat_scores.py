@@ -1,0 +1,80 @@
+"""The strict F1 with some repeats accepted is that of the spans that are left then, at any threshold."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ensemble.stacking.candidates import Decision, non_overlapping
+from ensemble.stacking.repeats.scores import RepeatScores
+from ensemble.stacking.repeats.search import Repeat
+from features.arrays import Floats
+from features.columns.table import FeatureSettings, FeatureSpace, FeatureTable
+from features.documents import Document, Span
+
+TEXT = "Dana Smith and Ann Lee, seen."
+SPACE = FeatureSpace(FeatureSettings())
+TABLES = SPACE.fit([Document(str(i), TEXT, (Span(0, 10, "PATIENT"),)) for i in range(3)])
+THRESHOLDS = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+spans = st.builds(
+    lambda start, length, label: Span(start, start + length, label),
+    st.integers(0, 16),
+    st.integers(1, 5),
+    st.sampled_from(["DOCTOR", "PATIENT"]),
+)
+apart = st.lists(spans, max_size=6).map(
+    lambda found: [
+        found[i] for i in non_overlapping([Decision(span, 1.0, True, ()) for span in found], [1.0] * len(found))
+    ]
+)
+notes = st.tuples(
+    st.lists(spans, max_size=5, unique=True),
+    apart,
+    st.lists(st.tuples(spans, st.sampled_from([0.1, 0.3, 0.6, 0.62, 0.9])), max_size=6, unique_by=lambda pair: pair[0]),
+)
+
+
+def _table(gold: Sequence[Span], number: int) -> FeatureTable:
+    return SPACE.table(Document(str(number), TEXT, tuple(sorted(gold))))
+
+
+def _by_sets(
+    gold: set[Span], accepted: set[Span], repeats: Sequence[Repeat], values: Floats, threshold: float
+) -> set[Span]:
+    """The oracle: the spans of a note once the accepted repeats have taken their places."""
+    taken = [repeats[i].span for i in non_overlapping(repeats, (values - threshold).tolist())]
+    return {span for span in accepted if not any(span.overlaps(other) for other in taken)}.union(taken)
+
+
+@given(st.lists(notes, min_size=1, max_size=3))
+def test_f1_is_that_of_the_spans_that_are_left(
+    given_notes: list[tuple[list[Span], list[Span], list[tuple[Span, float]]]],
+) -> None:
+    tables = [_table(gold, number) for number, (gold, _, _) in enumerate(given_notes)]
+    decisions = [[Decision(span, 0.8, True, ()) for span in accepted] for _, accepted, _ in given_notes]
+    repeats = [[Repeat(span, (), ()) for span, _ in pairs] for _, _, pairs in given_notes]
+    values = [np.array([value for _, value in pairs]) for _, _, pairs in given_notes]
+    expected = []
+    for threshold in THRESHOLDS:
+        n_right = n_all = 0
+        for (gold, accepted, _), of_note, value in zip(given_notes, repeats, values, strict=True):
+            found = _by_sets(set(gold), set(accepted), of_note, value, threshold)
+            n_right += len(found & set(gold))
+            n_all += len(found) + len(gold)
+        expected.append(2 * n_right / n_all if n_all else 0.0)
+    scores = RepeatScores(tables, decisions, repeats)
+    assert scores.f1(values, THRESHOLDS).tolist() == expected
+    assert scores.at(values, 0.5) == expected[2]
+
+
+def test_a_refused_decision_is_not_among_what_was_found() -> None:
+    decisions = [[Decision(Span(0, 10, "PATIENT"), 0.8, i > 0, ())] for i in range(3)]
+    scores = RepeatScores(TABLES, decisions, [[], [], []])
+    assert scores.at([np.zeros(0)] * 3, 0.5) == pytest.approx(0.8)
+
+
+def test_without_any_span_it_is_0() -> None:
+    assert RepeatScores([_table([], 0)], [[]], [[]]).at([np.zeros(0)], 0.5) == 0.0
