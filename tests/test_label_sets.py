@@ -58,7 +58,7 @@ def test_category_and_hipaa_status(name: Any, label: Any, category: Any, hipaa: 
 
 
 def test_the_sets_are_listed() -> None:
-    assert LabelSet.names() == ("i2b2-2014", "meddocan", "ngrid-2016", "nut")
+    assert LabelSet.names() == ("i2b2-2014", "meddocan", "ngrid-2016", "nut", "stockholm-epr-phi")
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
@@ -78,6 +78,11 @@ def test_mappings_keep_hipaa_status_into_the_coarser_dutch_set() -> None:
     english, dutch = LabelSet.named("i2b2-2014"), LabelSet.named("nut")
     lost = [s for s, t in label_mapping("i2b2-2014", "nut").items() if english.hipaa(s) and not dutch.hipaa(t)]
     assert lost == []
+
+
+def test_the_swedish_set_has_the_eight_types_of_its_corpus() -> None:
+    labels = LabelSet.named("stockholm-epr-phi")
+    assert (len(labels.labels), labels.language) == (8, "sv")
 
 
 def test_unknown_names_are_refused_with_the_known_ones() -> None:

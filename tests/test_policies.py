@@ -39,7 +39,9 @@ def test_every_label_of_every_shipped_set_has_a_kind(label_set: str) -> None:
     labels = LabelSet.named(label_set).labels
     assert {kind_of(label, label_set) for label in labels} <= set(KINDS)
     without = {label for label in labels if kind_of(label, label_set) == "OTHER"}
-    assert without == {"meddocan": {"OTROS_SUJETO_ASISTENCIA"}, "nut": {"Other"}}.get(label_set, {"OTHER"})
+    assert without == {"meddocan": {"OTROS_SUJETO_ASISTENCIA"}, "nut": {"Other"}, "stockholm-epr-phi": set()}.get(
+        label_set, {"OTHER"}
+    )
 
 
 @pytest.mark.parametrize("label_set", LabelSet.names())
@@ -88,11 +90,11 @@ def test_a_label_beats_its_kind_and_an_override_beats_both() -> None:
 
 def test_an_unknown_label_is_tagged_and_never_left_by_every_shipped_policy_but_those_that_do_more() -> None:
     for name in Policy.names():
-        if name in LabelSet.names() and name != "i2b2-2014":
+        if (name in LabelSet.names() and name != "i2b2-2014") or name == "trienes2020":  # which needs a corpus
             continue
         text = apply(Policy.named(name), "It is Xylo.", [("Xylo", "NEWTYPE")], key=KEY)
         assert "Xylo" not in text
-        assert text == "It is [NEWTYPE]." or name in ("mask", "remove", "number")
+        assert text == "It is [NEWTYPE]." or name in ("mask", "remove", "number", "substitute")
 
 
 def test_a_policy_file_is_read_and_its_name_is_not_part_of_its_digest(tmp_path: Path) -> None:
@@ -237,6 +239,7 @@ def test_the_kinds_of_another_label_set_are_treated_alike() -> None:
 
 
 def test_every_strategy_is_named_in_the_table() -> None:
-    assert set(STRATEGIES) == {"tag", "number", "mask", "remove", "surrogate", "generalise", "keep"}
+    removing = {"tag", "number", "mask", "remove", "surrogate", "substitute", "characters", "shuffle"}
+    assert set(STRATEGIES) == removing | {"generalise", "keep"}
     with pytest.raises(LabelError):
         LabelSet.named("no such set")

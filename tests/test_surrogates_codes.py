@@ -17,7 +17,7 @@ from ensemble.deidentification import KINDS
 from ensemble.deidentification.context import Context
 from ensemble.deidentification.keyed_choices import KeyedChoices
 from ensemble.deidentification.memory import PatientMemory
-from ensemble.deidentification.places.cities import _states, _table
+from ensemble.deidentification.places.cities import _states, table
 from ensemble.deidentification.policy import PolicyOptions
 from ensemble.deidentification.surrogates import LANGUAGES, surrogate
 from features.letters import fold, normalised, parts
@@ -170,7 +170,7 @@ def test_places_are_exchanged_within_their_region(language: str, state: Any) -> 
 def test_countries_stay_on_their_continent(language: str, data: st.DataObject) -> None:
     from babel import Locale
 
-    continents = [codes.split() for codes in _table("countries")["continents"].values()]
+    continents = [codes.split() for codes in table("countries")["continents"].values()]
     names = Locale.parse(language).territories
     codes = data.draw(st.sampled_from(continents))
     code = data.draw(st.sampled_from(codes))

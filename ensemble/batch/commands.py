@@ -7,6 +7,7 @@ audit_run(target)
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,13 +23,13 @@ from ensemble.deidentification import Policy, read_key
 from ensemble.deidentification.keyed_choices import written_key
 from features.errors import CorpusError, SettingsError
 
-__all__ = ["KEY_VARIABLE", "audit_run", "key_from", "policy_from"]
+__all__ = ["KEY_VARIABLE", "audit_run", "key_from", "key_or_seed", "policy_from"]
 
 KEY_VARIABLE = "PHISTACK_KEY"
 
 
-def policy_from(name: str, strategies: Sequence[str] = ()) -> Policy:
-    """A policy by name or file, with overrides such as `DATE=keep`.
+def policy_from(name: str, strategies: Sequence[str] = (), substitutes: Sequence[str] = ()) -> Policy:
+    """A policy by name or file, with overrides such as `DATE=keep` and strings to write such as `CITY=a town`.
 
     :raises SettingsError: if there is no such policy or strategy.
     """
@@ -37,13 +38,21 @@ def policy_from(name: str, strategies: Sequence[str] = ()) -> Policy:
         policy = Policy.named(name) if known else Policy.from_toml(Path(name))
     except SettingsError as error:
         raise SettingsError(f"--policy: {error}") from None
-    overrides: dict[str, str] = {}
-    for given in strategies:
-        label, equals, strategy = given.partition("=")
-        if not (label and equals and strategy):
-            raise SettingsError(f"--strategy takes LABEL=STRATEGY, for example DATE=keep, not {given}")
-        overrides[label.strip()] = strategy.strip()
-    return policy.with_overrides(overrides) if overrides else policy
+    overrides = _pairs(strategies, "--strategy takes LABEL=STRATEGY, for example DATE=keep")
+    strings = _pairs(substitutes, "--substitute takes LABEL=STRING, for example CITY=TOWN")
+    policy = policy.with_overrides(overrides) if overrides else policy
+    return policy.with_substitutes(strings) if strings else policy
+
+
+def _pairs(given: Sequence[str], form: str) -> dict[str, str]:
+    """What stands before and after the sign of equality; :raises SettingsError: that says the form."""
+    pairs: dict[str, str] = {}
+    for pair in given:
+        label, _, value = pair.partition("=")
+        if not (label.strip() and value.strip()):
+            raise SettingsError(f"{form}, not {pair}")
+        pairs[label.strip()] = value.strip()
+    return pairs
 
 
 def key_from(key_file: Path | None) -> bytes | None:
@@ -55,6 +64,18 @@ def key_from(key_file: Path | None) -> bytes | None:
         return read_key(key_file)
     given = os.environ.get(KEY_VARIABLE, "").strip()
     return written_key(given.encode("utf-8", "surrogateescape"), KEY_VARIABLE) if given else None
+
+
+def key_or_seed(key_file: Path | None, seed: int | None) -> bytes | None:
+    """The secret as `key_from` finds it, or one made of a seed, for notes that are no secret.
+
+    :raises SettingsError: if both a key file and a seed are given, and as `key_from` does.
+    """
+    if seed is None:
+        return key_from(key_file)
+    if key_file is not None:
+        raise SettingsError("give --key-file or --seed, not both: a seed that is known would undo what the key hides")
+    return hashlib.sha256(b"phistack seed %d" % seed).digest()
 
 
 def audit_run(target: Path, *, key_file: Path | None = None) -> AuditReport:

@@ -1,6 +1,6 @@
 """The commands of `phistack`, a file for each group of them.
 
-corpora       synthesize, convert
+corpora       synthesize, convert, pseudonymise
 engines       demo, train, annotate, explain, rules
 scores        evaluate, frontier
 experiments   ablate, curve, transfer

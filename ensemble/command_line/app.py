@@ -43,6 +43,7 @@ _COMMANDS = (
     engines.demo,
     corpora.synthesize,
     corpora.convert,
+    corpora.pseudonymise,
     engines.train,
     engines.annotate,
     scores.evaluate,

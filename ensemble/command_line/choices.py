@@ -38,7 +38,10 @@ def _tables(folder: str, *but: str) -> tuple[str, ...]:
 POLICIES = _tables("ensemble/deidentification/policies")
 PRESETS = _tables("ensemble/training/presets")
 LABEL_SETS = _tables("features/label_sets", "mappings")
-STRATEGIES = ("tag", "number", "mask", "remove", "surrogate", "generalise", "keep")
+STRATEGIES = (
+    *("tag", "number", "mask", "remove", "surrogate", "substitute", "characters", "shuffle"),
+    *("generalise", "keep"),
+)
 INPUT_FORMATS = ("jsonl", "csv", "parquet", "text", "brat", "i2b2", "ngrid", "meddocan")
 FORMATS = ("i2b2", "ngrid", "meddocan", "brat", "conll", "jsonl", "csv", "parquet", "text")
 SUBMODELS = usual_names()

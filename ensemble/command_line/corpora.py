@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ensemble.command_line.groups import CorpusOptions, with_options
 from ensemble.command_line.options import (
+    AnnotatedFormatOption,
     ConvertedFormatOption,
+    CorpusArgument,
+    KeyOption,
     MapLabelsOption,
+    PolicyOption,
     SeedOption,
     SourceArgument,
+    StrategyOption,
+    SubstituteOption,
     SynthesisedFormatOption,
     TargetArgument,
 )
-from ensemble.command_line.output import say_remarks, say_where
+from ensemble.command_line.output import say_remarks, say_where, warn
 from ensemble.tools.progress import stage
 from features.errors import SettingsError
 
-__all__ = ["convert", "synthesize"]
+if TYPE_CHECKING:
+    from ensemble.tasks.pseudonyms import PseudonymousCorpus
+
+__all__ = ["convert", "pseudonymise", "synthesize"]
 
 
 def synthesize(
@@ -61,3 +71,58 @@ def convert(
     write_notes(corpus, out, format=format)
     say_remarks(corpus)
     say_where(corpus.documents, out)
+
+
+@with_options
+def pseudonymise(
+    corpus: CorpusArgument,
+    out: TargetArgument,
+    *,
+    policy: PolicyOption = "surrogate",
+    strategy: StrategyOption = None,
+    substitute: SubstituteOption = None,
+    key_file: KeyOption = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="In place of a key; whoever knows it can undo the surrogates.", show_default=False),
+    ] = None,
+    language: Annotated[str, typer.Option(help="ISO 639-1 code; default: from the labels or text.")] = "",
+    to: AnnotatedFormatOption = "",
+    review: Annotated[
+        Path | None,
+        typer.Option(help="Write a CSV sheet of the places that a person must see.", show_default=False),
+    ] = None,
+    corpora: CorpusOptions,
+) -> None:
+    """Replace the annotated PHI of a corpus by surrogates and move its spans: how a corpus is made to be shared."""
+    from ensemble.batch.commands import key_or_seed, policy_from
+    from ensemble.tasks.pseudonyms import pseudonymise_corpus
+    from features.formats.corpora import input_path, write_notes
+    from features.formats.recognise import format_told_by
+    from features.writing import new_file, refuse_taken
+
+    refuse_taken(*(path for path in (out, review) if path and str(path) != "-"))
+    chosen = policy_from(policy, strategy or (), substitute or ())
+    key = key_or_seed(key_file, seed)
+    notes = corpora.read(input_path(corpus), language=language)
+    format = to or format_told_by(out) or corpora.reading.reader.format_of(input_path(corpus))
+    made = pseudonymise_corpus(notes, chosen, key, language=language)
+    if review:
+        with new_file(review) as sheet:
+            sheet.write_text(made.sheet(), encoding="utf-8")
+            write_notes(made.result.corpus, out, format=format)
+    else:
+        write_notes(made.result.corpus, out, format=format)
+    say_remarks(notes)
+    say_where(made.result.corpus.documents, out)
+    warn(_to_be_told(made))
+
+
+def _to_be_told(made: PseudonymousCorpus) -> dict[str, int]:
+    """What a person should know of a pseudonymous corpus, and how often it was so."""
+    told = {
+        "tags in place of surrogates, for a person to rewrite (see --review)": len(made.result.tags),
+        "places where PHI of the patient stands that nothing marked (see --review)": made.n_still_there,
+        "spans that were removed with their text": made.result.removed,
+    }
+    return {what: count for what, count in told.items() if count}

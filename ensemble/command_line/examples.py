@@ -23,6 +23,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "phistack convert notes.csv notes.jsonl --id-column note_id",
         "phistack convert meddocan renamed --to brat --map-labels nut",
     ),
+    "pseudonymise": (
+        "phistack pseudonymise notes shared --policy trienes2020 --key-file key",
+        "phistack pseudonymise sv.jsonl out.jsonl --policy dalianis2019 --seed 1",
+        "phistack pseudonymise notes out --policy substitute --substitute CITY=X-TOWN",
+    ),
     "train": (
         "phistack train notes --model engine --jobs 4",
         "phistack train notes --model quick --submodels regex,tbed,crf --folds 3",

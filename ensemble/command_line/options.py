@@ -53,6 +53,7 @@ __all__ = [
     "StrategyOption",
     "SubmodelsOption",
     "SubsetOption",
+    "SubstituteOption",
     "SynthesisedFormatOption",
     "TargetArgument",
     "TestOption",
@@ -153,6 +154,15 @@ StrategyOption = Annotated[
         help=f"Overrides the policy for a label; may be repeated. Strategies: {one_of(STRATEGIES)}.",
         show_default=False,
         autocompletion=completing(STRATEGIES, after="="),
+    ),
+]
+SubstituteOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--substitute",
+        metavar="LABEL=STRING",
+        help="Write this string for a label or kind; may be repeated.",
+        show_default=False,
     ),
 ]
 UnknownLabelsOption = Annotated[

@@ -12,14 +12,16 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ensemble.deidentification import strategies
+from ensemble.deidentification.codes.patterns import same_pattern
 from ensemble.deidentification.keyed_choices import KeyedChoices, usable_key
-from ensemble.deidentification.kinds import kind_of
+from ensemble.deidentification.kinds import kind_of, name_role
 from ensemble.deidentification.memory import PatientMemory
-from ensemble.deidentification.policy import Policy
+from ensemble.deidentification.places.nearby import stays
+from ensemble.deidentification.policy import KEYED, Policy
 from ensemble.deidentification.surrogates import LANGUAGES, Context, surrogate
 from features.documents import Document, Span
 from features.errors import SettingsError, VerificationError
@@ -28,7 +30,10 @@ from features.letters import normalised
 from features.plain_view import plain_text
 from features.shown import shown_id
 
-__all__ = ["Deidentified", "Deidentifier", "Replacement", "verify"]
+__all__ = ["Deidentified", "Deidentifier", "Replacement", "Shuffled", "verify"]
+
+Shuffled = Mapping[tuple[str, str], str]
+"""Label and normalised mention -> the mention that takes its place."""
 
 _NUMBERS = 10**6
 _SEVERITY = {"keep": 0, "generalise": 1}
@@ -76,15 +81,29 @@ class Deidentifier:
     :param label_set: the labels of the spans; a label that is not in it is of the kind OTHER.
     :param language: of the notes, as an ISO 639-1 code; surrogates know en, es, nl, sv and de.
     :param key: the secret of the surrogates and of the numbers, at least 16 bytes; not needed without surrogates.
-    :raises SettingsError: if the policy names unknown labels, or makes surrogates without a key or in a language
-        for which there are none.
+    :param shuffled: what takes the place of each mention of a corpus whose labels the policy shuffles.
+    :raises SettingsError: if the policy names unknown labels, makes surrogates without a key or in a language for
+        which there are none, or shuffles where there is no corpus.
     """
 
-    def __init__(self, policy: Policy, label_set: LabelSet, language: str, key: bytes | None = None) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        label_set: LabelSet,
+        language: str,
+        key: bytes | None = None,
+        *,
+        shuffled: Shuffled | None = None,
+    ) -> None:
         policy.check(label_set)
-        if policy.uses("surrogate", label_set):
+        if policy.uses("shuffle", label_set) and shuffled is None:
+            raise SettingsError(
+                f"the policy {policy.name} shuffles mentions over a corpus, which only `phistack pseudonymise` has at "
+                "hand; use another strategy for these labels, for example surrogate"
+            )
+        if any(policy.uses(strategy, label_set) for strategy in KEYED):
             usable_key(key)
-            if language not in LANGUAGES:
+            if language not in LANGUAGES and policy.uses("surrogate", label_set):
                 raise SettingsError(
                     f"there are no surrogates in the language {language}, only in {', '.join(LANGUAGES)}; "
                     "use another strategy, for example --policy tag"
@@ -93,6 +112,7 @@ class Deidentifier:
         self.label_set = label_set
         self.language = language
         self._looks_back = policy.uses("surrogate", label_set) or policy.uses("number", label_set)
+        self._shuffled = shuffled or {}
         self._key = None if key is None else usable_key(key)
 
     def __repr__(self) -> str:
@@ -110,7 +130,8 @@ class Deidentifier:
         for stretch in _stretches(spans, self.strategy):
             kind = kind_of(stretch.label, self.label_set.name)
             if self._looks_back or kind == "DATE":
-                memory.add(plain_text(document.text[stretch.start : stretch.end]), kind, self.language)
+                mention = plain_text(document.text[stretch.start : stretch.end])
+                memory.add(mention, kind, self.language, name_role(stretch.label))
 
     def apply(self, document: Document, spans: Iterable[Span], memory: PatientMemory | None = None) -> Deidentified:
         """The note with its spans treated as the policy says.
@@ -130,7 +151,7 @@ class Deidentifier:
         length = position = 0
         for span in _stretches(spans, self.strategy):
             strategy, new = self._replace(span, document.text[span.start : span.end], context, memory)
-            if strategy != self.strategy(span.label):
+            if strategy == "tag" != self.strategy(span.label):
                 unresolved.append(span)
             start = length + span.start - position
             pieces += (document.text[position : span.start], new)
@@ -160,7 +181,14 @@ class Deidentifier:
         if strategy == "number":
             number = self._number(span.label, kind, plain_text(mention), context, memory)
             return strategy, strategies.number(span.label, number)
-        new = self._changed(strategy, kind, mention, context)
+        if strategy == "surrogate" and stays(kind, plain_text(mention), context):
+            return "keep", mention
+        if strategy == "substitute":
+            new = self.policy.substitute(span.label, kind)
+        elif strategy == "shuffle":
+            new = self._shuffled.get((span.label, normalised(plain_text(mention))))
+        else:
+            new = self._changed(strategy, kind, mention, context)
         if new is None:
             return "tag", strategies.tag(span.label)
         return strategy, new
@@ -176,6 +204,8 @@ class Deidentifier:
                 return ""
             case "surrogate":
                 return surrogate(kind, plain_text(mention), context)
+            case "characters":
+                return same_pattern(plain_text(mention), context, "characters")
             case "generalise":
                 latest = max(context.memory.latest_year or 0, context.options.present_year) or None
                 return strategies.generalise(kind, plain_text(mention), context.options, latest, self.language)
@@ -225,7 +255,8 @@ def _carried_out(replacement: Replacement, old: str, new: str) -> bool:
         "number": re.fullmatch(rf"\[{label}-\d+\]", new) is not None,
         "mask": new == strategies.mask(old),
         "remove": new == "",
-        "surrogate": new != "" and normalised(new) != normalised(plain_text(old)),
+        **dict.fromkeys(KEYED, new != "" and normalised(new) != normalised(plain_text(old))),
+        "substitute": new != "",
         "generalise": new != "",
     }
     return checks.get(replacement.strategy, False)

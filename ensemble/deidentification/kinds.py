@@ -15,7 +15,7 @@ import tomllib
 from functools import cache
 from importlib import resources
 
-__all__ = ["KINDS", "kind_anywhere", "kind_of"]
+__all__ = ["KINDS", "kind_anywhere", "kind_of", "name_role"]
 
 KINDS = (
     *("PERSON", "INITIALS", "USERNAME", "RELATIVE", "SEX", "PROFESSION", "DATE", "AGE"),
@@ -27,6 +27,7 @@ KINDS = (
 protocol; PHONE is also a fax number."""
 
 _OWN_LABELS = "own labels"
+_ROLES = {"FIRST_NAME": "first", "LAST_NAME": "last", "SURNAME": "last", "APELLIDOS": "last"}
 
 
 def kind_of(label: str, label_set: str) -> str:
@@ -48,6 +49,11 @@ def kind_anywhere(label: str) -> str:
     kinds = (table[label] for label_set, table in _tables().items() if label_set != _OWN_LABELS and label in table)
     usual = _tables()[_OWN_LABELS].get(label.upper().replace("-", "_"), "OTHER")
     return next(kinds, usual)
+
+
+def name_role(label: str) -> str:
+    """Which part of a name a label marks, `first` or `last`; empty for most, which mark either."""
+    return _ROLES.get(label.upper().replace("-", "_"), "")
 
 
 @cache

@@ -34,6 +34,9 @@ class PatientMemory:
     :ivar day_first: how many dates show that the day is before the month, and how many the contrary.
     :ivar documents: ids and texts of the notes that were added; the id alone does not do, as a table may have the same
         one in several rows.
+    :ivar complete: whether all notes of the patient are known before the first surrogate is made. Then a surrogate that
+        equals an identifier is made again, as every note will have the same new one, and a shifted date may be one that
+        was in the notes, as that one is shifted too.
     """
 
     identifiers: set[str] = field(default_factory=set, repr=False)
@@ -45,6 +48,7 @@ class PatientMemory:
     _order: dict[str, dict[str, int]] = field(default_factory=dict, repr=False)
 
     _index: NameIndex | None = field(default=None, repr=False)
+    complete: bool = field(default=False, kw_only=True)
 
     _NAMED: ClassVar[frozenset[str]] = frozenset({"PERSON", "INITIALS"})
 
@@ -62,10 +66,14 @@ class PatientMemory:
             {name: Counter(roles) for name, roles in self._roles.items()},
             Counter(self._people),
             {label: dict(order) for label, order in self._order.items()},
+            complete=self.complete,
         )
 
-    def add(self, mention: str, kind: str, language: str) -> None:
-        """Remember one mention."""
+    def add(self, mention: str, kind: str, language: str, role: str = "") -> None:
+        """Remember one mention.
+
+        :param role: `first` or `last` where the label says that a name is one.
+        """
         self.identifiers.add(normalised(mention))
         if kind == "DATE":
             year = four_digit_year(mention)
@@ -73,15 +81,15 @@ class PatientMemory:
             self.day_first.update(order_shown_by(mention))
         form = parse_name(mention, language) if kind in self._NAMED else None
         if form is not None:
-            self._add_name(form)
+            self._add_name(form, role)
 
-    def _add_name(self, form: ParsedName) -> None:
+    def _add_name(self, form: ParsedName, said: str) -> None:
         self._people[form.words] += 1
         for word, role in form.roles:
             if role in ("first", "last"):
                 roles = self._roles.setdefault(word, Counter())
-                if len(form.words) > 1:
-                    roles[role] += 1
+                if said or len(form.words) > 1:
+                    roles[said or role] += 1
         self._index = None
 
     @property

@@ -19,6 +19,9 @@ A policy names labels or kinds of PHI; a label beats its kind, and what is not n
     mask         an asterisk for every character, whatever its alphabet
     remove       nothing
     surrogate    another of the same kind; tagged where none can be made
+    substitute   a string of one's own for the label, from the table [substitutes] or `--substitute`
+    characters   each letter and digit by another of its class
+    shuffle      another mention of the same label in the corpus, where there is a whole corpus
     generalise   dates to the year, ages of 90 and over to 90+, ZIP codes to three digits, professions to their group
     keep         as it was
 """
@@ -40,17 +43,21 @@ from features.labels import LabelSet
 from features.suggestions import did_you_mean, no_such
 from features.user_files import file_named, read_toml
 
-__all__ = ["REMOVING", "RESTRICTED_ZIP3", "STRATEGIES", "Policy", "PolicyOptions"]
+__all__ = ["KEYED", "REMOVING", "RESTRICTED_ZIP3", "STRATEGIES", "Policy", "PolicyOptions"]
 
-STRATEGIES = ("tag", "number", "mask", "remove", "surrogate", "generalise", "keep")
-
-REMOVING = STRATEGIES[:5]
+REMOVING = ("tag", "number", "mask", "remove", "surrogate", "substitute", "characters", "shuffle")
 """Those that leave nothing of what was there."""
+
+STRATEGIES = (*REMOVING, "generalise", "keep")
+
+KEYED = ("surrogate", "characters", "shuffle")
+"""Those that need a secret key."""
 
 RESTRICTED_ZIP3 = tuple("036 059 063 102 203 556 692 790 821 823 830 831 878 879 884 890 893".split())
 """The ZIP code areas of 20,000 or fewer people in the census of 2000, which 45 CFR 164.514(b)(2)(i)(B) turns to 000
 (Department of Health and Human Services, Guidance Regarding Methods for De-identification, 2012)."""
 
+_OLDEST_AGES = ("90+", "89")
 _POLICIES = resources.files("ensemble.deidentification") / "policies"
 
 
@@ -59,8 +66,15 @@ class PolicyOptions:
     """Options of the strategies.
 
     :param keep_weekday: shift dates by whole weeks only.
+    :param shift_forward: shift dates into the future only.
     :param shift_days: the greatest number of days by which the dates of a patient are shifted; 7 to 3650.
     :param age_shift: the greatest number of years by which a surrogate age differs; 1 to 5.
+    :param oldest_age: what `generalise` writes for an age of 90 or more: `90+` or `89`.
+    :param common_names: surrogate names are among so many of the most frequent of each list; 0 for all.
+    :param same_county: places by others of the same county and the same preposition, rather than of the same region.
+    :param generic_care_units: hospitals and departments by care units that any hospital may have.
+    :param area_codes: exchange the area codes of telephone numbers, and the prefixes of mobile ones, for others.
+    :param keep_general: counties, continents and, where dates are shifted by whole weeks, days of the week alone stay.
     :param present_year: of the data as a whole; a year 90 years or more before it shows an age of 90 or more, also in a
         note that holds no later year. 0 where only the years of the notes count.
     :param seek_again: in batch runs, take out names and numbers that were found elsewhere in the patient's notes,
@@ -70,22 +84,31 @@ class PolicyOptions:
     """
 
     keep_weekday: bool = False
+    shift_forward: bool = False
     shift_days: int = 364
     age_shift: int = 2
+    oldest_age: str = "90+"
+    common_names: int = 0
+    same_county: bool = False
+    generic_care_units: bool = False
+    area_codes: bool = False
+    keep_general: bool = False
     present_year: int = 0
     seek_again: bool = False
     restricted_zip3: tuple[str, ...] = RESTRICTED_ZIP3
 
     def __post_init__(self) -> None:
-        for name, low, high in (("shift_days", 7, 3650), ("age_shift", 1, 5)):
+        for name, low, high in (("shift_days", 7, 3650), ("age_shift", 1, 5), ("common_names", 0, 10_000)):
             value = getattr(self, name)
             if type(value) is not int or not low <= value <= high:
                 raise SettingsError(f"the policy option {name} must be a whole number from {low} to {high}")
         if self.present_year != 0 and not (type(self.present_year) is int and 1900 <= self.present_year <= 2199):
             raise SettingsError("the policy option present_year must be a year from 1900 to 2199, or 0")
-        for name in ("keep_weekday", "seek_again"):
+        for name in (option.name for option in fields(self) if option.type == "bool"):
             if type(getattr(self, name)) is not bool:
                 raise SettingsError(f"the policy option {name} must be true or false")
+        if self.oldest_age not in _OLDEST_AGES:
+            raise SettingsError(f"the policy option oldest_age must be {' or '.join(_OLDEST_AGES)}, in quotes")
         object.__setattr__(self, "restricted_zip3", tuple(map(str, self.restricted_zip3)))
 
 
@@ -98,7 +121,8 @@ class Policy:
     :param overrides: the same; asked before `strategies`.
     :param default: the strategy of what neither names.
     :param options: of the strategies.
-    :raises SettingsError: for a strategy that does not exist.
+    :param substitutes: label or kind -> the string that `substitute` writes.
+    :raises SettingsError: for a strategy that does not exist, or a string to write that is empty.
     """
 
     name: str = "tag"
@@ -106,11 +130,17 @@ class Policy:
     overrides: Mapping[str, str] = field(default_factory=dict)
     default: str = "tag"
     options: PolicyOptions = PolicyOptions()
+    substitutes: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for strategy in (self.default, *self.strategies.values(), *self.overrides.values()):
             if strategy not in STRATEGIES:
                 raise SettingsError(no_such("strategy", strategy, STRATEGIES))
+        blank = [name for name, string in self.substitutes.items() if not string.strip()]
+        if blank:
+            raise SettingsError(
+                f"the string that takes the place of {blank[0]} is empty; the strategy remove does that"
+            )
 
     @classmethod
     def named(cls, name: str) -> Policy:
@@ -132,15 +162,21 @@ class Policy:
 
     @classmethod
     def _from_table(cls, name: str, table: Mapping[str, Any]) -> Policy:
-        _refuse_unknown(table, ("default", "strategies", "options"), "a policy")
+        _refuse_unknown(table, ("default", "strategies", "options", "substitutes"), "a policy")
         options = dict(_subtable(table, "options"))
         _refuse_unknown(options, [f.name for f in fields(PolicyOptions)], "the options of a policy")
         strategies = {str(label): str(strategy) for label, strategy in _subtable(table, "strategies").items()}
-        return cls(name, strategies, {}, str(table.get("default", "tag")), PolicyOptions(**options))
+        substitutes = {str(label): str(string) for label, string in _subtable(table, "substitutes").items()}
+        return cls(name, strategies, {}, str(table.get("default", "tag")), PolicyOptions(**options), substitutes)
 
     def with_overrides(self, overrides: Mapping[str, str]) -> Policy:
         """The same policy with other strategies for some labels or kinds."""
         return replace(self, overrides={**self.overrides, **overrides})
+
+    def with_substitutes(self, substitutes: Mapping[str, str]) -> Policy:
+        """The same policy, which writes these strings for some labels or kinds."""
+        chosen = {**self.overrides, **dict.fromkeys(substitutes, "substitute")}
+        return replace(self, overrides=chosen, substitutes={**self.substitutes, **substitutes})
 
     def strategy(self, label: str, kind: str) -> str:
         """The strategy of a label that is of a kind of PHI."""
@@ -150,17 +186,29 @@ class Policy:
                     return table[name]
         return self.default
 
+    def substitute(self, label: str, kind: str) -> str | None:
+        """The string for a label that is of a kind of PHI, if there is one."""
+        return next((self.substitutes[name] for name in (label, kind) if name in self.substitutes), None)
+
     def check(self, label_set: LabelSet) -> None:
-        """Refuse a policy that names what is neither a label of the set nor a kind.
+        """Refuse a policy that names what is neither a label of the set nor a kind, or lacks a string to write.
 
         :raises SettingsError: naming the first such name, as a slip of the pen could leave PHI in place.
         """
-        for name in (*self.strategies, *self.overrides):
+        for name in (*self.strategies, *self.overrides, *self.substitutes):
             if name not in label_set and name not in KINDS:
                 near = did_you_mean(name, (*label_set.labels, *KINDS))
                 raise SettingsError(
                     f"the policy names {name}{near}, which is neither a label of {label_set.name} nor a kind of PHI; "
                     f"the kinds are {', '.join(KINDS)}"
+                )
+        for label in (*label_set.labels, ""):
+            kind = kind_of(label, label_set.name)
+            if self.strategy(label, kind) == "substitute" and self.substitute(label, kind) is None:
+                name = label or kind
+                raise SettingsError(
+                    f"the policy has no string to write for {name}; give one as --substitute {name}=STRING, or in a "
+                    "policy file under [substitutes]"
                 )
 
     def uses(self, strategy: str, label_set: LabelSet) -> bool:

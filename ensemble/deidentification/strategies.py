@@ -48,7 +48,7 @@ def generalise(kind: str, mention: str, options: PolicyOptions, latest_year: int
     """
     ways: dict[str, Callable[[], str | None]] = {
         "DATE": lambda: _year(mention, latest_year, language),
-        "AGE": lambda: cap_age(mention, language),
+        "AGE": lambda: cap_age(mention, language, options.oldest_age),
         "ZIP": lambda: _zip3(mention, options.restricted_zip3),
         "PROFESSION": lambda: profession_group(mention, language),
     }

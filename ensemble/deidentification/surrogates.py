@@ -4,7 +4,8 @@
     surrogate("OTHER", "the twins", context)      nothing: it will be tagged
 
 No surrogate equals its original: what does is made again with other choices, a few times. One that equals another
-identifier of the note is given up and not made again, as the other notes of the patient would have another then.
+identifier of the note is given up and not made again, as the other notes of the patient would have another then; where
+all notes of the patient are known, it is made again.
 Nothing is ever left as it was because no surrogate could be found.
 """
 
@@ -25,7 +26,9 @@ from ensemble.deidentification.places.cities import (
     surrogate_postcode,
     surrogate_state,
 )
+from ensemble.deidentification.places.nearby import surrogate_nearby
 from ensemble.deidentification.places.organisations import (
+    surrogate_care_unit,
     surrogate_department,
     surrogate_hospital,
     surrogate_organisation,
@@ -38,6 +41,7 @@ from features.letters import normalised
 __all__ = ["LANGUAGES", "Context", "surrogate"]
 
 _TRIES = 8
+_MAY_MEET = ("DATE", "AGE")
 
 
 def surrogate(kind: str, mention: str, context: Context) -> str | None:
@@ -57,9 +61,28 @@ def surrogate(kind: str, mention: str, context: Context) -> str | None:
             return None
         said = normalised(new)
         if said and said != normalised(core):
-            return None if said in context.memory.identifiers else mention.replace(core, new)
+            known = context.memory
+            if said not in known.identifiers or (known.complete and kind in _MAY_MEET):
+                return mention.replace(core, new)
+            if not known.complete:
+                return None
         context = context.next()
     return None
+
+
+def _near(maker: Callable[[str, Context], str | None]) -> Callable[[str, Context], str | None]:
+    """The maker of places, after that of places of the same county where the options ask for them."""
+    return lambda mention, context: (
+        (surrogate_nearby(mention, context) if context.options.same_county else None) or maker(mention, context)
+    )
+
+
+def _unit(maker: Callable[[str, Context], str | None]) -> Callable[[str, Context], str | None]:
+    """The maker of hospitals and departments, after that of generic care units where the options ask for them."""
+    return lambda mention, context: (
+        (surrogate_care_unit(mention, context) if context.options.generic_care_units else None)
+        or maker(mention, context)
+    )
 
 
 def _shifted(mention: str, context: Context) -> str | None:
@@ -78,15 +101,15 @@ _MAKERS: dict[str, Callable[[str, Context], str | None]] = {
     "EMAIL": surrogate_email,
     "URL": surrogate_url,
     "ID": surrogate_identifier,
-    "STREET": surrogate_street,
-    "CITY": surrogate_city,
+    "STREET": _near(surrogate_street),
+    "CITY": _near(surrogate_city),
     "STATE": surrogate_state,
     "ZIP": surrogate_postcode,
     "COUNTRY": surrogate_country,
-    "PLACE": surrogate_place,
-    "ADDRESS": surrogate_address,
-    "HOSPITAL": surrogate_hospital,
+    "PLACE": _near(surrogate_place),
+    "ADDRESS": _near(surrogate_address),
+    "HOSPITAL": _unit(surrogate_hospital),
     "ORGANIZATION": surrogate_organisation,
-    "DEPARTMENT": surrogate_department,
+    "DEPARTMENT": _unit(surrogate_department),
     "ROOM": surrogate_room,
 }

@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from typing import NamedTuple
 
 from ensemble.deidentification.codes.patterns import same_pattern
 from ensemble.deidentification.context import Context
 from ensemble.deidentification.names.surrogate import name_words, new_letter
 from ensemble.deidentification.names.tables import LOCALES
+from ensemble.deidentification.word_lists import words
 from features.letters import fold, in_case_of
 
 __all__ = ["surrogate_email", "surrogate_phone", "surrogate_url", "surrogate_username"]
@@ -129,7 +131,8 @@ def surrogate_phone(mention: str, context: Context) -> str | None:
     digits = [place for place, c in enumerate(bare) if c.isdigit()]
     if not _PHONE.fullmatch(bare) or len(digits) < 3:
         return None
-    kept = set(digits[: _prefix(bare, context.language)])
+    code = _area_code(mention, bare, digits, context) if context.options.area_codes else None
+    kept = set(digits[: code.digits if code else _prefix(bare, context.language)])
     wanted = _is_valid(bare, context.language)
     new, attempted = None, context
     for _ in range(_TRIES):
@@ -138,10 +141,34 @@ def surrogate_phone(mention: str, context: Context) -> str | None:
             return None
         changed = dict(zip(digits, coded, strict=True))
         new = "".join(c if at in kept or at not in changed else changed[at] for at, c in enumerate(mention))
+        if code:
+            new = new[: code.start] + code.other + new[code.end :]
         if not wanted or _is_valid(_PHONE_WORDS.sub(" ", new), context.language):
             return new
         attempted = attempted.next()
     return new
+
+
+class _Code(NamedTuple):
+    """An area code or mobile prefix in a number: how many digits, from where to where, and which takes its place."""
+
+    digits: int
+    start: int
+    end: int
+    other: str
+
+
+def _area_code(mention: str, bare: str, digits: list[int], context: Context) -> _Code | None:
+    """The code at the head of a number, if its digits stand together and the language has a list of codes."""
+    number = _digits(bare)
+    for codes in words(context.language).get("phones", {}).values():
+        for code in sorted(codes, key=len, reverse=True):
+            start, end = digits[0], digits[min(len(code), len(digits)) - 1] + 1
+            if number.startswith(code) and len(number) > len(code) + 2 and mention[start:end] == code:
+                others = [other for other in codes if other != code and len(other) == len(code)]
+                others = others or [other for other in codes if other != code]
+                return _Code(len(code), start, end, context.pick(others, "area code", code))
+    return None
 
 
 def _prefix(bare: str, language: str) -> int:

@@ -22,12 +22,15 @@ _OLDEST = 125
 _PARTS = re.compile(r"\d+|[^\W\d_]+")
 
 
-def cap_age(mention: str, language: str) -> str | None:
-    """The age, with 90 years and over as `90+`.
+_NINETY = f"{OLDEST_AGE + 1}+"
+
+
+def cap_age(mention: str, language: str, oldest: str = _NINETY) -> str | None:
+    """The age, with 90 years and over as `90+`, or as `oldest` says.
 
     :returns: nothing where there is no number, one that is no age, or words that do not belong to an age.
     """
-    return _changed(mention, language, lambda age: age)
+    return _changed(mention, language, lambda age: age, oldest)
 
 
 def surrogate_age(mention: str, context: Context) -> str | None:
@@ -38,7 +41,7 @@ def surrogate_age(mention: str, context: Context) -> str | None:
     return _changed(mention, context.language, lambda age: age + shift if age + shift > 0 else age + abs(shift))
 
 
-def _changed(mention: str, language: str, change: Callable[[int], int]) -> str | None:
+def _changed(mention: str, language: str, change: Callable[[int], int], oldest: str = _NINETY) -> str | None:
     found = list(_PARTS.finditer(mention))
     known = known_words(language, "ages", "years", "shorter", "fillers")
     ages = [_age(match[0], language) for match in found]
@@ -50,7 +53,7 @@ def _changed(mention: str, language: str, change: Callable[[int], int]) -> str |
     for place, (match, age) in enumerate(zip(found, ages, strict=True)):
         if age is not None:
             unit = fold(found[place + 1][0]) if place + 1 < len(found) else ""
-            new = _written(change(age), match[0], unit, language)
+            new = _written(change(age), match[0], unit, language, oldest)
             pieces += (mention[position : match.start()], new)
             position = match.end()
     return "".join([*pieces, mention[position:]])
@@ -63,10 +66,10 @@ def _age(word: str, language: str) -> int | None:
     return _numbers(language).get(fold(word))
 
 
-def _written(age: int, old: str, unit: str, language: str) -> str:
+def _written(age: int, old: str, unit: str, language: str, oldest: str) -> str:
     """The age in words where the original is and there is a word, or else in figures."""
     if age > OLDEST_AGE and unit not in known_words(language, "ages", "shorter"):
-        return f"{OLDEST_AGE + 1}+"
+        return oldest
     spelt: list[str] = words(language)["ages"]["numbers"]
     return in_case_of(spelt[age], old) if old.isalpha() and age < len(spelt) else str(age)
 

@@ -28,10 +28,13 @@ _LEAP_YEAR, _COMMON_YEAR = 2000, 2001
 def offset(keyed: KeyedChoices, options: PolicyOptions) -> int:
     """The number of days, never 0, by which the dates of the patient are shifted.
 
-    Whole weeks where the weekday is kept. The same for every note, run and process with the same key.
+    Whole weeks where the weekday is kept, and into the future only where that is asked for. The same for every note,
+    run and process with the same key.
     """
     unit = 7 if options.keep_weekday else 1
     most = options.shift_days // unit
+    if options.shift_forward:
+        return unit * (keyed.number(most, "date offset", unit, most, "forward") + 1)
     steps = keyed.number(2 * most, "date offset", unit, most)
     return unit * (steps + 1 if steps < most else most - steps - 1)
 

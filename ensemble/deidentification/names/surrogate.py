@@ -79,13 +79,25 @@ def _surrogate_word(word: str, role: str, titled: str | None, context: Context) 
     """
     name = context.memory.canonical(word)
     gender = _gender(name, role, titled, context)
-    letter = new_letter(name[0], context)
-    for options in (_pool(gender, context.language, letter), _pool(gender, context.language)):
+    initial = None
+    for options in _pools(gender, name, context):
         for attempt in range(_TRIES if options else 0):
             new = context.pick(options, "name", gender, sounds_like(name), attempt)
             if len(name) < _SHORTEST_PART or name not in fold(new):
-                return new if _is_free(fold(new), {word} | context.memory.companions(name), context) else f"{new[0]}."
-    return None
+                if _is_free(fold(new), {word} | context.memory.companions(name), context):
+                    return new
+                initial = initial or f"{new[0]}."
+                if not context.memory.complete:
+                    return initial
+    return initial
+
+
+def _pools(gender: str, name: str, context: Context) -> tuple[Sequence[str], ...]:
+    """Where to look for a surrogate: among names with a fitting letter, then all; or the most frequent only."""
+    most = context.options.common_names
+    if most:
+        return (_pool(gender, context.language, most=most),)
+    return (_pool(gender, context.language, new_letter(name[0], context)), _pool(gender, context.language))
 
 
 def name_words(text: str, context: Context) -> dict[str, str]:
@@ -130,8 +142,8 @@ def _is_free(name: str, parts: Iterable[str], context: Context) -> bool:
 
 
 @cache
-def _pool(gender: str, language: str, letter: str = "") -> Sequence[str]:
-    """The names of a gender, or the last names, that begin with a letter."""
+def _pool(gender: str, language: str, letter: str = "", most: int = 0) -> Sequence[str]:
+    """The names of a gender, or the last names, that begin with a letter; so many of the most frequent, or all."""
     tables = name_tables(language)
     pools = {
         "female": tuple(name for name in tables.female if tables.gender(fold(name)) == "female"),
@@ -139,7 +151,7 @@ def _pool(gender: str, language: str, letter: str = "") -> Sequence[str]:
         "neutral": tuple(words(language)["names"]["neutral"]) + tables.neutral,
         "last": tables.last,
     }
-    return tuple(name for name in pools[gender] if fold(name).startswith(letter))
+    return tuple(name for name in pools[gender] if fold(name).startswith(letter))[: most or None]
 
 
 def _gender(name: str, role: str, titled: str | None, context: Context) -> str:

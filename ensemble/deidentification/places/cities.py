@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
@@ -24,7 +24,16 @@ from ensemble.deidentification.context import Context
 from ensemble.deidentification.word_lists import LANGUAGES
 from features.letters import fold, in_case_of, parts
 
-__all__ = ["surrogate_city", "surrogate_country", "surrogate_postcode", "surrogate_state"]
+__all__ = [
+    "another",
+    "counties",
+    "country_code",
+    "surrogate_city",
+    "surrogate_country",
+    "surrogate_postcode",
+    "surrogate_state",
+    "table",
+]
 
 _CITY = re.compile(r"[^\W\d_][^\d_]*")
 _LONGEST_CITY = 5
@@ -49,7 +58,7 @@ def surrogate_city(mention: str, context: Context) -> str | None:
     states = _states(context.language)
     region = _regions_of_cities(context.language).get(fold(mention))
     cities = [city for state in states if region in (None, state.region) for city in state.cities]
-    return _another(mention, cities, "city", context)
+    return another(mention, cities, "city", context)
 
 
 def surrogate_state(mention: str, context: Context) -> str | None:
@@ -60,20 +69,25 @@ def surrogate_state(mention: str, context: Context) -> str | None:
         known = next((state for state in states if wanted and fold(getattr(state, form)) == wanted), None)
         if known is not None:
             near = [state for state in states if state.region == known.region]
-            return _another(mention, [getattr(state, form) for state in near], "state", context)
+            return another(mention, [getattr(state, form) for state in near], "state", context)
     regions = sorted({state.region for state in states})
-    return _another(mention, regions, "region", context) if wanted in map(fold, regions) else None
+    return another(mention, regions, "region", context) if wanted in map(fold, regions) else None
 
 
-def surrogate_country(mention: str, context: Context) -> str | None:
-    """Another country of the same continent, named in the language of the original; nothing for an unknown one."""
+def surrogate_country(mention: str, context: Context, apart: Collection[str] = ()) -> str | None:
+    """Another country of the same continent, named in the language of the original; nothing for an unknown one.
+
+    :param apart: the codes of countries that stand for one another only.
+    """
     languages = dict.fromkeys((context.language, *LANGUAGES))
     for language in languages:
         code = _countries(language).get(_country_key(mention))
         continent = next((codes for codes in _continents() if code in codes), None)
         if continent is not None:
-            names = [_country_name(other, language) for other in continent if other != code]
-            return _another(mention, names, "country", context, purpose=str(code))
+            near = [other for other in continent if (other in apart) == (code in apart)]
+            alike = near if len(near) > 1 else sorted(apart)
+            names = [_country_name(other, language) for other in alike if other != code]
+            return another(mention, names, "country", context, purpose=str(code))
     return None
 
 
@@ -82,11 +96,11 @@ def surrogate_postcode(mention: str, context: Context) -> str | None:
 
     In a form that the language's country does not have, nothing stays but the separators.
     """
-    table = _table(context.language)["postcodes"]
+    codes = table(context.language)["postcodes"]
     new = same_pattern(mention, context, "postcode")
-    if not re.fullmatch(table["pattern"], mention):
+    if not re.fullmatch(codes["pattern"], mention):
         return new if _FOREIGN_POSTCODE.fullmatch(mention) else None
-    places = [place for place, c in enumerate(mention) if c.isdigit()][: table["kept"]]
+    places = [place for place, c in enumerate(mention) if c.isdigit()][: codes["kept"]]
     prefix = next((place for place, c in enumerate(mention) if c.isdigit()), 0)
     kept = {*places, *range(prefix)}
     if new is None or len(new) != len(mention):
@@ -94,7 +108,17 @@ def surrogate_postcode(mention: str, context: Context) -> str | None:
     return "".join(mention[place] if place in kept else c for place, c in enumerate(new))
 
 
-def _another(mention: str, names: Sequence[str], kind: str, context: Context, purpose: str = "") -> str | None:
+def counties(language: str) -> dict[str, tuple[str, ...]]:
+    """The larger cities of each county, province or state."""
+    return {state.name: state.cities for state in _states(language)}
+
+
+def country_code(mention: str, language: str) -> str | None:
+    """The ISO 3166-1 code of a country named in a language."""
+    return _countries(language).get(_country_key(mention))
+
+
+def another(mention: str, names: Sequence[str], kind: str, context: Context, purpose: str = "") -> str | None:
     """One of the names that shares no word of three letters with the original."""
     words = parts(mention)
     others = [name for name in names if fold(name) != fold(mention) and not words & _parts_of_name(name)]
@@ -114,7 +138,8 @@ def _regions_of_cities(language: str) -> dict[str, str]:
 
 
 @cache
-def _table(language: str) -> Mapping[str, Any]:
+def table(language: str) -> Mapping[str, Any]:
+    """The tables of a language, or those of countries."""
     text = (resources.files("ensemble.deidentification") / "places" / f"{language}.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
 
@@ -123,21 +148,21 @@ def _table(language: str) -> Mapping[str, Any]:
 def _states(language: str) -> tuple[_UsState, ...]:
     return tuple(
         _UsState(name, entry[0], tuple(entry[1:]), region)
-        for region, states in _table(language)["regions"].items()
+        for region, states in table(language)["regions"].items()
         for name, entry in states.items()
     )
 
 
 @cache
 def _continents() -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(codes.split()) for codes in _table("countries")["continents"].values())
+    return tuple(tuple(codes.split()) for codes in table("countries")["continents"].values())
 
 
 @cache
 def _countries(language: str) -> dict[str, str]:
     """Folded name -> code."""
     codes = [code for continent in _continents() for code in continent]
-    others = {name: code for code, names in _table("countries")["others"].items() for name in names}
+    others = {name: code for code, names in table("countries")["others"].items() for name in names}
     return {**others, **{_country_key(_country_name(code, language)): code for code in codes}}
 
 

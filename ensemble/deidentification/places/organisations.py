@@ -17,7 +17,13 @@ from ensemble.deidentification.context import Context
 from ensemble.deidentification.word_lists import known_words, words
 from features.letters import fold, in_case_of, parts
 
-__all__ = ["surrogate_department", "surrogate_hospital", "surrogate_organisation", "surrogate_room"]
+__all__ = [
+    "surrogate_care_unit",
+    "surrogate_department",
+    "surrogate_hospital",
+    "surrogate_organisation",
+    "surrogate_room",
+]
 
 _LONGEST_ABBREVIATION = 5
 _LONGEST_NAME = 150
@@ -27,6 +33,16 @@ _WORD = re.compile(r"[^\W\d_]+|\d+")
 def surrogate_hospital(mention: str, context: Context) -> str | None:
     """Another hospital; a founder alone for one word, letters for an abbreviation."""
     return _institution(mention, words(context.language)["hospitals"]["patterns"], "hospital", context)
+
+
+def surrogate_care_unit(mention: str, context: Context) -> str | None:
+    """A care unit that any hospital may have; nothing in a language that has no list of them.
+
+    The list of Dalianis (2019) has 20; so has each of ours.
+    """
+    units = words(context.language).get("care_units", {}).get("generic", [])
+    free = [unit for unit in units if not parts(unit) & parts(mention)]
+    return context.pick(free, "care unit", fold(mention)) if free and any(c.isalnum() for c in mention) else None
 
 
 def surrogate_organisation(mention: str, context: Context) -> str | None:

@@ -1,0 +1,135 @@
+"""A whole annotated corpus with surrogates for its PHI, and its spans moved to where the surrogates are.
+
+    result = pseudonymise(corpus, Policy.named("trienes2020"), key)
+    result.corpus                 the same notes, labels and order; the text of each span is its surrogate
+    result.tags                   where a tag stands, as no surrogate could be made, for a person to rewrite
+    result.removed                how many spans went with the text that was removed
+
+This is how a corpus is made that can be shared (Stubbs et al. 2015; Trienes et al. 2020; Dalianis 2019). All notes of a
+patient are known before the first surrogate is made, so that misspelt names are linked across them and no surrogate is
+another identifier of the patient. Spans that overlap are one stretch and get one surrogate, which each of them covers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from ensemble.deidentification.deidentifier import Deidentified, Deidentifier, Shuffled, verify
+from ensemble.deidentification.keyed_choices import KeyedChoices
+from ensemble.deidentification.kinds import kind_of
+from ensemble.deidentification.memory import PatientMemory
+from ensemble.deidentification.policy import Policy
+from features.documents import Corpus, Document, Span
+from features.letters import normalised
+from features.plain_view import plain_text
+
+__all__ = ["Pseudonymised", "pseudonymise"]
+
+_CORPUS = "the corpus as a whole"
+
+
+@dataclass(frozen=True, slots=True)
+class Pseudonymised:
+    """What became of a corpus.
+
+    :param corpus: the new notes.
+    :param results: for each note, what became of each stretch of its PHI.
+    :param removed: how many spans have no text any more and are not in the new notes.
+    """
+
+    corpus: Corpus
+    results: tuple[Deidentified, ...] = field(repr=False)
+    removed: int
+
+    @property
+    def counts(self) -> Counter[tuple[str, str]]:
+        """How many stretches of each label were treated by each strategy."""
+        return sum((result.counts for result in self.results), Counter())
+
+    @property
+    def tags(self) -> tuple[tuple[str, Span], ...]:
+        """Id of the note and span of each tag: where the policy asks for one, or no surrogate could be made."""
+        notes = zip(self.corpus.documents, self.results, strict=True)
+        return tuple((note.id, tag) for note, result in notes for tag in _tags(result))
+
+
+def pseudonymise(corpus: Corpus, policy: Policy, key: bytes | None, *, language: str = "") -> Pseudonymised:
+    """The corpus with its PHI treated as the policy says.
+
+    :param key: the secret of the surrogates; see `ensemble.deidentification.keyed_choices`.
+    :param language: of the notes, as an ISO 639-1 code; otherwise that of the label set.
+    :raises SettingsError: for a policy that does not fit the labels, or lacks a key or a language.
+    :raises VerificationError: if a new text is not the old one with just its PHI changed.
+    """
+    shuffled = _shuffled(corpus, policy, key)
+    deidentifier = Deidentifier(policy, corpus.label_set, language or corpus.label_set.language, key, shuffled=shuffled)
+    memories = _memories(corpus, deidentifier)
+    results = tuple(deidentifier.apply(note, note.spans, memories[note.group]) for note in corpus.documents)
+    for note, result in zip(corpus.documents, results, strict=True):
+        verify(note, result, note.spans)
+    documents = tuple(map(_moved, corpus.documents, results))
+    before, after = (sum(len(note.spans) for note in notes) for notes in (corpus.documents, documents))
+    return Pseudonymised(replace(corpus, documents=documents), results, before - after)
+
+
+def _memories(corpus: Corpus, deidentifier: Deidentifier) -> dict[str, PatientMemory]:
+    """What is known of each patient: all notes."""
+    memories: dict[str, PatientMemory] = defaultdict(lambda: PatientMemory(complete=True))
+    for note in corpus.documents:
+        deidentifier.remember(memories[note.group], note, note.spans)
+    return memories
+
+
+def _moved(note: Document, result: Deidentified) -> Document:
+    """The new note, each span where the surrogate of its stretch is; what was removed has no span."""
+    return replace(note, text=result.text, spans=tuple(_spans(note.spans, result)))
+
+
+def _spans(spans: Iterable[Span], result: Deidentified) -> Iterator[Span]:
+    stretches = iter(result.replacements)
+    stretch = next(stretches, None)
+    for span in spans:  # Sorted, as the stretches are.
+        while stretch is not None and stretch.span.end <= span.start:
+            stretch = next(stretches, None)
+        if stretch is not None and stretch.start_in_output < stretch.end_in_output:
+            yield Span(stretch.start_in_output, stretch.end_in_output, span.label)
+
+
+def _tags(result: Deidentified) -> Iterator[Span]:
+    tags = (replacement for replacement in result.replacements if replacement.strategy == "tag")
+    return (Span(tag.start_in_output, tag.end_in_output, tag.span.label) for tag in tags)
+
+
+def _shuffled(corpus: Corpus, policy: Policy, key: bytes | None) -> Shuffled:
+    """Each mention of a shuffled label -> another of the label; every distinct one takes the place of one other.
+
+    A label with a single distinct mention has nothing to shuffle, so that it is not in the table.
+    """
+    written: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+    for note in corpus.documents:
+        for span in note.spans:
+            if policy.strategy(span.label, kind_of(span.label, corpus.label_set.name)) == "shuffle":
+                mention = plain_text(note.text[span.start : span.end])
+                written[span.label][normalised(mention)][mention] += 1
+    table: dict[tuple[str, str], str] = {}
+    for label, mentions in written.items():
+        ring = _mixed(sorted(filter(None, mentions)), label, key)
+        for said, other in zip(ring, ring[1:] + ring[:1], strict=True):
+            if said != other:
+                table[label, said] = _usual(mentions[other])
+    return table
+
+
+def _mixed(mentions: list[str], label: str, key: bytes | None) -> list[str]:
+    """In an order that only the key tells."""
+    if key is None:
+        return mentions  # The deidentifier refuses to work without a key.
+    keyed = KeyedChoices(key, _CORPUS)
+    return sorted(mentions, key=lambda mention: (keyed.number(10**12, "shuffle", label, mention), mention))
+
+
+def _usual(ways: Counter[str]) -> str:
+    """How a mention is mostly written; of several ways the first in the alphabet."""
+    return min(ways, key=lambda way: (-ways[way], way))
