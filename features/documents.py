@@ -57,6 +57,7 @@ class Document:
     :param text: the note, exactly as read: code points, byte order mark and line ends are never normalised.
     :param spans: the PHI, kept sorted; duplicates and overlaps are allowed, as real annotation has them.
     :param group: the patient, so that no fold splits one; the id itself where the patient is not known.
+    :param fold_group: what no fold splits, where that is more than a patient: a template, a hospital.
     :raises CorpusError: if a span ends beyond the text, or the id is empty.
     """
 
@@ -64,6 +65,7 @@ class Document:
     text: str = field(repr=False)
     spans: tuple[Span, ...] = ()
     group: str = ""
+    fold_group: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
         if not self.id:
@@ -77,6 +79,11 @@ class Document:
                 "the text, which has "
                 f"{len(self.text)} characters; check that offsets count Unicode characters, not bytes"
             )
+
+    @property
+    def unsplit(self) -> str:
+        """What no fold splits: `fold_group` or, where there is none, the patient."""
+        return self.fold_group or self.group
 
     def with_spans(self, spans: Iterable[Span]) -> Document:
         """The same note with other PHI."""

@@ -101,6 +101,13 @@ class TrainingOptions:
     folds: Annotated[int | None, typer.Option(help="Number of folds for out-of-fold prediction.", show_default="5")] = (
         None
     )
+    group_by: Annotated[
+        str,
+        typer.Option(
+            metavar="PATTERN",
+            help="Notes in whose names this regular expression finds the same are in one fold; default: by patient.",
+        ),
+    ] = ""
     seed: Annotated[int | None, typer.Option(help="Seed of all random choices.", show_default="0")] = None
     cache: Annotated[
         Path | None, typer.Option(help="A folder that keeps the predictions of finished folds.", show_default=False)
@@ -122,7 +129,8 @@ class TrainingOptions:
         features = replace(settings.features, language=self.language or settings.features.language)
         folds = settings.folds if self.folds is None else self.folds
         seed = settings.seed if self.seed is None else self.seed
-        return replace(settings, features=features, folds=folds, seed=seed)
+        group_by = self.group_by or settings.group_by
+        return replace(settings, features=features, folds=folds, seed=seed, group_by=group_by)
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -44,13 +44,13 @@ _STACKING = 0.2
 """What the stackers of all variants take, in relation to a training of all submodels."""
 
 _OUT_OF_FOLD = (
-    "Trained and scored on the same corpus, out of fold by patient, {folds} folds, seed {seed}: no submodel proposed "
-    "for a patient that it was trained on, nor did a stacker decide on one. A stack's kernel and threshold were chosen "
+    "Trained and scored on the same corpus, out of fold by {unsplit}, {folds} folds, seed {seed}: no submodel proposed "
+    "for one that it was trained on, nor did a stacker decide on one. A stack's kernel and threshold were chosen "
     "on the very notes on which it is scored, so the scores of stacks are slightly too good."
 )
 _ON_TEST = (
     "Trained on one corpus and scored on another, which nothing was chosen on; the stackers learned from candidates "
-    "that were proposed out of fold by patient, {folds} folds, seed {seed}."
+    "that were proposed out of fold by {unsplit}, {folds} folds, seed {seed}."
 )
 
 
@@ -161,6 +161,7 @@ def ablate(
     :raises TrainingError: if nothing can be learned from the corpus.
     """
     rule = criterion_named(criterion)
+    corpus = settings.grouped(corpus)
     variants = variants_of(settings, groups=groups)
     n_trainings = len({variant.without for variant in variants})
     with stage("ablation", total=n_trainings + _STACKING * n_trainings):
@@ -170,7 +171,9 @@ def ablate(
     systems = systems_of(gold, answers, corpus.label_set, rule, seed=settings.seed)
     pairs = [(name, STACK) for name in answers if name != STACK]
     gaps = systems.differences(pairs, ["f1"], shuffles=shuffles)
-    protocol = (_OUT_OF_FOLD if test is None else _ON_TEST).format(folds=settings.folds, seed=settings.seed)
+    protocol = (_OUT_OF_FOLD if test is None else _ON_TEST).format(
+        unsplit=settings.unsplit, folds=settings.folds, seed=settings.seed
+    )
     return Ablation(
         origin=Origin(SCHEMA, rule.name, protocol, settings),
         training=CorpusFacts.of(corpus),

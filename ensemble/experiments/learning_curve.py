@@ -25,7 +25,7 @@ from ensemble.experiments.curves import FEWEST_FOR_INTERVAL, CurveRun, curves_of
 from ensemble.experiments.parts import STACK, all_answers, fitting, systems_of
 from ensemble.experiments.pictures import curve_picture
 from ensemble.experiments.results import CorpusFacts, Origin
-from ensemble.stacking.folds import held_out_patients, of_patients, patients_of
+from ensemble.stacking.folds import fold_groups_of, held_out_patients, of_fold_groups
 from ensemble.tools.progress import stage
 from ensemble.training.proposals import propose
 from ensemble.training.settings import EngineSettings
@@ -123,14 +123,14 @@ def samples_of(corpus: Corpus, *, shares: Sequence[int], samples: int, seed: int
         raise SettingsError("--shares: percents of the training patients are from 1 to 100")
     if samples < 1:
         raise SettingsError(f"the number of samples must be at least 1, not {samples}")
-    patients = sorted(patients_of(corpus))
+    patients = sorted(fold_groups_of(corpus))
     if len(patients) < 2:
         raise SettingsError("a learning curve needs training notes of at least two patients")
     for number in range(1, samples + 1):
         order = np.random.default_rng((seed, number)).permutation(patients).tolist()
         for percent in sorted(set(shares)):
             chosen = set(order[: max(2, round(len(order) * percent / 100))])
-            yield Sample(percent, number, of_patients(corpus, chosen))
+            yield Sample(percent, number, of_fold_groups(corpus, chosen))
 
 
 def learning_curve(
@@ -158,6 +158,7 @@ def learning_curve(
     :raises TrainingError: if nothing can be learned from a sample, as none of its notes has PHI.
     """
     rule = criterion_named(criterion)
+    corpus = settings.grouped(corpus)
     if samples < FEWEST_FOR_INTERVAL:
         _LOG.warning(
             "%d random orders are too few for a 95 %% interval, so each order is shown instead; --samples %d or more "

@@ -14,7 +14,7 @@ from dataclasses import replace
 from ensemble.evaluation import Criterion
 from ensemble.evaluation.systems import Systems, counts_of
 from ensemble.stacking.candidates import chosen_spans, pools_of
-from ensemble.stacking.folds import patients_of
+from ensemble.stacking.folds import fold_groups_of
 from ensemble.stacking.stacker import Stacker, StackerSettings
 from ensemble.training.proposals import Proposed
 from ensemble.training.settings import EngineSettings
@@ -39,8 +39,8 @@ STACK = "stack"
 
 
 def fitting(settings: EngineSettings, corpus: Corpus) -> EngineSettings:
-    """The same settings with no more folds than the corpus has patients."""
-    return replace(settings, folds=max(2, min(settings.folds, len(patients_of(corpus)))))
+    """The same settings with no more folds than the corpus has patients, or groups that no fold splits."""
+    return replace(settings, folds=max(2, min(settings.folds, len(fold_groups_of(corpus)))))
 
 
 def alone_answers(proposed: Proposed, name: str) -> list[list[Span]]:

@@ -27,7 +27,7 @@ __all__ = ["TrainingReport", "report_on"]
 _SHUFFLES = 9999
 """Of the paired randomisation; with all else here a second or two on 500 notes."""
 _PROTOCOL = (
-    "Strict micro F1 on the training notes, out of fold by patient, {folds} folds, seed {seed}. "
+    "Strict micro F1 on the training notes, out of fold by {unsplit}, {folds} folds, seed {seed}. "
     "The stack's kernel and threshold were chosen on the same notes, so its score is slightly too good."
 )
 
@@ -36,11 +36,13 @@ _PROTOCOL = (
 class TrainingReport:
     """All of it, on the training notes and out of fold.
 
+    :param unsplit: what no fold splits.
     :param protocol: how the scores came about, in sentences.
     :param scores: of each submodel and the stack.
     :param choosers: all ways to choose from the same candidates.
     """
 
+    unsplit: str
     protocol: str
     scores: Mapping[str, Report]
     choosers: tuple[ChooserRow, ...]
@@ -52,8 +54,9 @@ class TrainingReport:
 
     def tables(self) -> list[Table]:
         """The scores, and the choosers in short."""
-        title = f"choosers from the same candidates, strict, out of fold by patient, {_SHUFFLES} shuffles"
-        return [table_of("strict, out of fold by patient", self.scores), chooser_table(self._in_short(), title)]
+        title = f"choosers from the same candidates, strict, out of fold, {_SHUFFLES} shuffles"
+        scores = table_of(f"strict, out of fold by {self.unsplit}", self.scores)
+        return [scores, chooser_table(self._in_short(), title)]
 
     def figures(self) -> dict[str, Any]:
         """What the manifest holds of it, JSON-ready."""
@@ -79,8 +82,10 @@ def report_on(training: Training, corpus: Corpus, settings: EngineSettings, *, r
     :param settings: with which.
     :param remark: what else there is to say of how the scores came about.
     """
+    protocol = _PROTOCOL.format(unsplit=settings.unsplit, folds=settings.folds, seed=settings.seed)
     return TrainingReport(
-        " ".join(filter(None, [_PROTOCOL.format(folds=settings.folds, seed=settings.seed), remark])),
+        settings.unsplit,
+        f"{protocol} {remark}".rstrip(),
         evaluate_systems(corpus, out_of_fold_corpora(training, corpus)),
         choosers_out_of_fold(training, corpus, shuffles=_SHUFFLES, seed=settings.seed),
     )

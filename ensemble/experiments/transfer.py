@@ -145,7 +145,7 @@ def transfer(
     """
     rule = criterion_named(criterion)
     _check(domains, rule)
-    parts = {domain.name: held_out_patients(domain.corpus, seed=domain.settings.seed) for domain in domains}
+    parts = {d.name: held_out_patients(d.settings.grouped(d.corpus), seed=d.settings.seed) for d in domains}
     tests = {name: held_out for name, (_, held_out) in parts.items()}
     rows = {}
     with stage("transfer", total=len(domains)):

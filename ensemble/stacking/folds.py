@@ -1,5 +1,6 @@
-"""Parts of a corpus such that no patient is in two of them.
+"""Parts of a corpus such that no patient is in two of them, nor anything larger that must not be split.
 
+    corpus = grouped_by(corpus, "_t([0-9]+)")     notes of one template stay together, by their names
     for held_out in training_folds(documents, n_folds=5, seed=0):
         ...                                     indices of the documents of one part
     training, held_out = held_out_patients(corpus, seed=0)      four fifths of the patients, and the others
@@ -10,8 +11,9 @@ Out-of-fold prediction: every document is predicted by models that never saw its
 from __future__ import annotations
 
 import logging
+import re
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,16 +22,57 @@ from features.documents import Corpus, Document
 from features.errors import SettingsError, TrainingError
 
 __all__ = [
+    "at_most_folds",
     "check_phi",
+    "fold_groups_of",
     "group_folds",
+    "grouped_by",
     "held_out_patients",
     "labels_in_one_fold",
-    "of_patients",
+    "of_fold_groups",
     "patients_of",
     "training_folds",
 ]
 
 _LOG = logging.getLogger("phistack")
+
+
+def grouped_by(corpus: Corpus, pattern: str) -> Corpus:
+    """The corpus with notes that no fold may separate: those in whose names (ids) a pattern finds the same.
+
+    What counts is what the pattern's groups match, or the whole match where it has none. Patients are not split either:
+    where notes of one patient are in two groups, these are one. A note in whose name nothing is found stays with its
+    patient.
+
+    :param pattern: a regular expression, searched for anywhere in the name; nothing happens without one, or where the
+        notes are grouped already.
+    :raises SettingsError: if it is found in no name.
+    """
+    if not pattern or all(document.fold_group for document in corpus.documents):
+        return corpus
+    found = [re.search(pattern, document.id) for document in corpus.documents]
+    n_found = sum(match is not None for match in found)
+    if not n_found:
+        raise SettingsError(
+            f"the pattern of --group-by is found in none of the {len(corpus)} names of notes; give one that says "
+            "which notes belong together"
+        )
+    if n_found < len(corpus):
+        _LOG.warning("the pattern of --group-by is not found in %d of %d names", len(corpus) - n_found, len(corpus))
+    joined: dict[str, str] = {}
+    for document, match in zip(corpus.documents, found, strict=True):
+        if match is not None:
+            name = "/".join(part or "" for part in match.groups()) or match[0]
+            joined[_root(joined, f"patient {document.group}")] = _root(joined, f"group {name}")
+    documents = (replace(d, fold_group=_root(joined, f"patient {d.group}")) for d in corpus.documents)
+    return replace(corpus, documents=tuple(documents))
+
+
+def _root(joined: Mapping[str, str], name: str) -> str:
+    """What a name was joined with, directly or through others."""
+    while joined.get(name, name) != name:
+        name = joined[name]
+    return name
 
 
 def training_folds(documents: Sequence[Document], *, n_folds: int, seed: int = 0) -> list[list[int]]:
@@ -38,7 +81,12 @@ def training_folds(documents: Sequence[Document], *, n_folds: int, seed: int = 0
     :returns: as `group_folds` gives them.
     :raises TrainingError: if there is one patient only.
     """
-    n_patients = len({document.group for document in documents})
+    n_patients = len({document.unsplit for document in documents})
+    if n_patients == 1 and any(document.fold_group for document in documents):
+        raise TrainingError(
+            f"all {len(documents)} notes of the corpus are in one group by the pattern of --group-by, so there are "
+            "none of another to check the engine on; add notes, or give a pattern that distinguishes them"
+        )
     if n_patients == 1:
         raise TrainingError(
             f"all {len(documents)} notes of the corpus are of one patient, so there are none of another patient "
@@ -46,9 +94,14 @@ def training_folds(documents: Sequence[Document], *, n_folds: int, seed: int = 0
             "the engine on; add notes of other patients, or name the patients as groups or in names such as 110-02.xml"
         )
     if 1 < n_patients < n_folds:
-        _LOG.warning("the corpus has %d patients only, so there are %d folds, not %d", n_patients, n_patients, n_folds)
-        n_folds = n_patients
-    return group_folds(documents, n_folds=n_folds, seed=seed)
+        what = "groups" if any(document.fold_group for document in documents) else "patients"
+        _LOG.warning("the corpus has %d %s only, so there are %d folds, not %d", n_patients, what, n_patients, n_folds)
+    return at_most_folds(documents, n_folds=n_folds, seed=seed)
+
+
+def at_most_folds(documents: Sequence[Document], *, n_folds: int, seed: int = 0) -> list[list[int]]:
+    """As `group_folds`, with fewer parts where there are fewer patients or groups."""
+    return group_folds(documents, n_folds=min(n_folds, len({document.unsplit for document in documents})), seed=seed)
 
 
 def check_phi(has_phi: Sequence[bool], folds: Sequence[Sequence[int]]) -> None:
@@ -71,7 +124,7 @@ def check_phi(has_phi: Sequence[bool], folds: Sequence[Sequence[int]]) -> None:
 
 
 def group_folds(documents: Sequence[Document], *, n_folds: int, seed: int = 0) -> list[list[int]]:
-    """Split documents by patient into parts with about the same number of PHI.
+    """Split documents by patient, or whatever else must not be split, into parts with about the same number of PHI.
 
     Patients are assigned in order of size, each to the part with the least PHI so far; the seed breaks ties.
 
@@ -80,7 +133,7 @@ def group_folds(documents: Sequence[Document], *, n_folds: int, seed: int = 0) -
     """
     members: defaultdict[str, list[int]] = defaultdict(list)
     for i, document in enumerate(documents):
-        members[document.group].append(i)
+        members[document.unsplit].append(i)
     if n_folds < 2 or len(members) < n_folds:
         raise TrainingError(
             f"the corpus has {len(members)} patients, which cannot be split into {n_folds} folds; "
@@ -112,19 +165,24 @@ def patients_of(corpus: Corpus) -> list[str]:
     return list(dict.fromkeys(document.group for document in corpus.documents))
 
 
-def of_patients(corpus: Corpus, patients: Collection[str]) -> Corpus:
-    """The notes of some patients, in the order of the corpus."""
-    return replace(corpus, documents=tuple(d for d in corpus.documents if d.group in patients))
+def fold_groups_of(corpus: Corpus) -> list[str]:
+    """What no fold splits, patients or groups of them, each once, in the order of their first notes."""
+    return list(dict.fromkeys(document.unsplit for document in corpus.documents))
+
+
+def of_fold_groups(corpus: Corpus, chosen: Collection[str]) -> Corpus:
+    """The notes of some of these, in the order of the corpus."""
+    return replace(corpus, documents=tuple(d for d in corpus.documents if d.unsplit in chosen))
 
 
 def held_out_patients(corpus: Corpus, *, parts: int = 5, seed: int) -> tuple[Corpus, Corpus]:
     """Split a corpus by patient: all but one of `parts` parts with about the same PHI to train on, and that one.
 
-    :raises SettingsError: if there is only one patient.
+    :raises SettingsError: if there is only one patient, or one group of those that must not be split.
     """
-    patients = patients_of(corpus)
-    if len(patients) < 2:
+    groups = fold_groups_of(corpus)
+    if len(groups) < 2:
         raise SettingsError("a corpus of one patient cannot be split into notes to train on and notes to test on")
-    tested = group_folds(corpus.documents, n_folds=min(parts, len(patients)), seed=seed)[0]
-    held_out = {corpus.documents[i].group for i in tested}
-    return of_patients(corpus, set(patients) - held_out), of_patients(corpus, held_out)
+    tested = at_most_folds(corpus.documents, n_folds=parts, seed=seed)[0]
+    held_out = {corpus.documents[i].unsplit for i in tested}
+    return of_fold_groups(corpus, {*groups} - held_out), of_fold_groups(corpus, held_out)

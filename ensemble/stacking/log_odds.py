@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ensemble.stacking.candidates import PooledCandidate, non_overlapping
 from ensemble.stacking.choosers import Voted
-from ensemble.stacking.folds import group_folds
+from ensemble.stacking.folds import at_most_folds
 from ensemble.stacking.thresholds import best_threshold
 from features.arrays import Floats
 from features.documents import Document, Span
@@ -71,9 +71,8 @@ class LogOddsRegression:
         self.labels_ = {label: i for i, label in enumerate(sorted({c.span.label for pool in mine for c in pool}))}
         rows = list(map(self._rows, mine))
         is_phi = [np.array([c.span in g for c in pool], dtype=bool) for g, pool in zip(gold, mine, strict=True)]
-        n_groups = len({document.group for document in documents})
         self.probabilities_: list[Floats] = [np.zeros(0)] * len(rows)
-        for fold in group_folds(documents, n_folds=min(_FOLDS, n_groups), seed=seed):
+        for fold in at_most_folds(documents, n_folds=_FOLDS, seed=seed):
             rest = sorted({*range(len(rows))}.difference(fold))
             machine = _fitted([rows[i] for i in rest], [is_phi[i] for i in rest])
             for i in fold:

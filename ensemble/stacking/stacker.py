@@ -29,7 +29,7 @@ from ensemble.stacking.cross_fitting import (
     margins_of,
     platt_scaling,
 )
-from ensemble.stacking.folds import group_folds
+from ensemble.stacking.folds import at_most_folds
 from ensemble.stacking.kernel_svm import KernelSettings, KernelSVM
 from ensemble.stacking.meta_features import FEATURE_SETS, MetaFeatures
 from ensemble.stacking.repeats.classifier import RepeatClassifier
@@ -326,8 +326,7 @@ class Stacker:
 
     def _folds(self, tables: Sequence[FeatureTable], seed: int) -> list[list[int]]:
         documents = [table.document for table in tables]
-        n_groups = len({document.group for document in documents})
-        return group_folds(documents, n_folds=min(self.settings.folds, n_groups), seed=seed + 1)
+        return at_most_folds(documents, n_folds=self.settings.folds, seed=seed + 1)
 
 
 def _which_are_phi(

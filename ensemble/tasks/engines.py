@@ -60,6 +60,7 @@ def train_bundle(
     refuse_taken(path)
     if budget is not None:
         check_budget(budget)
+    corpus = settings.grouped(corpus)
     training = train(corpus, settings, jobs=jobs, cache=cache)
     facts: dict[str, Any] = {}
     if budget is not None:

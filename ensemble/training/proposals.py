@@ -174,7 +174,7 @@ def prepared(
     """The features of a corpus, its folds (none where they are not wanted), and what its tags cannot express."""
     for name, arguments in settings.submodels.items():
         new_submodel(name, arguments)
-    documents = corpus.documents
+    documents = settings.grouped(corpus).documents
     if not any(document.spans for document in documents):
         raise TrainingError("the corpus has no annotated PHI, so nothing can be learned; check its format and labels")
     parts = training_folds(documents, n_folds=settings.folds, seed=settings.seed) if folds else []

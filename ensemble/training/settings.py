@@ -30,8 +30,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from ensemble.stacking.folds import grouped_by
 from ensemble.stacking.stacker import StackerSettings
 from features.columns.table import FeatureSettings
+from features.documents import Corpus
 from features.errors import SettingsError
 from features.labels import LabelSet
 from features.saved_files import same_type
@@ -61,6 +63,8 @@ class EngineSettings:
         not that of a kind; ours come first and in their usual order, then the others as they are given.
     :param stacker: how the stacker is trained.
     :param folds: parts into which patients are split for out-of-fold prediction.
+    :param group_by: a regular expression; notes in whose names it finds the same are in one fold. Empty for folds by
+        patient; see `ensemble.stacking.folds.grouped_by`.
     :param seed: of every random choice.
     :param cascade: whether the engine may let costly submodels read only lines in doubt; see
         `ensemble.stacking.cascade`.
@@ -72,8 +76,10 @@ class EngineSettings:
     folds: int = 5
     seed: int = 0
     cascade: bool = True
+    group_by: str = ""
 
     def __post_init__(self) -> None:
+        _check_pattern(self.group_by)
         if not self.submodels:
             raise SettingsError("name at least one submodel to train")
         _check_names(tuple(self.submodels))
@@ -123,6 +129,15 @@ class EngineSettings:
             _refuse_unknown(table.get(name, {}), type(getattr(settings, name)), f"[{name}]")
         return settings
 
+    @property
+    def unsplit(self) -> str:
+        """What no fold splits, in words."""
+        return f"what `{self.group_by}` finds in the names of the notes" if self.group_by else "patient"
+
+    def grouped(self, corpus: Corpus) -> Corpus:
+        """The corpus, of which notes that `group_by` says belong together stay together wherever it is split."""
+        return grouped_by(corpus, self.group_by)
+
     def only(self, names: tuple[str, ...]) -> EngineSettings:
         """The same with just these submodels."""
         return replace(self, submodels={name: self.submodels.get(name, {}) for name in names})
@@ -138,11 +153,13 @@ class EngineSettings:
         return replace(self, submodels=adapted)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready; `from_dict` reads it back. Later features are left out where unused, as before there were any."""
+        """JSON-ready; `from_dict` reads it back. What came later is left out where unused, as before there was any."""
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
         for name in _LATER_FEATURES:
             if not plain["features"][name]:
                 del plain["features"][name]
+        if not self.group_by:
+            del plain["group_by"]
         return plain
 
     @property
@@ -154,6 +171,13 @@ class EngineSettings:
         }
         complete = json.dumps(self.to_dict() | {"submodels": submodels}, sort_keys=True)
         return hashlib.sha256(complete.encode()).hexdigest()[:12]
+
+
+def _check_pattern(pattern: str) -> None:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise SettingsError(f"group_by must be a regular expression, which {pattern!a} is not: {error}") from None
 
 
 def _check_names(names: tuple[str, ...]) -> None:

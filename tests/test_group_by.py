@@ -1,0 +1,177 @@
+"""Folds by a pattern over the names of notes: template, hospital, register."""
+
+import json
+from collections import defaultdict
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ensemble.bundles.files import read_manifest
+from ensemble.experiments.learning_curve import samples_of
+from ensemble.stacking.folds import group_folds, grouped_by, held_out_patients, training_folds
+from ensemble.stacking.stacker import StackerSettings
+from ensemble.training.proposals import propose
+from ensemble.training.settings import EngineSettings
+from ensemble.training.trainer import train
+from features.documents import Corpus, Document, Span
+from features.errors import SettingsError, TrainingError
+from features.formats import write_corpus
+from features.labels import LabelSet
+from tests.fixture_types import Phistack
+from tests.invented_names import NAMES
+
+LABELS = LabelSet.named("i2b2-2014")
+SETTINGS = replace(
+    EngineSettings(folds=3, stacker=StackerSettings(kernel="zhao2020"), group_by=r"_t(\d+)"),
+    submodels={"regex": {}, "crf": {"max_iterations": 5}},
+)
+
+
+def by_template(n: int = 12, n_templates: int = 4) -> Corpus:
+    """A note a patient, of some templates."""
+    documents = []
+    for i in range(n):
+        name = NAMES[i % len(NAMES)]
+        text = f"Seen by Dr. {name} on 0{i % 9 + 1}/12/2019, in form {i % n_templates}."
+        end = 12 + len(name)
+        spans = (Span(12, end, "DOCTOR"), Span(end + 4, end + 14, "DATE"))
+        documents.append(Document(f"{i}_t{i % n_templates}", text, spans))
+    return Corpus(tuple(documents), LABELS)
+
+
+NAMED = st.tuples(st.integers(0, 5), st.integers(0, 7))
+
+
+@given(st.lists(NAMED, min_size=2, max_size=30), st.integers(2, 4))
+def test_neither_a_group_nor_a_patient_is_split(rows: list[tuple[int, int]], n_folds: int) -> None:
+    documents = [
+        Document(f"{i}_t{template}" if template else f"{i}", "text", (), f"p{patient}")
+        for i, (template, patient) in enumerate(rows)
+    ]
+    corpus = Corpus(tuple(documents), LABELS)
+    if not any(template for template, _ in rows):
+        with pytest.raises(SettingsError, match="none of the"):
+            grouped_by(corpus, r"_t(\d+)")
+        return
+    grouped = grouped_by(corpus, r"_t(\d+)")
+    assert [d.group for d in grouped.documents] == [d.group for d in documents]
+    assert grouped_by(grouped, r"_t(\d+)") is grouped
+    n_groups = len({d.unsplit for d in grouped.documents})
+    assert n_groups == _parts_that_share_nothing(rows)
+    if n_groups < n_folds:
+        return
+    homes: defaultdict[Any, set[int]] = defaultdict(set)
+    for number, fold in enumerate(group_folds(grouped.documents, n_folds=n_folds)):
+        for i in fold:
+            template, patient = rows[i]
+            homes["patient", patient].add(number)
+            if template:
+                homes["template", template].add(number)
+    assert all(len(found) == 1 for found in homes.values())
+
+
+def _parts_that_share_nothing(rows: list[tuple[int, int]]) -> int:
+    """By brute force: notes are joined until nothing more can be."""
+    parts = [{("patient", patient)} | ({("template", template)} if template else set()) for template, patient in rows]
+    while True:
+        pair = next(((a, b) for a in parts for b in parts if a is not b and a & b), None)
+        if pair is None:
+            return len(parts)
+        parts = [part for part in parts if part is not pair[0] and part is not pair[1]] + [pair[0] | pair[1]]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "n"), [(r"_t(\d+)", 4), (r"_t\d+", 4), (r"^(\d)", 10), (r"(\d)_t(\d)", 12), ("", 12)]
+)
+def test_what_the_groups_of_the_pattern_match_decides_or_all_of_it(pattern: str, n: int) -> None:
+    assert len({d.unsplit for d in grouped_by(by_template(), pattern).documents}) == n
+
+
+def test_no_submodel_proposes_for_a_template_that_it_learned_from() -> None:
+    corpus = by_template()
+    documents = SETTINGS.grouped(corpus).documents
+    folds = training_folds(documents, n_folds=3)
+    assert [{documents[i].id[-2:] for i in fold} for fold in folds] != [{"t0", "t1", "t2", "t3"}] * 3
+    plain, grouped = (
+        propose(corpus, settings).out_of_fold["crf"] for settings in (replace(SETTINGS, group_by=""), SETTINGS)
+    )
+    by_hand = propose(replace(corpus, documents=tuple(replace(d, group=d.id[-2:]) for d in corpus.documents)), SETTINGS)
+    assert _without_evidence(grouped) != _without_evidence(plain)
+    assert _without_evidence(grouped) == _without_evidence(by_hand.out_of_fold["crf"])
+
+
+def _without_evidence(notes: Any) -> list[Any]:
+    return [[(c.span, c.score) for c in note] for note in notes]
+
+
+def test_the_stacker_has_the_same_groups_and_patients_stay_patients() -> None:
+    stacker = train(by_template(), SETTINGS).engine.stacker
+    homes = defaultdict(set)
+    for number, fold in enumerate(stacker.folds_):
+        for i in fold:
+            homes[i % 4].add(number)
+    assert [len(found) for found in homes.values()] == [1] * 4
+
+
+def test_held_out_notes_and_shares_of_a_curve_keep_groups_together() -> None:
+    corpus = grouped_by(by_template(), r"_t(\d+)")
+    training, held_out = held_out_patients(corpus, seed=0)
+    assert not {d.unsplit for d in training.documents} & {d.unsplit for d in held_out.documents}
+    for sample in samples_of(corpus, shares=(10, 100), samples=2, seed=0):
+        assert len(sample.corpus) in (6, 12)  # two groups at least, all of each
+    with pytest.raises(SettingsError, match="cannot be split"):
+        held_out_patients(grouped_by(by_template(), "t"), seed=0)
+
+
+def test_the_command_trains_by_group_and_the_card_says_so(phistack: Phistack, tmp_path: Path) -> None:
+    write_corpus(by_template(), tmp_path / "notes", format="brat")
+    options = ("--label-set", "i2b2-2014", "--submodels", "regex,crf", "--folds", 2)
+    given = ("train", tmp_path / "notes", "--model", tmp_path / "engine", "--group-by", r"_t(\d+)$", *options)
+    status, shown, _ = phistack(*given)
+    assert status == 0
+    assert r"out of fold by what `_t(\d+)$` finds in the names of the notes" in " ".join(shown.split())
+    protocol = read_manifest(tmp_path / "engine")["figures"]["protocol"]
+    assert protocol in (tmp_path / "engine" / "MODEL_CARD.md").read_text()
+    assert r"by what `_t(\d+)$` finds" in protocol
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        ("(", "group_by must be a regular expression"),
+        ("hospital", "is found in none of the 12 names"),
+        ("t", "are in one group by the pattern"),
+    ],
+)
+def test_a_pattern_that_does_not_do_is_one_sentence(
+    phistack: Phistack, tmp_path: Path, pattern: str, said: str
+) -> None:
+    write_corpus(by_template(), tmp_path / "notes", format="brat")
+    model = tmp_path / "engine"
+    options = ("--label-set", "i2b2-2014", "--submodels", "regex", "--group-by", pattern)
+    status, _, error = phistack("train", tmp_path / "notes", "--model", model, *options)
+    assert status == 1
+    assert said in error.splitlines()[-1]
+    assert not model.exists()
+
+
+def test_names_without_a_match_are_counted_and_stay_with_their_patients(caplog: pytest.LogCaptureFixture) -> None:
+    corpus = Corpus(tuple(Document(name, "x") for name in ("1_t1", "2_t1", "3-01", "3-02")), LABELS)
+    notes = tuple(replace(d, group="3") if d.id.startswith("3") else d for d in corpus.documents)
+    groups = [d.unsplit for d in grouped_by(replace(corpus, documents=notes), "_t(.)").documents]
+    assert groups[0] == groups[1] != groups[2] == groups[3]
+    assert "not found in 2 of 4 names" in caplog.text
+
+
+def test_settings_without_a_pattern_are_what_they_were_and_a_file_may_have_one(tmp_path: Path) -> None:
+    assert "group_by" not in EngineSettings().to_dict()
+    assert EngineSettings().digest != SETTINGS.digest
+    assert EngineSettings.from_dict(json.loads(json.dumps(SETTINGS.to_dict()))) == SETTINGS
+    (tmp_path / "s.toml").write_text("group_by = '_t(\\d+)'\n")
+    assert EngineSettings.from_toml(tmp_path / "s.toml").group_by == r"_t(\d+)"
+    with pytest.raises(TrainingError, match="one group"):
+        training_folds(grouped_by(by_template(), "t").documents, n_folds=2)
