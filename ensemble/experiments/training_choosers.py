@@ -14,8 +14,7 @@ from collections.abc import Mapping, Sequence
 from ensemble.evaluation import Criterion, criterion_named
 from ensemble.experiments.chooser_scores import LOGISTIC, ChooserRow, chooser_scores
 from ensemble.experiments.parts import Answers
-from ensemble.stacking.candidates import PooledCandidate
-from ensemble.stacking.first_look import pools_of
+from ensemble.stacking.candidates import PooledCandidate, pools_of
 from ensemble.stacking.log_odds import LogOddsRegression
 from ensemble.training.proposals import Proposals, Proposed
 from ensemble.training.trainer import Training
