@@ -3,6 +3,7 @@
 corpora       synthesize, convert, pseudonymise
 engines       demo, train, annotate, explain, rules
 scores        evaluate, frontier
+annotation    agreement, causes
 experiments   ablate, curve, transfer
 batch         deidentify, audit
 

@@ -16,7 +16,7 @@ from typing import Annotated, ParamSpec
 
 import typer
 
-from ensemble.command_line import batch, corpora, engines, experiments, scores
+from ensemble.command_line import annotation, batch, corpora, engines, experiments, scores
 from ensemble.command_line.examples import epilog
 from ensemble.command_line.output import fail, quiet_when_cut_off, say
 from ensemble.tools.numerics import keep_freed_memory, numeric_environment
@@ -49,6 +49,8 @@ _COMMANDS = (
     scores.evaluate,
     scores.compare,
     scores.errors,
+    annotation.agreement,
+    annotation.causes,
     engines.explain,
     engines.rules,
     experiments.ablate,

@@ -48,6 +48,14 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "phistack errors gold --model engine",
         "phistack errors gold --model engine --json all.json --html errors.html",
     ),
+    "agreement": (
+        "phistack agreement annotator-1 annotator-2 --sheet to-see.csv",
+        "phistack agreement a b --json agreement.json --latex table.tex",
+    ),
+    "causes": (
+        "phistack causes gold annotated --sheet causes.csv --text",
+        "phistack causes gold annotated --judged causes.csv --latex table7.tex",
+    ),
     "explain": (
         "phistack explain note.txt --model engine",
         "phistack explain notes --model engine --text --html why.html",

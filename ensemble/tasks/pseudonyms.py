@@ -10,8 +10,6 @@ that it is still there. Nobody's annotation is perfect: Trienes et al. (2020) re
 
 from __future__ import annotations
 
-import csv
-import io
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
@@ -23,6 +21,7 @@ from ensemble.deidentification.pseudonymisation import Pseudonymised, pseudonymi
 from ensemble.stacking.repeats.unmarked import unmarked
 from ensemble.stacking.repeats.word_counts import WordCounts
 from features.documents import Corpus, Document, Span
+from features.sheets import sheet
 
 __all__ = ["ForReview", "PseudonymousCorpus", "pseudonymise_corpus"]
 
@@ -53,12 +52,10 @@ class PseudonymousCorpus:
 
     def sheet(self) -> str:
         """The places to see as CSV, in the order of the notes."""
-        out = io.StringIO()
         rows = (
             (place.document, place.span.start, place.span.end, place.span.label, place.why) for place in self.review
         )
-        csv.writer(out, lineterminator="\n").writerows([("document", "start", "end", "label", "why"), *rows])
-        return out.getvalue()
+        return sheet(("document", "start", "end", "label", "why"), rows)
 
 
 def pseudonymise_corpus(corpus: Corpus, policy: Policy, key: bytes | None, *, language: str = "") -> PseudonymousCorpus:

@@ -1,0 +1,151 @@
+"""What to look at before two annotations of the same notes become one.
+
+    doubts(pairs, ("a", "b"))      [Doubt("one annotator only", "110-01", 4, 9, "DOCTOR", "a", "", text), ...]
+
+The checks are those with which the gold standard of NUT was made (Trienes et al. 2020, section 3.3), and two more for
+what differs between the annotators. A string is compared as it is written, in tokens, so that `Ann` is not sought in
+`Annette`. The text of a place is kept out of `repr`, and out of JSON and sheets unless it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from ensemble.evaluation.pairing import DocumentPair, Phi
+from features.sheets import sheet
+from features.tokens import Tokeniser
+
+__all__ = ["CHECKS", "Doubt", "doubts", "doubts_sheet"]
+
+CHECKS = {
+    "one annotator only": "no span of the other annotation shares a character with it",
+    "other label": "the other annotation has the same start and end with another label",
+    "other extent": "the other annotation overlaps it, with another start or end",
+    "same string, other label": "the string mostly has another label, in both annotations together",
+    "touching spans": "a span of the same annotation and label begins where it ends, or after blanks only",
+    "unmarked elsewhere": "the string is marked here, and neither annotation marks it there",
+}
+"""Check -> what is true of a place that it finds."""
+
+_SHORTEST = 4
+_COLUMNS = ("check", "document", "start", "end", "label", "annotation", "instead")
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A place to look at.
+
+    :param check: a key of `CHECKS`.
+    :param annotation: the name of the annotation that has the span; empty where none has.
+    :param instead: other labels, or the extent, that stand against it.
+    :param text: of the place.
+    """
+
+    check: str
+    document: str
+    start: int
+    end: int
+    label: str
+    annotation: str
+    instead: str = ""
+    text: str = field(default="", repr=False)
+
+    def to_dict(self, *, with_text: bool = False) -> dict[str, Any]:
+        """The place as JSON can hold it."""
+        row = {name: getattr(self, name) for name in _COLUMNS}
+        return {**row, "text": self.text} if with_text else row
+
+
+def doubts_sheet(found: Iterable[Doubt], *, with_text: bool = False) -> str:
+    """The places as CSV."""
+    columns = (*_COLUMNS, "text") if with_text else _COLUMNS
+    return sheet(columns, ([getattr(doubt, name) for name in columns] for doubt in found))
+
+
+def doubts(pairs: Sequence[DocumentPair], names: tuple[str, str]) -> list[Doubt]:
+    """All places that the checks find, check by check in the order of the notes.
+
+    :param pairs: the notes, as the first and the second annotation have them.
+    :param names: of the two annotations.
+    """
+    found = [*_differences(pairs, names), *_other_labels(pairs, names), *_touching(pairs, names), *_unmarked(pairs)]
+    order = list(CHECKS)
+    return sorted(found, key=lambda doubt: order.index(doubt.check))
+
+
+def _sides(pairs: Sequence[DocumentPair], names: tuple[str, str]) -> Iterator[tuple[str, str, str, Phi]]:
+    """Document, text, annotation and PHI of each span."""
+    for pair in pairs:
+        for name, side in zip(names, (pair.gold, pair.system), strict=True):
+            for phi in side.phi:
+                yield pair.id, side.text, name, phi
+
+
+def _differences(pairs: Sequence[DocumentPair], names: tuple[str, str]) -> Iterator[Doubt]:
+    for pair in pairs:
+        one, other = pair.gold.phi, pair.system.phi
+        for name, own, others in ((names[0], one, other), (names[1], other, one)):
+            theirs = {(phi.start, phi.end, phi.label) for phi in others}
+            for phi in own:
+                if (phi.start, phi.end, phi.label) not in theirs:
+                    yield _difference(pair, name, phi, [p for p in others if p.start < phi.end and phi.start < p.end])
+
+
+def _difference(pair: DocumentPair, name: str, phi: Phi, near: list[Phi]) -> Doubt:
+    same = [other for other in near if (other.start, other.end) == (phi.start, phi.end)]
+    check = "other label" if same else "other extent" if near else "one annotator only"
+    instead = "+".join(p.label for p in same) or "+".join(f"{p.start}-{p.end} {p.label}" for p in near)
+    return _doubt(check, pair.id, pair.gold.text, phi, name, instead)
+
+
+def _doubt(check: str, document: str, text: str, phi: Phi, name: str, instead: str) -> Doubt:
+    return Doubt(check, document, phi.start, phi.end, phi.label, name, instead, text[phi.start : phi.end])
+
+
+def _other_labels(pairs: Sequence[DocumentPair], names: tuple[str, str]) -> Iterator[Doubt]:
+    labels: dict[str, Counter[str]] = defaultdict(Counter)
+    for _, text, _, phi in _sides(pairs, names):
+        labels[text[phi.start : phi.end]][phi.label] += 1
+    for document, text, name, phi in _sides(pairs, names):
+        of_string = labels[text[phi.start : phi.end]]
+        usual = min(of_string, key=lambda label: (-of_string[label], label))
+        if phi.label != usual:
+            yield _doubt("same string, other label", document, text, phi, name, usual)
+
+
+def _touching(pairs: Sequence[DocumentPair], names: tuple[str, str]) -> Iterator[Doubt]:
+    for pair in pairs:
+        for name, side in zip(names, (pair.gold, pair.system), strict=True):
+            for phi, after in pairwise(side.phi):
+                between = side.text[phi.end : after.start]
+                if phi.end <= after.start and phi.label == after.label and not between.strip():
+                    yield _doubt("touching spans", pair.id, side.text, phi, name, f"{after.start}-{after.end}")
+
+
+def _unmarked(pairs: Sequence[DocumentPair]) -> Iterator[Doubt]:
+    """Where a string of four letters and digits or more stands that is marked elsewhere, and nobody marks any of it."""
+    tokenise = Tokeniser("liu")
+    marked: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
+    for pair in pairs:
+        for phi in {*pair.gold.phi, *pair.system.phi}:
+            words, _ = tokenise.cut(pair.gold.text[phi.start : phi.end])
+            if sum(map(len, filter(str.isalnum, words))) >= _SHORTEST:
+                marked[tuple(words)][phi.label] += 1
+    lengths = sorted({len(words) for words in marked}, reverse=True)
+    for pair in pairs:
+        text = pair.gold.text
+        words, (starts, ends) = tokenise.cut(text)[0], tokenise(text)
+        taken = bytearray(len(text))
+        for phi in (*pair.gold.phi, *pair.system.phi):
+            taken[phi.start : phi.end] = b"\1" * (phi.end - phi.start)
+        for i in range(len(words)):
+            for labels, n in ((marked.get(tuple(words[i : i + n])), n) for n in lengths if i + n <= len(words)):
+                start, end = int(starts[i]), int(ends[i + n - 1])
+                if labels and not any(taken[start:end]):
+                    taken[start:end] = b"\1" * (end - start)
+                    usual = min(labels, key=lambda label: (-labels[label], label))
+                    yield Doubt("unmarked elsewhere", pair.id, start, end, usual, "", "", text[start:end])

@@ -1,0 +1,134 @@
+"""Two annotations of the same notes: agreement against scikit-learn's kappa, and every check on a case of its own."""
+
+import csv
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
+
+from ensemble.evaluation import evaluate
+from ensemble.evaluation.adjudication import CHECKS
+from ensemble.evaluation.agreement import Agreement, agree, cohens_kappa
+from ensemble.synthesis import synthesize
+from features.documents import Corpus, Document, Span
+from features.errors import EvaluationError
+from features.formats import write_corpus
+from features.labels import LabelSet
+from features.tokens import Tokeniser
+from tests.fixture_types import Phistack
+
+LABELS = LabelSet.named("i2b2-2014")
+
+
+def corpus(*notes: tuple[str, list[tuple[str, str]]]) -> Corpus:
+    """Notes in which each mention, at its first place after the one before, is marked."""
+    documents = []
+    for number, (text, marked) in enumerate(notes):
+        spans, at = [], 0
+        for mention, label in marked:
+            at = text.index(mention, at)
+            spans.append(Span(at, at + len(mention), label))
+        documents.append(Document(f"{number}-01", text, tuple(spans)))
+    return Corpus(tuple(documents), LABELS)
+
+
+def found(agreement: Agreement, check: str) -> list[tuple[str, str, str]]:
+    return [(doubt.text, doubt.label, doubt.instead) for doubt in agreement.doubts if doubt.check == check]
+
+
+@given(judged=st.lists(st.tuples(st.sampled_from("abO"), st.sampled_from("abO")), min_size=1, max_size=40))
+def test_kappa_is_that_of_scikit_learn(judged: list[tuple[str, str]]) -> None:
+    ours = cohens_kappa(judged)
+    if len({said for pair in judged for said in pair}) > 1:
+        assert ours == pytest.approx(cohen_kappa_score(*zip(*judged, strict=True)))
+    else:
+        assert ours == 1.0
+
+
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 99))
+def test_agreement_is_the_same_whichever_annotation_comes_first(seed: int) -> None:
+    chance = random.Random(seed)
+    first = synthesize(4, seed=seed)
+    second = first.with_spans([[s for s in note.spans if chance.random() < 0.8] for note in first.documents])
+    one, other = agree(first, second, seed=seed), agree(second, first, seed=seed)
+    assert one.score.f1.value == other.score.f1.value == evaluate(first, second).strict.f1.value
+    assert one.kappa == other.kappa
+    assert {t.score.name: t.kappa for t in one.types} == {t.score.name: t.kappa for t in other.types}
+
+
+def test_tokens_are_counted_by_the_label_of_the_span_that_holds_any_of_them() -> None:
+    first = corpus(("Dr. Ann Lee in Ames", [("Ann Lee", "DOCTOR"), ("Ames", "CITY")]))
+    second = corpus(("Dr. Ann Lee in Ames", [("Lee", "DOCTOR"), ("Ames", "STATE")]))
+    agreement = agree(first, second)
+    expected = cohen_kappa_score(["", "", "D", "D", "", "C"], ["", "", "", "D", "", "S"])
+    assert len(Tokeniser("liu")("Dr. Ann Lee in Ames")[0]) == agreement.n_tokens == 6
+    assert agreement.kappa == pytest.approx(expected)
+
+
+def test_the_same_annotation_twice_agrees_in_all() -> None:
+    notes = synthesize(3, seed=1)
+    agreement = agree(notes, notes)
+    assert agreement.kappa == agreement.score.f1.value == 1.0
+    assert {doubt.check for doubt in agreement.doubts} <= {
+        "same string, other label",
+        "touching spans",
+        "unmarked elsewhere",
+    }
+
+
+def test_differences_are_sorted_by_what_the_other_annotation_has() -> None:
+    text = "Ann Lee saw Bo Roe in Ames and Ulm"
+    first = corpus((text, [("Ann Lee", "DOCTOR"), ("Bo Roe", "PATIENT"), ("Ames", "CITY")]))
+    second = corpus((text, [("Lee", "DOCTOR"), ("Bo Roe", "DOCTOR"), ("Ulm", "CITY")]))
+    agreement = agree(first, second)
+    assert found(agreement, "one annotator only") == [("Ames", "CITY", ""), ("Ulm", "CITY", "")]
+    assert found(agreement, "other label") == [("Bo Roe", "PATIENT", "DOCTOR"), ("Bo Roe", "DOCTOR", "PATIENT")]
+    assert found(agreement, "other extent") == [("Ann Lee", "DOCTOR", "4-7 DOCTOR"), ("Lee", "DOCTOR", "0-7 DOCTOR")]
+
+
+def test_strings_with_two_labels_touching_spans_and_strings_left_unmarked_are_found() -> None:
+    notes = corpus(
+        ("Florence came", [("Florence", "PATIENT")]),
+        ("Florence left", [("Florence", "PATIENT")]),
+        ("from Florence", [("Florence", "CITY")]),
+        ("Jan Jansen", [("Jan", "PATIENT"), ("Jansen", "PATIENT")]),
+        ("Jansen or Jansens", []),
+    )
+    agreement = agree(notes, notes)
+    assert found(agreement, "same string, other label") == [("Florence", "CITY", "PATIENT")] * 2
+    assert found(agreement, "touching spans") == [("Jan", "PATIENT", "4-10")] * 2
+    assert found(agreement, "unmarked elsewhere") == [("Jansen", "PATIENT", "")]
+
+
+def test_other_texts_and_missing_notes_are_refused() -> None:
+    first = corpus(("Ann", []), ("Bo", []))
+    with pytest.raises(EvaluationError, match="the texts of gold and system differ"):
+        agree(first, corpus(("Ann", []), ("Bob", [])))
+    less = replace(first, documents=first.documents[:1])
+    with pytest.raises(EvaluationError, match="missing"):
+        agree(first, less)
+    assert agree(first, less, allow_missing=True).n_documents == 1
+
+
+def test_the_command_shows_text_only_if_asked(tmp_path: Path, phistack: Phistack) -> None:
+    text = "Zelkowitz saw Birchwood"
+    write_corpus(corpus((text, [("Zelkowitz", "DOCTOR")])), tmp_path / "a.jsonl", format="jsonl")
+    write_corpus(corpus((text, [("Birchwood", "PATIENT")])), tmp_path / "b.jsonl", format="jsonl")
+    common = ("agreement", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "--label-set", "i2b2-2014")
+    _, quiet, _ = phistack(
+        *common, "--sheet", tmp_path / "s.csv", "--json", tmp_path / "s.json", "--latex", tmp_path / "s.tex"
+    )
+    shown = (tmp_path / "s.csv").read_text() + (tmp_path / "s.json").read_text() + (tmp_path / "s.tex").read_text()
+    assert "Zelkowitz" not in quiet + shown and "one annotator only" in quiet
+    phistack(*common, "--sheet", tmp_path / "t.csv", "--text", "--json", tmp_path / "t.json")
+    rows = list(csv.DictReader((tmp_path / "t.csv").read_text().splitlines()))
+    assert [(row["annotation"], row["text"]) for row in rows] == [("a.jsonl", "Zelkowitz"), ("b.jsonl", "Birchwood")]
+    figures = json.loads((tmp_path / "t.json").read_text())
+    assert figures["all"]["f1"]["value"] == 0 and figures["places"][0]["text"] == "Zelkowitz"
+    assert {row["check"] for row in rows} <= set(CHECKS)
