@@ -27,6 +27,7 @@ from features.saved_files import SavedFiles, damage_refused
 from features.tags import OUTSIDE, decode, encode
 from features.writing import write_json
 from submodels.base import Candidate, Submodel, saved_submodel, submodel_class
+from submodels.regex.token_tagger import TokenTagger
 from tbed.grid import STRETCHES
 from tbed.initial_tagger import FrequentTags, FrequentTagsState
 from tbed.learner import learn
@@ -40,9 +41,10 @@ __all__ = ["STARTS", "TbedSubmodel"]
 
 _LOG = logging.getLogger("phistack")
 _SETTINGS_FILE, _RULES_FILE, _FREQUENT_FILE, _REGEX_FOLDER = "settings.json", "rules.txt", "frequent.json", "regex"
+_PATTERNS_FILE = "token_patterns.toml"
 
-STARTS = ("regex", "frequent", "empty")
-"""The initial taggers: the regex submodel, the most frequent tag of each word, all tokens outside."""
+STARTS = ("regex", "frequent", "empty", "patterns")
+"""The initial taggers: the regex submodel, the most frequent tag of each word, all tokens outside, token patterns."""
 
 
 class _TbedState(TypedDict):
@@ -56,14 +58,17 @@ class _TbedState(TypedDict):
 class TbedSubmodel(Submodel):
     """Transformation-based error-driven learning.
 
-    Learned by `fit`: `rules_` (a `RuleFile`), `tags_` (the tags that rules may name), `regex_` or `frequent_` (the
-    initial tagger; `None` if it is another one).
+    Learned by `fit`: `rules_` (a `RuleFile`), `tags_` (the tags that rules may name), `regex_`, `frequent_` or
+    `patterns_` (the initial tagger; `None` if it is another one).
 
     :param start: the initial tagger, one of `STARTS`.
     :param regex: settings of the regex submodel, with `start="regex"`.
+    :param token_patterns: a file of token patterns of phistack, or the path of one, with `start="patterns"`; see
+        `submodels.regex.token_tagger`.
+    :param label_set: of the notes, by which token patterns have their labels; empty for none with a name.
     :param templates: a template set of phistack, or the path of a template file; see `tbed.templates`. Templates that
         name a column left out of the feature space are dropped.
-    :param max_rules: learn no more rules than this.
+    :param max_rules: learn no more rules than this; with 0 it is the initial tagger alone.
     :param min_gain: stop when the best rule gains less.
     :param min_groups: a rule has to correct tokens of so many patients.
     :param within: which tokens are neighbours: those of a `sentence`, a `line` or a `note`.
@@ -78,6 +83,8 @@ class TbedSubmodel(Submodel):
 
     start: str = "regex"
     regex: Mapping[str, Any] = field(default_factory=dict)
+    token_patterns: str = "zhao2020"
+    label_set: str = ""
     templates: str = "default"
     max_rules: int = 600
     min_gain: int = 2
@@ -94,6 +101,8 @@ class TbedSubmodel(Submodel):
     @classmethod
     def for_label_set(cls, settings: Mapping[str, Any], label_set: str) -> Mapping[str, Any]:
         """The arguments with the label set for the patterns that it starts from, if it does."""
+        if settings.get("start") == "patterns":
+            return {"label_set": label_set, **settings}
         if not cls.holds(settings):
             return settings
         return {**settings, "regex": {"label_set": label_set, **settings.get("regex", {})}}
@@ -175,6 +184,8 @@ class TbedSubmodel(Submodel):
         if self.frequent_ is not None:
             text = json.dumps(self.frequent_.to_dict(), ensure_ascii=False)
             (folder / _FREQUENT_FILE).write_text(text, encoding="utf-8")
+        if self.patterns_ is not None:
+            (folder / _PATTERNS_FILE).write_text(self.patterns_.to_toml(), encoding="utf-8")
         if self.regex_ is not None:
             (folder / _REGEX_FOLDER).mkdir()
             self.regex_.save(folder / _REGEX_FOLDER)
@@ -190,11 +201,13 @@ class TbedSubmodel(Submodel):
         with damage_refused("the TBED submodel of the engine"):
             model = saved_submodel(cls, state["settings"])
             model.tags_ = tuple(state["tags"])
-            model.frequent_ = model.regex_ = None
+            model.frequent_ = model.regex_ = model.patterns_ = None
             if model.start == "frequent":
                 model.frequent_ = FrequentTags.from_dict(files.json(_FREQUENT_FILE, FrequentTagsState))
                 if not set(chain.from_iterable(model.frequent_.lookups)) <= set(space.columns):
                     raise BundleError("the TBED submodel reads feature columns that this engine does not have")
+            if model.start == "patterns":
+                model.patterns_ = TokenTagger.from_toml(files.text(_PATTERNS_FILE))
             if model.within not in STRETCHES:
                 raise BundleError("the TBED submodel has an impossible value in its setting within")
         try:
@@ -228,9 +241,13 @@ class TbedSubmodel(Submodel):
         """Learn the initial tagger; its tags for the training notes come back."""
         self.frequent_: FrequentTags | None = None
         self.regex_: Submodel | None = None
+        self.patterns_: TokenTagger | None = None
         if self.start == "frequent":
             self.frequent_, tags = FrequentTags.learn(tables, gold)
             return tags
+        if self.start == "patterns":
+            labels = {span.label for table in tables for span in table.document.spans}
+            self.patterns_ = TokenTagger.of(self.token_patterns, self.label_set, labels)
         if self.start == "regex":
             self.regex_ = submodel_class("regex")(**self.regex).fit(tables)
         return self._initial(tables)
@@ -245,6 +262,8 @@ class TbedSubmodel(Submodel):
         """The initial tags of each note."""
         if self.frequent_ is not None:
             return self.frequent_.tag(tables)
+        if self.patterns_ is not None:
+            return self.patterns_.tag(tables)
         return [
             encode((candidate.span for candidate in candidates if candidate.chosen), table.offsets)
             for table, candidates in zip(tables, proposed or self._initial_candidates(tables), strict=True)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from features.columns.annotators import CoreNlpAnnotator, NltkAnnotator, annotators_of
+from features.columns.annotators import CoreNlpAnnotator, NltkAnnotator, NltkEntities, annotators_of
 from features.columns.table import FeatureSettings, FeatureSpace
 from features.documents import Document
 from features.errors import MissingResourceError, SettingsError
@@ -71,9 +71,10 @@ def test_settings_choose_annotators() -> None:
     url = "http://localhost:9000"
     assert annotators_of("nltk", url) == (NltkAnnotator(), CoreNlpAnnotator(url, "ner"))
     assert annotators_of(url, "") == (CoreNlpAnnotator(url, "pos"),)
+    assert annotators_of("", "nltk") == (NltkEntities(),)
 
 
-@pytest.mark.parametrize(("pos", "ner"), [("spacy", ""), ("", "nltk"), ("localhost:9000", "")])
+@pytest.mark.parametrize(("pos", "ner"), [("spacy", ""), ("", "spacy"), ("localhost:9000", "")])
 def test_other_settings_are_refused(pos: str, ner: str) -> None:
     with pytest.raises(SettingsError, match="CoreNLP"):
         annotators_of(pos, ner)
@@ -104,6 +105,32 @@ def test_absent_data_is_one_sentence_with_the_command(tmp_path: Path, monkeypatc
         NltkAnnotator().columns(WORDS, SENTENCES)
     assert "python -m nltk.downloader averaged_perceptron_tagger_eng" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.skipif(not (NLTK_DATA / "taggers").is_dir(), reason="the tagger's data is not beside the checkout")
+def test_absent_data_of_the_chunker_is_one_sentence_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    nltk_data = pytest.importorskip("nltk.data")
+    monkeypatch.setattr(nltk_data, "path", [str(NLTK_DATA)])
+    with pytest.raises(MissingResourceError) as caught:
+        NltkEntities().columns(WORDS, SENTENCES)
+    assert "python -m nltk.downloader averaged_perceptron_tagger_eng maxent_ne_chunker_tab words" in str(caught.value)
+    assert "\n" not in str(caught.value) and 'ner = ""' in str(caught.value)
+
+
+@pytest.mark.skipif(not (NLTK_DATA / "taggers").is_dir(), reason="the tagger's data is not beside the checkout")
+def test_each_token_of_an_entity_has_its_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NLTK's own trees, by a chunker that takes each run of proper nouns for a person."""
+    nltk = pytest.importorskip("nltk")
+    monkeypatch.setattr(nltk.data, "path", [str(NLTK_DATA)])
+    monkeypatch.setattr("nltk.chunk.ne_chunker", lambda: nltk.RegexpParser("PERSON: {<NNP>+}"))
+    sentences = np.array([0, 0, 4, 6], dtype=np.int32)
+    assert NltkEntities().columns(WORDS, sentences) == {"ner": ["O", "O", "PERSON", "O", "PERSON", "O"]}
+
+
+@pytest.mark.parametrize("column", ["pos", "ner"])
+def test_notes_in_another_language_are_not_tagged_as_english(column: str) -> None:
+    with pytest.raises(SettingsError, match=f'language of the notes is es; .* with {column} = ""'):
+        FeatureSpace(FeatureSettings(language="es", **{column: "nltk"})).fit([Document("a", "Visto hoy")])
 
 
 @pytest.mark.parametrize(

@@ -129,6 +129,7 @@ SLOW: dict[str, Callable[[Note], list[str]]] = {
     ],
     "piece_shape": piece_shapes,
     "place_in_piece": places,
+    "word_piece": lambda note: [""] * len(note.words),
     "document_position": lambda note: [str(10 * i // len(note.words)) for i in range(len(note.words))],
     "sentence_length": lambda note: note.by_sentence(lambda a, b: step(b - a, 2, 4, 8, 12, 16, 24, 32, 48)),
     "end_mark": lambda note: note.by_sentence(lambda a, b: w if (w := note.words[b - 1]) in ".?!:;," else ""),

@@ -73,15 +73,6 @@ def test_patterns_are_reported_the_label_set_unless_the_user_said_otherwise() ->
     assert EngineSettings().for_label_set("custom") == EngineSettings()
 
 
-def test_the_preset_of_zhao_has_the_settings_of_the_paper() -> None:
-    settings = EngineSettings.preset("zhao2020")
-    assert (settings.folds, settings.features.tokeniser) == (10, "zhao2020")
-    assert settings.submodels["blstm"]["learning_rate"] == 0.0002
-    assert (settings.stacker.features, settings.stacker.kernel) == ("zhao2020", "zhao2020")
-    for name, arguments in settings.submodels.items():
-        assert new_submodel(name, arguments).name == name
-
-
 def test_an_unknown_preset_is_refused_by_name() -> None:
     with pytest.raises(SettingsError, match="zhao2020"):
         EngineSettings.preset("zhao2021")

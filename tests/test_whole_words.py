@@ -69,6 +69,14 @@ def test_the_hits_of_every_gazetteer_are_the_same_with_and_without_byte_pairs(te
 FITTED = spaces(NOTES)
 
 
+def test_a_column_says_where_a_token_stands_in_its_word() -> None:
+    [table] = FeatureSpace(FeatureSettings(tokeniser="zhao2020")).fit([Document("x", "of MRI, McX")])
+    pieces = [table.space.values("word_piece")[number] for number in table.column("word_piece")]
+    assert list(zip(table.words, pieces, strict=True)) == [
+        ("of", ""), ("M", "B"), ("R", "I"), ("I", "I"), (",", ""), ("Mc", "B"), ("X", "I"),
+    ]  # fmt: skip
+
+
 def test_the_old_tokeniser_reads_its_columns_off_its_tokens() -> None:
     """Engines that were trained with it must read what they learned."""
     space = FeatureSpace(FeatureSettings(tokeniser="zhao"))

@@ -5,7 +5,7 @@
     out/table.tex                        for LaTeX with booktabs
 
 A fifth of the patients of each corpus is held out; every engine, of whichever corpus, is tested on these notes, so that
-the figures of one column compare. Tables 4 and 5 of Trienes 2020 for any corpora.
+the figures of one column compare. Tables 8 and 9 of Trienes 2020 for any corpora.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def _labels(labels: Sequence[str]) -> dict[str, _Column]:
 
 
 def _liu(sources: Sequence[str], language: str) -> dict[str, _Column]:
-    """The ten features of Liu 2017, section 2.5."""
+    """The ten features of Liu 2017, section 3.7."""
     function_words = _FUNCTION_WORDS.get(language, frozenset())
     return {
         "same span": lambda pool: np.maximum(pool.times > 1, pool.best_rival(pool.any_chosen, "other type")),

@@ -1,7 +1,8 @@
 """Columns that another program tags: parts of speech and general named entities.
 
-    annotators_of(pos="nltk", ner="")                          NLTK's English part-of-speech tagger
+    annotators_of(pos="nltk", ner="nltk")                      NLTK's English tagger and named-entity chunker
     annotators_of(pos="", ner="http://localhost:9000")         a CoreNLP server's named entities
+    refuse_other_languages("es", pos="nltk", ner="")           raises: NLTK's taggers know English only
 
 Data or a server that is not there is an error that names the command which fetches or starts it, and never an empty
 column: a model must not meet other features than those it was trained with.
@@ -10,20 +11,23 @@ column: a model must not meet other features than those it was trained with.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from features.arrays import Integers32
 from features.errors import MissingResourceError, SettingsError
 
-__all__ = ["Annotator", "CoreNlpAnnotator", "NltkAnnotator", "annotators_of"]
+__all__ = ["Annotator", "CoreNlpAnnotator", "NltkAnnotator", "NltkEntities", "annotators_of", "refuse_other_languages"]
 
 _START_SERVER = "java -mx4g -cp '*' edu.stanford.nlp.pipeline.StanfordCoreNLPServer -port 9000"
 _TAGGER = "averaged_perceptron_tagger_eng"
+_CHUNKER = "maxent_ne_chunker_tab"
+_NLTK = "nltk"
+_WITHOUT = 'or do without, with {0} = "" under [features] of the settings file'
 
 _TagSentences = Callable[[list[list[str]]], list[list[tuple[str, str]]]]
 
@@ -50,22 +54,30 @@ def annotators_of(pos: str, ner: str) -> tuple[Annotator, ...]:
     """The annotators that settings ask for.
 
     :param pos: empty for none, `nltk`, or the URL of a CoreNLP server.
-    :param ner: empty for none, or the URL of a CoreNLP server.
+    :param ner: likewise.
     :raises SettingsError: for anything else.
     """
-    found: list[Annotator] = []
-    if pos == "nltk":
-        found.append(NltkAnnotator())
-    elif pos:
-        found.append(CoreNlpAnnotator(_checked("pos", pos, "nltk or the URL"), "pos"))
-    if ner:
-        found.append(CoreNlpAnnotator(_checked("ner", ner, "the URL"), "ner"))
-    return tuple(found)
+    ours: dict[str, Annotator] = {"pos": NltkAnnotator(), "ner": NltkEntities()}
+    return tuple(
+        ours[column] if given == _NLTK else CoreNlpAnnotator(_checked(column, given), column)
+        for column, given in (("pos", pos), ("ner", ner))
+        if given
+    )
 
 
-def _checked(column: str, url: str, choices: str) -> str:
+def refuse_other_languages(language: str, *, pos: str, ner: str) -> None:
+    """See that NLTK is to tag English only; :raises SettingsError: if not, with what to do."""
+    for column, given in (("pos", pos), ("ner", ner)):
+        if given == _NLTK and language != "en":
+            raise SettingsError(
+                f"NLTK's taggers know English only, and the language of the notes is {language}; give the URL of a "
+                f"CoreNLP server for it as {column}, {_WITHOUT.format(column)}"
+            )
+
+
+def _checked(column: str, url: str) -> str:
     if not url.startswith(("http://", "https://")):
-        raise SettingsError(f"the setting {column} must be {choices} of a CoreNLP server, not {url}")
+        raise SettingsError(f"the setting {column} must be nltk or the URL of a CoreNLP server, not {url}")
     return url
 
 
@@ -84,6 +96,7 @@ class NltkAnnotator:
         except (LookupError, OSError):
             raise MissingResourceError(
                 f"the data of the part-of-speech tagger is missing; get it with: python -m nltk.downloader {_TAGGER}"
+                f" ({_WITHOUT.format('pos')})"
             ) from None
         return lambda sentences: [tagger.tag(sentence) for sentence in sentences]
 
@@ -91,6 +104,50 @@ class NltkAnnotator:
         """The column `pos`; see `Annotator.columns`."""
         cut = _cut(words, sentences)
         return {"pos": [tag for tagged in self._tag_sentences(cut) for _, tag in tagged]}
+
+
+@dataclass(frozen=True)
+class NltkEntities:
+    """Persons, organisations and places by NLTK's maximum entropy chunker, which knows English, over its tagger.
+
+    A token of an entity has its type, such as `PERSON`, others `O`, as from a CoreNLP server.
+    """
+
+    column: ClassVar[str] = "ner"
+    tagger: NltkAnnotator = field(default_factory=NltkAnnotator)
+
+    def columns(self, words: Sequence[str], sentences: Integers32) -> dict[str, list[str]]:
+        """The column `ner`; see `Annotator.columns`."""
+        tags = self.tagger.columns(words, sentences)["pos"]
+        tagged = [list(zip(words[a:b], tags[a:b], strict=True)) for a, b in pairwise(sentences.tolist())]
+        return {"ner": [entity for sentence in tagged if sentence for entity in self._entities(sentence)]}
+
+    def _entities(self, sentence: list[tuple[str, str]]) -> list[str]:
+        try:
+            parts = self._chunker.parse(sentence)
+        except (LookupError, OSError):
+            raise _no_chunker() from None
+        return [
+            entity
+            for part in parts
+            for entity in (["O"] if isinstance(part, tuple) else [str(part.label())] * len(part))
+        ]
+
+    @cached_property
+    def _chunker(self) -> Any:
+        from nltk.chunk import ne_chunker
+
+        try:
+            return ne_chunker()
+        except (LookupError, OSError):
+            raise _no_chunker() from None
+
+
+def _no_chunker() -> MissingResourceError:
+    return MissingResourceError(
+        f"the data of the named-entity chunker is missing; get it with: python -m nltk.downloader {_TAGGER} {_CHUNKER} "
+        f"words ({_WITHOUT.format('ner')})"
+    )
 
 
 @dataclass(frozen=True)

@@ -111,6 +111,13 @@ def _place_in_piece(layout: Layout) -> Coded:
     return _steps(layout.since(layout.pieces), *range(1, 7))
 
 
+def _word_piece(layout: Layout) -> Coded:
+    """`B` where a token is the first of several pieces of a word, `I` where it is a later one."""
+    begins = np.diff(layout.word, prepend=-1) > 0
+    goes_on = np.append(~begins[1:], False)[: len(layout)]
+    return np.where(begins, goes_on.astype(np.int32), 2), [NONE, "B", "I"]
+
+
 def _word_in_note(layout: Layout) -> NDArray[np.int64]:
     """A number for each word in lower case in each note."""
     codes, strings = layout.mapped_words("lower", str.lower)
@@ -155,6 +162,7 @@ LAYOUT_COLUMNS: Mapping[str, Callable[[Layout], Coded]] = {
     "space_before": lambda layout: (layout.space, [NONE, "blank", "wide", "line"]),
     "piece_shape": _piece_shape,
     "place_in_piece": _place_in_piece,
+    "word_piece": _word_piece,
     "document_position": _document_position,
     "sentence_length": _sentence_length,
     "end_mark": _end_mark,

@@ -26,7 +26,7 @@ import numpy as np
 
 from features.arrays import Integers32
 from features.byte_pairs import BytePairs
-from features.columns.annotators import Annotator, annotators_of
+from features.columns.annotators import Annotator, annotators_of, refuse_other_languages
 from features.columns.distinct import Distinct
 from features.columns.gazetteers import GAZETTEER_COLUMNS, Gazetteers
 from features.columns.installed import installed_column
@@ -55,7 +55,7 @@ COLUMN_GROUPS: dict[str, tuple[str, ...]] = {
     "affixes": tuple(name for name in WORD_COLUMNS if name.startswith(("prefix", "suffix"))),
     "orthography": (
         "shape", "short_shape", "length", "number", "digits_only", "starts_upper", "all_upper", "has_upper",
-        "has_digit", "punctuation", "piece_shape", "place_in_piece",
+        "has_digit", "punctuation", "piece_shape", "place_in_piece", "word_piece",
     ),
     "layout": (
         "key", "key_distance", "section", "line_start", "line_end", "line_position", "line_from_start", "line_from_end",
@@ -70,7 +70,7 @@ COLUMN_GROUPS: dict[str, tuple[str, ...]] = {
 
 
 OF_THE_TOKEN = frozenset((
-    "word", "lower", "pattern", "length", "digits_only", "starts_upper", "space_before", "place_in_piece",
+    "word", "lower", "pattern", "length", "digits_only", "starts_upper", "space_before", "place_in_piece", "word_piece",
 ))  # fmt: skip
 """Columns that say what and where a token itself is; where tokens are pieces of words, all others are the word's."""
 
@@ -86,7 +86,7 @@ class FeatureSettings:
     :param split_lines: whether a line end ends a sentence; `None` lets the training spans decide.
     :param without: column groups to leave out.
     :param pos: part-of-speech column: empty for none, `nltk`, or the URL of a CoreNLP server.
-    :param ner: general named-entity column: empty for none, or the URL of a CoreNLP server.
+    :param ner: general named-entity column, likewise.
     :param extra: columns of other packages, by their names; see `features.columns.installed`.
     """
 
@@ -130,7 +130,8 @@ class FeatureSettings:
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns, in order."""
-        optional = {"pos": self.pos, "ner": self.ner}
+        keeps_words = Tokeniser(self.tokeniser).keeps_words
+        optional = {"pos": self.pos, "ner": self.ner, "word_piece": keeps_words}
         return tuple(
             name
             for group, names in self.groups.items()
@@ -274,7 +275,11 @@ class FeatureSpace:
         return self.vocabularies_[column].find(value)
 
     def fit(self, documents: Iterable[Document]) -> list[FeatureTable]:
-        """Learn byte pairs, line handling and the values of all columns; the documents' tables come back."""
+        """Learn byte pairs, line handling and the values of all columns; the documents' tables come back.
+
+        :raises SettingsError: if an annotator does not know the language of the notes.
+        """
+        refuse_other_languages(self.settings.language, pos=self.settings.pos, ner=self.settings.ner)
         views = list(map(plain_view, documents))
         notes = [view.document for view in views]
         marked = [note.text[span.start : span.end] for note in notes for span in note.spans]

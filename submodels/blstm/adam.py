@@ -30,6 +30,9 @@ _OF_MEAN, _OF_SQUARE, _TINY = 0.9, 0.999, np.float32(1e-7)
 _REMEMBERED = 60
 """Steps after which what is left of a momentum is forgotten."""
 
+_NOTHING = 1e-30
+"""What stands for 0 in a logarithm, so small that a 32-bit float keeps nothing of what it multiplies."""
+
 _WORD = "word"
 
 
@@ -86,12 +89,12 @@ class Adam:
         """One step; the words of the gradients were read before.
 
         :param rate: the learning rate.
-        :param kept: how much of the running average is kept.
+        :param kept: how much of the running average is kept; 0 for nothing, so that it is the weights themselves.
         """
         step = self.done + 1
         # The running means begin at zero, and are too small by these factors.
         self._rates.append(rate * np.sqrt(1 - _OF_SQUARE**step) / (1 - _OF_MEAN**step))
-        self._log_kept.append(self._log_kept[-1] + np.log(kept))
+        self._log_kept.append(self._log_kept[-1] + np.log(max(kept, _NOTHING)))
         for name, values in gradients.dense.items():
             self._gradients[name][...] = values
         norm = np.sqrt(float(self._gradient @ self._gradient) + float((gradients.words.values**2).sum()))

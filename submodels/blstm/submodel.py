@@ -37,7 +37,7 @@ from submodels.blstm.encoder import EncodedNote, Encoder
 from submodels.blstm.excerpts import Excerpt
 from submodels.blstm.inference import blocks_of, emissions_of
 from submodels.blstm.mention_replacement import Mentions
-from submodels.blstm.training import NumpyTrainer, Trainer, TrainingPlan, train
+from submodels.blstm.training import SCHEDULES, NumpyTrainer, Trainer, TrainingPlan, train
 from submodels.blstm.weights import NetworkSizes, save_weights
 from submodels.blstm.word_prediction import WordPrediction
 from submodels.chain.candidates import HasTokens, batches, propose
@@ -101,7 +101,8 @@ class BlstmSubmodel(Submodel):
         other packages are read too.
     :param scheme: `BIO` or `BIOES`.
     :param networks: how many are trained and averaged; time and size grow with them.
-    :param window: lines are joined to about so many tokens, so that the network sees what is around them.
+    :param window: lines are joined to about so many tokens, so that the network sees what is around them; with 1 it
+        reads each sentence alone.
     :param word_size: length of a word's vector.
     :param character_size: length of a character's vector.
     :param kernels: widths of the convolutions over characters, at most 22.
@@ -117,9 +118,10 @@ class BlstmSubmodel(Submodel):
     :param epochs: of training: passes over the notes, or several passes where the notes are few.
     :param batch_tokens: tokens of a batch; less where the notes are few.
     :param least_steps: steps of training that few notes get at least.
-    :param learning_rate: the highest of a schedule that rises and then falls to nothing; Zhao 2020 has 0.0002.
+    :param learning_rate: the highest of the schedule; Zhao 2020 has 0.0002.
+    :param schedule: how the learning rate goes: `rise and fall`, to nothing in the end, or `constant`.
     :param clip: the largest norm of a gradient.
-    :param average: how much of the running average of the weights is kept at each step.
+    :param average: how much of the running average of the weights is kept at each step; 0 for the last weights.
     :param easy_below: a row of lines whose loss was less when it was last read is easy; 0 for none.
     :param easy_share: share of the easy rows that each pass reads.
     :param threshold: least probability of a candidate that is not on the best path.
@@ -152,6 +154,7 @@ class BlstmSubmodel(Submodel):
     batch_tokens: int = 2048
     least_steps: int = 240
     learning_rate: float = 0.011
+    schedule: str = "rise and fall"
     clip: float = 10.0
     average: float = 0.99
     easy_below: float = 0.3
@@ -289,6 +292,8 @@ class BlstmSubmodel(Submodel):
             raise SettingsError("the BLSTM-CNN-CRF's setting kernels must hold widths between 1 and 22")
         if self.scheme not in SCHEMES:
             raise SettingsError(no_such("tag scheme", self.scheme, SCHEMES))
+        if self.schedule not in SCHEDULES:
+            raise SettingsError(no_such("schedule of the learning rate", self.schedule, SCHEDULES))
         if self.trainer not in _TRAINERS:
             raise SettingsError(no_such("trainer of the BLSTM-CNN-CRF", self.trainer, _TRAINERS))
 
@@ -338,6 +343,7 @@ class BlstmSubmodel(Submodel):
             batch_tokens=batch_tokens,
             window=self.window,
             learning_rate=self.learning_rate,
+            schedule=self.schedule,
             clip=self.clip,
             dropout=self.dropout,
             word_dropout=self.word_dropout,

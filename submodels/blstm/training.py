@@ -4,15 +4,16 @@
     trainer = NumpyTrainer(sizes, characters, plan, prediction, seed=1)
     train(trainer, mentions, plan, seed=1)              the averaged weights
 
-Adam with clipped gradients; the learning rate rises in the first tenth and then falls to nothing. What is kept is
-a running average of the weights (Polyak and Juditsky 1992), which is better than the last weights and costs next to
-nothing. No notes are held out to decide when to stop: with such a rate the last average was as good as the best one.
+Adam with clipped gradients; the learning rate rises in the first tenth and then falls to nothing, unless it is to be
+constant. What is kept is a running average of the weights (Polyak and Juditsky 1992), which is better than the last
+weights and costs next to nothing. No notes are held out to decide when to stop: with a rate that falls the last average
+was as good as the best one.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -28,7 +29,7 @@ from submodels.blstm.mention_replacement import Mentions
 from submodels.blstm.weights import NetworkSizes, NetworkWeights, first_weights
 from submodels.blstm.word_prediction import PREDICTIONS, WordPrediction
 
-__all__ = ["NumpyTrainer", "Trainer", "TrainingPlan", "TrainingStep", "train"]
+__all__ = ["SCHEDULES", "NumpyTrainer", "Trainer", "TrainingPlan", "TrainingStep", "train"]
 
 _LOG = logging.getLogger("phistack")
 _WARM_UP = 0.1
@@ -43,6 +44,7 @@ class TrainingPlan:
     :param batch_tokens: tokens of a batch, with its padding.
     :param window: see `rows_of`.
     :param learning_rate: the highest.
+    :param schedule: one of `SCHEDULES`.
     :param clip: the largest norm of a gradient.
     :param dropout: rate for the input of the LSTM and for its output.
     :param word_dropout: the share of words that are read as unknown.
@@ -59,6 +61,7 @@ class TrainingPlan:
     batch_tokens: int
     window: int
     learning_rate: float
+    schedule: str
     clip: float
     dropout: float
     word_dropout: float
@@ -180,7 +183,7 @@ def train(
         for place, rows in enumerate(batches):
             reported((number + place / len(batches)) / n_passes, f"epoch {epoch} of {plan.epochs}")
             done += 1
-            rate = plan.learning_rate * _share_of_rate((number + (place + 1) / len(batches)) / n_passes)
+            rate = plan.learning_rate * SCHEDULES[plan.schedule]((number + (place + 1) / len(batches)) / n_passes)
             step = TrainingStep(rows, notes, rate, kept=min(plan.average, done / (done + 10)))
             easy.remember(rows, notes, trainer.step(step, generator))
         _LOG.info("blstm: epoch %d of %d, %d batches", epoch, plan.epochs, len(batches))
@@ -200,6 +203,8 @@ def _pass(
     return [batches[i] for i in generator.permutation(len(batches))], notes
 
 
-def _share_of_rate(done: float) -> float:
-    """The share of the highest learning rate, by the share of the training that is done."""
-    return min(done / _WARM_UP, (1 - done) / (1 - _WARM_UP) + 0.01)
+SCHEDULES: Mapping[str, Callable[[float], float]] = {
+    "rise and fall": lambda done: min(done / _WARM_UP, (1 - done) / (1 - _WARM_UP) + 0.01),
+    "constant": lambda done: 1.0,
+}
+"""The share of the highest learning rate, by the share of the training that is done."""

@@ -29,12 +29,15 @@ from features.columns.table import FeatureSpace, FeatureTable
 from features.errors import BundleError, SettingsError, TrainingError
 from features.reporting import report
 from features.saved_files import SavedFiles, damage_refused
+from features.suggestions import no_such
 from features.tags import OUTSIDE, SCHEMES
 from features.writing import write_json
 from submodels.base import Candidate, Submodel, Told, saved_submodel
 from submodels.chain.candidates import batches, propose
 from submodels.chain.crf import Chain
+from submodels.crf.c_random import seed_c_library
 from submodels.crf.crfsuite_file import read_weights
+from submodels.crf.cross_files import named_crosses
 from submodels.crf.emissions import AttributeWeights
 from submodels.crf.instructive import instructive_tokens, pieces
 from submodels.crf.templates import TEMPLATES, Cross, Crosses, usable
@@ -51,12 +54,17 @@ _LIMITS = {
     "min_count": (1, 10**9),
     "look_alikes": (0, 1e6),
     "others": (0, 1),
+    "learning_rate": (1e-6, 10),
+    "regularisation": (0, 1e3),
     "threshold": (1e-6, 1),
 }
+ALGORITHMS = ("lbfgs", "l2sgd")
+"""How weights are learned: by L-BFGS, or by stochastic gradient descent."""
+
 _FURTHEST = 50
 """Tokens from the one that a template is read at."""
 
-_ITERATION = re.compile(r"Iteration #(\d+)|Loss: ([\d.]+)")
+_ITERATION = re.compile(r"(?:Iteration|Epoch) #(\d+)|Loss: ([\d.]+)")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -66,13 +74,18 @@ class CrfSubmodel(Submodel):
     Learned by `fit`: `crosses_` (the templates in use), `chain_` (tags and transitions), `weights_` (of attributes),
     `model_` (CRFsuite's file).
 
-    :param templates: the feature crosses; those that name a column left out of the feature space are dropped. A column
-        of another package that they do not name is read at the token and at the ones beside it.
+    :param templates: the feature crosses, or a file of them by its name or path (`submodels.crf.cross_files`); those
+        that name a column left out of the feature space are dropped. A column of another package that they do not
+        name is read at the token and at the ones beside it.
     :param scheme: `BIO` or `BIOES`.
     :param join_sentences: whether sentences of one line are one sequence; see `features.columns.lines.line_bounds`.
-    :param c1: coefficient of the L1 penalty, which leaves most attributes without a weight.
+    :param algorithm: `lbfgs`, or `l2sgd`, stochastic gradient descent.
+    :param c1: coefficient of the L1 penalty, which leaves most attributes without a weight; only with L-BFGS.
     :param c2: coefficient of the L2 penalty.
-    :param max_iterations: L-BFGS stops after so many passes over the corpus, or earlier where nothing is gained.
+    :param regularisation: in the place of c2, the weight of half the squared weights beside the mean loss of a
+        sequence, as most programs have it; 0 for c2, which stands beside the sum of all losses.
+    :param learning_rate: of stochastic gradient descent.
+    :param max_iterations: it stops after so many passes over the corpus, or earlier where nothing is gained.
     :param min_count: an attribute that occurs at fewer of the tokens that it learns from is left out.
     :param look_alikes: how many tokens that look like PHI it learns from for each token of PHI; see
         `submodels.crf.instructive`.
@@ -83,11 +96,14 @@ class CrfSubmodel(Submodel):
     kind: ClassVar[str] = "crf.v1"
     cost: ClassVar[float] = 40.0
 
-    templates: Sequence[Cross] = TEMPLATES
+    templates: str | Sequence[Cross] = TEMPLATES
     scheme: str = "BIOES"
     join_sentences: bool = True
+    algorithm: str = "lbfgs"
     c1: float = 0.05
     c2: float = 0.05
+    regularisation: float = 0.0
+    learning_rate: float = 0.1
     max_iterations: int = 40
     min_count: int = 2
     look_alikes: float = 0.3
@@ -95,13 +111,19 @@ class CrfSubmodel(Submodel):
     threshold: float = 0.05
 
     def __post_init__(self) -> None:
-        self.templates = tuple(tuple((str(name), int(offset)) for name, offset in cross) for cross in self.templates)
+        if not isinstance(self.templates, str):
+            given = self.templates
+            self.templates = tuple(tuple((str(name), int(offset)) for name, offset in cross) for cross in given)
+
+    @property
+    def declared(self) -> tuple[Cross, ...]:
+        """The templates that are declared; :raises SettingsError: if their file cannot be used."""
+        return named_crosses(self.templates) if isinstance(self.templates, str) else tuple(self.templates)
 
     def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
         """Learn from annotated notes.
 
-        :param seed: not used, as L-BFGS begins at zero and draws nothing. (CRFsuite's other algorithms do draw, from
-            a generator that nobody can seed, so that they would not give the same model twice.)
+        :param seed: of the order in which stochastic gradient descent reads; L-BFGS begins at zero and draws nothing.
         :raises TrainingError: if no note has PHI.
         :raises SettingsError: if a setting is out of its range.
         """
@@ -112,7 +134,7 @@ class CrfSubmodel(Submodel):
         started = perf_counter()
         self.crosses_ = self._crosses(tables[0].space)
         self._say_what_is_left_out(tables[0].space)
-        self.model_ = self._train(tables, tags)
+        self.model_ = self._train(tables, tags, seed)
         self._use(self.model_)
         _LOG.info(
             "crf: %d attributes with a weight, %d tags, in %.0f s",
@@ -153,8 +175,8 @@ class CrfSubmodel(Submodel):
         return found
 
     def save(self, folder: Path) -> None:
-        """Write `settings.json` and CRFsuite's own `model.crfsuite`."""
-        write_json(folder / _SETTINGS_FILE, self.settings())
+        """Write `settings.json`, in which templates of a file are spelled out, and CRFsuite's `model.crfsuite`."""
+        write_json(folder / _SETTINGS_FILE, {**self.settings(), "templates": self.declared})
         (folder / _MODEL_FILE).write_bytes(self.model_)
 
     @classmethod
@@ -172,10 +194,14 @@ class CrfSubmodel(Submodel):
     def _check_settings(self) -> None:
         if self.scheme not in SCHEMES:
             raise SettingsError(f"the CRF's setting scheme must be one of {', '.join(SCHEMES)}")
+        if self.algorithm not in ALGORITHMS:
+            raise SettingsError(no_such("algorithm of the CRF", self.algorithm, ALGORITHMS))
+        if self.algorithm == "l2sgd" and not (self.c2 or self.regularisation):
+            raise SettingsError("the CRF's algorithm l2sgd needs c2 or regularisation above 0")
         for name, (least, most) in _LIMITS.items():
             if not least <= getattr(self, name) <= most:
                 raise SettingsError(f"the CRF's setting {name} must lie between {least} and {most}")
-        if any(not template or abs(offset) > _FURTHEST for template in self.templates for _, offset in template):
+        if any(not template or abs(offset) > _FURTHEST for template in self.declared for _, offset in template):
             raise SettingsError(f"the CRF's templates must look at most {_FURTHEST} tokens before or after")
 
     def _sequences(self, table: FeatureTable) -> Integers32:
@@ -183,35 +209,27 @@ class CrfSubmodel(Submodel):
 
     def _crosses(self, space: FeatureSpace) -> Crosses:
         further = (((name, offset),) for name in space.further_columns(self._columns) for offset in (-1, 0, 1))
-        return Crosses.of((*usable(self.templates, space.columns), *further), space)
+        return Crosses.of((*usable(self.declared, space.columns), *further), space)
 
     @property
     def _columns(self) -> set[str]:
         """Those that the templates name."""
-        return {name for template in self.templates for name, _ in template}
+        return {name for template in self.declared for name, _ in template}
 
     def _say_what_is_left_out(self, space: FeatureSpace) -> None:
         if missing := sorted(self._columns - set(space.columns)):
-            n_left = len(usable(self.templates, space.columns))
+            n_declared, n_left = len(self.declared), len(usable(self.declared, space.columns))
             _LOG.info(
                 "crf: %d of %d templates are left out, as the features lack %s",
-                len(self.templates) - n_left, len(self.templates), ", ".join(missing),
+                n_declared - n_left, n_declared, ", ".join(missing),
             )  # fmt: skip
 
-    def _train(self, tables: Sequence[FeatureTable], tags: Sequence[list[str]]) -> bytes:
+    def _train(self, tables: Sequence[FeatureTable], tags: Sequence[list[str]], seed: int) -> bytes:
         """CRFsuite's model file."""
         from pycrfsuite import Trainer
 
-        trainer = Trainer("lbfgs", verbose=False)
+        trainer = Trainer(self.algorithm, verbose=False)
         trainer.message = _progress(self.max_iterations)
-        parameters = {
-            "c1": self.c1,
-            "c2": self.c2,
-            "max_iterations": self.max_iterations,
-            "feature.possible_states": False,
-            "feature.possible_transitions": False,
-        }
-        trainer.set_params(parameters)
         names, attributes = self._attributes(tables)
         flat = np.array([tag for note in tags for tag in note], dtype=object)
         lines = self._lines(tables)
@@ -219,14 +237,36 @@ class CrfSubmodel(Submodel):
         learned = instructive_tokens(attributes, is_phi, lines, look_alikes=self.look_alikes, others=self.others)
         # (n_attributes,): those that are frequent enough where it learns; the place 0 of the counts is for none.
         kept = np.bincount(attributes[:, learned].ravel() + 1, minlength=len(names) + 1)[1:] >= self.min_count
-        for piece in pieces(learned, lines):
+        sequences = list(pieces(learned, lines))
+        for piece in sequences:
             of_tokens = attributes[:, piece].T
             present = (of_tokens >= 0) & kept[of_tokens]
             of_piece = [names[row[has]].tolist() for row, has in zip(of_tokens, present, strict=True)]
             trainer.append(of_piece, flat[piece].tolist())
+        trainer.set_params(self._parameters(len(sequences)))
+        if self.algorithm == "l2sgd":
+            seed_c_library(seed)
         with TemporaryDirectory() as folder:
             trainer.train(str(Path(folder) / _MODEL_FILE))
             return (Path(folder) / _MODEL_FILE).read_bytes()
+
+    def _parameters(self, n_sequences: int) -> dict[str, float]:
+        """CRFsuite's parameters.
+
+        Its l2sgd has the rate `eta / (1 + lambda * eta * t)` at the step t, with lambda = 2 * c2 / n_sequences, and
+        tries several eta beforehand; with one trial it is that of the settings, and with a small lambda stays there.
+        """
+        shared = {
+            "c2": self.regularisation / 2 * n_sequences if self.regularisation else self.c2,
+            "max_iterations": self.max_iterations,
+            "feature.possible_states": False,
+            "feature.possible_transitions": False,
+        }
+        own = {
+            "lbfgs": {"c1": self.c1},
+            "l2sgd": {"calibration.eta": self.learning_rate, "calibration.max_trials": 1},
+        }
+        return {**shared, **own[self.algorithm]}
 
     def _lines(self, tables: Sequence[FeatureTable]) -> Integers:
         """The number of each token's sequence, the notes laid end to end; of shape `(n_tokens,)`."""

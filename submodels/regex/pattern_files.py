@@ -39,7 +39,7 @@ ANY_SET = "*"
 """Stands for every label set in `Pattern.labels`."""
 
 _FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE}
-_KEYS = frozenset(("name", "regex", "flags", "validator", "label", "labels", "precision", "matches"))
+_KEYS = frozenset(("name", "regex", "flags", "validator", "label", "labels", "precision", "matches", "tag"))
 _LARGEST_FILE, _MOST_PATTERNS, _LONGEST_NAME = 2**20, 2_000, 100
 _PART = re.compile(r"\{\{(\w+)\}\}")
 _FOLDER = resources.files("submodels.regex") / "patterns"
@@ -56,6 +56,7 @@ class Pattern:
     :param validator: name in `VALIDATORS`, or empty.
     :param precision: share of matches that are exactly a gold span with the label, in [0, 1], smoothed; 0.5 if unknown.
     :param matches: how many matches in training the precision rests on.
+    :param tag: what the first token of a match gets, in `submodels.regex.token_tagger` only; empty elsewhere.
     :raises SettingsError: if the regex, a flag, the validator or the labels are not usable, or the regex may never end.
     """
 
@@ -66,6 +67,7 @@ class Pattern:
     validator: str = ""
     precision: float = 0.5
     matches: int = 0
+    tag: str = ""
 
     def __post_init__(self) -> None:
         if set(self.flags) - set(_FLAGS):
@@ -180,7 +182,7 @@ def _pattern(row: Mapping[str, Any], parts: Mapping[str, str], number: int) -> P
         regex = _filled(row["regex"], parts, name)
         return Pattern(
             name, regex, labels, str(row.get("flags", "")), str(row.get("validator", "")),
-            float(row.get("precision", 0.5)), int(row.get("matches", 0)),
+            float(row.get("precision", 0.5)), int(row.get("matches", 0)), str(row.get("tag", "")),
         )  # fmt: skip
     except (TypeError, ValueError):
         raise SettingsError(f"the pattern {name} has a value of the wrong type") from None
@@ -211,6 +213,7 @@ def format_patterns(patterns: Iterable[Pattern]) -> str:
             "labels": dict(pattern.labels),
             "precision": pattern.precision,
             "matches": pattern.matches,
+            **({"tag": pattern.tag} if pattern.tag else {}),
         }
         for pattern in patterns
     ]

@@ -1,0 +1,113 @@
+"""Patterns and lists of words that tag tokens, of which nothing is learned: an initial tagger for TBED.
+
+    tagger = TokenTagger.of("zhao2020", "i2b2-2014", ["HOSPITAL", ...])
+    tagger.tag(tables)       for each note one tag a token: "at Mercy Hospital" gives O O I-HOSPITAL
+
+A pattern counts where it begins and ends with tokens. Its first token gets the tag B or I that the pattern carries, the
+others get I; of patterns that match one token the first in the file counts. Shipped is table 1 of Zhao 2020.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import resources
+from pathlib import Path
+
+from features.columns.table import FeatureTable
+from features.errors import BundleError, SettingsError
+from features.regular_files import read_regular
+from features.tags import OUTSIDE
+from features.user_files import file_named
+from submodels.regex.pattern_files import ANY_SET, Pattern, format_patterns, parse_patterns
+
+__all__ = ["TokenTagger", "token_pattern_names"]
+
+_FOLDER = resources.files("submodels.regex") / "initial"
+_TAGS = ("B", "I")
+
+
+@dataclass(frozen=True)
+class TokenTagger:
+    """Patterns with one label each.
+
+    :param patterns: in the order in which they are tried.
+    :raises SettingsError: if a pattern carries another tag than B or I.
+    """
+
+    patterns: tuple[Pattern, ...] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        wrong = next((pattern for pattern in self.patterns if pattern.tag not in _TAGS), None)
+        if wrong is not None:
+            raise SettingsError(f'the pattern {wrong.name} must carry the tag B or I; add tag = "B"')
+
+    @classmethod
+    def of(cls, name: str, label_set: str, labels: Collection[str]) -> TokenTagger:
+        """The patterns that have a label here.
+
+        :param name: of a shipped file, or the path of one.
+        :param label_set: of the notes; empty for one without a name, in which patterns keep the labels that it knows.
+        :param labels: that the notes have.
+        :raises SettingsError: if the file cannot be used.
+        """
+        named = [(p, p.label_in(label_set) if label_set else _known(p, labels)) for p in _patterns(name)]
+        return cls(tuple(replace(pattern, labels={ANY_SET: label}) for pattern, label in named if label))
+
+    def tag(self, tables: Sequence[FeatureTable]) -> list[list[str]]:
+        """One tag a token of each note."""
+        return list(map(self._tag, tables))
+
+    def _tag(self, table: FeatureTable) -> list[str]:
+        tags = [OUTSIDE] * len(table)
+        for pattern in self.patterns:
+            label = pattern.labels[ANY_SET]
+            for first, last in _matches(pattern, table):
+                if tags[first:last] == [OUTSIDE] * (last - first):
+                    tags[first:last] = [f"{pattern.tag}-{label}", *[f"I-{label}"] * (last - first - 1)]
+        return tags
+
+    def to_toml(self) -> str:
+        """What a bundle keeps."""
+        return format_patterns(self.patterns)
+
+    @classmethod
+    def from_toml(cls, text: str) -> TokenTagger:
+        """What `to_toml` gave; :raises BundleError: if it is not that."""
+        try:
+            patterns = parse_patterns(text)
+            if not all(ANY_SET in pattern.labels for pattern in patterns):
+                raise SettingsError("a pattern has no label")
+            return cls(tuple(patterns))
+        except SettingsError as error:
+            raise BundleError(f"the patterns of TBED's initial tagger cannot be used: {error}") from None
+
+
+def token_pattern_names() -> tuple[str, ...]:
+    """The files that phistack ships."""
+    return tuple(sorted(file.name.removesuffix(".toml") for file in _FOLDER.iterdir() if file.name.endswith(".toml")))
+
+
+def _patterns(name: str) -> list[Pattern]:
+    if name in token_pattern_names():
+        return parse_patterns((_FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+    with file_named("the file of token patterns", Path(name)):
+        return parse_patterns(read_regular(Path(name)).decode("utf-8"))
+
+
+def _known(pattern: Pattern, labels: Collection[str]) -> str:
+    return next((label for label in pattern.labels.values() if label in labels), "")
+
+
+def _matches(pattern: Pattern, table: FeatureTable) -> Iterator[tuple[int, int]]:
+    """First token and token after the last of what the pattern matches, from left to right and without overlap."""
+    text, language = table.document.text, table.space.settings.language
+    starts, ends = (offsets.tolist() for offsets in table.offsets)
+    at_start, at_end = ({place: i for i, place in enumerate(places)} for places in (starts, ends))
+    free = 0
+    for start in starts:
+        match = pattern.compiled.match(text, start) if start >= free else None
+        phi = pattern.phi_of(match, language) if match is not None else None
+        if phi is not None and phi[0] in at_start and phi[1] in at_end:
+            free = phi[1]
+            yield at_start[phi[0]], at_end[phi[1]] + 1

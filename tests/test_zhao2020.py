@@ -1,0 +1,288 @@
+"""The preset zhao2020 has the system of Zhao 2020, value by value, and its parts do what the paper says."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ensemble.stacking.stacker import KERNELS
+from ensemble.synthesis.corpus import synthesize
+from ensemble.training.settings import EngineSettings
+from ensemble.training.trainer import train
+from features.columns.table import FeatureSettings, FeatureSpace, FeatureTable
+from features.documents import Document, Span
+from features.errors import BundleError, SettingsError
+from features.saved_files import SavedFiles
+from submodels.base import new_submodel
+from submodels.blstm.submodel import BlstmSubmodel
+from submodels.blstm.training import SCHEDULES
+from submodels.crf.cross_files import named_crosses, read_crosses
+from submodels.crf.submodel import CrfSubmodel
+from submodels.regex.pattern_files import parse_patterns
+from submodels.regex.token_tagger import TokenTagger
+from submodels.tbed import TbedSubmodel
+from tbed.atoms import TAG
+from tbed.templates import RuleTemplate, named_templates
+
+PRESET = EngineSettings.preset("zhao2020")
+PARTS: dict[str, Any] = {name: new_submodel(name, given) for name, given in PRESET.submodels.items()}
+TBED, CRF, NETWORK = (PARTS.get(name) for name in ("tbed", "crf", "blstm"))
+[KERNEL] = KERNELS[PRESET.stacker.kernel]
+
+PAPER = [
+    # Tokens
+    ("split before each upper-case letter", PRESET.features.tokeniser, "zhao2020"),
+    ("byte pair encoding, in number to the corpus", PRESET.features.byte_pairs_per_word > 0, True),
+    ("fixed number of byte pairs", PRESET.features.byte_pairs, 0),
+    # Unified feature set
+    ("part of speech", PRESET.features.pos, "nltk"),
+    ("general named entities", PRESET.features.ner, "nltk"),
+    # TBED
+    ("start", (TBED.start, TBED.token_patterns), ("patterns", "zhao2020")),
+    ("templates", TBED.templates, "zhao"),
+    ("stop when the best gain is not positive", (TBED.min_gain, TBED.min_groups, TBED.held_out), (1, 1, 0.0)),
+    ("no bound on the rules", TBED.max_rules >= 100_000, True),
+    # CRF
+    ("feature crosses", len(CRF.declared), 49),
+    ("tags of the CRF", CRF.scheme, "BIO"),
+    ("learning rate of the CRF", CRF.learning_rate, 0.0005),
+    ("regularisation weight", CRF.regularisation, 0.0003),
+    ("stochastic gradient", CRF.algorithm, "l2sgd"),
+    ("all tokens teach the CRF", (CRF.others, CRF.min_count), (1.0, 1)),
+    # Network
+    ("kernel size for CNN", tuple(NETWORK.kernels), (2, 3, 4, 5)),
+    ("number of channels of CNN", NETWORK.channels, 8),
+    ("dimension of character embedding", NETWORK.character_size, 16),
+    ("dimension of word embedding", NETWORK.word_size, 128),
+    ("dimension of feature embedding", NETWORK.feature_size, 4),
+    ("LSTM hidden size", NETWORK.lstm_size, 128),
+    ("gradient clip", NETWORK.clip, 10.0),
+    ("learning rate for LSTM", NETWORK.learning_rate, 0.0002),
+    ("constant rate", NETWORK.schedule, "constant"),
+    ("tags of the network", NETWORK.scheme, "BIO"),
+    ("one network, no average", (NETWORK.networks, NETWORK.average), (1, 0.0)),
+    ("no windows", NETWORK.window, 1),
+    ("no replacement, no second task", (NETWORK.replacement, NETWORK.language_model), (0.0, 0.0)),
+    ("no other noise", (NETWORK.word_dropout, NETWORK.value_dropout, NETWORK.easy_below), (0.0, 0.0, 0.0)),
+    # Stacker
+    ("SVM C value for positive samples", KERNEL.c_right, 5.2),
+    ("SVM C value for negative samples", KERNEL.c_wrong, 12.48),
+    ("SVM gamma value", KERNEL.gamma, 0.009),
+    ("features of the SVM", PRESET.stacker.features, "zhao2020"),
+    ("spans that some voter chose", (CRF.threshold, NETWORK.threshold), (1.0, 1.0)),
+    ("nothing of ours", (PRESET.stacker.weigh_forms, PRESET.stacker.seek_again, PRESET.cascade), (False,) * 3),
+    ("voters", tuple(PRESET.submodels), ("tbed", "crf", "blstm")),
+    ("10-fold cross-validation", PRESET.folds, 10),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("what", "ours", "paper"), PAPER, ids=[row[0] for row in PAPER])
+def test_the_preset_has_the_value_of_the_paper(what: str, ours: object, paper: object) -> None:
+    assert ours == paper
+
+
+NAMED = {"length", "digits_only", "starts_upper", "stem", "sentence_length", "section", "pos", "ner"}
+
+
+def test_crosses_templates_and_network_read_the_features_that_the_paper_names() -> None:
+    crosses = {name for cross in CRF.declared for name, _ in cross}
+    templates = {atom.column for template in named_templates("zhao") for atom in template.atoms} - {TAG}
+    for read in (crosses, templates, set(NETWORK.columns)):
+        assert read >= NAMED
+        assert any(name.startswith("prefix") for name in read) and any(name.startswith("suffix") for name in read)
+        assert read <= set(PRESET.features.columns)
+    assert len(set(CRF.declared)) == 49
+
+
+def test_the_example_of_a_condition_can_be_said() -> None:
+    """If the current token is s_i and the length of the previous token is l_(i-1)."""
+    assert RuleTemplate.parse("word[0] & length[-1]") in named_templates("zhao")
+
+
+# The initial tagger
+
+
+def tables(*documents: Document, **settings: Any) -> list[FeatureTable]:
+    return FeatureSpace(FeatureSettings(tokeniser="zhao2020", **settings)).fit(documents)
+
+
+@pytest.mark.parametrize(
+    ("text", "tags"),
+    [
+        ("mail jo@mail.org now", "O B-EMAIL I-EMAIL I-EMAIL I-EMAIL I-EMAIL O"),
+        ("in 1998 or 12-03-81", "O B-DATE O B-DATE I-DATE I-DATE I-DATE I-DATE"),
+        ("user abc12 or ab 123", "O B-USERNAME I-USERNAME O B-USERNAME I-USERNAME"),
+        ("at Mercy Hospital", "O O I-HOSPITAL"),
+        ("at 9 Elm Street, Elm St", "O O O I-STREET O O I-STREET"),
+        ("Streets Hospitals 12345", "O O O"),
+        ("", ""),
+    ],
+)
+def test_the_patterns_of_table_1_tag_tokens(text: str, tags: str) -> None:
+    tagger = TokenTagger.of("zhao2020", "i2b2-2014", ())
+    assert tagger.tag(tables(Document("1", text))) == [tags.split()]
+
+
+def test_patterns_have_the_labels_of_the_notes() -> None:
+    note = tables(Document("1", "Calle Mayor 3, en 1998"), language="es")
+    assert TokenTagger.of("zhao2020", "meddocan", ()).tag(note) == [["B-CALLE", "O", "O", "O", "O", "B-FECHAS"]]
+    assert TokenTagger.of("zhao2020", "", ["DATE"]).tag(note) == [["O", "O", "O", "O", "O", "B-DATE"]]
+    assert TokenTagger.of("zhao2020", "", ["OWN"]).patterns == ()
+
+
+def test_nothing_is_learned_about_patterns_and_tbed_starts_from_their_tags(tmp_path: Path) -> None:
+    notes = [Document(str(i), f"Seen at Mercy Hospital in {1990 + i}.", (Span(8, 22, "HOSPITAL"),)) for i in range(6)]
+    read = tables(*notes)
+    start = TbedSubmodel(start="patterns", label_set="i2b2-2014", max_rules=0, held_out=0).fit(read)
+    found = {(read[0].document.text[c.span.start : c.span.end], c.span.label) for c in start.propose(read)[0]}
+    assert found == {("Hospital", "HOSPITAL"), ("1990", "DATE")}, "dates are never right here, and stay tagged"
+    model = TbedSubmodel(start="patterns", label_set="i2b2-2014", templates="zhao", min_groups=1, held_out=0).fit(read)
+    assert [c.span for c in model.propose(read)[0]] == [Span(8, 22, "HOSPITAL")]
+    model.save(tmp_path)
+    again = TbedSubmodel.load(SavedFiles.of_folder(tmp_path), read[0].space)
+    assert again.propose(read) == model.propose(read)
+    (tmp_path / "token_patterns.toml").write_text("[[patterns]]\nname = 'a'\nregex = 'b'\nlabel = 'C'\ntag = 'X'\n")
+    with pytest.raises(BundleError, match="tag B or I"):
+        TbedSubmodel.load(SavedFiles.of_folder(tmp_path), read[0].space)
+
+
+def test_own_token_patterns(tmp_path: Path) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text("[[patterns]]\nname = 'ward'\nregex = 'Ward \\d'\ntag = 'B'\nlabel = 'ROOM'\n")
+    assert TokenTagger.of(str(path), "nut", ()).tag(tables(Document("1", "Ward 7"))) == [["B-ROOM", "I-ROOM"]]
+    path.write_text("[[patterns]]\nname = 'ward'\nregex = 'Ward'\nlabel = 'ROOM'\n")
+    with pytest.raises(SettingsError, match="the pattern ward must carry the tag B or I"):
+        TokenTagger.of(str(path), "nut", ())
+    with pytest.raises(SettingsError, match=r"the file of token patterns .* cannot be used"):
+        TokenTagger.of(str(tmp_path / "none.toml"), "nut", ())
+
+
+def test_the_label_set_reaches_the_patterns() -> None:
+    assert PRESET.for_label_set("meddocan").submodels["tbed"]["label_set"] == "meddocan"
+    assert all(pattern.tag == "" for pattern in parse_patterns("[[patterns]]\nname='a'\nregex='b'\nlabel='C'\n"))
+
+
+# The CRF
+
+
+@pytest.fixture(scope="module")
+def notes() -> list[FeatureTable]:
+    return FeatureSpace(FeatureSettings(tokeniser="zhao2020")).fit(synthesize(6, seed=3).documents)
+
+
+def sgd(**given: Any) -> CrfSubmodel:
+    return CrfSubmodel(templates="zhao2020", scheme="BIO", algorithm="l2sgd", regularisation=0.0003, **given)
+
+
+def test_stochastic_gradient_gives_the_same_model_twice_and_another_for_another_seed(notes: list[FeatureTable]) -> None:
+    first, again, other = (sgd(learning_rate=0.01, max_iterations=3).fit(notes, seed=seed).model_ for seed in (1, 1, 2))
+    assert first == again != other
+
+
+def test_the_learning_rate_is_the_one_of_the_settings(notes: list[FeatureTable]) -> None:
+    """After one pass from zero no weight is larger than what a rate times the steps allows."""
+    n_sequences = sum(len(table.sentences) for table in notes)
+    for rate in (0.0005, 0.05):
+        weights = sgd(learning_rate=rate, max_iterations=1, others=1.0, min_count=1).fit(notes).chain_.transitions
+        largest = np.abs(weights[weights > -1000]).max()
+        assert 0 < largest < rate * 20 * n_sequences
+    assert largest > 0.05
+
+
+def test_regularisation_stands_beside_the_mean_loss_of_a_sequence(notes: list[FeatureTable]) -> None:
+    """The same penalty as c2, which stands beside the sum over all sequences."""
+    assert sgd()._parameters(1000)["c2"] == pytest.approx(0.15)
+    assert CrfSubmodel(c2=0.7)._parameters(1000)["c2"] == 0.7
+
+
+@pytest.mark.parametrize(
+    ("given", "reported"),
+    [
+        ({"algorithm": "adam"}, "algorithm"),
+        ({"algorithm": "l2sgd", "c2": 0.0}, "needs c2 or regularisation"),
+        ({"learning_rate": 0.0}, "learning_rate"),
+        ({"templates": "zhao2021"}, "file of feature crosses zhao2021 cannot be used"),
+    ],
+)
+def test_crf_settings_that_cannot_work_are_one_sentence(
+    notes: list[FeatureTable], given: dict[str, Any], reported: str
+) -> None:
+    with pytest.raises(SettingsError, match=reported):
+        CrfSubmodel(**given).fit(notes)
+
+
+@pytest.mark.parametrize("line", ["word", "word[0] &", "word[0] & word[0]", "tag[x]", "stem[1]"])
+def test_a_cross_that_cannot_be_read_is_named_with_its_line(line: str) -> None:
+    with pytest.raises(SettingsError, match="line 3 is no feature cross"):
+        read_crosses(f"# crosses\nstem[1]\n{line}\n")
+    with pytest.raises(SettingsError, match="no feature cross"):
+        read_crosses("# none\n")
+
+
+def test_a_bundle_spells_its_crosses_out(notes: list[FeatureTable], tmp_path: Path) -> None:
+    """So that a file that changes later changes no engine."""
+    crf = CrfSubmodel(templates="zhao2020", max_iterations=2).fit(notes)
+    crf.save(tmp_path)
+    again = CrfSubmodel.load(SavedFiles.of_folder(tmp_path), notes[0].space)
+    assert again.templates == named_crosses("zhao2020")
+    assert again.propose(notes) == crf.propose(notes)
+
+
+# The network
+
+
+def test_without_an_average_the_last_weights_are_kept(notes: list[FeatureTable]) -> None:
+    """Of one step: from the same first weights an average that keeps a share stays behind."""
+    small: dict[str, Any] = {
+        "networks": 1, "word_size": 4, "lstm_size": 4, "channels": 2, "columns": ("stem",), "kernels": (2,),
+        "language_model": 0.0, "replacement": 0.0, "dropout": 0.0, "word_dropout": 0.0, "value_dropout": 0.0,
+        "easy_below": 0.0, "epochs": 1, "least_steps": 0, "batch_tokens": 128, "schedule": "constant",
+        "learning_rate": 0.01, "window": 1, "scheme": "BIO",
+    }  # fmt: skip
+    last, averaged = (BlstmSubmodel(average=kept, **small).fit(notes[:2]).weights_[0] for kept in (0.0, 0.9))
+    assert all(np.isfinite(values).all() for values in last.values())
+    assert any(not np.array_equal(last[name], averaged[name]) for name in last)
+
+
+def test_a_constant_rate_stays() -> None:
+    assert {SCHEDULES["constant"](done) for done in (0.01, 0.5, 1.0)} == {1.0}
+    assert SCHEDULES["rise and fall"](1.0) < 0.05
+    with pytest.raises(SettingsError, match="constnt"):
+        BlstmSubmodel(schedule="constnt").fit([])
+
+
+# All of it
+
+
+@pytest.mark.slow
+def test_the_preset_trains_an_engine_over_spans_that_a_voter_chose() -> None:
+    settings = EngineSettings.from_dict(
+        PRESET.to_dict()
+        | {
+            "folds": 2,
+            "features": {**PRESET.to_dict()["features"], "pos": "", "ner": ""},
+            "submodels": {
+                **PRESET.submodels,
+                "crf": {**PRESET.submodels["crf"], "max_iterations": 5},
+                "blstm": {**PRESET.submodels["blstm"], "epochs": 1, "lstm_size": 8, "word_size": 8},
+            },
+        }
+    )
+    corpus = synthesize(10, seed=5)
+    training = train(corpus, settings)
+    assert training.engine.names == ("tbed", "crf", "blstm")
+    for proposals in training.out_of_fold.values():
+        assert all(candidate.chosen for note in proposals for candidate in note)
+
+
+def test_absent_taggers_end_a_training_in_one_sentence(
+    phistack: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from features.formats import write_corpus
+
+    monkeypatch.setattr(pytest.importorskip("nltk.data"), "path", [str(tmp_path)])
+    write_corpus(synthesize(4, seed=1), tmp_path / "notes", format="i2b2")
+    status, _, error = phistack("train", tmp_path / "notes", "--model", tmp_path / "e", "--preset", "zhao2020")
+    assert status == 1 and "python -m nltk.downloader" in error and not (tmp_path / "e").exists()
