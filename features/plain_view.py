@@ -51,6 +51,8 @@ _IGNORED = re.compile(f"[{IGNORABLE}]+")
 _OTHERWISE = re.compile(_ONE_FOR_ONE)
 _ACCENTED = re.compile(f"[^{_ACCENTS}][{_ACCENTS}]+")
 _ANY = re.compile(f"[{IGNORABLE}{_ACCENTS}]|{_ONE_FOR_ONE}")
+_PLAIN_LATIN = bytes(code for code in range(256) if not _ANY.match(chr(code)))
+"""The characters of Latin-1 that are read as they are."""
 
 _Offsets = NDArray[np.int64]
 
@@ -104,8 +106,12 @@ def plain_text(text: str) -> str:
 
 
 def _has_any(text: str) -> bool:
-    # The distinct characters are few, and found faster than any of them.
-    return bool(_ANY.search("".join(set(text))))
+    try:
+        others = text.encode("latin-1").translate(None, _PLAIN_LATIN)
+    except UnicodeEncodeError:
+        # The distinct characters are few, and found faster than any of them.
+        return bool(_ANY.search("".join(set(text))))
+    return bool(others)
 
 
 def _read(text: str) -> tuple[str, _Offsets, _Offsets]:

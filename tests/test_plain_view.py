@@ -43,6 +43,18 @@ def test_each_character_is_read_in_one_way(written: str, read: str) -> None:
     "text",
     ["", "José Núñez, 70 años, 1ª planta nº 3, ½ comp. 5 µg, “Hôpital” – 3 m²", "\r\n\x0b\x0c\t", "ﬁ ™ Ω x\u0302 中文"],
 )
+def test_each_character_of_latin_1_is_known_for_plain_or_not_alone_and_among_others() -> None:
+    """The oracle: the regular expressions by which a text is read."""
+    for character in map(chr, range(0x180)):
+        read = plain_view(Document("n", f"a{character}b")).document.text
+        expected = re.sub(f"[{IGNORABLE}]", "", character)
+        if character in "\u00a0\u0085":
+            expected = " " if character == "\u00a0" else "\n"
+        assert read == f"a{expected}b", hex(ord(character))
+        # Beyond Latin-1 another road finds out whether a text is plain.
+        assert plain_view(Document("n", f"a{character}b\u0416")).document.text == f"a{expected}b\u0416"
+
+
 def test_a_note_without_such_characters_is_the_very_same(text: str) -> None:
     note = Document("n", text, (Span(0, len(text), "X"),) if text else ())
     view = plain_view(note)

@@ -127,7 +127,7 @@ def pools_of(
 def is_repetition(text: str) -> bool:
     """Whether a text is a short stretch over and over, at least forty times, as a line of dashes: it names nobody."""
     longest = min(len(text) // _OVER_AND_OVER, _OVER_AND_OVER)
-    return any(text[n:] == text[:-n] for n in range(1, longest + 1))
+    return longest > 0 and any(text[n:] == text[:-n] for n in range(1, longest + 1))
 
 
 def chosen_spans(candidates: Iterable[Candidate], view: PlainView) -> list[Span]:

@@ -16,7 +16,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import accumulate
 from typing import Literal
 
@@ -149,13 +149,12 @@ def _seeds(
     shortest: int,
 ) -> Iterator[Seed]:
     """What is sought, the most frequent first."""
-    idle = _NUMERALS | known_words(language, "names", "titles", "particles", "connectors", "credentials")
+    idle = _idle_words(language)
     alike: defaultdict[tuple[str, tuple[str, ...]], list[tuple[int, Mention, list[str]]]] = defaultdict(list)
     for note, (text, found) in enumerate(zip(texts, mentions, strict=True)):
         for mention in found:
             if search_mode(mention.span.label) is not None:
-                cut = text[mention.span.start : mention.span.end]
-                written = [cut[start:end] for start, end in words_of(cut)]
+                written = _WORD.findall(text[mention.span.start : mention.span.end])
                 alike[mention.span.label, tuple(map(fold, written))].append((note, mention, written))
     for (label, words), group in sorted(alike.items(), key=lambda item: (-len(item[1]), item[0])):
         parts = frozenset(w for w in words if len(w) >= shortest and w.isalpha() and w not in idle)
@@ -170,6 +169,12 @@ def _seeds(
                 len(group),
                 max(mention.probability for _, mention, _ in group),
             )
+
+
+@cache
+def _idle_words(language: str) -> frozenset[str]:
+    """What stands in many names and says nothing by itself."""
+    return _NUMERALS | known_words(language, "names", "titles", "particles", "connectors", "credentials")
 
 
 def _by_word(seeds: Iterable[Seed]) -> dict[str, list[Seed]]:
@@ -246,13 +251,14 @@ def _stands_whole(words: _Words, at: int, seed: Seed) -> bool:
 def _stretch(words: _Words, at: int, seed: Seed) -> tuple[int, int]:
     """The longest stretch around a word that holds words of the seed only, none of them twice."""
     first = last = at
-    left = set(seed.words) - {words.folded[at]}
-    while last + 1 < len(words) and words.folded[last + 1] in left and _joined(words, last):
+    folded, n = words.folded, len(words)
+    left = {*seed.words} - {folded[at]}
+    while last + 1 < n and folded[last + 1] in left and _joined(words, last):
         last += 1
-        left.remove(words.folded[last])
-    while first > 0 and words.folded[first - 1] in left and _joined(words, first - 1):
+        left.remove(folded[last])
+    while first > 0 and folded[first - 1] in left and _joined(words, first - 1):
         first -= 1
-        left.remove(words.folded[first])
+        left.remove(folded[first])
     return first, last
 
 
