@@ -125,6 +125,14 @@ def test_it_trains_no_machine_again(monkeypatch: pytest.MonkeyPatch, trained: An
     assert not fitted
 
 
+def test_nothing_is_tried_where_every_threshold_leaves_too_much_in_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TbedSubmodel, "costly", True)
+    monkeypatch.setattr("ensemble.stacking.cascade._LOSS", FEW)
+    monkeypatch.setattr("ensemble.stacking.cascade._MOST", 0.0)
+    monkeypatch.setattr("ensemble.stacking.cascade._Trial", None)
+    assert train(notes(24), SETTINGS).engine.cascade is None
+
+
 def test_from_few_phi_nobody_can_know_what_it_loses_so_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TbedSubmodel, "costly", True)
     assert train(notes(24), SETTINGS).engine.cascade is None

@@ -97,11 +97,14 @@ class Cascade:
             return None
         look = FirstLook.at(tables, first, smaller.judged_out_of_fold, smaller.threshold_)
         theirs = {name: [t.candidates for t in notes] for name, notes in told.items() if name not in first}
-        trial = _Trial(look, theirs, names, stackers[names])
         choices = [(look.in_doubt(*pair), pair) for pair in product(_DOUBTS, _CHANCES)]
         # Of those that leave as much in doubt, the most careful comes first.
         shares = [(look.share(wanted), -number) for number, (wanted, _) in enumerate(choices)]
-        for _, number in sorted(row for row in shares if row[0] <= _MOST):
+        worth_it = sorted(row for row in shares if row[0] <= _MOST)
+        if not worth_it:
+            return None
+        trial = _Trial(look, theirs, names, stackers[names])
+        for _, number in worth_it:
             wanted, thresholds = choices[-number]
             figures = trial.figures(wanted)
             if (
