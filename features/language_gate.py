@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from features.errors import BundleError
 from features.languages import LATIN, foreign_letters, furthest, scripts_of
@@ -50,6 +50,7 @@ class _GateState(TypedDict):
     scripts: list[str]
     foreign: float
     distance: float
+    html: NotRequired[bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +61,14 @@ class LanguageGate:
     :param scripts: as in `features.languages`.
     :param foreign: the greatest share of letters in other scripts, in [0, 1].
     :param distance: the greatest distance of any stretch from all of the languages; see `features.languages`.
+    :param html: whether texts are read without the markup of HTML.
     """
 
     languages: tuple[str, ...]
     scripts: tuple[str, ...] = (LATIN,)
     foreign: float = _LEAST_FOREIGN
     distance: float = _LEAST_DISTANCE
+    html: bool = False
 
     @classmethod
     def of_language(cls, language: str) -> LanguageGate:
@@ -73,13 +76,13 @@ class LanguageGate:
         return cls(_ALIKE.get(language, (language,)))
 
     @classmethod
-    def fit(cls, texts: Iterable[str], language: str) -> LanguageGate:
+    def fit(cls, texts: Iterable[str], language: str, *, html: bool = False) -> LanguageGate:
         """Learn from right notes what is let through.
 
         :param texts: of the training notes.
         :param language: of the engine, as an ISO 639-1 code.
         """
-        plain = list(map(plain_text, texts))
+        plain = [plain_text(text, html=html) for text in texts]
         scripts = (LATIN, *sorted(_common_scripts(plain)))
         languages = _with_common_languages(plain, _ALIKE.get(language, (language,)))
         foreign = _limit([foreign_letters(text, scripts).share for text in plain])
@@ -89,13 +92,14 @@ class LanguageGate:
             scripts,
             min(_MOST_FOREIGN, max(_LEAST_FOREIGN, foreign)),
             min(_MOST_DISTANCE, max(_LEAST_DISTANCE, distance)),
+            html,
         )
 
     def objection(self, text: str) -> str:
         """Why the engine cannot read a note, without a word of it; nothing if it can, or the note does not show it."""
         if len(_NOT_TEXT.findall(text)) > _MOST_NOT_TEXT * len(text):
             return f"it is not text, but binary data or in another encoding; {LIFTED_BY} lifts this"
-        text = plain_text(text)
+        text = plain_text(text, html=self.html)
         script, share = foreign_letters(text, self.scripts)
         if share > self.foreign:
             return (
@@ -112,7 +116,7 @@ class LanguageGate:
 
     def save(self, folder: Path) -> None:
         """Write `language_gate.json`."""
-        write_json(folder / _FILE, asdict(self))
+        write_json(folder / _FILE, {name: value for name, value in asdict(self).items() if name != "html" or value})
 
     @classmethod
     def load(cls, files: SavedFiles) -> LanguageGate:
@@ -120,7 +124,8 @@ class LanguageGate:
         state = files.json(_FILE, _GateState)
         if not state["languages"] or not state["scripts"] or not 0 <= state["foreign"] <= 1 or state["distance"] < 0:
             raise BundleError(f"the file language_gate/{_FILE} has values out of their ranges; train the engine again")
-        return cls(tuple(state["languages"]), tuple(state["scripts"]), state["foreign"], state["distance"])
+        limits = (state["foreign"], state["distance"], state.get("html", False))
+        return cls(tuple(state["languages"]), tuple(state["scripts"]), *limits)
 
 
 def _with_common_languages(texts: Sequence[str], languages: tuple[str, ...]) -> tuple[str, ...]:

@@ -11,6 +11,8 @@ digits of any script, and hyphens and blanks that do not break are read as the p
 paragraphs as line ends, and a letter with combining accents as the one character for it, where Unicode has one. This is
 much less than NFKC: `º`, `½` and ligatures stay as they are.
 
+Where that is asked for, the markup of HTML is left out before all else (`features.markup`).
+
 An ignorable character belongs to the letter or digit beside it, to the one before it if there are two. So the
 characters of a note are shared out among those of its view, without gap or overlap, and spans of the view become spans
 of the note that are never empty and overlap only if they did in the view.
@@ -27,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.documents import Document, Span
+from features.markup import WithoutMarkup, without_markup
 
 __all__ = ["IGNORABLE", "PlainView", "plain_text", "plain_view"]
 
@@ -64,16 +67,19 @@ class PlainView:
     :param document: what the engine reads: text and spans of the view.
     :param places: where each character of the view is in the note, `(n,)`; nothing if view and note are the same.
     :param bounds: where the share of each character begins, then the length of the note, `(n + 1,)`.
+    :param markup: the note without the markup of HTML, of which this then is the view; nothing if it was not sought or
+        there is none.
     """
 
     document: Document
     places: _Offsets | None = field(default=None, repr=False)
     bounds: _Offsets | None = field(default=None, repr=False)
+    markup: WithoutMarkup | None = field(default=None, repr=False)
 
     @property
     def is_note(self) -> bool:
         """Whether view and note are the same."""
-        return self.bounds is None
+        return self.bounds is None and self.markup is None
 
     def in_note(self, span: Span) -> Span:
         """A span of the view as one of the note, with the ignorable characters that belong to its characters."""
@@ -81,15 +87,30 @@ class PlainView:
 
     def place(self, start: int, end: int) -> tuple[int, int]:
         """Begin and end in the note of a stretch of the view."""
-        return (start, end) if self.bounds is None else (int(self.bounds[start]), int(self.bounds[end]))
+        if self.bounds is not None:
+            start, end = int(self.bounds[start]), int(self.bounds[end])
+        return (start, end) if self.markup is None or start == end else self.markup.place(start, end)
 
     def all_in_note(self, spans: Iterable[Span]) -> list[Span]:
         """The same for many spans."""
         return list(map(self.in_note, spans))
 
 
-def plain_view(document: Document) -> PlainView:
-    """The view of a note; its spans come along, but for those of nothing but ignorable characters."""
+def plain_view(document: Document, *, html: bool = False) -> PlainView:
+    """The view of a note; its spans come along, but for those of nothing but ignorable characters.
+
+    :param html: whether the markup of HTML is left out too; see `features.markup`.
+    """
+    markup = without_markup(document.text) if html else None
+    if markup is None:
+        return _view(document)
+    spans = (_in_view(span, markup.starts) for span in document.spans)
+    read = replace(document, text=markup.text, spans=tuple(span for span in spans if span is not None))
+    return replace(_view(read), markup=markup)
+
+
+def _view(document: Document) -> PlainView:
+    """The view of a note without markup."""
     if not _has_any(document.text):
         return PlainView(document)
     text, places, ends = _read(document.text)
@@ -100,8 +121,10 @@ def plain_view(document: Document) -> PlainView:
     return PlainView(view, places, _bounds(text, places, ends, len(document.text)))
 
 
-def plain_text(text: str) -> str:
+def plain_text(text: str, *, html: bool = False) -> str:
     """A text as the engine reads it."""
+    markup = without_markup(text) if html else None
+    text = text if markup is None else markup.text
     return _read(text)[0] if _has_any(text) else text
 
 

@@ -2,7 +2,7 @@
 
 corpora       synthesize, convert, pseudonymise
 engines       demo, train, annotate, explain, rules
-scores        evaluate, frontier
+scores        evaluate, compare, baseline, errors, frontier
 annotation    agreement, causes
 experiments   ablate, curve, transfer
 batch         deidentify, audit

@@ -48,6 +48,7 @@ _COMMANDS = (
     engines.annotate,
     scores.evaluate,
     scores.compare,
+    scores.baseline,
     scores.errors,
     annotation.agreement,
     annotation.causes,

@@ -44,6 +44,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "phistack compare gold system-a system-b --criterion spans",
         "phistack compare gold a b c --json differences.json --latex table.tex",
     ),
+    "baseline": (
+        "phistack baseline train dev",
+        "phistack baseline train dev --out baselines",
+    ),
     "errors": (
         "phistack errors gold --model engine",
         "phistack errors gold --model engine --json all.json --html errors.html",

@@ -21,12 +21,12 @@ from ensemble.command_line.options import (
 )
 from ensemble.command_line.output import console, names_of, say, say_remarks
 from ensemble.tools.comma_lists import comma_list
-from features.writing import refuse_taken, write_new
+from features.writing import new_folder, refuse_taken, write_new
 
 if TYPE_CHECKING:
     from features.documents import Corpus
 
-__all__ = ["compare", "errors", "evaluate", "frontier"]
+__all__ = ["baseline", "compare", "errors", "evaluate", "frontier"]
 
 GoldArgument = Annotated[Path, typer.Argument(metavar="GOLD", help="The annotated notes.", show_default=False)]
 AllowMissingOption = Annotated[
@@ -60,6 +60,37 @@ def evaluate(
     if json_file:
         write_new(json_file, json.dumps(report.to_dict(), indent=2) + "\n")
     print_report(report, console())
+
+
+@with_options
+def baseline(
+    training: Annotated[Path, typer.Argument(metavar="TRAIN", help="Annotated notes.", show_default=False)],
+    test: Annotated[Path, typer.Argument(metavar="TEST", help="Others, to be scored on.", show_default=False)],
+    *,
+    out: Annotated[
+        Path | None, typer.Option(help="A folder to make, with TEST as each baseline annotates it.", show_default=False)
+    ] = None,
+    corpora: CorpusOptions,
+) -> None:
+    """Score what any engine must beat: PHI of the training notes looked up again, if unambiguous or by usual label."""
+    from ensemble.evaluation import evaluate_systems
+    from ensemble.evaluation.tables import Table, TableRow, share
+    from ensemble.experiments.entity_baselines import entity_baselines
+    from features.formats import write_corpus
+
+    if out:
+        refuse_taken(out)
+    learned, gold = _read(corpora, [training, test])
+    found = entity_baselines(learned, gold)
+    reports = evaluate_systems(gold, found)
+    if out:
+        format = corpora.reading.reader.format_of(test)
+        with new_folder(out) as folder:
+            for name, corpus in found.items():
+                write_corpus(corpus, folder / name.replace(" ", "-"), format=format)
+    rows: list[TableRow] = [(name, *map(share, report.strict.measures.values())) for name, report in reports.items()]
+    title = f"Baselines by entity, strict, on {len(gold)} notes"
+    console().print(Table(("baseline", "precision", "recall", "F1"), [rows], title).rich())
 
 
 @with_options

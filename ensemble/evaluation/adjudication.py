@@ -16,8 +16,8 @@ from itertools import pairwise
 from typing import Any
 
 from ensemble.evaluation.pairing import DocumentPair, Phi
+from features.phrases import Phrases
 from features.sheets import sheet
-from features.tokens import Tokeniser
 
 __all__ = ["CHECKS", "Doubt", "doubts", "doubts_sheet"]
 
@@ -128,24 +128,17 @@ def _touching(pairs: Sequence[DocumentPair], names: tuple[str, str]) -> Iterator
 
 def _unmarked(pairs: Sequence[DocumentPair]) -> Iterator[Doubt]:
     """Where a string of four letters and digits or more stands that is marked elsewhere, and nobody marks any of it."""
-    tokenise = Tokeniser("liu")
-    marked: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
+    marked: dict[str, Counter[str]] = defaultdict(Counter)
     for pair in pairs:
         for phi in {*pair.gold.phi, *pair.system.phi}:
-            words, _ = tokenise.cut(pair.gold.text[phi.start : phi.end])
-            if sum(map(len, filter(str.isalnum, words))) >= _SHORTEST:
-                marked[tuple(words)][phi.label] += 1
-    lengths = sorted({len(words) for words in marked}, reverse=True)
+            string = pair.gold.text[phi.start : phi.end]
+            if sum(map(str.isalnum, string)) >= _SHORTEST:
+                marked[string][phi.label] += 1
+    usual = {string: min(labels, key=lambda label: (-labels[label], label)) for string, labels in marked.items()}
+    phrases = Phrases(usual)
     for pair in pairs:
-        text = pair.gold.text
-        words, (starts, ends) = tokenise.cut(text)[0], tokenise(text)
-        taken = bytearray(len(text))
+        text, taken = pair.gold.text, bytearray(len(pair.gold.text))
         for phi in (*pair.gold.phi, *pair.system.phi):
             taken[phi.start : phi.end] = b"\1" * (phi.end - phi.start)
-        for i in range(len(words)):
-            for labels, n in ((marked.get(tuple(words[i : i + n])), n) for n in lengths if i + n <= len(words)):
-                start, end = int(starts[i]), int(ends[i + n - 1])
-                if labels and not any(taken[start:end]):
-                    taken[start:end] = b"\1" * (end - start)
-                    usual = min(labels, key=lambda label: (-labels[label], label))
-                    yield Doubt("unmarked elsewhere", pair.id, start, end, usual, "", "", text[start:end])
+        for start, end, label in phrases.find(text, taken):
+            yield Doubt("unmarked elsewhere", pair.id, start, end, label, "", "", text[start:end])

@@ -47,7 +47,7 @@ __all__ = ["EngineSettings", "merged"]
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 _TAKEN = ("stack", "stacker", "features", "load")
 """Names that tables and times of a training have for other things."""
-_LATER_FEATURES = ("extra", "byte_pairs_per_word")
+_LATER_FEATURES = ("extra", "byte_pairs_per_word", "html")
 _MOST = 8
 """A stacker is trained for each subset of the submodels, and twice as many for each further one."""
 _LONGEST = 100

@@ -97,7 +97,8 @@ def train(
             waiting = [model.name for model in models if model.costly and settings.cascade]
             cascade = Cascade.fit(tables, fitted.told, stackers, waiting=waiting)
         seconds["stacker", "cascade"] = watch.spent()
-    gate = LanguageGate.fit((document.text for document in corpus.documents), settings.features.language)
+    read = settings.features
+    gate = LanguageGate.fit((document.text for document in corpus.documents), read.language, html=read.html)
     engine = Engine(corpus.label_set, space, models, stacker, smaller, gate, cascade)
     return Training(engine, saved, out_of_fold, seconds, warnings)
 
@@ -107,7 +108,8 @@ def out_of_fold_corpora(training: Training, corpus: Corpus) -> dict[str, Corpus]
 
     The stack's kernel and threshold were chosen on these very notes, so its score is slightly too good.
     """
-    views = list(map(plain_view, corpus.documents))
+    html = training.engine.space.settings.html
+    views = [plain_view(document, html=html) for document in corpus.documents]
     spans = {name: list(map(chosen_spans, notes, views)) for name, notes in training.out_of_fold.items()}
     spans["stack"] = training.engine.stacker.out_of_fold_
     return {name: corpus.with_spans(notes) for name, notes in spans.items()}

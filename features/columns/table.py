@@ -88,6 +88,7 @@ class FeatureSettings:
     :param pos: part-of-speech column: empty for none, `nltk`, or the URL of a CoreNLP server.
     :param ner: general named-entity column, likewise.
     :param extra: columns of other packages, by their names; see `features.columns.installed`.
+    :param html: whether notes are read without the markup of HTML; see `features.markup`.
     """
 
     language: str = "en"
@@ -99,6 +100,7 @@ class FeatureSettings:
     pos: str = ""
     ner: str = ""
     extra: tuple[str, ...] = ()
+    html: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "without", tuple(self.without))
@@ -280,7 +282,7 @@ class FeatureSpace:
         :raises SettingsError: if an annotator does not know the language of the notes.
         """
         refuse_other_languages(self.settings.language, pos=self.settings.pos, ner=self.settings.ner)
-        views = list(map(plain_view, documents))
+        views = [plain_view(document, html=self.settings.html) for document in documents]
         notes = [view.document for view in views]
         marked = [note.text[span.start : span.end] for note in notes for span in note.spans]
         self.split_lines_ = self._decide_split_lines(marked)
@@ -303,7 +305,7 @@ class FeatureSpace:
 
     def tables(self, documents: Iterable[Document]) -> list[FeatureTable]:
         """The columns of many notes."""
-        return self._tables(map(plain_view, documents))
+        return self._tables(plain_view(document, html=self.settings.html) for document in documents)
 
     def _tables(self, views: Iterable[PlainView]) -> list[FeatureTable]:
         views = iter(views)

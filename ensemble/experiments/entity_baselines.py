@@ -1,0 +1,51 @@
+"""The baselines that any engine must beat: what was PHI in training is PHI again, and nothing else is.
+
+    found = entity_baselines(training, test)
+    found["most frequent"]      the test notes with what training has, each with the label that it mostly had
+    found["unambiguous"]        only what had one label throughout
+
+Adams et al. (2019, table 4) set their models against these two; the second is that of the CoNLL task of 2003 (Tjong Kim
+Sang and De Meulder 2003). A phrase is found as it was written, the longest first, wherever it stands.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
+
+from features.documents import Corpus, Span
+from features.errors import TrainingError
+from features.phrases import Phrases
+
+__all__ = ["RULES", "entity_baselines"]
+
+_Labels = Counter[str]
+RULES: Mapping[str, Callable[[_Labels], bool]] = {
+    "unambiguous": lambda labels: len(labels) == 1,
+    "most frequent": lambda labels: True,
+}
+"""Baseline -> whether it takes an entity that had these labels in training, and how often."""
+
+
+def entity_baselines(training: Corpus, test: Corpus) -> dict[str, Corpus]:
+    """The test notes as each of the baselines annotates them.
+
+    :param training: annotated notes.
+    :param test: others; their own spans are not looked at.
+    :raises TrainingError: if the training notes have no PHI.
+    """
+    labels: dict[str, _Labels] = defaultdict(Counter)
+    for note in training.documents:
+        for span in note.spans:
+            labels[note.text[span.start : span.end]][span.label] += 1
+    if not labels:
+        raise TrainingError("the training notes have no annotated PHI, so there is nothing to find again")
+    return {name: _annotated(test, labels, is_taken) for name, is_taken in RULES.items()}
+
+
+def _annotated(test: Corpus, labels: Mapping[str, _Labels], is_taken: Callable[[_Labels], bool]) -> Corpus:
+    usual = {
+        entity: min(had, key=lambda label: (-had[label], label)) for entity, had in labels.items() if is_taken(had)
+    }
+    phrases = Phrases(usual)
+    return test.with_spans([[Span(*found) for found in phrases.find(note.text)] for note in test.documents])

@@ -1,0 +1,90 @@
+"""A text without the markup of HTML, for engines that read notes from web pages and portals.
+
+    read = without_markup("<p>Dr. An<b>selm</b> &amp; co")
+    read.text                "\\nDr. Anselm & co"
+    read.starts[5]           7: where its fifth character begins in the text as it was written
+
+A tag is left out, one that ends a line or a cell is read as a line end or a blank, and a character reference as its
+character. Only what cannot hide PHI is left out: tags of the HTML standard without attributes, or with attributes of
+layout alone. A link with an address, a comment, a script or a picture with a caption stays as it is written, so that it
+is read as text, and `BP <90` or `<ann@example.org>` is no tag.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["WithoutMarkup", "without_markup"]
+
+_LINES = (
+    "address article aside blockquote body br caption center dd div dl dt fieldset figcaption figure footer form h1 h2 "
+    "h3 h4 h5 h6 head header hr html legend li main nav ol p pre section table tbody tfoot thead title tr ul"
+)
+_CELLS = "td th option"
+_INLINE = (
+    "a abbr b bdi bdo big cite code colgroup col data del dfn em font i ins kbd label mark q s samp small span strike "
+    "strong sub sup time tt u var wbr"
+)
+_LAYOUT = (
+    "align bgcolor border cellpadding cellspacing class clear color colspan dir face height lang noshade nowrap "
+    "rowspan size style valign width"
+)
+_STANDS_FOR = {
+    **dict.fromkeys(_LINES.split(), "\n"),
+    **dict.fromkeys(_CELLS.split(), " "),
+    **dict.fromkeys(_INLINE.split(), ""),
+}
+_VALUE = r"""(?:"[^"<>]{0,200}"|'[^'<>]{0,200}'|[\w#%.-]{1,40})"""
+_ATTRIBUTE = rf"\s+(?:{'|'.join(_LAYOUT.split())})(?:\s*=\s*{_VALUE})?"
+_MARKUP = re.compile(
+    rf"</?(?P<tag>{'|'.join(sorted(_STANDS_FOR, key=len, reverse=True))})(?:{_ATTRIBUTE}){{0,12}}\s*/?>"
+    r"|&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,31});",
+    re.IGNORECASE,
+)
+
+_Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutMarkup:
+    """A text as it is read, and where its characters are in the text as it was written.
+
+    :param starts: where the part behind each character begins, `(n,)`.
+    :param ends: where it ends, `(n,)`.
+    """
+
+    text: str = field(repr=False)
+    starts: _Places
+    ends: _Places
+
+    def place(self, start: int, end: int) -> tuple[int, int]:
+        """Begin and end in the text as written of a stretch that is not empty; tags at its ends are no part of it."""
+        return int(self.starts[start]), int(self.ends[end - 1])
+
+
+def without_markup(text: str) -> WithoutMarkup | None:
+    """The text without markup; nothing if it has none."""
+    pieces: list[str] = []
+    starts: list[_Places] = []
+    ends: list[_Places] = []
+    position = 0
+    for match in _MARKUP.finditer(text) if "<" in text or "&" in text else ():
+        character = _STANDS_FOR[match["tag"].lower()] if match["tag"] else html.unescape(match[0])
+        if len(character) > 1:
+            continue
+        plain = np.arange(position, match.start(), dtype=np.int64)
+        starts += (plain, np.full(len(character), match.start(), dtype=np.int64))
+        ends += (plain + 1, np.full(len(character), match.end(), dtype=np.int64))
+        pieces += (text[position : match.start()], character)
+        position = match.end()
+    if not pieces:
+        return None
+    rest = np.arange(position, len(text), dtype=np.int64)
+    return WithoutMarkup(
+        "".join([*pieces, text[position:]]), np.concatenate([*starts, rest]), np.concatenate([*ends, rest + 1])
+    )
