@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from ensemble.evaluation import Criterion
 from ensemble.evaluation.systems import Systems, counts_of
-from ensemble.stacking.candidates import chosen_spans, pools_of
+from ensemble.stacking.candidates import Decision, chosen_spans, pools_of
 from ensemble.stacking.folds import fold_groups_of
 from ensemble.stacking.stacker import Stacker, StackerSettings
 from ensemble.training.proposals import Proposed
@@ -28,6 +28,7 @@ __all__ = [
     "alone_answers",
     "fitting",
     "stack_answers",
+    "stack_decisions",
     "systems_of",
 ]
 
@@ -57,15 +58,23 @@ def stack_answers(
     :param names: of the submodels, in the order of training.
     :returns: nothing at all where none of them proposed anything out of fold.
     """
+    decided = stack_decisions(proposed, names, settings, seed=seed)
+    return [[decision.span for decision in note if decision.accepted] for note in decided]
+
+
+def stack_decisions(
+    proposed: Proposed, names: Sequence[str], settings: StackerSettings, *, seed: int
+) -> list[list[Decision]]:
+    """The same with what it makes of each candidate, on spans of the notes as written."""
     pools = pools_of(proposed.tables, proposed.out_of_fold, names)
     if not any(pools):
         return [[] for _ in proposed.unseen or proposed.tables]
     stacker = Stacker(settings).fit(proposed.tables, pools, sources=tuple(names), seed=seed)
     if not proposed.unseen:
-        return stacker.out_of_fold_
+        return stacker.decided_
     unseen = pools_of(proposed.unseen, proposed.on_unseen, names)
     notes = zip(proposed.unseen, stacker.decide_all(proposed.unseen, unseen), strict=True)
-    return [table.view.all_in_note(d.span for d in decisions if d.accepted) for table, decisions in notes]
+    return [[decision.in_note(table.view) for decision in decisions] for table, decisions in notes]
 
 
 def all_answers(proposed: Proposed, settings: EngineSettings) -> dict[str, Answers]:

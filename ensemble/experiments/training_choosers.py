@@ -21,7 +21,7 @@ from ensemble.training.trainer import Training
 from features.columns.table import FeatureTable
 from features.documents import Corpus
 
-__all__ = ["choosers_of", "choosers_out_of_fold"]
+__all__ = ["candidates_in_notes", "choosers_of", "choosers_out_of_fold"]
 
 
 def choosers_out_of_fold(
@@ -61,11 +61,11 @@ def choosers_of(
     :param seed: of folds, bootstrap and randomisation.
     """
     members = tuple(proposed.out_of_fold)
-    pools = _in_notes(proposed.tables, proposed.out_of_fold)
+    pools = candidates_in_notes(proposed.tables, proposed.out_of_fold)
     regression = LogOddsRegression(members).fit(pools, training.documents, seed=seed)
     answers: Answers = regression.out_of_fold_
     if proposed.unseen:
-        pools = _in_notes(proposed.unseen, proposed.on_unseen)
+        pools = candidates_in_notes(proposed.unseen, proposed.on_unseen)
         answers = regression.choose(pools)
     return chooser_scores(
         gold, pools, stack, members, training.label_set, criterion, others={LOGISTIC: answers}, shuffles=shuffles,
@@ -73,7 +73,9 @@ def choosers_of(
     )  # fmt: skip
 
 
-def _in_notes(tables: Sequence[FeatureTable], proposals: Mapping[str, Proposals]) -> list[list[PooledCandidate]]:
+def candidates_in_notes(
+    tables: Sequence[FeatureTable], proposals: Mapping[str, Proposals]
+) -> list[list[PooledCandidate]]:
     """The candidates for each note, on spans of the note as it was written."""
     pools = pools_of(tables, proposals, tuple(proposals))
     return [[c.in_note(table.view) for c in pool] for table, pool in zip(tables, pools, strict=True)]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemble.stacking.candidates import PooledCandidate, non_overlapping
+from ensemble.stacking.candidates import Decision, PooledCandidate, non_overlapping
 from ensemble.stacking.choosers import Voted
 from ensemble.stacking.folds import at_most_folds
 from ensemble.stacking.thresholds import best_threshold
@@ -79,13 +79,18 @@ class LogOddsRegression:
                 self.probabilities_[i] = machine.probabilities(rows[i])
         self._machine = _fitted(rows, is_phi)
         self.threshold_, _ = best_threshold(mine, self.probabilities_, gold)
-        self.out_of_fold_ = list(map(self._accepted, mine, self.probabilities_))
+        decided = map(self._decided, mine, self.probabilities_)
+        self.out_of_fold_ = [[decision.span for decision in note if decision.accepted] for note in decided]
         return self
 
     def choose(self, pools: Sequence[Sequence[Voted]]) -> list[list[Span]]:
         """For each note the spans that it accepts."""
+        return [[decision.span for decision in note if decision.accepted] for note in self.decide(pools)]
+
+    def decide(self, pools: Sequence[Sequence[Voted]]) -> list[list[Decision]]:
+        """For each note what it makes of each candidate that submodels proposed, sorted by span."""
         mine = list(map(self._proposed, pools))
-        return [self._accepted(pool, self._machine.probabilities(self._rows(pool))) for pool in mine]
+        return [self._decided(pool, self._machine.probabilities(self._rows(pool))) for pool in mine]
 
     def _proposed(self, pool: Sequence[Voted]) -> list[PooledCandidate]:
         """What the submodels proposed, sorted by span, without what others did, such as the search for repeats."""
@@ -107,8 +112,12 @@ class LogOddsRegression:
         rows[:, :n_members] = np.log(clipped / (1 - clipped))
         return rows
 
-    def _accepted(self, pool: Sequence[PooledCandidate], probabilities: Floats) -> list[Span]:
-        return [pool[i].span for i in non_overlapping(pool, (probabilities - self.threshold_).tolist())]
+    def _decided(self, pool: Sequence[PooledCandidate], probabilities: Floats) -> list[Decision]:
+        accepted = {*non_overlapping(pool, (probabilities - self.threshold_).tolist())}
+        return [
+            Decision(candidate.span, probability, i in accepted, candidate.votes)
+            for i, (candidate, probability) in enumerate(zip(pool, probabilities.tolist(), strict=True))
+        ]
 
 
 def _fitted(rows: Sequence[Floats], is_phi: Sequence[NDArray[np.bool_]]) -> _Machine:

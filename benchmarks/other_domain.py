@@ -1,0 +1,160 @@
+"""Choosers on notes of another domain, whose labels are not looked at.
+
+    found = other_domain("asq-phi-dev", invented, queries, ("regex", "tbed", "crf"), folds=5)
+    found.points["stack"]              Reach(reach=0.93, precision=0.895)
+    found.at["stack"]                  its precision at each reach of REACHES
+
+A gold span is reached if any marked span touches it, and a marked span is right if it touches a gold span.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks.stacking_cases import MEAN, accepted, decide, settings_for
+from ensemble.evaluation.tables import Table, percent
+from ensemble.experiments.chooser_scores import LOGISTIC, MAJORITY, PERFECT
+from ensemble.experiments.parts import STACK
+from ensemble.stacking.candidates import Decision, non_overlapping
+from ensemble.stacking.choosers import Voted, chosen_by, majority_vote, plain_mean
+from ensemble.tools.progress import stage
+from features.documents import Corpus, Document, Span
+from features.ranges import touching
+
+__all__ = ["REACHES", "OtherDomain", "Reach", "curve_of", "other_domain", "precision_at", "reach_of"]
+
+REACHES = (0.90, 0.93, 0.95)
+"""Of the identifiers, at which the precision of all choosers is compared."""
+_THRESHOLDS = np.round(np.arange(0.01, 1.0, 0.01), 2).tolist()
+_Scored = Sequence[Sequence[tuple[Voted, float]]]
+"""For each note its candidates, each with how sure a chooser is of it."""
+
+
+class Reach(NamedTuple):
+    """Both in [0, 1].
+
+    :ivar reach: the share of the gold spans that are touched.
+    :ivar precision: the share of the marked spans that touch a gold span; 1 where nothing is marked.
+    """
+
+    reach: float
+    precision: float
+
+
+@dataclass(frozen=True)
+class OtherDomain:
+    """Choosers on notes of another domain, whose labels are not looked at.
+
+    :param at: chooser -> what it reaches as it stands; -> its precision at each reach of `REACHES`.
+    """
+
+    corpus: str
+    members: tuple[str, ...]
+    folds: int
+    points: dict[str, Reach]
+    at: dict[str, list[float | None]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures as JSON can hold them."""
+        choosers = {
+            name: {**point._asdict(), "precision at": dict(zip(map(str, REACHES), self.at[name], strict=True))}
+            for name, point in self.points.items()
+        }
+        return {"corpus": self.corpus, "submodels": list(self.members), "folds": self.folds, "choosers": choosers}
+
+    def table(self) -> Table:
+        """A row a chooser, in percent."""
+        columns = ("chooser", "touched", "precision", *(f"precision at {percent(reach)}" for reach in REACHES))
+        rows = [
+            (name, *map(percent, point), *("" if p is None else percent(p) for p in self.at[name]))
+            for name, point in self.points.items()
+        ]
+        title = f"Identifiers of {self.corpus} touched, whatever their labels; {self.folds} folds"
+        note = "Precision at: of the thresholds with which a chooser touches so many; empty where none does."
+        return Table(columns, [rows], title, note)
+
+
+def other_domain(
+    name: str,
+    training: Corpus,
+    gold: Corpus,
+    members: Sequence[str],
+    folds: int,
+    *,
+    jobs: int = 1,
+    cache: Path | None = None,
+) -> OtherDomain:
+    """Train on notes of one domain, and measure all choosers on those of another.
+
+    :param name: of the other domain.
+    :param gold: its notes, with PHI of whatever labels.
+    :param members: names of submodels.
+    """
+    settings = settings_for(training, members, folds)
+    with stage(f"{name}, {len(members)} members, {folds} folds", total=1.0):
+        decided, by_regression = decide(training, gold, settings, jobs=jobs, cache=cache)
+    notes = gold.documents
+    answers = {
+        **{member: [chosen_by(note, member) for note in decided] for member in members},
+        MAJORITY: [majority_vote(note, members) for note in decided],
+        MEAN: [plain_mean(note, members, 0.5) for note in decided],
+        LOGISTIC: list(map(accepted, by_regression)),
+        STACK: list(map(accepted, decided)),
+        PERFECT: list(map(_touching_gold, notes, decided)),
+    }
+    scored: dict[str, _Scored] = {
+        **{member: _scored(decided, [member]) for member in members},
+        MEAN: _scored(decided, members),
+        LOGISTIC: [[(d, d.probability) for d in note] for note in by_regression],
+        STACK: [[(d, d.probability) for d in note] for note in decided],
+    }
+    points = {chooser: reach_of(notes, spans) for chooser, spans in answers.items()}
+    curves = {chooser: [point] for chooser, point in points.items()}
+    curves |= {chooser: curve_of(notes, some) for chooser, some in scored.items()}
+    at = {chooser: [precision_at(curve, reach) for reach in REACHES] for chooser, curve in curves.items()}
+    return OtherDomain(name, tuple(members), folds, points, at)
+
+
+def _scored(decided: Sequence[Sequence[Decision]], members: Sequence[str]) -> _Scored:
+    """Each candidate with the mean of some members' scores for it."""
+    return [
+        [(d, sum(vote.score for vote in d.votes if vote.source in members) / len(members)) for d in note]
+        for note in decided
+    ]
+
+
+def _touching_gold(document: Document, note: Sequence[Decision]) -> list[Span]:
+    is_gold = touching((span.start, span.end) for span in document.spans)
+    return [d.span for d in note if is_gold(d.span.start, d.span.end)]
+
+
+def reach_of(documents: Sequence[Document], answers: Iterable[Sequence[Span]]) -> Reach:
+    """Count on notes with gold spans, of which there is at least one."""
+    reached = right = n_gold = n_marked = 0
+    for document, marked in zip(documents, answers, strict=True):
+        is_marked = touching((span.start, span.end) for span in marked)
+        is_gold = touching((span.start, span.end) for span in document.spans)
+        reached += sum(is_marked(span.start, span.end) for span in document.spans)
+        right += sum(is_gold(span.start, span.end) for span in marked)
+        n_gold, n_marked = n_gold + len(document.spans), n_marked + len(marked)
+    return Reach(reached / n_gold, right / n_marked if n_marked else 1.0)
+
+
+def curve_of(documents: Sequence[Document], notes: _Scored) -> list[Reach]:
+    """What a chooser reaches at each threshold; of candidates that overlap it takes the best set above it."""
+    return [reach_of(documents, [_above(note, threshold) for note in notes]) for threshold in _THRESHOLDS]
+
+
+def _above(note: Sequence[tuple[Voted, float]], threshold: float) -> list[Span]:
+    candidates = [candidate for candidate, _ in note]
+    return [candidates[i].span for i in non_overlapping(candidates, [score - threshold for _, score in note])]
+
+
+def precision_at(curve: Iterable[Reach], reach: float) -> float | None:
+    """The best precision of those that reach so far; none if none does."""
+    return max((point.precision for point in curve if point.reach >= reach), default=None)

@@ -1,0 +1,139 @@
+"""A stack beside other choosers on notes held out: one row of the table of `benchmarks.stacking`.
+
+case = measured(corpus, ("regex", "tbed", "crf"), folds=5)
+case.in_short["stack"].score.f1         beside "best member", "mean", "perfect chooser" and others
+decided, by_regression = decide(training, unseen, settings)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.stacking_corpora import StackingCorpus
+from ensemble.evaluation import criterion_named
+from ensemble.experiments.chooser_scores import (
+    LOGISTIC,
+    MAJORITY,
+    PERFECT,
+    ChooserRow,
+    chooser_scores,
+    share_of_the_way,
+)
+from ensemble.experiments.parts import STACK, stack_decisions
+from ensemble.experiments.training_choosers import candidates_in_notes
+from ensemble.stacking.candidates import Decision
+from ensemble.stacking.log_odds import LogOddsRegression
+from ensemble.tools.progress import stage
+from ensemble.training.proposals import propose
+from ensemble.training.settings import EngineSettings
+from features.columns.table import FeatureSettings
+from features.documents import Corpus, Span
+
+__all__ = ["BEST", "CHOOSERS", "MEAN", "StackingCase", "accepted", "decide", "measured", "settings_for"]
+
+BEST, MEAN = "best member", "mean"
+CHOOSERS = (BEST, MAJORITY, MEAN, LOGISTIC, STACK, PERFECT)
+"""The columns of the table."""
+
+
+@dataclass(frozen=True)
+class StackingCase:
+    """A row of the table.
+
+    :param corpus: its name.
+    :param members: the submodels.
+    :param n_training: how many notes are learned from, in each round.
+    :param n_held_out: how many are scored, in all rounds together.
+    :param choosers: all of them, on the notes held out.
+    """
+
+    corpus: str
+    members: tuple[str, ...]
+    folds: int
+    n_training: int
+    n_held_out: int
+    choosers: tuple[ChooserRow, ...]
+
+    @property
+    def in_short(self) -> dict[str, ChooserRow]:
+        """The choosers of the table, by the names of its columns."""
+        rows = {row.name: row for row in self.choosers}
+        best = {remark: row for row in self.choosers for remark in (BEST, MEAN) if _is(row, remark)}
+        return {name: best.get(name) or rows[name] for name in CHOOSERS}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The case as JSON can hold it."""
+        return {
+            "corpus": self.corpus,
+            "submodels": list(self.members),
+            "folds": self.folds,
+            "notes to learn from": self.n_training,
+            "notes scored": self.n_held_out,
+            "share of the way from best member to perfect chooser": share_of_the_way(self.choosers),
+            "choosers": [row.to_dict() for row in self.choosers],
+        }
+
+
+def _is(row: ChooserRow, column: str) -> bool:
+    """Whether the row is the best of the members, or of the means."""
+    return row.remark == BEST if column == BEST else bool(row.remark) and row.name.startswith(MEAN)
+
+
+def measured(
+    corpus: StackingCorpus,
+    members: Sequence[str],
+    folds: int,
+    *,
+    rounds: int = 1,
+    shuffles: int = 9999,
+    jobs: int = 1,
+    cache: Path | None = None,
+) -> StackingCase:
+    """Train on some of the notes, and score all choosers on those held out.
+
+    :param members: names of submodels.
+    :param rounds: how many of the parts are scored in turn.
+    :param cache: a folder in which candidates are kept for the next run.
+    """
+    settings = settings_for(corpus.notes, members, folds)
+    decided: list[list[Decision]] = []
+    by_regression: list[list[Decision]] = []
+    splits = corpus.rounds(rounds)
+    for training, held_out in splits:
+        with stage(f"{corpus.name}, {len(members)} members, {folds} folds", total=1.0):
+            found, regression = decide(training, held_out, settings, jobs=jobs, cache=cache)
+        decided += found
+        by_regression += regression
+    documents = tuple(document for _, held_out in splits for document in held_out.documents)
+    gold = Corpus(documents, corpus.notes.label_set)
+    choosers = chooser_scores(
+        gold, decided, list(map(accepted, decided)), tuple(settings.submodels), gold.label_set,
+        criterion_named("strict"), others={LOGISTIC: list(map(accepted, by_regression))}, shuffles=shuffles,
+    )  # fmt: skip
+    return StackingCase(corpus.name, tuple(settings.submodels), folds, len(splits[0][0]), len(gold), choosers)
+
+
+def settings_for(corpus: Corpus, members: Sequence[str], folds: int) -> EngineSettings:
+    """The default settings, with the language of a corpus and some of the submodels."""
+    features = FeatureSettings(language=corpus.label_set.language)
+    return EngineSettings(features=features, folds=folds).only(tuple(members))
+
+
+def decide(
+    training: Corpus, unseen: Corpus, settings: EngineSettings, *, jobs: int = 1, cache: Path | None = None
+) -> tuple[list[list[Decision]], list[list[Decision]]]:
+    """What the stack makes of each candidate for the unseen notes, and what the regression makes of it."""
+    proposed = propose(training, settings, unseen=unseen.documents, jobs=jobs, cache=cache)
+    members = tuple(settings.submodels)
+    learned_from = candidates_in_notes(proposed.tables, proposed.out_of_fold)
+    regression = LogOddsRegression(members).fit(learned_from, training.documents, seed=settings.seed)
+    decided = stack_decisions(proposed, members, settings.stacker, seed=settings.seed)
+    return decided, regression.decide(decided)
+
+
+def accepted(note: Sequence[Decision]) -> list[Span]:
+    """The spans that are accepted in a note."""
+    return [decision.span for decision in note if decision.accepted]

@@ -1,0 +1,103 @@
+"""The corpora on which stacks are compared with other choosers: which notes are learned from, and which are scored.
+
+    for corpus in known_corpora(Path("../shared/corpora"), ["court-fr", "invented"]):
+        corpus.rounds(2)            [(training, held_out), (training, held_out)]: two of four parts scored in turn
+
+Only the training parts of the corpora are used: a quarter of their patients (or templates) is held out and scored. Of
+MEDDOCAN's train part, 50, 200 or all of the other notes are learned from.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ensemble.stacking.folds import at_most_folds, grouped_by
+from ensemble.synthesis import synthesize
+from features.documents import Corpus
+from features.errors import SettingsError
+from features.formats import read_corpus
+from features.suggestions import no_such
+
+__all__ = ["KNOWN", "PARTS", "StackingCorpus", "known_corpora"]
+
+PARTS = 4
+"""Into how many the patients are split; one of these is held out."""
+_INVENTED = 160
+
+
+@dataclass(frozen=True)
+class StackingCorpus:
+    """Annotated notes, of which some are held out.
+
+    :param name: as tables show it.
+    :param most: of the notes that are not held out, how many are learned from at most; 0 for all.
+    """
+
+    name: str
+    notes: Corpus
+    most: int = 0
+
+    def rounds(self, n_rounds: int, *, seed: int = 0) -> list[tuple[Corpus, Corpus]]:
+        """Notes to learn from and notes to score, by patient, for so many of the parts."""
+        parts = at_most_folds(self.notes.documents, n_folds=PARTS, seed=seed)[:n_rounds]
+        return [self._split({*part}, seed) for part in parts]
+
+    def _split(self, held_out: set[int], seed: int) -> tuple[Corpus, Corpus]:
+        order = np.random.default_rng(seed).permutation(len(self.notes)).tolist()
+        rest = [i for i in order if i not in held_out][: self.most or None]
+        return self._some(sorted(rest)), self._some(sorted(held_out))
+
+    def _some(self, places: Sequence[int]) -> Corpus:
+        return replace(self.notes, documents=tuple(self.notes.documents[i] for i in places))
+
+
+class _Home(NamedTuple):
+    """Where a corpus is.
+
+    :ivar folder: within that of all corpora.
+    :ivar most: of the notes that are not held out, how many are learned from at most; 0 for all.
+    :ivar group_by: what in the names of the notes says which belong together; empty for patients.
+    """
+
+    folder: str
+    most: int = 0
+    group_by: str = ""
+
+
+_HOMES = {
+    "court-es": _Home("court-es/train"),
+    "court-fr": _Home("court-fr/train"),
+    "court-en": _Home("court-en/train"),
+    "meddocan-50": _Home("meddocan/train", most=50),
+    "meddocan-200": _Home("meddocan/train", most=200),
+    "meddocan-all": _Home("meddocan/train"),
+    "presidio": _Home("presidio-synth-v2", group_by=r"_t(\d+)$"),
+}
+_MADE = "invented"
+KNOWN = (*_HOMES, _MADE)
+"""The names of all corpora; invented notes are made on the spot."""
+
+
+def known_corpora(folder: Path, names: Sequence[str]) -> Iterator[StackingCorpus]:
+    """The corpora of these names; one that is missing is reported and left out.
+
+    :raises SettingsError: for a name that is not in `KNOWN`.
+    """
+    for name in names:
+        if name == _MADE:
+            yield StackingCorpus(name, synthesize(_INVENTED, seed=0))
+            continue
+        if name not in _HOMES:
+            raise SettingsError(no_such("corpus", name, KNOWN))
+        home = _HOMES[name]
+        if not (folder / home.folder).is_dir():
+            print(f"stacking: {name} is left out, as there is no {folder / home.folder}", file=sys.stderr)
+            continue
+        notes = read_corpus(folder / home.folder, accept_unknown_labels=True)
+        yield StackingCorpus(name, grouped_by(notes, home.group_by), home.most)
