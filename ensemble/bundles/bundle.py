@@ -2,6 +2,7 @@
 
     manifest.json         protocol, kinds, versions, SHA-256 of every other file, figures, what it was trained on
     MODEL_CARD.md         the same for people
+    calibration.svg       reliability diagrams of submodels and stack, out of fold
     label_set.json        labels, categories, HIPAA membership
     self_test.json        invented sentences and what the engine said of them when it was made
     features/             tokens, columns, vocabularies
@@ -30,9 +31,10 @@ from typing import Any, TypedDict
 from urllib.parse import urlsplit
 
 from ensemble.bundles.files import MANIFEST, PROTOCOL, file_hash, read_bundle, read_manifest
-from ensemble.bundles.model_card import model_card
+from ensemble.bundles.model_card import CALIBRATION_PICTURE, model_card
 from ensemble.bundles.self_test import SelfTest, check_self_test
 from ensemble.engine import Engine
+from ensemble.evaluation.calibration_picture import calibration_picture
 from ensemble.stacking.cascade import Cascade
 from ensemble.stacking.repeats.word_counts import WordCounts
 from ensemble.stacking.stacker import Stacker
@@ -98,6 +100,8 @@ def save_bundle(
     """
     manifest = _manifest(engine, trained_on, figures)
     contents = {"self_test.json": _json(self_test), "MODEL_CARD.md": model_card(manifest).encode()}
+    if "calibration" in figures:
+        contents[CALIBRATION_PICTURE] = calibration_picture(figures["calibration"]).encode()
     parts = SavedFiles.written_by(partial(_write_parts, engine, models))
     contents |= {name: parts.read(name) for name in parts.names}
     manifest["files"] = {name: file_hash(data) for name, data in sorted(contents.items())}

@@ -7,7 +7,10 @@ from typing import Any
 
 from ensemble.bundles.reliability import reliability_of
 
-__all__ = ["model_card"]
+__all__ = ["CALIBRATION_PICTURE", "model_card"]
+
+CALIBRATION_PICTURE = "calibration.svg"
+"""The file with the reliability diagrams, beside the card."""
 
 _CARD = """# Model card
 
@@ -28,7 +31,7 @@ A phistack engine that finds protected health information (PHI) in clinical note
 {reliability}
 
 {figures}
-{choosers}{cascade}
+{choosers}{calibration}{cascade}
 ## Use
 
 For finding PHI in notes of the same language and kind as those it was trained on. Every engine misses some PHI: check a
@@ -44,6 +47,18 @@ seen on these notes, and the perfect chooser knows what is right. The p-value is
 note against the stack, {shuffles} shuffles, after Holm's correction over all choosers and all members. {sentence}
 
 | chooser | precision | recall | F1 | stack less it | p |
+|---|---|---|---|---|---|
+{rows}
+"""
+
+_CALIBRATION = """
+## Calibration
+
+How far what submodels and stack say of a candidate is from how often it is right, out of fold: on average, and in the
+range of 50 candidates or more where it is furthest off. The stack was calibrated on these notes. Reliability diagrams:
+[{picture}]({picture}).
+
+| says | candidates | expected error | furthest: said | is right | of candidates |
 |---|---|---|---|---|---|
 {rows}
 """
@@ -82,6 +97,7 @@ def model_card(manifest: Mapping[str, Any]) -> str:
         trained_on=_rows(manifest["trained_on"]),
         figures=_figures(manifest["figures"]),
         choosers=_choosers(manifest["figures"].get("choosers", {})),
+        calibration=_calibration(manifest["figures"].get("calibration", {})),
         cascade=_cascade(manifest["figures"].get("cascade", {})),
     )
 
@@ -118,6 +134,18 @@ def _chooser(row: Mapping[str, Any]) -> str:
     gap, p = (f"{compared['f1']['value']:+.4f}", f"{compared['p after Holm']:.3f}") if compared else ("", "")
     why = row["chosen on these notes as"]
     return f"| {row['name']}{f' ({why})' if why else ''} | {scores} | {gap} | {p} |"
+
+
+def _calibration(figures: Mapping[str, Any]) -> str:
+    """How sure each is and how often right; nothing for an older engine, of which that is not known."""
+    rows = "\n".join(_calibrated(name, found) for name, found in figures.items())
+    return _CALIBRATION.format(picture=CALIBRATION_PICTURE, rows=rows) if figures else ""
+
+
+def _calibrated(name: str, found: Mapping[str, Any]) -> str:
+    furthest = max(found["bins"], key=lambda some: abs(some["right"]["value"] - some["said"]), default=None)
+    where = f"{furthest['said']:.4f} | {furthest['right']['value']:.4f} | {furthest['n']}" if furthest else " | | "
+    return f"| {name} | {found['candidates']} | {found['expected error']:.4f} | {where} |"
 
 
 def _cascade(figures: Mapping[str, Any]) -> str:

@@ -19,8 +19,11 @@ from typing import Any
 
 from ensemble.engine import Engine
 from ensemble.evaluation import criterion_named
+from ensemble.evaluation.calibration import Calibration
+from ensemble.evaluation.calibration_picture import calibration_picture
 from ensemble.evaluation.pairing import Label, vocabulary
 from ensemble.evaluation.tables import Table, escaped
+from ensemble.experiments.calibrations import calibration_table, calibrations_of
 from ensemble.experiments.chooser_scores import (
     ChooserRow,
     chooser_scores,
@@ -64,6 +67,7 @@ class ErrorAnalysis:
     :param notes: what was read.
     :param members: the names of the submodels.
     :param choosers: the stack, and the other ways to choose from the same candidates.
+    :param calibrations: of each submodel and the stack: whether it is as often right as it says.
     :param gold: label, as it may be shown -> how many gold spans have it.
     :param errors: all wrong decisions, in the order of the notes.
     """
@@ -72,6 +76,7 @@ class ErrorAnalysis:
     notes: CorpusFacts
     members: tuple[str, ...]
     choosers: tuple[ChooserRow, ...]
+    calibrations: Mapping[str, Calibration]
     gold: Mapping[str, int]
     errors: tuple[ShownError, ...]
 
@@ -81,9 +86,11 @@ class ErrorAnalysis:
         return the_way(self.choosers)
 
     def tables(self) -> list[Table]:
-        """The choosers, and the wrong decisions by kind, by label, and by who would have made them."""
+        """Choosers, calibration, and the wrong decisions by kind, by label, and by who would have made them."""
         choosers = chooser_table(self.choosers, self.origin.title(f"{self.notes.documents} notes, 95 % intervals"))
-        return [choosers, by_kind(self.errors), by_label(self.errors, self.gold), by_chooser(self.errors)]
+        calibrated = calibration_table(self.calibrations, "Calibration of the submodels' scores and of the stack")
+        wrong = by_kind(self.errors), by_label(self.errors, self.gold), by_chooser(self.errors)
+        return [choosers, calibrated, *wrong]
 
     def each(self) -> Table:
         """A row a wrong decision."""
@@ -104,7 +111,11 @@ class ErrorAnalysis:
             "date": self.origin.date,
             "in short": self.summary,
         }
-        return errors_page(self.tables(), self.errors, facts=facts)
+        picture = calibration_picture(self._calibrations())
+        return errors_page(self.tables(), self.errors, facts=facts, picture=picture)
+
+    def _calibrations(self) -> dict[str, Any]:
+        return {name: found.to_dict() for name, found in self.calibrations.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """Every figure and every wrong decision, as JSON can hold them."""
@@ -115,6 +126,7 @@ class ErrorAnalysis:
             "submodels": list(self.members),
             "choosers": [row.to_dict() for row in self.choosers],
             "share of the way from best member to perfect chooser": share_of_the_way(self.choosers),
+            "calibration": self._calibrations(),
             "kinds": counts_of_kinds(self.errors),
             "by label": {label: {"gold": self.gold.get(label, 0), **counts} for label, counts in of_labels.items()},
             "by who chose": counts_by(self.errors, choosers_of),
@@ -153,6 +165,7 @@ def analyse_errors(
         CorpusFacts.of(gold),
         engine.names,
         choosers,
+        calibrations_of(gold.documents, decided, engine.names),
         {label if with_text else shown_label(label, times[label]): count for label, count in in_gold.items()},
         tuple(
             ShownError.of(wrong, note, times, with_text=with_text)

@@ -1,4 +1,4 @@
-"""What a training says of itself: scores out of fold, and the stack beside the other choosers.
+"""What a training says of itself out of fold: scores, the stack beside other choosers, calibration.
 
 report = report_on(training, corpus, settings)
 report.figures()          for the bundle's manifest and model card
@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ensemble.evaluation import Report, evaluate_systems
+from ensemble.evaluation.calibration import Calibration
 from ensemble.evaluation.figures import figures_of, table_of
 from ensemble.evaluation.tables import Table
+from ensemble.experiments.calibrations import calibration_table, calibrations_of
 from ensemble.experiments.chooser_scores import ChooserRow, chooser_table, in_short, share_of_the_way, the_way
 from ensemble.experiments.parts import STACK
 from ensemble.experiments.training_choosers import choosers_out_of_fold
@@ -40,12 +42,14 @@ class TrainingReport:
     :param protocol: how the scores came about, in sentences.
     :param scores: of each submodel and the stack.
     :param choosers: all ways to choose from the same candidates.
+    :param calibrations: of each submodel and the stack: whether it is as often right as it says.
     """
 
     unsplit: str
     protocol: str
     scores: Mapping[str, Report]
     choosers: tuple[ChooserRow, ...]
+    calibrations: Mapping[str, Calibration]
 
     @property
     def sentence(self) -> str:
@@ -53,10 +57,11 @@ class TrainingReport:
         return the_way(self.choosers)
 
     def tables(self) -> list[Table]:
-        """The scores, and the choosers in short."""
+        """The scores, the choosers in short, and how far what each says can be relied on."""
         title = f"choosers from the same candidates, strict, out of fold, {_SHUFFLES} shuffles"
         scores = table_of(f"strict, out of fold by {self.unsplit}", self.scores)
-        return [scores, chooser_table(self._in_short(), title)]
+        calibrated = calibration_table(self.calibrations, "calibration, out of fold")
+        return [scores, chooser_table(self._in_short(), title), calibrated]
 
     def figures(self) -> dict[str, Any]:
         """What the manifest holds of it, JSON-ready."""
@@ -69,6 +74,7 @@ class TrainingReport:
                 "share of the way from best member to perfect chooser": share_of_the_way(self.choosers),
                 "rows": [row.to_dict() for row in self._in_short()],
             },
+            "calibration": {name: found.to_dict() for name, found in self.calibrations.items()},
         }
 
     def _in_short(self) -> list[ChooserRow]:
@@ -88,4 +94,5 @@ def report_on(training: Training, corpus: Corpus, settings: EngineSettings, *, r
         f"{protocol} {remark}".rstrip(),
         evaluate_systems(corpus, out_of_fold_corpora(training, corpus)),
         choosers_out_of_fold(training, corpus, shuffles=_SHUFFLES, seed=settings.seed),
+        calibrations_of(corpus.documents, training.engine.stacker.decided_, training.engine.names),
     )

@@ -2,7 +2,7 @@
 
     shown = ShownError.of(wrong, note, times)                  ids, labels and offsets; nothing of the text
     shown = ShownError.of(wrong, note, times, with_text=True)
-    errors_page([table, other], [shown], facts={"notes": "60"})
+    errors_page([table, other], [shown], facts={"notes": "60"}, picture=svg)
 
 The page fetches nothing and runs nothing. Whatever comes from notes is escaped.
 """
@@ -76,12 +76,15 @@ class ShownError:
         }
 
 
-def errors_page(tables: Sequence[Table], errors: Sequence[ShownError], *, facts: Mapping[str, str]) -> str:
+def errors_page(
+    tables: Sequence[Table], errors: Sequence[ShownError], *, facts: Mapping[str, str], picture: str
+) -> str:
     """The page.
 
     :param tables: what is counted, in the order of the page.
     :param errors: all of them, in order; the page lists them by kind.
     :param facts: short lines about engine and notes.
+    :param picture: reliability diagrams, an SVG drawing of ours.
     """
     from jinja2 import Environment, StrictUndefined
 
@@ -89,5 +92,5 @@ def errors_page(tables: Sequence[Table], errors: Sequence[ShownError], *, facts:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     by_kind = [(kind, [error for error in errors if error.wrong.kind == kind]) for kind in KINDS_OF_WRONG]
     return environment.from_string(template).render(
-        tables=tables, by_kind=by_kind, facts=facts, has_text=any(error.text for error in errors)
+        tables=tables, by_kind=by_kind, facts=facts, picture=picture, has_text=any(error.text for error in errors)
     )
