@@ -57,6 +57,7 @@ _COMMANDS = (
     experiments.ablate,
     experiments.curve,
     experiments.transfer,
+    experiments.tune,
     scores.frontier,
     batch.deidentify,
     batch.audit,

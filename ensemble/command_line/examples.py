@@ -80,6 +80,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "phistack transfer ward-a ward-b --out transfer",
         "phistack transfer i2b2 meddocan --out transfer --map-labels nut",
     ),
+    "tune": (
+        "phistack tune notes --submodel crf --space space.toml --out tuning",
+        "phistack tune notes --submodel tbed --space s.toml --out t --trials 50",
+    ),
     "frontier": (
         "phistack frontier notes --model engine",
         "phistack frontier notes --model engine --out speed --repetitions 5",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from ensemble.command_line.choices import SUBMODELS, completing
 from ensemble.command_line.groups import TrainingOptions, with_options
 from ensemble.command_line.options import (
     CorpusArgument,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from ensemble.training.settings import EngineSettings
     from features.documents import Corpus
 
-__all__ = ["ablate", "curve", "transfer"]
+__all__ = ["ablate", "curve", "transfer", "tune"]
 
 _Shown = TypeVar("_Shown", bound="ExperimentResults")
 
@@ -124,11 +125,41 @@ def transfer(
     ))  # fmt: skip
 
 
-def _write(out: Path, measure: Callable[[], _Shown]) -> _Shown:
+@with_options
+def tune(
+    corpus: CorpusArgument,
+    out: OutOption,
+    submodel: Annotated[
+        str, typer.Option(help="The submodel whose settings are sought.", autocompletion=completing(SUBMODELS))
+    ],
+    space: Annotated[
+        Path, typer.Option(metavar="FILE", help="A TOML file with the ranges of its settings.", show_default=False)
+    ],
+    *,
+    trials: Annotated[int, typer.Option(help="How many settings are drawn at random.", min=1)] = 20,
+    criterion: CriterionOption = "strict",
+    training: TrainingOptions,
+) -> None:
+    """Search for better settings of a submodel at random, scored out of fold by patient, for `train --config`."""
+    with stage("reading the notes"):
+        from ensemble.experiments.search_space import SearchSpace
+        from ensemble.experiments.tuning import tune
+
+        ranges = SearchSpace.from_toml(space)
+        notes, _, settings = _read(training, corpus, None)
+    results = _write(out, lambda: tune(
+        notes, settings, submodel, ranges, trials=trials, criterion=criterion, jobs=training.jobs, cache=training.cache,
+    ), pictures=False)  # fmt: skip
+    if results.best.number == 0:
+        say(f"no trial is better than the settings of {submodel} as they are")
+    say(f"train with the best settings: phistack train CORPUS --model BUNDLE --config {out / 'settings.toml'}")
+
+
+def _write(out: Path, measure: Callable[[], _Shown], *, pictures: bool = True) -> _Shown:
     """Run an experiment, write the folder of its results and show the table."""
     from ensemble.experiments.results import write_results
 
-    results = write_results(out, measure)
+    results = write_results(out, measure, pictures=pictures)
     console().print(results.table().rich())
-    say(f"figures, table and pictures were written to {out}")
+    say(f"figures, table and {'pictures' if pictures else 'settings'} were written to {out}")
     return results

@@ -3,6 +3,7 @@
     ablation         which submodels, feature groups and stacker features the stack needs, with significance
     learning_curve   the score by the number of training patients
     transfer         trained on each corpus, tested on each
+    tuning           random search for the settings of a submodel
     frontier         speed and scores of every subset of the submodels
     errors           the wrong decisions of a stack by kind, and the other ways to choose from its candidates
 

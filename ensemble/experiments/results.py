@@ -124,14 +124,16 @@ class ExperimentResults(Protocol):
 _Results = TypeVar("_Results", bound=ExperimentResults)
 
 
-def write_results(out: Path, measure: Callable[[], _Results]) -> _Results:
+def write_results(out: Path, measure: Callable[[], _Results], *, pictures: bool = True) -> _Results:
     """Run an experiment, and write the folder of its results, complete or not at all.
 
     :param measure: the experiment; not called where the folder is taken.
+    :param pictures: whether it draws any.
     :raises SettingsError: if there is anything at the path.
     :raises MissingResourceError: if what draws pictures is not installed.
     """
-    need("matplotlib", "pictures", "the picture of an experiment")
+    if pictures:
+        need("matplotlib", "pictures", "the picture of an experiment")
     refuse_taken(out)
     results = measure()
     with new_folder(out) as folder:

@@ -1,0 +1,105 @@
+"""The settings among which a search looks, declared as ranges in a TOML file.
+
+    c2 = { from = 0.001, to = 10.0, scale = "log" }
+    max_iterations = { from = 20, to = 80 }           whole numbers, as both ends are
+    scheme = ["BIO", "BIOES"]                         one of these
+
+    space = SearchSpace.from_toml(Path("space.toml"))
+    space.sampled(30, seed=0)                         30 times a value of each, as {"c2": 0.0312, ...}
+
+Random search (Bergstra and Bengio 2012) by scikit-learn's `ParameterSampler` over the distributions of SciPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from features.errors import SettingsError
+from features.suggestions import no_such
+from features.user_files import file_named, read_toml
+
+__all__ = ["SearchSpace"]
+
+_KEYS = ("from", "to", "scale")
+_SCALES = ("linear", "log")
+_DIGITS = 4
+
+
+class _Distribution(Protocol):
+    """What SciPy's frozen distributions are."""
+
+    def rvs(self, *, random_state: Any = None) -> Any: ...
+
+
+@dataclass(frozen=True)
+class SearchSpace:
+    """Settings and their ranges.
+
+    :param ranges: setting -> the values to choose from, or a table of its ends and scale.
+    :raises SettingsError: if there is no range, or one cannot be sampled from.
+    """
+
+    ranges: Mapping[str, Any] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.ranges:
+            raise SettingsError("it names no setting to search")
+        for name, given in self.ranges.items():
+            _distribution(name, given)
+
+    @classmethod
+    def from_toml(cls, path: Path) -> SearchSpace:
+        """Read a file; :raises SettingsError: naming the file and what is wrong in it."""
+        with file_named("the search space", path):
+            return cls(read_toml(path))
+
+    def sampled(self, trials: int, *, seed: int) -> list[dict[str, Any]]:
+        """Random settings, the same for the same seed; fewer where all ranges are lists and there are no more."""
+        from sklearn.model_selection import ParameterGrid, ParameterSampler
+
+        distributions = {name: _distribution(name, self.ranges[name]) for name in sorted(self.ranges)}
+        if all(isinstance(given, list) for given in distributions.values()):
+            trials = min(trials, len(ParameterGrid(distributions)))
+        sampler = ParameterSampler(distributions, trials, random_state=seed)
+        return [{name: self._value(name, drawn[name]) for name in self.ranges} for drawn in sampler]
+
+    def _value(self, name: str, drawn: Any) -> Any:
+        """A drawn value as a file can say it: whole where the ends are, else with four digits, within the ends."""
+        given = self.ranges[name]
+        if isinstance(given, list):
+            return drawn
+        if isinstance(given["from"], int) and isinstance(given["to"], int):
+            return round(float(drawn))
+        return min(max(float(f"{drawn:.{_DIGITS}g}"), float(given["from"])), float(given["to"]))
+
+
+def _distribution(name: str, given: Any) -> _Distribution | list[Any]:
+    """What a value of one setting is drawn from; :raises SettingsError: for what is no range."""
+    from scipy.stats import loguniform, randint, uniform
+
+    if isinstance(given, list) and given:
+        return given
+    if not isinstance(given, Mapping) or not {"from", "to"} <= given.keys():
+        raise SettingsError(
+            f"the range of {name} must be a list of values, or a table such as {{ from = 0.01, to = 1.0, scale = "
+            f'"log" }}'
+        )
+    if unknown := sorted(given.keys() - {*_KEYS}):
+        raise SettingsError(f"the range of {name}: {no_such('key', unknown[0], _KEYS)}")
+    low, high, scale = given["from"], given["to"], given.get("scale", _SCALES[0])
+    if scale not in _SCALES:
+        raise SettingsError(f"the range of {name}: {no_such('scale', scale, _SCALES)}")
+    if not all(isinstance(end, int | float) and not isinstance(end, bool) for end in (low, high)) or not low < high:
+        raise SettingsError(f"the range of {name} must go from a number to a greater one")
+    if scale == "log":
+        if low <= 0:
+            raise SettingsError(f"the range of {name} must begin above 0, as its scale is log")
+        distribution: _Distribution = loguniform(low, high)
+    elif isinstance(low, int) and isinstance(high, int):
+        distribution = randint(low, high + 1)
+    else:
+        distribution = uniform(low, high - low)
+    return distribution

@@ -1,0 +1,229 @@
+"""Random search for the settings of one submodel, each trial scored out of fold by patient.
+
+    out/settings.toml    all settings, with the best that were found: for `train --config`
+    out/trials.txt       every trial, the best first; results.json and table.tex have the same
+
+The first trial is the submodel as it is, so that what is found is never worse out of fold. Features are read once, and
+with a cache the fits of folds are kept, so that a search that was stopped, or one of more trials, goes on. Zhao 2020
+tunes by 10-fold cross-validation.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ensemble.evaluation import Criterion, criterion_named
+from ensemble.evaluation.counts import Counts, total
+from ensemble.evaluation.measures import f_score, precision, recall
+from ensemble.evaluation.systems import counts_of
+from ensemble.evaluation.tables import Table, TableRow, percent, strong
+from ensemble.experiments.results import CorpusFacts, Origin
+from ensemble.experiments.search_space import SearchSpace
+from ensemble.stacking.candidates import chosen_spans
+from ensemble.tools.progress import stage
+from ensemble.training.fold_cache import FoldCache
+from ensemble.training.proposals import FEATURES, FITS, prepared, run_tasks, tasks_of
+from ensemble.training.settings import EngineSettings
+from features.columns.table import FeatureTable
+from features.documents import Corpus
+from features.errors import SettingsError
+from submodels.base import new_submodel
+
+__all__ = ["SCHEMA", "Trial", "Tuning", "tune"]
+
+SCHEMA = "phistack.tuning.v1"
+_LOG = logging.getLogger("phistack")
+_PROTOCOL = (
+    "Random search, {trials} trials. Each trial was trained and scored on the same notes out of fold by {unsplit}, "
+    "{folds} folds, seed {seed}. The best trial was chosen by these very scores, so its score is slightly too good."
+)
+
+
+class Trial(NamedTuple):
+    """The submodel with some settings.
+
+    :ivar number: 0 for the submodel as it is, then in the order in which they were drawn.
+    :ivar given: the settings that were drawn.
+    :ivar counts: right, wrong and missed, out of fold; `None` where the settings cannot work.
+    :ivar reason: why the settings cannot work.
+    """
+
+    number: int
+    given: Mapping[str, Any]
+    counts: Counts | None
+    reason: str = ""
+
+    @property
+    def measures(self) -> dict[str, float]:
+        """Precision, recall and F1; nothing where there are no counts."""
+        if self.counts is None:
+            return {}
+        tp, fp, fn = self.counts
+        found = {"precision": float(precision(tp, fp)), "recall": float(recall(tp, fn))}
+        return {**found, "f1": float(f_score(*found.values()))}
+
+    @property
+    def order(self) -> tuple[float, int]:
+        """The best first, of equals the one that was drawn first."""
+        return -self.measures.get("f1", -1.0), self.number
+
+    def to_dict(self) -> dict[str, Any]:
+        """The trial as JSON can hold it."""
+        counted = {} if self.counts is None else self.counts._asdict()
+        reason = {"reason": self.reason} if self.reason else {}
+        return {"trial": self.number, "settings": {**self.given}, **counted, **self.measures, **reason}
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """All trials of a search.
+
+    :param origin: its settings are those that the search began with.
+    :param corpus: on which it was done.
+    :param submodel: whose settings were sought.
+    :param space: in which.
+    :param trials: in the order in which they were drawn.
+    """
+
+    origin: Origin
+    corpus: CorpusFacts
+    submodel: str
+    space: SearchSpace
+    trials: tuple[Trial, ...]
+
+    @property
+    def best(self) -> Trial:
+        """The trial with the highest F1."""
+        return min(self.trials, key=lambda trial: trial.order)
+
+    @property
+    def settings(self) -> EngineSettings:
+        """Those that the search began with, with the best that it found."""
+        assert self.origin.settings is not None
+        return _with(self.origin.settings, self.submodel, self.best.given)
+
+    @property
+    def caption(self) -> str:
+        """What the table for LaTeX shows."""
+        return (
+            f"Random search for the settings of {self.submodel}, out of fold on {self.corpus.documents} notes; "
+            f"criterion: {self.origin.criterion}. The best trial was chosen by these very scores."
+        )
+
+    def table(self) -> Table:
+        """Every trial, the best first."""
+        ranked = sorted(self.trials, key=lambda trial: trial.order)
+        rows = [self._row(trial, is_best=place == 0) for place, trial in enumerate(ranked)]
+        columns = ("trial", *self.space.ranges, "precision", "recall", "F1")
+        reasons = [f"Trial {trial.number} cannot work: {trial.reason}." for trial in self.trials if trial.reason]
+        title = self.origin.title(f"settings of {self.submodel}")
+        return Table(columns, [rows], title, "\n".join(reasons), n_texts=1 + len(self.space.ranges), is_wide=True)
+
+    def _row(self, trial: Trial, *, is_best: bool) -> TableRow:
+        name = "as it is" if trial.number == 0 else str(trial.number)
+        drawn = [str(trial.given.get(setting, "")) for setting in self.space.ranges]
+        figures = list(map(percent, trial.measures.values())) or ["-", "-", "-"]
+        return (strong(name) if is_best else name, *drawn, *figures)
+
+    def draw(self, folder: Path) -> None:
+        """The settings file for `train --config`, and the table of trials as text."""
+        import tomli_w
+
+        table = {name: value for name, value in self.settings.to_dict().items() if value is not None}
+        table["features"] = {name: value for name, value in table["features"].items() if value is not None}
+        (folder / "settings.toml").write_text(tomli_w.dumps(table), encoding="utf-8")
+        lines = "\n".join([self.origin.title(f"settings of {self.submodel}"), "", *self.table().markdown(), ""])
+        (folder / "trials.txt").write_text(lines, encoding="utf-8")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every figure as JSON can hold it."""
+        return {
+            **self.origin.to_dict(),
+            "corpus": self.corpus.to_dict(),
+            "submodel": self.submodel,
+            "space": {**self.space.ranges},
+            "best trial": self.best.number,
+            "trials": [trial.to_dict() for trial in self.trials],
+        }
+
+
+def tune(
+    corpus: Corpus,
+    settings: EngineSettings,
+    submodel: str,
+    space: SearchSpace,
+    *,
+    trials: int,
+    criterion: str = "strict",
+    jobs: int = 1,
+    cache: Path | None = None,
+) -> Tuning:
+    """Search for the settings of a submodel.
+
+    :param corpus: annotated notes.
+    :param settings: of training; the submodel's own are the first trial.
+    :param submodel: its name in the settings, or that of a kind.
+    :param trials: how many settings are drawn.
+    :param jobs: processes; the result does not depend on it.
+    :param cache: a folder in which the predictions of folds are kept for the next run.
+    :raises SettingsError: if the submodel has no such setting, or no drawn settings can work.
+    :raises TrainingError: if nothing can be learned from the corpus.
+    """
+    rule = criterion_named(criterion)
+    drawn: list[dict[str, Any]] = [{}, *space.sampled(trials, seed=settings.seed)]
+    begun = settings if submodel in settings.submodels else settings.only((*settings.submodels, submodel))
+    for given in drawn:
+        new_submodel(submodel, _with(begun, submodel, given).submodels[submodel])
+    alone = begun.only((submodel,)).for_label_set(corpus.label_set.name)
+    with stage("tuning", total=FEATURES + len(drawn) * FITS):
+        _, tables, folds, _ = prepared(corpus, alone)
+        search = _Search(corpus, alone, submodel, tables, folds, rule, jobs, FoldCache(cache))
+        found = tuple(search.trials(drawn))
+    if all(trial.counts is None for trial in found):
+        raise SettingsError(f"no trial can work; the first one says: {found[0].reason}")
+    protocol = _PROTOCOL.format(trials=len(drawn) - 1, folds=len(folds), unsplit=settings.unsplit, seed=settings.seed)
+    return Tuning(Origin(SCHEMA, rule.name, protocol, begun), CorpusFacts.of(corpus), submodel, space, found)
+
+
+def _with(settings: EngineSettings, submodel: str, given: Mapping[str, Any]) -> EngineSettings:
+    """The same settings, with some of a submodel's."""
+    return replace(settings, submodels={**settings.submodels, submodel: {**settings.submodels[submodel], **given}})
+
+
+class _Search(NamedTuple):
+    """What all trials share."""
+
+    corpus: Corpus
+    settings: EngineSettings
+    submodel: str
+    tables: Sequence[FeatureTable]
+    folds: Sequence[Sequence[int]]
+    criterion: Criterion
+    jobs: int
+    cache: FoldCache
+
+    def trials(self, drawn: Sequence[Mapping[str, Any]]) -> Iterator[Trial]:
+        best = 0.0
+        for number, given in enumerate(drawn):
+            so_far = f", best F1 so far {percent(best)}" if best else ""
+            with stage(f"trial {number} of {len(drawn) - 1}{so_far}", total=FITS, weight=FITS):
+                trial = self._trial(number, given)
+            best = max(best, trial.measures.get("f1", 0.0))
+            _LOG.info("tuning: trial %d of %d: %s", number, len(drawn) - 1, trial.measures or trial.reason)
+            yield trial
+
+    def _trial(self, number: int, given: Mapping[str, Any]) -> Trial:
+        settings = _with(self.settings, self.submodel, given)
+        tasks = list(tasks_of(settings, self.tables, self.folds))
+        try:
+            fitted = run_tasks(tasks, settings.submodels, len(self.tables), self.jobs, self.cache)
+        except SettingsError as error:
+            return Trial(number, given, None, reason=str(error))
+        views = [table.view for table in self.tables]
+        spans = list(map(chosen_spans, fitted.proposals[self.submodel], views))
+        counts = counts_of(self.corpus, self.corpus.with_spans(spans), self.criterion)
+        return Trial(number, given, total(counts))
