@@ -3,7 +3,7 @@
 corpora       synthesize, convert, pseudonymise
 engines       demo, train, annotate, explain, rules
 scores        evaluate, compare, baseline, errors, frontier
-annotation    agreement, causes
+annotation    agreement, causes, reader-test
 experiments   ablate, curve, transfer
 batch         deidentify, audit
 

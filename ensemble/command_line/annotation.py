@@ -10,9 +10,10 @@ import typer
 from ensemble.command_line.groups import CorpusOptions, with_options
 from ensemble.command_line.options import JsonOption, LatexOption, SeedOption
 from ensemble.command_line.output import console, names_of, say, say_remarks
-from features.writing import refuse_taken, write_new
+from features.errors import SettingsError
+from features.writing import new_folder, refuse_taken, write_new
 
-__all__ = ["agreement", "causes"]
+__all__ = ["agreement", "causes", "reader_test"]
 
 SheetOption = Annotated[
     Path | None, typer.Option("--sheet", help="Write a CSV sheet of the places there.", show_default=False)
@@ -90,3 +91,55 @@ def causes(
     open_ = sum(not span.cause for span in wrong)
     if open_ and not judged:
         say(f"a person must judge {open_} of {len(wrong)}: write them with --sheet, give them back with --judged")
+
+
+@with_options
+def reader_test(
+    action: Annotated[str, typer.Argument(metavar="make|score", help="What to do.", show_default=False)],
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH...",
+            help="For make: the real notes, the pseudonymised ones and the folder to make; for score: the answers and "
+            "the sheets of the judges.",
+            show_default=False,
+        ),
+    ],
+    *,
+    answers: Annotated[
+        Path | None, typer.Option(help="Where make writes the answers, apart from the folder.", show_default=False)
+    ] = None,
+    records: Annotated[int, typer.Option(help="How many records, of those with most PHI; 0 for all.", min=0)] = 0,
+    lines: Annotated[int, typer.Option(help="Consecutive lines of each record, at most.", min=1)] = 20,
+    seed: SeedOption = 0,
+    json_file: JsonOption = None,
+    corpora: CorpusOptions,
+) -> None:
+    """Test whether readers can tell pseudonymised records from real ones: make the test, or score the judges."""
+    import json
+
+    from ensemble.experiments import reader_test
+
+    if action == "score" and len(paths) > 1:
+        judges = reader_test.score_judges(paths[0], paths[1:], names_of(paths[1:]))
+        if json_file:
+            figures = {
+                j.name: {"precision": j.precision, "recall": j.recall, "believed": len(j.believed)} for j in judges
+            }
+            write_new(json_file, json.dumps(figures, indent=2) + "\n")
+        console().print(reader_test.judges_table(judges).rich())
+        return
+    if action != "make" or len(paths) != 3 or answers is None:
+        raise SettingsError(
+            "give reader-test make REAL PSEUDONYMISED OUT --answers FILE, or reader-test score ANSWERS SHEET..."
+        )
+    real, out = corpora.read(paths[0]), paths[2]
+    refuse_taken(out, answers)
+    if out.resolve() in answers.resolve().parents:
+        raise SettingsError("the answers must not be in the folder that the judges get; give --answers another place")
+    test = reader_test.make_test(real, corpora.read(paths[1], real.label_set), records=records, lines=lines, seed=seed)
+    with new_folder(out) as folder:
+        (folder / "records.html").write_text(test.page(), encoding="utf-8")
+        (folder / "sheet.csv").write_text(test.sheet(), encoding="utf-8")
+        write_new(answers, test.answers())
+    say(f"{len(test.excerpts)} records to judge are in {out}, with a sheet to fill in; keep {answers} from the judges")

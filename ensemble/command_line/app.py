@@ -52,6 +52,7 @@ _COMMANDS = (
     scores.errors,
     annotation.agreement,
     annotation.causes,
+    annotation.reader_test,
     engines.explain,
     engines.rules,
     experiments.ablate,
@@ -81,7 +82,7 @@ def _saying_what_is_kept(command: Callable[_P, None]) -> Callable[_P, None]:
 for _command in _COMMANDS:
     # Without a short help of its own, the list of commands would show the first words of the long one.
     wrapped = quiet_when_cut_off(_saying_what_is_kept(_command))
-    app.command(short_help=_command.__doc__, epilog=epilog(_command.__name__))(wrapped)
+    app.command(short_help=_command.__doc__, epilog=epilog(_command.__name__.replace("_", "-")))(wrapped)
 
 
 def _show_version(asked: bool) -> None:

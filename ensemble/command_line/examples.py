@@ -60,6 +60,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "phistack causes gold annotated --sheet causes.csv --text",
         "phistack causes gold annotated --judged causes.csv --latex table7.tex",
     ),
+    "reader-test": (
+        "phistack reader-test make real pseudonymised test --answers answers.json",
+        "phistack reader-test score answers.json sheet-1.csv sheet-2.csv",
+    ),
     "explain": (
         "phistack explain note.txt --model engine",
         "phistack explain notes --model engine --text --html why.html",
