@@ -31,7 +31,7 @@ A phistack engine that finds protected health information (PHI) in clinical note
 {reliability}
 
 {figures}
-{choosers}{calibration}{cascade}
+{contradictions}{choosers}{calibration}{cascade}
 ## Use
 
 For finding PHI in notes of the same language and kind as those it was trained on. Every engine misses some PHI: check a
@@ -49,6 +49,12 @@ note against the stack, {shuffles} shuffles, after Holm's correction over all ch
 | chooser | precision | recall | F1 | stack less it | p |
 |---|---|---|---|---|---|
 {rows}
+"""
+
+_CONTRADICTIONS = """
+## Labels
+
+How often the training notes contradict themselves. {sentences}
 """
 
 _CALIBRATION = """
@@ -96,6 +102,7 @@ def model_card(manifest: Mapping[str, Any]) -> str:
         reliability=_reliability(manifest),
         trained_on=_rows(manifest["trained_on"]),
         figures=_figures(manifest["figures"]),
+        contradictions=_contradictions(manifest["figures"].get("contradictions", [])),
         choosers=_choosers(manifest["figures"].get("choosers", {})),
         calibration=_calibration(manifest["figures"].get("calibration", {})),
         cascade=_cascade(manifest["figures"].get("cascade", {})),
@@ -118,6 +125,12 @@ def _figures(figures: Mapping[str, Any]) -> str:
         recall, f1 = _interval(row.get("recall_interval")), _interval(row.get("interval"))
         lines.append(f"| {name} | {row['precision']:.4f} | {row['recall']:.4f} | {recall} | {row['f1']:.4f} | {f1} |")
     return "\n".join([figures.get("protocol", ""), "", *lines])
+
+
+def _contradictions(figures: Sequence[Mapping[str, Any]]) -> str:
+    """What the labels are worth; nothing for an older engine, of which that is not known."""
+    sentences = " ".join(found["in short"] for found in figures)
+    return _CONTRADICTIONS.format(sentences=sentences) if sentences else ""
 
 
 def _choosers(figures: Mapping[str, Any]) -> str:

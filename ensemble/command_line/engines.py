@@ -77,7 +77,8 @@ def train(
     warn(done.warnings)
     for table in report.tables():
         console().print(table.rich())
-    say(report.sentence)
+    for sentence in report.sentences:
+        say(sentence)
     say_what_tags_cannot(notes, done.warnings)
     say(f"the engine of {', '.join(done.engine.names)} is in {model}")
     tell_reliability(model)

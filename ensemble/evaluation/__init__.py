@@ -12,7 +12,7 @@ comparable sets), `counts` (counting only), `measures` (arithmetic only), `inter
 `significance`, `coverage` (leaks and characters), `sentence_counts` (what a leak is divided by), `report` and
 `report_table` (JSON and screen), `scoring` (all of it together); `systems` (scores of several systems and their
 differences), `comparison` (the same for corpora); `calibration` (whether what is said is so), `calibration_picture`;
-`tables` (for the terminal, Markdown and LaTeX).
+`contradictions` (of the labels of one corpus); `tables` (for the terminal, Markdown and LaTeX).
 """
 
 from ensemble.evaluation.comparison import Comparison, compare

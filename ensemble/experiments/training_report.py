@@ -1,9 +1,9 @@
-"""What a training says of itself out of fold: scores, the stack beside other choosers, calibration.
+"""What a training says of itself out of fold: scores, the stack beside other choosers, calibration; and of its notes.
 
 report = report_on(training, corpus, settings)
 report.figures()          for the bundle's manifest and model card
 report.tables()           for the terminal
-report.sentence           "The stack goes 31 % of the way from the best member to the perfect chooser."
+report.sentences          "The stack goes 31 % of the way from the best member to the perfect chooser.", ...
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 from ensemble.evaluation import Report, evaluate_systems
 from ensemble.evaluation.calibration import Calibration
+from ensemble.evaluation.contradictions import Contradictions, contradictions
 from ensemble.evaluation.figures import figures_of, table_of
 from ensemble.evaluation.tables import Table
 from ensemble.experiments.calibrations import calibration_table, calibrations_of
@@ -28,6 +29,8 @@ __all__ = ["TrainingReport", "report_on"]
 
 _SHUFFLES = 9999
 """Of the paired randomisation; with all else here a second or two on 500 notes."""
+_CONTEXTS = (1, 2)
+"""Tokens on each side that are the same where labels contradict each other."""
 _PROTOCOL = (
     "Strict micro F1 on the training notes, out of fold by {unsplit}, {folds} folds, seed {seed}. "
     "The stack's kernel and threshold were chosen on the same notes, so its score is slightly too good."
@@ -43,6 +46,7 @@ class TrainingReport:
     :param scores: of each submodel and the stack.
     :param choosers: all ways to choose from the same candidates.
     :param calibrations: of each submodel and the stack: whether it is as often right as it says.
+    :param contradictions: how often the labels of the notes contradict each other, by how far one looks.
     """
 
     unsplit: str
@@ -50,11 +54,12 @@ class TrainingReport:
     scores: Mapping[str, Report]
     choosers: tuple[ChooserRow, ...]
     calibrations: Mapping[str, Calibration]
+    contradictions: tuple[Contradictions, ...]
 
     @property
-    def sentence(self) -> str:
-        """How far the stack is from the best that could be made of its candidates."""
-        return the_way(self.choosers)
+    def sentences(self) -> list[str]:
+        """How far the stack is from the best that could be made of its candidates, and what the labels are worth."""
+        return [the_way(self.choosers), *(found.sentence for found in self.contradictions)]
 
     def tables(self) -> list[Table]:
         """The scores, the choosers in short, and how far what each says can be relied on."""
@@ -70,10 +75,11 @@ class TrainingReport:
             "strict": figures_of(self.scores),
             "choosers": {
                 "shuffles": _SHUFFLES,
-                "in short": self.sentence,
+                "in short": the_way(self.choosers),
                 "share of the way from best member to perfect chooser": share_of_the_way(self.choosers),
                 "rows": [row.to_dict() for row in self._in_short()],
             },
+            "contradictions": [{**found.to_dict(), "in short": found.sentence} for found in self.contradictions],
             "calibration": {name: found.to_dict() for name, found in self.calibrations.items()},
         }
 
@@ -95,4 +101,5 @@ def report_on(training: Training, corpus: Corpus, settings: EngineSettings, *, r
         evaluate_systems(corpus, out_of_fold_corpora(training, corpus)),
         choosers_out_of_fold(training, corpus, shuffles=_SHUFFLES, seed=settings.seed),
         calibrations_of(corpus.documents, training.engine.stacker.decided_, training.engine.names),
+        tuple(contradictions(corpus.documents, context=context) for context in _CONTEXTS),
     )

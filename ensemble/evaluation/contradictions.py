@@ -1,0 +1,135 @@
+"""How often a corpus contradicts itself: the same words between the same words, marked in one way and in another.
+
+    found = contradictions(corpus.documents)
+    found.other_label           so many PHI have another label elsewhere
+    found.sentence              "Of 2360 PHI, 14 are marked otherwise elsewhere between the same words ..."
+
+No model that sees so far can be right on both, so this is a figure for the noise of the labels; what is not marked
+elsewhere may of course be another meaning of the same words. Words compare letter for letter; nothing of them is kept.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import NamedTuple
+
+from features.documents import Document
+from features.tokens import Tokeniser
+
+__all__ = ["Contradictions", "contradictions"]
+
+_KEY = 3
+"""Tokens by which windows are found; none is shorter."""
+_BESIDE_THE_NOTE = ""
+"""Stands for the tokens before the first and after the last one."""
+_Window = tuple[str, ...]
+_Marking = tuple[tuple[int, int, str], ...]
+"""The PHI that share a token with a place, from its first token on: begin, end, label."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contradictions:
+    """PHI that are marked otherwise where the same words stand between the same words; each once in each count.
+
+    :param context: how many tokens on each side are the same.
+    :param spans: all PHI.
+    :param contradicted: those that are marked otherwise in any way.
+    :param other_label: with the same extent and another label.
+    :param other_extent: with another start or end.
+    :param not_marked: not at all.
+    """
+
+    context: int
+    spans: int
+    contradicted: int
+    other_label: int
+    other_extent: int
+    not_marked: int
+
+    @property
+    def sentence(self) -> str:
+        """All of it in words."""
+        return (
+            f"Of {self.spans} PHI, {self.contradicted} are marked otherwise elsewhere between the same words "
+            f"({self.context} on each side): {self.other_label} with another label, {self.other_extent} with another "
+            f"extent, {self.not_marked} not at all."
+        )
+
+    def to_dict(self) -> dict[str, int]:
+        """The counts, as JSON can hold them."""
+        return asdict(self)
+
+
+class _Cut(NamedTuple):
+    """A note in tokens.
+
+    :ivar words: with those that stand for what is beside the note.
+    :ivar phi: first token, the one after the last, and label of each PHI that has a token.
+    """
+
+    words: list[str]
+    phi: list[tuple[int, int, str]]
+
+
+def contradictions(documents: Sequence[Document], *, context: int = 1) -> Contradictions:
+    """Count the PHI of some notes that are marked otherwise elsewhere in them.
+
+    :param context: how many tokens on each side must be the same, at least one.
+    """
+    notes = [_cut(document, context) for document in documents]
+    markings = _markings(notes, context)
+    counts: Counter[str] = Counter()
+    for note in notes:
+        for begin, end, _ in note.phi:
+            window = tuple(note.words[begin - context : end + context])
+            own = _marking(note, begin, end)
+            kinds = {_difference(own, other) for other in markings[window] if other != own}
+            counts.update(kinds)
+            counts["contradicted"] += bool(kinds)
+    names = ("contradicted", "other_label", "other_extent", "not_marked")
+    return Contradictions(context, sum(len(note.phi) for note in notes), *(counts[name] for name in names))
+
+
+def _cut(document: Document, context: int) -> _Cut:
+    starts, ends = Tokeniser("liu")(document.text)
+    beside = [_BESIDE_THE_NOTE] * context
+    words = [document.text[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+    firsts = [int(ends.searchsorted(span.start, side="right")) for span in document.spans]
+    lasts = [int(starts.searchsorted(span.end)) for span in document.spans]
+    phi = {(a + context, b + context, s.label) for a, b, s in zip(firsts, lasts, document.spans, strict=True) if a < b}
+    return _Cut([*beside, *words, *beside], sorted(phi))
+
+
+def _markings(notes: Sequence[_Cut], context: int) -> Mapping[_Window, set[_Marking]]:
+    """For each PHI with its context, how it is marked wherever this stands."""
+    by_key: defaultdict[_Window, set[_Window]] = defaultdict(set)
+    for note in notes:
+        for begin, end, _ in note.phi:
+            window = tuple(note.words[begin - context : end + context])
+            by_key[window[:_KEY]].add(window)
+    found: defaultdict[_Window, set[_Marking]] = defaultdict(set)
+    for note in notes:
+        for at, window in _occurrences(note.words, by_key):
+            found[window].add(_marking(note, at + context, at + len(window) - context))
+    return found
+
+
+def _occurrences(words: Sequence[str], by_key: Mapping[_Window, set[_Window]]) -> Iterator[tuple[int, _Window]]:
+    for at in range(len(words) - _KEY + 1):
+        for window in by_key.get(tuple(words[at : at + _KEY]), ()):
+            if tuple(words[at : at + len(window)]) == window:
+                yield at, window
+
+
+def _marking(note: _Cut, begin: int, end: int) -> _Marking:
+    return tuple((a - begin, b - begin, label) for a, b, label in note.phi if a < end and begin < b)
+
+
+def _difference(own: _Marking, other: _Marking) -> str:
+    """In what a place is marked otherwise."""
+    if not other:
+        return "not_marked"
+    extents, others = ({(a, b) for a, b, _ in marking} for marking in (own, other))
+    return "other_label" if extents == others else "other_extent"
