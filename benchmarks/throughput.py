@@ -21,7 +21,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from functools import partial
@@ -30,11 +30,10 @@ from statistics import median
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
-from benchmarks import markdown
 from benchmarks.checkouts import annotated
 from benchmarks.peers import PEERS, Peer, install
+from benchmarks.throughput_table import OURS, REFERENCE, markdown_of, ratios, table_of, updated
 from ensemble.bundles.bundle import read_manifest
 from ensemble.experiments.speed import Machine, measure_speed
 from ensemble.tools.numerics import ONE_THREAD, numeric_environment
@@ -50,12 +49,6 @@ PROTOCOL = (
     "Fresh processes with one thread on one core, in turn; notes per second of processor time, load excluded; "
     "median of the repetitions. All tools read the same Spanish notes."
 )
-REFERENCE = "presidio"
-"""The tool to which others are compared."""
-COLUMNS = (
-    "tool", "notes/s", "lowest-highest", f"x {REFERENCE}", "aim", "load in s", "peak MB", "found", "F1", "recall",
-)  # fmt: skip
-BEGIN, END = "<!-- throughput: written by python -m benchmarks.throughput --docs -->", "<!-- /throughput -->"
 
 ENGINES: Mapping[tuple[str, ...], float] = {
     ("regex", "tbed"): 600.0,
@@ -63,10 +56,6 @@ ENGINES: Mapping[tuple[str, ...], float] = {
     ("regex", "tbed", "crf", "blstm"): 150.0,
 }
 """Submodels -> the notes per second that are aimed at."""
-
-_OURS = "phistack "
-
-_FULL_STACK = "+".join(list(ENGINES)[-1])
 
 Measurement = Callable[[], dict[str, Any]]
 
@@ -139,70 +128,13 @@ def run(
     }
 
 
-def table_of(results: Mapping[str, Any]) -> Table:
-    """The rows as a table for the screen."""
-    table = Table(title=_title(results), title_justify="left")
-    for column in COLUMNS:
-        table.add_column(column, justify="left" if column == COLUMNS[0] else "right")
-    for cells in _cells(results):
-        table.add_row(*cells)
-    return table
-
-
-def markdown_of(results: Mapping[str, Any]) -> str:
-    """The same in Markdown."""
-    lines = [*markdown.head(*COLUMNS, right=True), *(markdown.row(*cells) for cells in _cells(results))]
-    lines += ["", f"{_title(results)}; median of {results['repetitions']}."]
-    lines += [f"Not measured: {name}, as {reason}." for name, reason in results["not measured"].items()]
-    return "\n".join(lines) + "\n"
-
-
-def ratios(results: Mapping[str, Any]) -> Iterator[str]:
-    """How fast each of our engines is beside the reference and the older checkout, as far as these were measured."""
-    speeds = {row["name"]: row["speed"]["median"] for row in results["rows"]}
-    for name in filter(lambda name: name.startswith(_OURS), speeds):
-        submodels = name.removeprefix(_OURS)
-        rivals = {REFERENCE: REFERENCE, f"{results['older']} {submodels}": results["older"]}
-        found = [f"{speeds[name] / speeds[rival]:.2f} x {shown}" for rival, shown in rivals.items() if rival in speeds]
-        if found:
-            yield f"{'full stack' if submodels == _FULL_STACK else submodels} {', '.join(found)}"
-
-
-def updated(page: str, table: str) -> str:
-    """The page with another table between its markers; ends the program where it lacks them."""
-    return markdown.replaced(page, BEGIN, END, table, where="throughput: docs/speed.md")
-
-
-def _title(results: Mapping[str, Any]) -> str:
-    machine, notes = results["machine"]["processor"], results["notes"]
-    size = notes["characters"] / notes["documents"]
-    return f"{notes['documents']} notes of {size:,.0f} characters, one core of {machine}; {results['date']}"
-
-
-def _cells(results: Mapping[str, Any]) -> Iterator[list[str]]:
-    """A row of text for each tool."""
-    for row in results["rows"]:
-        speed = row["speed"]
-        yield [
-            f"{row['name']} {row['version']}".strip(),
-            f"{speed['median']:.0f}",
-            f"{speed['low']:.0f}-{speed['high']:.0f}",
-            f"{row['ratio']:.2f}" if row["ratio"] else "",
-            f"{row['aim']:.0f}" if row["aim"] else "",
-            f"{row['load seconds']:.2f}",
-            f"{row['peak MB']:.0f}",
-            str(row["found"]),
-            *(f"{100 * row[name]:.2f}" if row.get(name) is not None else "" for name in ("F1", "recall")),
-        ]
-
-
 def _engines(model: Path, documents: Sequence[Document], older: Older | None = None) -> dict[str, Measurement]:
     """Ours, each followed by what the older checkout makes of the same submodels."""
     present = set(read_manifest(model)["kinds"])
     engines: dict[str, Measurement] = {}
     for subset in ENGINES:
         if present.issuperset(subset):
-            engines[f"{_OURS}{'+'.join(subset)}"] = partial(_engine, model, subset, documents)
+            engines[f"{OURS}{'+'.join(subset)}"] = partial(_engine, model, subset, documents)
             if older is not None:
                 engines[f"{older.name} {'+'.join(subset)}"] = partial(_older_engine, older, subset, documents)
     return engines

@@ -13,7 +13,8 @@ from rich.console import Console
 import benchmarks.throughput as throughput
 from benchmarks.checkouts import annotated
 from benchmarks.peers import PEERS, Peer
-from benchmarks.throughput import BEGIN, END, REFERENCE, markdown_of, ratios, run, table_of, updated
+from benchmarks.throughput import run
+from benchmarks.throughput_table import BEGIN, END, REFERENCE, markdown_of, ratios, table_of, updated
 from ensemble.experiments.speed import Run
 from features.documents import Document, Span
 
