@@ -229,3 +229,16 @@ def test_the_pieces_join_to_the_text(tmp_path_factory: pytest.TempPathFactory, e
     refused = [decision(span, 0.1, False) for span in dict.fromkeys(spans[1::2])]
     content = page(tmp_path_factory.getbasetemp(), NoteView(document, refused, has_gold=True))
     assert shown(content) == text
+
+
+def test_all_pages_share_one_head_and_one_set_of_colours() -> None:
+    templates = list((Path(__file__).parents[1] / "ensemble").rglob("*_template.html"))
+    (base,) = [path for path in templates if path.name == "base_template.html"]
+    assert len(templates) == 4
+    assert "--paper:" in base.read_text(encoding="utf-8")
+    for path in templates:
+        source = path.read_text(encoding="utf-8")
+        own = ("<head", "<meta", "<style", "--paper:", "--ink:", "Made by phistack")
+        if path != base:
+            assert source.startswith('{% extends "ensemble.views/base_template.html" %}')
+            assert not [word for word in own if word in source], path.name

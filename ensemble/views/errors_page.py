@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import resources
 from typing import Any, Self
 
 from ensemble.evaluation.tables import Table
 from ensemble.stacking.wrong_decisions import KINDS_OF_WRONG, WrongDecision
+from ensemble.views.templates import template
 from features.documents import Document, Span
 from features.shown import shown_id, shown_label
 
@@ -86,11 +86,7 @@ def errors_page(
     :param facts: short lines about engine and notes.
     :param picture: reliability diagrams, an SVG drawing of ours.
     """
-    from jinja2 import Environment, StrictUndefined
-
-    template = (resources.files("ensemble.views") / "errors_template.html").read_text(encoding="utf-8")
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     by_kind = [(kind, [error for error in errors if error.wrong.kind == kind]) for kind in KINDS_OF_WRONG]
-    return environment.from_string(template).render(
+    return template("ensemble.views", "errors_template.html").render(
         tables=tables, by_kind=by_kind, facts=facts, picture=picture, has_text=any(error.text for error in errors)
     )

@@ -10,25 +10,18 @@ holds the votes, the stacker's probability, and the rivals that overlap. Whateve
 
 from __future__ import annotations
 
-import hashlib
-from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import resources
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ensemble.deidentification import redact
 from ensemble.evaluation import Score
 from ensemble.stacking.candidates import Decision
+from ensemble.views.templates import template
 from features.documents import Document, Span
 from features.labels import LabelSet
 from features.writing import new_file
-
-if TYPE_CHECKING:
-    from jinja2 import Template
 
 __all__ = ["NoteView", "write_page"]
 
@@ -119,7 +112,7 @@ def write_page(
     """
     categories = _categories(label_set)
     views = [_note(note, number, categories) for number, note in enumerate(notes, start=1)]
-    content = _template().render(
+    content = template("ensemble.views", "page_template.html").render(
         title=title,
         scores=scores,
         best=max((row.f1.value for row in scores), default=0.0),
@@ -132,22 +125,6 @@ def write_page(
     )
     with new_file(path, replace=True) as part:
         part.write_text(content, encoding="utf-8", errors="replace")
-
-
-@cache
-def _template() -> Template:
-    """The page's template, in which everything is escaped."""
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["digest"] = _digest
-    source = resources.files("ensemble.views").joinpath("page_template.html").read_text(encoding="utf-8")
-    return environment.from_string(source)
-
-
-def _digest(script: str) -> str:
-    """How a content security policy names the one script that may run."""
-    return "sha256-" + b64encode(hashlib.sha256(str(script).encode()).digest()).decode()
 
 
 def _sources(scores: Sequence[Score], notes: Sequence[NoteView]) -> list[str]:

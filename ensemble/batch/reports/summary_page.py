@@ -5,9 +5,8 @@ render_page(summary)      the page
 
 from __future__ import annotations
 
-from importlib import resources
-
 from ensemble.batch.reports.summary import KEYS, Summary
+from ensemble.views.templates import template
 
 __all__ = ["render_page"]
 
@@ -20,12 +19,8 @@ _FIGURES = ("notes", "quarantined", "with_phi", "unresolved", "words_to_review")
 
 def render_page(summary: Summary) -> str:
     """The page; whatever comes from the run is escaped. It holds no times, as the audit log holds its checksum."""
-    from jinja2 import Environment
-
-    template = (resources.files("ensemble.batch.reports") / "summary_template.html").read_text(encoding="utf-8")
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     tables = ((KEYS[name], getattr(summary, name)) for name in _TABLES)
-    return environment.from_string(template).render(
+    return template("ensemble.batch.reports", "summary_template.html").render(
         figures=[(KEYS.get(name, name), getattr(summary, name)) for name in _FIGURES],
         tables=[(name, counts, max(counts.values(), default=0)) for name, counts in tables],
         facts={**summary.settings, "input": summary.input},

@@ -1,0 +1,51 @@
+"""HTML pages from templates that share one base: its head, its colours and fonts, and that it fetches nothing.
+
+    template("ensemble.views", "errors_template.html").render(tables=tables)
+
+A template begins with `{% extends "ensemble.views/base_template.html" %}` and fills the blocks `title`, `style` and
+`main`; `warning` stands in the footer. Whatever is put into a page is escaped. Its content security policy forbids
+everything but its own style and a script whose digest stands in the block `scripts`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import b64encode
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jinja2 import Environment, Template
+
+__all__ = ["template"]
+
+
+def template(package: str, name: str) -> Template:
+    """A template; to render it without something that it names is an error.
+
+    :param package: where its file is.
+    :param name: of the file.
+    """
+    return _environment().get_template(f"{package}/{name}")
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FunctionLoader(_source), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["digest"] = _digest
+    return environment
+
+
+def _source(path: str) -> str:
+    package, name = path.split("/")
+    return (resources.files(package) / name).read_text(encoding="utf-8")
+
+
+def _digest(script: str) -> str:
+    """How a content security policy names the one script that may run."""
+    return "sha256-" + b64encode(hashlib.sha256(str(script).encode()).digest()).decode()
