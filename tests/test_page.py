@@ -238,7 +238,7 @@ def test_all_pages_share_one_head_and_one_set_of_colours() -> None:
     assert "--paper:" in base.read_text(encoding="utf-8")
     for path in templates:
         source = path.read_text(encoding="utf-8")
-        own = ("<head", "<meta", "<style", "--paper:", "--ink:", "Made by phistack")
+        own = ("<head>", "<meta", "<style", "--paper:", "--ink:", "Made by phistack")
         if path != base:
             assert source.startswith('{% extends "ensemble.views/base_template.html" %}')
             assert not [word for word in own if word in source], path.name
