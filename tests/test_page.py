@@ -234,7 +234,6 @@ def test_the_pieces_join_to_the_text(tmp_path_factory: pytest.TempPathFactory, e
 def test_all_pages_share_one_head_and_one_set_of_colours() -> None:
     templates = list((Path(__file__).parents[1] / "ensemble").rglob("*_template.html"))
     (base,) = [path for path in templates if path.name == "base_template.html"]
-    assert len(templates) == 4
     assert "--paper:" in base.read_text(encoding="utf-8")
     for path in templates:
         source = path.read_text(encoding="utf-8")

@@ -17,13 +17,13 @@ import random
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import resources
 from pathlib import Path
 
 import msgspec
 
 from ensemble.evaluation.measures import precision, recall
 from ensemble.evaluation.tables import Table, TableRow, percent
+from ensemble.views.templates import template
 from features.documents import Corpus, Document
 from features.errors import CorpusError, SettingsError
 from features.regular_files import read_regular
@@ -62,11 +62,7 @@ class ReaderTest:
 
     def page(self) -> str:
         """The excerpts as one HTML page, which fetches nothing and runs nothing."""
-        from jinja2 import Environment, StrictUndefined
-
-        template = (resources.files("ensemble.views") / "reader_test_template.html").read_text(encoding="utf-8")
-        environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-        return environment.from_string(template).render(excerpts=self.excerpts)
+        return template("ensemble.views", "reader_test_template.html").render(excerpts=self.excerpts)
 
     def sheet(self) -> str:
         """What a judge fills in: `real` or `pseudonymised` for each record, and why."""
