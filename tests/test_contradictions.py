@@ -1,5 +1,6 @@
 """Labels of a corpus that contradict each other, counted."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -109,5 +110,13 @@ def test_a_training_says_what_its_labels_are_worth_without_text(phistack: Phista
 
 
 def test_the_sentence_has_all_counts() -> None:
-    sentence = Contradictions(1, 2360, 14, 5, 6, 7).sentence
-    assert [number for number in ("2360", "14", "5", "6", "7") if number in sentence] == ["2360", "14", "5", "6", "7"]
+    sentence = Contradictions(1, 2360, 14, 9, 5, 6, 7).sentence
+    assert re.findall(r"\d+", sentence) == ["2360", "14", "1", "9", "5", "6", "7"]
+
+
+def test_what_is_marked_otherwise_more_often_is_outvoted() -> None:
+    texts = ["by [Lee|DOCTOR] today"] * 3 + ["by [Lee|PATIENT] today"] * 2 + ["by Lee today"]
+    found = contradictions([note(str(i), text) for i, text in enumerate(texts)])
+    assert (found.contradicted, found.outvoted) == (5, 2)
+    even = contradictions([note(str(i), text) for i, text in enumerate(texts[1:5])])
+    assert (even.contradicted, even.outvoted) == (4, 0)

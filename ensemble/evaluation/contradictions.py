@@ -36,6 +36,7 @@ class Contradictions:
     :param context: how many tokens on each side are the same.
     :param spans: all PHI.
     :param contradicted: those that are marked otherwise in any way.
+    :param outvoted: those of them that are marked in another way more often.
     :param other_label: with the same extent and another label.
     :param other_extent: with another start or end.
     :param not_marked: not at all.
@@ -44,6 +45,7 @@ class Contradictions:
     context: int
     spans: int
     contradicted: int
+    outvoted: int
     other_label: int
     other_extent: int
     not_marked: int
@@ -53,8 +55,9 @@ class Contradictions:
         """All of it in words."""
         return (
             f"Of {self.spans} PHI, {self.contradicted} are marked otherwise elsewhere between the same words "
-            f"({self.context} on each side): {self.other_label} with another label, {self.other_extent} with another "
-            f"extent, {self.not_marked} not at all."
+            f"({self.context} on each side), {self.outvoted} of them more often than as they are: "
+            f"{self.other_label} with another label, {self.other_extent} with another extent, {self.not_marked} not "
+            "at all."
         )
 
     def to_dict(self) -> dict[str, int]:
@@ -88,7 +91,8 @@ def contradictions(documents: Sequence[Document], *, context: int = 1) -> Contra
             kinds = {_difference(own, other) for other in markings[window] if other != own}
             counts.update(kinds)
             counts["contradicted"] += bool(kinds)
-    names = ("contradicted", "other_label", "other_extent", "not_marked")
+            counts["outvoted"] += markings[window][own] < max(markings[window].values())
+    names = ("contradicted", "outvoted", "other_label", "other_extent", "not_marked")
     return Contradictions(context, sum(len(note.phi) for note in notes), *(counts[name] for name in names))
 
 
@@ -102,17 +106,17 @@ def _cut(document: Document, context: int) -> _Cut:
     return _Cut([*beside, *words, *beside], sorted(phi))
 
 
-def _markings(notes: Sequence[_Cut], context: int) -> Mapping[_Window, set[_Marking]]:
-    """For each PHI with its context, how it is marked wherever this stands."""
+def _markings(notes: Sequence[_Cut], context: int) -> Mapping[_Window, Counter[_Marking]]:
+    """For each PHI with its context, how it is marked wherever this stands, and how often so."""
     by_key: defaultdict[_Window, set[_Window]] = defaultdict(set)
     for note in notes:
         for begin, end, _ in note.phi:
             window = tuple(note.words[begin - context : end + context])
             by_key[window[:_KEY]].add(window)
-    found: defaultdict[_Window, set[_Marking]] = defaultdict(set)
+    found: defaultdict[_Window, Counter[_Marking]] = defaultdict(Counter)
     for note in notes:
         for at, window in _occurrences(note.words, by_key):
-            found[window].add(_marking(note, at + context, at + len(window) - context))
+            found[window][_marking(note, at + context, at + len(window) - context)] += 1
     return found
 
 
