@@ -59,6 +59,7 @@ _COMMANDS = (
     experiments.curve,
     experiments.transfer,
     experiments.tune,
+    experiments.reproduce,
     scores.frontier,
     batch.deidentify,
     batch.audit,

@@ -88,6 +88,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "phistack tune notes --submodel crf --space space.toml --out tuning",
         "phistack tune notes --submodel tbed --space s.toml --out t --trials 50",
     ),
+    "reproduce": (
+        "phistack reproduce zhao2020 train test --out tables --cache folds",
+        "phistack reproduce zhao2020 train test --out tables --quick --text",
+    ),
     "frontier": (
         "phistack frontier notes --model engine",
         "phistack frontier notes --model engine --out speed --repetitions 5",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from ensemble.command_line.choices import SUBMODELS, completing
+from ensemble.command_line.choices import PRESETS, SUBMODELS, completing, one_of
 from ensemble.command_line.groups import TrainingOptions, with_options
 from ensemble.command_line.options import (
     CorpusArgument,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from ensemble.training.settings import EngineSettings
     from features.documents import Corpus
 
-__all__ = ["ablate", "curve", "transfer", "tune"]
+__all__ = ["ablate", "curve", "reproduce", "transfer", "tune"]
 
 _Shown = TypeVar("_Shown", bound="ExperimentResults")
 
@@ -153,6 +154,38 @@ def tune(
     if results.best.number == 0:
         say(f"no trial is better than the settings of {submodel} as they are")
     say(f"train with the best settings: phistack train CORPUS --model BUNDLE --config {out / 'settings.toml'}")
+
+
+@with_options
+def reproduce(
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help=f"{one_of(PRESETS)}.", show_default=False)],
+    corpus: Annotated[Path, typer.Argument(metavar="TRAIN", help="Annotated notes to train on.", show_default=False)],
+    test: Annotated[Path, typer.Argument(metavar="TEST", help="Annotated notes to score on.", show_default=False)],
+    out: OutOption,
+    *,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer folds and steps, and no taggers: minutes.")] = False,
+    only_right: Annotated[
+        str, typer.Option(metavar="SUBMODEL", help="Table 7 has the places where this one alone is right.")
+    ] = "tbed",
+    text: Annotated[bool, typer.Option("--text", help="Show the text of the notes in table 7.")] = False,
+    training: TrainingOptions,
+) -> None:
+    """Train the system of a paper and fill its tables, its figures beside yours; --config changes settings."""
+    with stage("reading the notes"):
+        from ensemble.experiments.reproduction import published, reproduce, settings_of, write_reproduction
+
+        published(paper)
+        if training.preset not in ("", paper):
+            raise SettingsError(f"the tables of {paper} are made with its own preset; leave out --preset")
+        notes, other, settings = _read(replace(training, preset=paper), corpus, test)
+        assert other is not None
+    found = write_reproduction(out, lambda: reproduce(
+        paper, notes, other, settings_of(paper, settings, quick=quick), quick=quick, only_right=only_right, text=text,
+        jobs=training.jobs, cache=training.cache,
+    ))  # fmt: skip
+    for table in found.tables:
+        console().print(table.table.rich())
+    say(f"the tables as text and for LaTeX, and all figures, were written to {out}")
 
 
 def _write(out: Path, measure: Callable[[], _Shown], *, pictures: bool = True) -> _Shown:

@@ -4,6 +4,7 @@
     learning_curve   the score by the number of training patients
     transfer         trained on each corpus, tested on each
     tuning           random search for the settings of a submodel
+    reproduction     the tables of a paper from its system
     frontier         speed and scores of every subset of the submodels
     errors           the wrong decisions of a stack by kind, and the other ways to choose from its candidates
 

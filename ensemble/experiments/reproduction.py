@@ -1,0 +1,196 @@
+"""The tables of a paper, in its own rows and columns, from its system trained on one's own notes.
+
+    found = reproduce("zhao2020", training, test, settings)
+    found.tables[1].table              table 4: what the paper reports, and what was found here
+    write_reproduction(out, lambda: reproduce(...))
+
+    out/results.json                   every figure, the settings and the protocol
+    out/table-4.txt, table-4.tex       each table as text and for LaTeX
+
+Submodels propose once for all tables: fold by fold for the training notes, and for the test notes after training on
+all of the others; each row is a submodel alone or a stack over some of them. With a cache the predictions are kept, and
+a run that was stopped goes on. The paper's figures stand beside ours; they are of another corpus, unless it is its own.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from ensemble.evaluation import criterion_named
+from ensemble.experiments.paper_tables import Members, PaperTable, of_cases, of_changes, of_models, of_types
+from ensemble.experiments.parts import Answers, alone_answers, stack_answers, systems_of
+from ensemble.experiments.results import CorpusFacts, Origin
+from ensemble.tools.progress import progress, stage
+from ensemble.training.proposals import Proposed, propose
+from ensemble.training.settings import EngineSettings, merged
+from features.documents import Corpus
+from features.errors import SettingsError
+from features.suggestions import no_such
+from features.writing import new_folder, refuse_taken, write_json
+
+__all__ = ["SCHEMA", "Reproduction", "papers", "published", "reproduce", "settings_of", "write_reproduction"]
+
+SCHEMA = "phistack.reproduction.v1"
+START = "start"
+"""The initial tagger of TBED as a submodel of its own."""
+
+_PAPERS = resources.files("ensemble.experiments") / "papers"
+_STACKING = 0.1
+_PROTOCOL = (
+    "The system of {paper}, trained on one corpus and scored on another by exact start, end and type; the stackers "
+    "learned from candidates that were proposed out of fold by {unsplit}, {folds} folds, seed {seed}. {left_out}{quick}"
+    "The paper's figures are those of i2b2 2014, its own corpus."
+)
+_QUICK = "A quick run, of fewer folds and steps and at other rates than the paper's. "
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduction:
+    """All tables of a paper.
+
+    :param training: the corpus that was trained on.
+    :param test: that was scored on.
+    """
+
+    origin: Origin
+    paper: str
+    training: CorpusFacts
+    test: CorpusFacts
+    tables: tuple[PaperTable, ...] = field(repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every figure as JSON can hold it."""
+        return {
+            **self.origin.to_dict(),
+            "paper": self.paper,
+            "training": self.training.to_dict(),
+            "test": self.test.to_dict(),
+            "tables": {str(table.number): table.rows for table in self.tables},
+        }
+
+
+def papers() -> tuple[str, ...]:
+    """The papers whose tables there are."""
+    return tuple(sorted(file.name.removesuffix(".toml") for file in _PAPERS.iterdir() if file.name.endswith(".toml")))
+
+
+def published(paper: str) -> dict[str, Any]:
+    """The figures of a paper; :raises SettingsError: for one whose tables there are not."""
+    if paper not in papers():
+        raise SettingsError(no_such("paper", paper, papers()))
+    return tomllib.loads((_PAPERS / f"{paper}.toml").read_text(encoding="utf-8"))
+
+
+def settings_of(paper: str, settings: EngineSettings, *, quick: bool = False) -> EngineSettings:
+    """The settings of a paper's system, with what a quick run changes in them.
+
+    :param settings: those of the preset, with what a user changes.
+    """
+    if not quick:
+        return settings
+    return EngineSettings.from_dict(merged(settings.to_dict(), published(paper)["quick"]))
+
+
+def reproduce(
+    paper: str,
+    training: Corpus,
+    test: Corpus,
+    settings: EngineSettings,
+    *,
+    quick: bool = False,
+    only_right: str = "tbed",
+    text: bool = False,
+    jobs: int = 1,
+    cache: Path | None = None,
+) -> Reproduction:
+    """Train what the tables need, and fill them.
+
+    :param settings: those of the paper's preset, as `settings_of` gives them; with the submodels that its tables have.
+    :param quick: whether they are those of a quick run.
+    :param only_right: the submodel of table 7, which lists the places where it is right and no other is.
+    :param text: whether table 7 shows the text of the notes.
+    :param jobs: processes; the result does not depend on it.
+    :param cache: a folder in which candidates are kept for the next run.
+    :raises SettingsError: for another paper, submodel, or submodels that the tables do not have.
+    :raises TrainingError: if nothing can be learned from the training corpus.
+    """
+    figures = published(paper)
+    rows = [row for number in (4, 5, 6) for row in figures[f"table{number}"] if "ours" in row]
+    wanted = tuple(dict.fromkeys(tuple(row["ours"]) for row in rows))
+    members = tuple(dict.fromkeys(name for of_row in wanted for name in of_row if name != START))
+    if missing := [name for name in (*members, only_right) if name not in settings.submodels]:
+        raise SettingsError(no_such("submodel of these settings", missing[0], settings.submodels))
+    with_start = replace(settings, submodels={**settings.only(members).submodels, START: _start(settings)})
+    with stage(f"reproducing {paper}", total=1 + _STACKING):
+        proposed = propose(training, with_start, unseen=test.documents, jobs=jobs, cache=cache)
+        answers = _answers(proposed, wanted, settings)
+    rule = criterion_named("strict")
+    named = {"+".join(row): spans for row, spans in answers.items()}
+    scores = systems_of(test, named, training.label_set, rule, seed=settings.seed).scores
+    found = {row: scores["+".join(row)] for row in wanted}
+    protocol = _PROTOCOL.format(
+        paper=paper,
+        unsplit=settings.unsplit,
+        folds=settings.folds,
+        seed=settings.seed,
+        left_out=_without_taggers(settings),
+        quick=_QUICK if quick else "",
+    )
+    tables = (
+        of_types(figures["table2"], training, test),
+        of_models(4, "the hybrid system and its submodels", figures["table4"], found),
+        of_models(5, "rule-based taggers", figures["table5"], found),
+        of_changes(figures["table6"], found),
+        of_cases(test, {"+".join(row): answers[row] for row in wanted}, members, only_right, text=text),
+    )
+    origin = Origin(SCHEMA, rule.name, protocol, settings)
+    return Reproduction(origin, paper, CorpusFacts.of(training), CorpusFacts.of(test), tables)
+
+
+def _without_taggers(settings: EngineSettings) -> str:
+    """What the paper has and these settings leave out."""
+    taggers = {"part of speech": settings.features.pos, "general named entities": settings.features.ner}
+    missing = [name for name, tagger in taggers.items() if not tagger]
+    return f"Without {' and '.join(missing)}, which the paper has. " if missing else ""
+
+
+def _start(settings: EngineSettings) -> dict[str, Any]:
+    """TBED without rules is its initial tagger."""
+    return {**settings.submodels["tbed"], "kind": "tbed", "max_rules": 0, "held_out": 0.0}
+
+
+def _answers(proposed: Proposed, wanted: Sequence[Members], settings: EngineSettings) -> dict[Members, Answers]:
+    answers: dict[Members, Answers] = {}
+    with progress("stacking", total=len(wanted), weight=_STACKING) as advance:
+        for row in wanted:
+            alone = len(row) == 1
+            answers[row] = (
+                alone_answers(proposed, row[0])
+                if alone
+                else stack_answers(proposed, row, settings.stacker, seed=settings.seed)
+            )
+            advance(" and ".join(row))
+    return answers
+
+
+def write_reproduction(out: Path, measure: Callable[[], Reproduction]) -> Reproduction:
+    """Fill the tables, and write the folder that holds them, complete or not at all.
+
+    :param measure: gives the tables; not called where the folder is taken.
+    :raises SettingsError: if there is anything at the path.
+    """
+    refuse_taken(out)
+    found = measure()
+    with new_folder(out) as folder:
+        write_json(folder / "results.json", found.to_dict())
+        for number, table, caption, _ in found.tables:
+            lines = [table.title, "", *table.markdown(), "", found.origin.protocol, ""]
+            (folder / f"table-{number}.txt").write_text("\n".join(lines), encoding="utf-8")
+            latex = table.latex(found.origin.comment, caption)
+            (folder / f"table-{number}.tex").write_text(latex, encoding="utf-8")
+    return found

@@ -1,0 +1,151 @@
+"""The tables of a paper: its rows and columns, ours beside the paper's, and what they are made from."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ensemble.experiments.paper_tables import of_changes
+from ensemble.experiments.reproduction import published, reproduce, settings_of, write_reproduction
+from ensemble.synthesis.corpus import synthesize
+from ensemble.training.proposals import propose
+from ensemble.training.settings import EngineSettings, merged
+from features.documents import Corpus
+from features.errors import SettingsError
+from features.formats import write_corpus
+from tests.fixture_types import Phistack
+
+TRAINING, TEST = synthesize(10, seed=4), synthesize(5, seed=5)
+SMALL = {
+    "folds": 2,
+    "features": {"pos": "", "ner": ""},
+    "submodels": {
+        "tbed": {"max_rules": 40},
+        "crf": {"algorithm": "lbfgs", "max_iterations": 12},
+        "blstm": {"epochs": 2, "learning_rate": 0.01, "lstm_size": 8, "word_size": 8, "character_size": 4},
+    },
+}
+SETTINGS = EngineSettings.from_dict(merged(EngineSettings.preset("zhao2020").to_dict(), SMALL))
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    home = tmp_path_factory.mktemp("reproduced")
+    found = write_reproduction(
+        home / "out", lambda: reproduce("zhao2020", TRAINING, TEST, SETTINGS, cache=home / "folds")
+    )
+    return home, found, json.loads((home / "out" / "results.json").read_text(encoding="utf-8"))
+
+
+def test_there_are_the_tables_of_the_paper_as_text_and_for_latex(run: Any) -> None:
+    home, found, results = run
+    assert [table.number for table in found.tables] == [2, 4, 5, 6, 7]
+    assert set(results["tables"]) == {"2", "4", "5", "6", "7"}
+    assert {path.name for path in (home / "out").iterdir()} == {
+        "results.json", *(f"table-{number}.{kind}" for number in (2, 4, 5, 6, 7) for kind in ("txt", "tex")),
+    }  # fmt: skip
+    assert "Without part of speech and general named entities, which the paper has." in results["protocol"]
+    assert results["protocol"] in (home / "out" / "table-4.txt").read_text(encoding="utf-8")
+
+
+def test_rows_are_those_of_the_paper_with_its_figures_beside_ours(run: Any) -> None:
+    _, _, results = run
+    of_types = {row["type"]: row for row in results["tables"]["2"]}
+    gold = sum(span.label == "DOCTOR" for document in TRAINING.documents for span in document.spans)
+    assert (of_types["DOCTOR"]["training"], of_types["DOCTOR"]["paper"]) == (gold, [2885, 1912])
+    assert sum(row["training"] for row in of_types.values()) == sum(len(d.spans) for d in TRAINING.documents)
+    models = {row["model"]: row for row in results["tables"]["4"]}
+    assert models["Ensemble"]["paper"] == ["98.15", "95.41", "96.76"] and len(models["Ensemble"]["ours"]) == 3
+    assert models["Liu 2017 (CRF + LSTM*2)"]["ours"] is None
+    assert [row["model"] for row in results["tables"]["6"]] == [
+        "Ensemble", "Without TBED (with regex)", "Without TBED (without regex)", "Without CRF",
+        "Without BLSTM-CNNs-CRF",
+    ]  # fmt: skip
+    assert [row["paper"][1] for row in results["tables"]["6"]] == [0, -0.3, -0.34, -0.1, -0.69]
+
+
+def strict_f1(found: Any) -> float:
+    right = sum(len({*document.spans} & {*spans}) for document, spans in zip(TEST.documents, found, strict=True))
+    return 2 * right / (sum(map(len, found)) + sum(len(document.spans) for document in TEST.documents))
+
+
+def test_figures_are_those_of_the_submodels_on_the_test_notes(run: Any) -> None:
+    home, _, results = run
+    alone = replace(SETTINGS, submodels={"tbed": SETTINGS.submodels["tbed"]})
+    proposed = propose(TRAINING, alone, unseen=TEST.documents, cache=home / "folds")
+    assert all(spent.cached for spent in proposed.seconds.values()), "tables share what submodels propose"
+    chosen = [[c.span for c in note if c.chosen] for note in proposed.on_unseen["tbed"]]
+    rows = {row["model"]: row["ours"] for row in results["tables"]["5"]}
+    assert rows["Regex + TBED"][2] == pytest.approx(strict_f1(chosen))
+    assert rows["Regex + TBED"][2] > rows["Initial-state tagger (regex)"][2]
+
+
+def test_changes_are_to_the_whole_ensemble(run: Any) -> None:
+    _, found, results = run
+    rows = results["tables"]["6"]
+    assert all(row["change"] == pytest.approx(100 * (row["f1"] - rows[0]["f1"])) for row in rows)
+    assert rows[0]["f1"] == results["tables"]["4"][-1]["ours"][2]
+    assert of_changes.__doc__ and found.tables[3].number == 6
+
+
+def test_cases_are_places_where_the_submodel_alone_is_right_and_have_no_text(run: Any) -> None:
+    home, _, results = run
+    for case in results["tables"]["7"]:
+        wrong = {"crf", "blstm"}
+        assert wrong <= {*case["wrong"]} and "tbed" not in case["wrong"]
+    words = {word for document in TEST.documents for span in document.spans
+             for word in document.text[span.start : span.end].split() if len(word) > 4 and word.isalpha()}  # fmt: skip
+    assert not [word for word in words if word in (home / "out" / "table-7.txt").read_text(encoding="utf-8")]
+    shown = reproduce("zhao2020", TRAINING, TEST, SETTINGS, only_right="crf", text=True, cache=home / "folds")
+    cases = shown.tables[-1]
+    assert cases.rows and "[" in str(cases.table.sections[0][0][1])
+
+
+def test_a_run_that_was_stopped_goes_on(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, found, _ = run
+    monkeypatch.setattr("ensemble.training.proposals.FitTask.run", lambda task: pytest.fail("trained again"))
+    assert reproduce("zhao2020", TRAINING, TEST, SETTINGS, cache=home / "folds").tables == found.tables
+
+
+def test_labels_that_the_paper_lacks_have_rows_too() -> None:
+    from ensemble.experiments.paper_tables import of_types
+    from features.labels import LabelSet
+
+    spanish = Corpus((TRAINING.documents[0].with_spans(()),), LabelSet.named("meddocan"))
+    table = of_types(published("zhao2020")["table2"], spanish, spanish)
+    assert all(row["training"] == row["test"] == 0 for row in table.rows)
+
+
+def test_a_quick_run_changes_what_takes_long_and_says_so() -> None:
+    full = EngineSettings.preset("zhao2020")
+    quick = settings_of("zhao2020", full, quick=True)
+    assert settings_of("zhao2020", full) == full
+    assert quick.folds < full.folds and quick.submodels["blstm"]["epochs"] < full.submodels["blstm"]["epochs"]
+    assert quick.submodels["blstm"]["lstm_size"] == full.submodels["blstm"]["lstm_size"]
+    assert (quick.features.pos, quick.features.tokeniser) == ("", "zhao2020")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reported"),
+    [
+        (["zhao2002"], "no paper named zhao2002 (did you mean zhao2020?)"),
+        (["zhao2020", "--only-right", "regex"], "no submodel of these settings named regex"),
+        (["zhao2020", "--submodels", "crf"], "no submodel of these settings named tbed"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_leaves_nothing(
+    phistack: Phistack, tmp_path: Path, arguments: list[str], reported: str
+) -> None:
+    for name, corpus in (("train", TRAINING), ("test", TEST)):
+        write_corpus(corpus, tmp_path / name, format="i2b2")
+    paths = [tmp_path / "train", tmp_path / "test", "--out", tmp_path / "out"]
+    status, _, error = phistack("reproduce", arguments[0], *paths, *arguments[1:])
+    assert status == 1 and reported in error
+    assert not (tmp_path / "out").exists()
+
+
+def test_other_papers_are_refused_in_python_too() -> None:
+    with pytest.raises(SettingsError, match="there is no paper named trienes"):
+        reproduce("trienes", TRAINING, TEST, SETTINGS)
