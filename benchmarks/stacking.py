@@ -9,7 +9,8 @@ Strict F1 of the best member, a majority, the plain mean (the best of three thre
 log-odds, the SVM stack and a perfect chooser, on a quarter of the patients of each *training* part, which is held out;
 `way` is the part of the way from the best member to the perfect chooser that the stack goes, and the p-values are of
 paired randomisation of the stack against the best member and the mean, after Holm's correction over all choosers of a
-row. The last line has the means over the corpora. `--rounds 4` scores all four quarters in turn.
+row; `error` is the expected calibration error of the stack. The last line has the means over the corpora. `--rounds 4`
+scores all four quarters in turn.
 
 A second table is of another domain: an engine from invented notes on asq-phi-dev, whose labels are others: how many
 identifiers each chooser touches, and how much of what it marks is one, also at equal reach. Nothing is trained there.
@@ -136,12 +137,16 @@ def _other_domain(arguments: argparse.Namespace) -> list[OtherDomain]:
 
 def table_of(cases: Sequence[StackingCase]) -> Table:
     """A row a case, in percent, and the means over the cases."""
-    columns = ("corpus", "notes", "folds", "members", *CHOOSERS, "way", "less best", "p", "less mean", "p")
+    columns = ("corpus", "notes", "folds", "members", *CHOOSERS, "way", "less best", "p", "less mean", "p", "error")
     title = "Strict F1 on held-out notes, by choosers from the same candidates"
     rows = [_cells(case) for case in cases]
     means = ["mean", "", "", "", *(percent(fmean(_f1(case, name) for case in cases)) for name in CHOOSERS)]
-    note = "way: from the best member to the perfect chooser, in percent; less: what the stack is ahead by."
-    return Table(columns, [rows, [[*means, *[""] * 5]]], title, note, is_wide=True)
+    error = percent(fmean(case.calibration.expected_error for case in cases))
+    note = (
+        "way: from the best member to the perfect chooser, in percent; less: what the stack is ahead by; error: the "
+        "expected calibration error of the stack, in percent."
+    )
+    return Table(columns, [rows, [[*means, *[""] * 5, error]]], title, note, is_wide=True)
 
 
 def _cells(case: StackingCase) -> list[str | Cell]:
@@ -150,9 +155,19 @@ def _cells(case: StackingCase) -> list[str | Cell]:
     way = share_of_the_way(case.choosers)
     compared = [rows[name].difference for name in (BEST, MEAN)]
     gaps = [cell for gap in compared for cell in ((points(gap.gap), f"{gap.p_holm:.3f}") if gap else ("", ""))]
+    error = percent(case.calibration.expected_error)
     notes = f"{case.n_training}/{case.n_held_out}"
     members = f"{len(case.members)} ({rows[BEST].name})"
-    return [case.corpus, notes, str(case.folds), members, *scores, "" if way is None else f"{100 * way:.0f}", *gaps]
+    return [
+        case.corpus,
+        notes,
+        str(case.folds),
+        members,
+        *scores,
+        "" if way is None else f"{100 * way:.0f}",
+        *gaps,
+        error,
+    ]
 
 
 def _f1(case: StackingCase, name: str) -> float:

@@ -14,6 +14,8 @@ from typing import Any
 
 from benchmarks.stacking_corpora import StackingCorpus
 from ensemble.evaluation import criterion_named
+from ensemble.evaluation.calibration import Calibration
+from ensemble.experiments.calibrations import calibrations_of
 from ensemble.experiments.chooser_scores import (
     LOGISTIC,
     MAJORITY,
@@ -48,6 +50,7 @@ class StackingCase:
     :param n_training: how many notes are learned from, in each round.
     :param n_held_out: how many are scored, in all rounds together.
     :param choosers: all of them, on the notes held out.
+    :param calibration: of the stack there.
     """
 
     corpus: str
@@ -56,6 +59,7 @@ class StackingCase:
     n_training: int
     n_held_out: int
     choosers: tuple[ChooserRow, ...]
+    calibration: Calibration
 
     @property
     def in_short(self) -> dict[str, ChooserRow]:
@@ -74,6 +78,7 @@ class StackingCase:
             "notes scored": self.n_held_out,
             "share of the way from best member to perfect chooser": share_of_the_way(self.choosers),
             "choosers": [row.to_dict() for row in self.choosers],
+            "calibration of the stack": self.calibration.to_dict(),
         }
 
 
@@ -113,7 +118,10 @@ def measured(
         gold, decided, list(map(accepted, decided)), tuple(settings.submodels), gold.label_set,
         criterion_named("strict"), others={LOGISTIC: list(map(accepted, by_regression))}, shuffles=shuffles,
     )  # fmt: skip
-    return StackingCase(corpus.name, tuple(settings.submodels), folds, len(splits[0][0]), len(gold), choosers)
+    calibration = calibrations_of(documents, decided, settings.submodels)[STACK]
+    return StackingCase(
+        corpus.name, tuple(settings.submodels), folds, len(splits[0][0]), len(gold), choosers, calibration
+    )  # fmt: skip
 
 
 def settings_for(corpus: Corpus, members: Sequence[str], folds: int) -> EngineSettings:

@@ -18,6 +18,7 @@ from ensemble.experiments.results import write_results
 from ensemble.stacking.candidates import Decision, PooledCandidate
 from ensemble.stacking.log_odds import LogOddsRegression
 from ensemble.stacking.stacker import StackerSettings
+from ensemble.tasks.engines import train_bundle
 from ensemble.training.settings import EngineSettings
 from features.documents import Corpus, Document, Span
 from features.formats import write_corpus
@@ -163,3 +164,10 @@ def test_an_ablation_has_the_choosers_on_the_notes_that_it_scores(test: Corpus |
     assert best["tp"] <= evaluate(gold, gold, resamples=1).strict.counts.tp
     assert "perfect chooser" in (tmp_path / "out" / "choosers.tex").read_text()
     assert "logistic regression" in "".join(results.chooser_table().markdown())
+
+
+def test_a_program_still_gets_the_scores_by_name(tmp_path: Path) -> None:
+    training, scores = train_bundle(notes(), tmp_path / "engine", SETTINGS)
+    assert [*scores] == [*training.engine.names, "stack"]
+    figures = read_manifest(tmp_path / "engine")["figures"]
+    assert scores["stack"].strict.f1.value == figures["strict"]["stack"]["f1"]

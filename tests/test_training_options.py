@@ -37,7 +37,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Asking:
     def stop(*arguments: object, **named: object) -> None:
         raise Asked([*arguments, *named.values()])
 
-    monkeypatch.setattr("ensemble.tasks.engines.train_bundle", stop)
+    monkeypatch.setattr("ensemble.tasks.engines.train_with_report", stop)
     monkeypatch.setattr("ensemble.experiments.ablation.ablate", stop)
     monkeypatch.setattr("ensemble.experiments.learning_curve.learning_curve", stop)
     monkeypatch.setattr("ensemble.experiments.transfer.transfer", stop)

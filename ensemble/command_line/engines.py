@@ -67,11 +67,11 @@ def train(
 ) -> None:
     """Train all submodels and the stacker, and write a bundle."""
     with stage("reading the notes"):
-        from ensemble.tasks.engines import train_bundle
+        from ensemble.tasks.engines import train_with_report
 
         notes = training.read(corpus)
     say_remarks(notes)
-    done, report = train_bundle(
+    done, report = train_with_report(
         notes, model, training.settings(notes), jobs=training.jobs, cache=training.cache, budget=budget
     )
     warn(done.warnings)

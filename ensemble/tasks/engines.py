@@ -31,7 +31,16 @@ from features.formats.recognise import format_told_by
 from features.shown import shown_id
 from features.writing import refuse_taken
 
-__all__ = ["HeldBack", "Source", "annotate_corpus", "explain_corpus", "note_view", "score_on", "train_bundle"]
+__all__ = [
+    "HeldBack",
+    "Source",
+    "annotate_corpus",
+    "explain_corpus",
+    "note_view",
+    "score_on",
+    "train_bundle",
+    "train_with_report",
+]
 
 
 _OF_BUDGET = "Its submodels were chosen from all that were trained by the same score, among those fast enough."
@@ -47,16 +56,30 @@ def train_bundle(
     jobs: int = 1,
     cache: Path | None = None,
     budget: float | None = None,
-) -> tuple[Training, TrainingReport]:
+) -> tuple[Training, dict[str, Report]]:
     """Train an engine and write its bundle.
 
     :param budget: notes per second; only those submodels are kept that together annotate so many on one core of this
         machine and have the best out-of-fold score.
-    :returns: the training, and what it says of itself out of fold.
+    :returns: the training, and the out-of-fold scores of each submodel and the stack.
     :raises SettingsError: if the path is taken; that is seen before training begins.
     :raises SettingsError: if the budget is not above 0, which is seen before training begins, or if no set of submodels
         keeps to it; nothing is written then.
     """
+    training, report = train_with_report(corpus, path, settings, jobs=jobs, cache=cache, budget=budget)
+    return training, dict(report.scores)
+
+
+def train_with_report(
+    corpus: Corpus,
+    path: Path,
+    settings: EngineSettings,
+    *,
+    jobs: int = 1,
+    cache: Path | None = None,
+    budget: float | None = None,
+) -> tuple[Training, TrainingReport]:
+    """As `train_bundle`; returns the training, and all that it says of itself out of fold."""
     refuse_taken(path)
     if budget is not None:
         check_budget(budget)
