@@ -33,7 +33,8 @@ from ensemble.bundles.bundle import load_bundle
 from ensemble.stacking.folds import held_out_patients
 from ensemble.synthesis import synthesize
 from features.columns.lines import line_bounds
-from features.columns.table import FeatureSettings, FeatureSpace, FeatureTable
+from features.columns.settings import FeatureSettings
+from features.columns.table import FeatureSpace, FeatureTable
 from features.documents import Document
 from features.errors import PhistackError
 from features.formats import read_corpus

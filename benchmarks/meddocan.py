@@ -13,7 +13,7 @@ from pathlib import Path
 from benchmarks.measuring import LIMIT_MINUTES, RESULTS, ROOT, Benchmark, measure, write_results
 from ensemble.tools.comma_lists import comma_list
 from ensemble.training.settings import EngineSettings
-from features.columns.table import FeatureSettings
+from features.columns.settings import FeatureSettings
 from features.formats import read_corpus
 from submodels.registry import SUBMODELS
 

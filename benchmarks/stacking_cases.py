@@ -31,7 +31,7 @@ from ensemble.stacking.log_odds import LogOddsRegression
 from ensemble.tools.progress import stage
 from ensemble.training.proposals import propose
 from ensemble.training.settings import EngineSettings
-from features.columns.table import FeatureSettings
+from features.columns.settings import FeatureSettings
 from features.documents import Corpus, Span
 
 __all__ = ["BEST", "CHOOSERS", "MEAN", "StackingCase", "accepted", "decide", "measured", "settings_for"]

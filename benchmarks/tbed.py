@@ -21,7 +21,8 @@ from typing import Any
 # This file has the name of the package that it measures, and its own folder comes first otherwise.
 sys.path[0] = str(Path(__file__).parents[1])
 
-from features.columns.table import FeatureSettings, FeatureSpace, FeatureTable  # noqa: E402
+from features.columns.settings import FeatureSettings  # noqa: E402
+from features.columns.table import FeatureSpace, FeatureTable  # noqa: E402
 from features.documents import Document, Span  # noqa: E402
 from tbed.atoms import Atom  # noqa: E402
 from tbed.learner import learn  # noqa: E402

@@ -91,7 +91,7 @@ def _train(path: Path, submodels: str, language: str, jobs: int) -> TrainingTime
     from ensemble.tools.stopwatch import Stopwatch
     from ensemble.training.settings import EngineSettings
     from ensemble.training.trainer import train
-    from features.columns.table import FeatureSettings
+    from features.columns.settings import FeatureSettings
     from features.formats import read_corpus
     from submodels.registry import SUBMODELS
 

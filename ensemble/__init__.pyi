@@ -25,7 +25,7 @@ from ensemble.training.settings import EngineSettings as EngineSettings
 from ensemble.training.trainer import Training as Training
 from ensemble.training.trainer import out_of_fold_corpora as out_of_fold_corpora
 from ensemble.training.trainer import train as train
-from features.columns.table import FeatureSettings as FeatureSettings
+from features.columns.settings import FeatureSettings as FeatureSettings
 from features.documents import Corpus as Corpus
 from features.documents import Document as Document
 from features.documents import Span as Span

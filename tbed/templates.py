@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from importlib import resources
 from itertools import product
 
-from features.columns.table import COLUMN_GROUPS
+from features.columns.settings import COLUMN_GROUPS
 from features.errors import SettingsError
 from features.suggestions import no_such
 from tbed.atoms import TAG, Atom

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from features.columns.annotators import CoreNlpAnnotator, NltkAnnotator, NltkEntities, annotators_of
-from features.columns.table import FeatureSettings, FeatureSpace
+from features.columns.settings import FeatureSettings
+from features.columns.table import FeatureSpace
 from features.documents import Document
 from features.errors import MissingResourceError, SettingsError
 

@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from features.columns.table import FeatureSettings, FeatureSpace, FeatureTable
+from features.columns.settings import FeatureSettings
+from features.columns.table import FeatureSpace, FeatureTable
 from features.documents import Document, Span
 from features.errors import BundleError, SettingsError, TrainingError
 from features.saved_files import SavedFiles

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.columns.table import FeatureSettings, FeatureSpace
+from features.columns.settings import FeatureSettings
+from features.columns.table import FeatureSpace
 from features.documents import Document, Span
 from features.errors import SettingsError
 from submodels.blstm.adam import Adam
@@ -148,7 +149,8 @@ def test_tensorflow_says_on_what_it_trains() -> None:
 
 def test_training_needs_no_tensorflow() -> None:
     program = (
-        "import sys; from features.columns.table import FeatureSettings, FeatureSpace; "
+        "import sys; from features.columns.settings import FeatureSettings; "
+        "from features.columns.table import FeatureSpace; "
         "from features.documents import Document, Span; from submodels.blstm.submodel import BlstmSubmodel; "
         "note = Document('a', 'Dr. Gorse', (Span(4, 9, 'DOCTOR'),)); "
         f"BlstmSubmodel(**{QUICK}).fit(FeatureSpace(FeatureSettings()).fit([note])); "

@@ -24,7 +24,7 @@ from ensemble.bundles.bundle import load_bundle, read_manifest
 from ensemble.bundles.files import bundle_labels, manifest_digest
 from ensemble.tasks.engines import train_bundle
 from ensemble.training.settings import EngineSettings
-from features.columns.table import FeatureSettings
+from features.columns.settings import FeatureSettings
 from features.errors import BundleError
 from tests.tampering import NAMES, change_json, notes, rehash, with_array, zipped
 

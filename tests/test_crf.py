@@ -17,7 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from features.columns.lines import line_bounds
-from features.columns.table import FeatureSettings, FeatureSpace, FeatureTable
+from features.columns.settings import FeatureSettings
+from features.columns.table import FeatureSpace, FeatureTable
 from features.documents import Document, Span
 from features.errors import BundleError, SettingsError, TrainingError
 from features.saved_files import SavedFiles

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ensemble.synthesis import synthesize
-from features.columns.table import FeatureSettings, FeatureSpace
+from features.columns.settings import FeatureSettings
+from features.columns.table import FeatureSpace
 from features.documents import Document
 from submodels.crf.instructive import instructive_tokens, pieces
 from submodels.crf.submodel import CrfSubmodel

@@ -21,7 +21,7 @@ from ensemble.experiments.variants import variants_of
 from ensemble.stacking.folds import held_out_patients
 from ensemble.stacking.stacker import StackerSettings
 from ensemble.training.settings import EngineSettings
-from features.columns.table import COLUMN_GROUPS, FeatureSettings
+from features.columns.settings import COLUMN_GROUPS, FeatureSettings
 from features.documents import Corpus, Document, Span
 from features.errors import SettingsError, TrainingError
 from features.formats import write_corpus

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from features.columns.layout import Layout
 from features.columns.layout_columns import LAYOUT_COLUMNS
+from features.columns.settings import COLUMN_GROUPS, FeatureSettings
 from features.columns.stemming import LANGUAGES
-from features.columns.table import COLUMN_GROUPS, FeatureSettings, FeatureSpace, FeatureTable
+from features.columns.table import FeatureSpace, FeatureTable
 from features.columns.vocabulary import Vocabulary
 from features.columns.word_columns import STEM, WORD_COLUMNS, word_column
 from features.documents import Document, Span

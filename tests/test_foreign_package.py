@@ -15,7 +15,7 @@ from ensemble.bundles.bundle import load_bundle, read_manifest
 from ensemble.tools.version import code_digest
 from features.columns.installed import COLUMNS, LayoutColumn, WordColumn, installed_column
 from features.columns.layout import Layout
-from features.columns.table import FeatureSettings
+from features.columns.settings import FeatureSettings
 from features.columns.vocabulary import Vocabulary
 from features.errors import BundleError, PackageError, PhistackError, SettingsError
 from submodels.base import submodel_class
@@ -31,7 +31,7 @@ from dataclasses import replace
 from ensemble.bundles.bundle import load_bundle, read_manifest
 from ensemble.tasks.engines import train_bundle
 from ensemble.training.settings import EngineSettings
-from features.columns.table import FeatureSettings
+from features.columns.settings import FeatureSettings
 from tests.test_bundle import small_corpus
 
 corpus = small_corpus(10)

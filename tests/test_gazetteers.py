@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from features.columns.gazetteers import GAZETTEER_COLUMNS, Gazetteers
 from features.columns.layout import Layout
+from features.columns.settings import COLUMN_GROUPS
 from features.columns.stemming import LANGUAGES
-from features.columns.table import COLUMN_GROUPS
 from features.errors import BundleError
 
 SMALL = Gazetteers(

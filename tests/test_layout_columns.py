@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from features.columns.layout import Layout
 from features.columns.layout_columns import LAYOUT_COLUMNS
 from features.columns.lines import line_bounds, line_starts
-from features.columns.table import FeatureSettings, FeatureSpace
+from features.columns.settings import FeatureSettings
+from features.columns.table import FeatureSpace
 from features.columns.word_columns import shape, short_shape
 from features.documents import Document
 from features.sentences import sentence_starts

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from features.columns.layout_columns import LAYOUT_COLUMNS
-from features.columns.table import FeatureSettings, FeatureSpace
+from features.columns.settings import FeatureSettings
+from features.columns.table import FeatureSpace
 from features.documents import Document, Span
 from features.tags import decode
 from submodels.blstm import inference

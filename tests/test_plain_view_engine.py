@@ -18,7 +18,7 @@ from ensemble.tasks.engines import score_on
 from ensemble.training.proposals import propose
 from ensemble.training.settings import EngineSettings
 from ensemble.training.trainer import out_of_fold_corpora, train
-from features.columns.table import FeatureSettings
+from features.columns.settings import FeatureSettings
 from features.documents import Document, Span
 from features.plain_view import plain_view
 from tests import invented_corpora as invented

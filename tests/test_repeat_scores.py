@@ -11,7 +11,8 @@ from ensemble.stacking.candidates import Decision, non_overlapping
 from ensemble.stacking.repeats.scores import RepeatScores
 from ensemble.stacking.repeats.search import Repeat
 from features.arrays import Floats
-from features.columns.table import FeatureSettings, FeatureSpace, FeatureTable
+from features.columns.settings import FeatureSettings
+from features.columns.table import FeatureSpace, FeatureTable
 from features.documents import Document, Span
 
 TEXT = "Dana Smith and Ann Lee, seen."

@@ -23,7 +23,8 @@ from ensemble.stacking.stacker import Stacker, StackerSettings
 from ensemble.training.settings import EngineSettings
 from ensemble.training.trainer import train
 from ensemble.views.explanation import print_explanation
-from features.columns.table import FeatureSettings, FeatureSpace
+from features.columns.settings import FeatureSettings
+from features.columns.table import FeatureSpace
 from features.documents import Corpus, Document, Span
 from features.errors import BundleError
 from features.labels import LabelSet

@@ -16,7 +16,7 @@ from ensemble.evaluation import evaluate_systems
 from ensemble.stacking.folds import training_folds
 from ensemble.training.settings import EngineSettings
 from ensemble.training.trainer import Training, out_of_fold_corpora, train
-from features.columns.table import FeatureSettings
+from features.columns.settings import FeatureSettings
 from features.documents import Corpus, Document, Span
 from features.errors import TrainingError
 from features.formats import read_corpus, write_corpus

@@ -11,7 +11,8 @@ from ensemble.stacking.cross_fitting import calibrated, margins_out_of_fold
 from ensemble.stacking.kernel_svm import KernelSettings, KernelSVM
 from ensemble.stacking.meta_features import FEATURE_SETS, MetaFeatures
 from ensemble.stacking.stacker import Stacker, StackerSettings
-from features.columns.table import FeatureSettings, FeatureSpace, FeatureTable
+from features.columns.settings import FeatureSettings
+from features.columns.table import FeatureSpace, FeatureTable
 from features.documents import Document, Span
 from features.errors import BundleError, SettingsError, TrainingError
 from features.saved_files import SavedFiles

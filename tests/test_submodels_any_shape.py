@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from features.columns.table import FeatureSettings, FeatureSpace
+from features.columns.settings import FeatureSettings
+from features.columns.table import FeatureSpace
 from features.documents import Document
 from features.errors import TrainingError
 from features.saved_files import SavedFiles

@@ -14,7 +14,7 @@ from ensemble.evaluation import criterion_named
 from ensemble.stacking.stacker import StackerSettings
 from ensemble.stacking.subsets import in_order
 from ensemble.training.settings import EngineSettings
-from features.columns.table import FeatureSettings
+from features.columns.settings import FeatureSettings
 from features.errors import PhistackError
 from features.formats.recognise import format_named
 from features.labels import LabelSet, label_mapping

@@ -3,7 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ensemble.stacking.surface_forms import SurfaceForms, surface_form
-from features.columns.table import FeatureSettings, FeatureSpace, FeatureTable
+from features.columns.settings import FeatureSettings
+from features.columns.table import FeatureSpace, FeatureTable
 from features.documents import Document, Span
 
 

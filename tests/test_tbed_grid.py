@@ -4,7 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.columns.table import FeatureSettings, FeatureSpace
+from features.columns.settings import FeatureSettings
+from features.columns.table import FeatureSpace
 from features.documents import Document
 from tbed.atoms import TAG
 from tbed.grid import TokenGrid

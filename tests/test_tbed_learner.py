@@ -17,7 +17,8 @@ from nltk.tbl import Template as NltkTemplate
 from nltk.tbl.rule import Rule as NltkRule
 
 from ensemble.synthesis import synthesize
-from features.columns.table import COLUMN_GROUPS, FeatureSettings, FeatureSpace, FeatureTable
+from features.columns.settings import COLUMN_GROUPS, FeatureSettings
+from features.columns.table import FeatureSpace, FeatureTable
 from features.documents import Document, Span
 from features.errors import SettingsError, TrainingError
 from tbed.atoms import Atom

@@ -19,7 +19,8 @@ from ensemble.evaluation import evaluate_systems
 from ensemble.training.proposals import tasks_of
 from ensemble.training.settings import EngineSettings
 from ensemble.training.trainer import out_of_fold_corpora, train
-from features.columns.table import FeatureSettings, FeatureSpace
+from features.columns.settings import FeatureSettings
+from features.columns.table import FeatureSpace
 from features.documents import Corpus, Document, Span
 from features.errors import TrainingError
 from features.formats import read_corpus

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from features.columns.gazetteers import GAZETTEER_COLUMNS, Gazetteers
-from features.columns.table import OF_THE_TOKEN, FeatureSettings, FeatureSpace, FeatureTable
+from features.columns.settings import OF_THE_TOKEN, FeatureSettings
+from features.columns.table import FeatureSpace, FeatureTable
 from features.documents import Corpus, Document, Span
 from features.errors import SettingsError
 from features.formats import write_corpus

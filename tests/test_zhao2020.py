@@ -11,7 +11,8 @@ from ensemble.stacking.stacker import KERNELS
 from ensemble.synthesis.corpus import synthesize
 from ensemble.training.settings import EngineSettings
 from ensemble.training.trainer import train
-from features.columns.table import FeatureSettings, FeatureSpace, FeatureTable
+from features.columns.settings import FeatureSettings
+from features.columns.table import FeatureSpace, FeatureTable
 from features.documents import Document, Span
 from features.errors import BundleError, SettingsError
 from features.saved_files import SavedFiles

@@ -32,7 +32,7 @@ from typing import Any
 
 from ensemble.stacking.folds import grouped_by
 from ensemble.stacking.stacker import StackerSettings
-from features.columns.table import FeatureSettings
+from features.columns.settings import FeatureSettings
 from features.documents import Corpus
 from features.errors import SettingsError
 from features.labels import LabelSet

@@ -16,7 +16,7 @@ are those of the view, and `FeatureTable.view` turns what was found into spans o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -32,115 +32,22 @@ from features.columns.gazetteers import GAZETTEER_COLUMNS, Gazetteers
 from features.columns.installed import installed_column
 from features.columns.layout import Known, Layout
 from features.columns.layout_columns import LAYOUT_COLUMNS
-from features.columns.stemming import LANGUAGES
+from features.columns.settings import OF_THE_TOKEN, FeatureSettings, lines_end_sentences, trained_byte_pairs
 from features.columns.vocabulary import Vocabulary
-from features.columns.word_columns import LOWER, STEM, WORD_COLUMNS, is_word_column, word_column
+from features.columns.word_columns import is_word_column
+from features.columns.word_ids import WordIds
 from features.documents import Document, Span
-from features.errors import BundleError, SettingsError
+from features.errors import SettingsError
 from features.plain_view import PlainView, plain_view
 from features.saved_files import SavedFiles, damage_refused
 from features.sentences import learned_abbreviations
-from features.suggestions import no_such
 from features.tags import decode, encode
-from features.tokens import TOKENISERS, Tokeniser, TokenOffsets
+from features.tokens import Tokeniser, TokenOffsets
 from features.writing import write_json
 
-__all__ = ["COLUMN_GROUPS", "FeatureSettings", "FeatureSpace", "FeatureTable"]
+__all__ = ["FeatureSpace", "FeatureTable"]
 
 _NOTES_AT_ONCE = 64
-_MOST_MERGES = 100
-
-COLUMN_GROUPS: dict[str, tuple[str, ...]] = {
-    "words": ("word", "lower", "pattern", "stem"),
-    "affixes": tuple(name for name in WORD_COLUMNS if name.startswith(("prefix", "suffix"))),
-    "orthography": (
-        "shape", "short_shape", "length", "number", "digits_only", "starts_upper", "all_upper", "has_upper",
-        "has_digit", "punctuation", "piece_shape", "place_in_piece", "word_piece",
-    ),
-    "layout": (
-        "key", "key_distance", "section", "line_start", "line_end", "line_position", "line_from_start", "line_from_end",
-        "line_length", "space_before",
-    ),
-    "document": ("document_position", "times_in_document", "key_in_document"),
-    "sentence": ("sentence_length", "end_mark", "unmatched_bracket"),
-    "gazetteers": GAZETTEER_COLUMNS,
-    "tagging": ("pos", "ner"),
-}  # fmt: skip
-"""Group -> its columns; what an ablation leaves out together."""
-
-
-OF_THE_TOKEN = frozenset((
-    "word", "lower", "pattern", "length", "digits_only", "starts_upper", "space_before", "place_in_piece", "word_piece",
-))  # fmt: skip
-"""Columns that say what and where a token itself is; where tokens are pieces of words, all others are the word's."""
-
-
-@dataclass(frozen=True, slots=True)
-class FeatureSettings:
-    """How notes are cut into tokens and which columns are read off them.
-
-    :param language: ISO 639-1 code; decides on the stemmer and the gazetteers.
-    :param tokeniser: one of `features.tokens.TOKENISERS`.
-    :param byte_pairs: number of merges of byte pair encoding, with `zhao` or `zhao2020`; 0 for none.
-    :param byte_pairs_per_word: in its place, the number of merges for each distinct word of the training notes.
-    :param split_lines: whether a line end ends a sentence; `None` lets the training spans decide.
-    :param without: column groups to leave out.
-    :param pos: part-of-speech column: empty for none, `nltk`, or the URL of a CoreNLP server.
-    :param ner: general named-entity column, likewise.
-    :param extra: columns of other packages, by their names; see `features.columns.installed`.
-    :param html: whether notes are read without the markup of HTML; see `features.markup`.
-    """
-
-    language: str = "en"
-    tokeniser: str = "liu"
-    byte_pairs: int = 0
-    byte_pairs_per_word: float = 0.0
-    split_lines: bool | None = None
-    without: tuple[str, ...] = ()
-    pos: str = ""
-    ner: str = ""
-    extra: tuple[str, ...] = ()
-    html: bool = False
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "without", tuple(self.without))
-        object.__setattr__(self, "extra", tuple(dict.fromkeys(self.extra)))
-        if self.language not in LANGUAGES:
-            raise SettingsError(f"the language {self.language} is not supported; choose from {', '.join(LANGUAGES)}")
-        if self.tokeniser not in TOKENISERS:
-            raise SettingsError(no_such("tokeniser", self.tokeniser, TOKENISERS))
-        if self.byte_pairs < 0 or not 0 <= self.byte_pairs_per_word <= _MOST_MERGES:
-            raise SettingsError(f"byte_pairs must be 0 or more, byte_pairs_per_word from 0 to {_MOST_MERGES}")
-        if self.byte_pairs and self.byte_pairs_per_word:
-            raise SettingsError("give byte_pairs, or byte_pairs_per_word, and not both")
-        ours = {name for names in COLUMN_GROUPS.values() for name in names}.intersection(self.extra)
-        if ours:
-            raise SettingsError(f"the column {min(ours)} is one of phistack's own, which need not be named in extra")
-        unknown = sorted(set(self.without) - set(self.groups))
-        if unknown:
-            raise SettingsError(no_such("column group", unknown[0], self.groups))
-
-    @property
-    def groups(self) -> dict[str, tuple[str, ...]]:
-        """Group -> its columns, those of other packages last."""
-        groups = dict(COLUMN_GROUPS)
-        for name in self.extra:
-            group = installed_column(name).group
-            groups[group] = (*groups.get(group, ()), name)
-        return groups
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns, in order."""
-        keeps_words = Tokeniser(self.tokeniser).keeps_words
-        optional = {"pos": self.pos, "ner": self.ner, "word_piece": keeps_words}
-        return tuple(
-            name
-            for group, names in self.groups.items()
-            if group not in self.without
-            for name in names
-            if optional.get(name, "yes")
-        )
 
 
 class _SpaceState(TypedDict):
@@ -256,7 +163,6 @@ class FeatureSpace:
         self.columns = self.settings.columns
         self._annotators: tuple[Annotator, ...] = annotators_of(self.settings.pos, self.settings.ner)
         self._known = Known()
-        self._stems: list[int] = []
 
     def position(self, column: str) -> int:
         """The place of a column in `FeatureTable.ids`; :raises SettingsError: if the settings leave it out."""
@@ -285,12 +191,12 @@ class FeatureSpace:
         views = [plain_view(document, html=self.settings.html) for document in documents]
         notes = [view.document for view in views]
         marked = [note.text[span.start : span.end] for note in notes for span in note.spans]
-        self.split_lines_ = self._decide_split_lines(marked)
+        self.split_lines_ = lines_end_sentences(self.settings, marked)
         self.abbreviations_ = learned_abbreviations(marked)
-        self.tokeniser_ = Tokeniser(self.settings.tokeniser, self._train_byte_pairs(notes))
+        self.tokeniser_ = Tokeniser(self.settings.tokeniser, trained_byte_pairs(self.settings, notes))
         self.gazetteers_ = Gazetteers.of_language(self.settings.language)
         self.vocabularies_ = {name: Vocabulary() for name in self.columns}
-        self._known, self._stems = Known(), []
+        self._known, self._words = Known(), WordIds(self.settings.language, self.vocabularies_)
         tables = self._tables(views)
         for name in self.columns:
             for table in tables:
@@ -332,7 +238,7 @@ class FeatureSpace:
             return self.read(name, layout.whole)[layout.word]
         vocabulary = self.vocabularies_[name]
         if is_word_column(name):
-            return layout.of_words(name, self._of_stems if name == STEM and self._stems else self._of_words(name))
+            return layout.of_words(name, self._words.of(name))
         if name in LAYOUT_COLUMNS:
             return vocabulary.ids(*LAYOUT_COLUMNS[name](layout))
         if name in GAZETTEER_COLUMNS:
@@ -344,25 +250,6 @@ class FeatureSpace:
         codes = tags.numbers(annotator.columns(layout.words, layout.sentences)[name])
         return vocabulary.ids(codes, tags.strings)
 
-    def _of_words(self, name: str) -> Callable[[list[str]], list[int]]:
-        """Gives the ids of words in a column that depends on nothing else."""
-        value_of, identify = word_column(name, self.settings.language), self.vocabularies_[name].of_values
-        return lambda words: identify(map(value_of, words))
-
-    def _of_stems(self, words: list[str]) -> list[int]:
-        """The ids of the stems of words; those of training, which are most, need no stemmer."""
-        lower = list(map(str.lower, words))
-        known = self.vocabularies_[LOWER].of_values(lower)
-        new = list({word: None for word, number in zip(lower, known, strict=True) if not number})
-        stems = dict(zip(new, self._of_words(STEM)(new), strict=True))
-        return [self._stems[number] if number else stems[word] for word, number in zip(lower, known, strict=True)]
-
-    def _stems_of_training(self) -> list[int]:
-        """For each value of `lower` the id of its stem; nothing where the settings leave these columns out."""
-        if not {STEM, LOWER} <= self.vocabularies_.keys():
-            return []
-        return self._of_words(STEM)(list(self.values(LOWER)))
-
     def save(self, folder: Path) -> None:
         """Write what was learned as JSON."""
         byte_pairs = self.tokeniser_.byte_pairs
@@ -373,7 +260,7 @@ class FeatureSpace:
             "byte_pairs": list(byte_pairs.merges) if byte_pairs else None,
             "gazetteers": self.gazetteers_.to_dict(),
             "vocabularies": {name: list(vocabulary.values) for name, vocabulary in self.vocabularies_.items()},
-            "stems": self._stems_of_training(),
+            "stems": self._words.stems_of_training(),
         }
         folder.mkdir(parents=True, exist_ok=True)
         write_json(folder / "features.json", state, indent=None)
@@ -390,31 +277,5 @@ class FeatureSpace:
             space.tokeniser_ = Tokeniser(space.settings.tokeniser, BytePairs(pairs) if pairs is not None else None)
             space.gazetteers_ = Gazetteers.from_dict(state["gazetteers"])
             space.vocabularies_ = {name: Vocabulary(state["vocabularies"][name]).freeze() for name in space.columns}
-            space._stems = state.get("stems", [])
-            if space._stems and not space._has_its_stems():
-                raise BundleError("the stems of the engine do not fit its words; train it again")
+            space._words = WordIds(space.settings.language, space.vocabularies_, state.get("stems", []))
         return space
-
-    def _has_its_stems(self) -> bool:
-        """Whether there is the id of a stem for each value of `lower`."""
-        n_words, n_stems = len(self.values(LOWER)), len(self.values(STEM))
-        return len(self._stems) == n_words and min(self._stems) >= 0 and max(self._stems) < n_stems
-
-    def _decide_split_lines(self, marked: Sequence[str]) -> bool:
-        """Lines are joined where at least one training span in 200 runs over a line end."""
-        if self.settings.split_lines is not None:
-            return self.settings.split_lines
-        return 200 * sum("\n" in text or "\r" in text for text in marked) < max(len(marked), 1)
-
-    def _train_byte_pairs(self, documents: Sequence[Document]) -> BytePairs | None:
-        if not (self.settings.byte_pairs or self.settings.byte_pairs_per_word):
-            return None
-        tokenise = Tokeniser(self.settings.tokeniser)
-        words = Counter(word for document in documents for word in Tokeniser().cut(document.text)[0])
-        counts: Counter[str] = Counter()
-        for word, count in words.items():
-            if word[0].isalpha():
-                for piece in tokenise.letters(word):
-                    counts[piece] += count
-        n_merges = self.settings.byte_pairs or round(self.settings.byte_pairs_per_word * len(counts))
-        return BytePairs.train(counts, n_merges=n_merges)

@@ -1,0 +1,141 @@
+"""The settings of the feature set: how notes are cut into tokens, and which columns are read off them.
+
+settings = FeatureSettings(language="es", without=("gazetteers",))
+settings.columns                                 ("word", "lower", ...)
+settings.groups["affixes"]                       ("prefix1", ...)
+lines_end_sentences(settings, ["Ann Lee"])       True: what the settings leave open, training spans decide
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from features.byte_pairs import BytePairs
+from features.columns.gazetteers import GAZETTEER_COLUMNS
+from features.columns.installed import installed_column
+from features.columns.stemming import LANGUAGES
+from features.columns.word_columns import WORD_COLUMNS
+from features.documents import Document
+from features.errors import SettingsError
+from features.suggestions import no_such
+from features.tokens import TOKENISERS, Tokeniser
+
+__all__ = ["COLUMN_GROUPS", "OF_THE_TOKEN", "FeatureSettings", "lines_end_sentences", "trained_byte_pairs"]
+
+_MOST_MERGES = 100
+
+COLUMN_GROUPS: dict[str, tuple[str, ...]] = {
+    "words": ("word", "lower", "pattern", "stem"),
+    "affixes": tuple(name for name in WORD_COLUMNS if name.startswith(("prefix", "suffix"))),
+    "orthography": (
+        "shape", "short_shape", "length", "number", "digits_only", "starts_upper", "all_upper", "has_upper",
+        "has_digit", "punctuation", "piece_shape", "place_in_piece", "word_piece",
+    ),
+    "layout": (
+        "key", "key_distance", "section", "line_start", "line_end", "line_position", "line_from_start", "line_from_end",
+        "line_length", "space_before",
+    ),
+    "document": ("document_position", "times_in_document", "key_in_document"),
+    "sentence": ("sentence_length", "end_mark", "unmatched_bracket"),
+    "gazetteers": GAZETTEER_COLUMNS,
+    "tagging": ("pos", "ner"),
+}  # fmt: skip
+"""Group -> its columns; what an ablation leaves out together."""
+
+
+OF_THE_TOKEN = frozenset((
+    "word", "lower", "pattern", "length", "digits_only", "starts_upper", "space_before", "place_in_piece", "word_piece",
+))  # fmt: skip
+"""Columns that say what and where a token itself is; where tokens are pieces of words, all others are the word's."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureSettings:
+    """How notes are cut into tokens and which columns are read off them.
+
+    :param language: ISO 639-1 code; decides on the stemmer and the gazetteers.
+    :param tokeniser: one of `features.tokens.TOKENISERS`.
+    :param byte_pairs: number of merges of byte pair encoding, with `zhao` or `zhao2020`; 0 for none.
+    :param byte_pairs_per_word: in its place, the number of merges for each distinct word of the training notes.
+    :param split_lines: whether a line end ends a sentence; `None` lets the training spans decide.
+    :param without: column groups to leave out.
+    :param pos: part-of-speech column: empty for none, `nltk`, or the URL of a CoreNLP server.
+    :param ner: general named-entity column, likewise.
+    :param extra: columns of other packages, by their names; see `features.columns.installed`.
+    :param html: whether notes are read without the markup of HTML; see `features.markup`.
+    """
+
+    language: str = "en"
+    tokeniser: str = "liu"
+    byte_pairs: int = 0
+    byte_pairs_per_word: float = 0.0
+    split_lines: bool | None = None
+    without: tuple[str, ...] = ()
+    pos: str = ""
+    ner: str = ""
+    extra: tuple[str, ...] = ()
+    html: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "without", tuple(self.without))
+        object.__setattr__(self, "extra", tuple(dict.fromkeys(self.extra)))
+        if self.language not in LANGUAGES:
+            raise SettingsError(f"the language {self.language} is not supported; choose from {', '.join(LANGUAGES)}")
+        if self.tokeniser not in TOKENISERS:
+            raise SettingsError(no_such("tokeniser", self.tokeniser, TOKENISERS))
+        if self.byte_pairs < 0 or not 0 <= self.byte_pairs_per_word <= _MOST_MERGES:
+            raise SettingsError(f"byte_pairs must be 0 or more, byte_pairs_per_word from 0 to {_MOST_MERGES}")
+        if self.byte_pairs and self.byte_pairs_per_word:
+            raise SettingsError("give byte_pairs, or byte_pairs_per_word, and not both")
+        ours = {name for names in COLUMN_GROUPS.values() for name in names}.intersection(self.extra)
+        if ours:
+            raise SettingsError(f"the column {min(ours)} is one of phistack's own, which need not be named in extra")
+        unknown = sorted(set(self.without) - set(self.groups))
+        if unknown:
+            raise SettingsError(no_such("column group", unknown[0], self.groups))
+
+    @property
+    def groups(self) -> dict[str, tuple[str, ...]]:
+        """Group -> its columns, those of other packages last."""
+        groups = dict(COLUMN_GROUPS)
+        for name in self.extra:
+            group = installed_column(name).group
+            groups[group] = (*groups.get(group, ()), name)
+        return groups
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, in order."""
+        keeps_words = Tokeniser(self.tokeniser).keeps_words
+        optional = {"pos": self.pos, "ner": self.ner, "word_piece": keeps_words}
+        return tuple(
+            name
+            for group, names in self.groups.items()
+            if group not in self.without
+            for name in names
+            if optional.get(name, "yes")
+        )
+
+
+def lines_end_sentences(settings: FeatureSettings, marked: Sequence[str]) -> bool:
+    """Lines are joined where at least one training span in 200 runs over a line end."""
+    if settings.split_lines is not None:
+        return settings.split_lines
+    return 200 * sum("\n" in text or "\r" in text for text in marked) < max(len(marked), 1)
+
+
+def trained_byte_pairs(settings: FeatureSettings, documents: Sequence[Document]) -> BytePairs | None:
+    """The byte pairs of some notes' words; nothing where the settings want none."""
+    if not (settings.byte_pairs or settings.byte_pairs_per_word):
+        return None
+    tokenise = Tokeniser(settings.tokeniser)
+    words = Counter(word for document in documents for word in Tokeniser().cut(document.text)[0])
+    counts: Counter[str] = Counter()
+    for word, count in words.items():
+        if word[0].isalpha():
+            for piece in tokenise.letters(word):
+                counts[piece] += count
+    n_merges = settings.byte_pairs or round(settings.byte_pairs_per_word * len(counts))
+    return BytePairs.train(counts, n_merges=n_merges)
