@@ -33,8 +33,8 @@ from submodels.registry import SUBMODELS
 
 __all__ = ["run_demo"]
 
-# A demonstration must not take long: few folds, one network instead of two, and a CRF with half the tags, which finds as
-# much from so few notes.
+# A demonstration must not take long: few folds, one network instead of two, and a CRF with half the tags, which is as
+# good on so few notes.
 _FOLDS = 2
 _QUICK: Mapping[str, Mapping[str, Any]] = {"crf": {"scheme": "BIO"}, "blstm": {"networks": 1}}
 _SUBMODELS = {name: _QUICK.get(name, {}) for name in SUBMODELS}
