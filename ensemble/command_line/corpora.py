@@ -37,15 +37,17 @@ def synthesize(
     documents: Annotated[int, typer.Option(help="How many notes.", min=1)] = 100,
     to: SynthesisedFormatOption = "",
     seed: SeedOption = 0,
+    language: Annotated[str, typer.Option(help="en (labels of i2b2-2014), nl (nut) or sv (stockholm-epr-phi).")] = "en",
 ) -> None:
-    """Write annotated synthetic English notes."""
+    """Write annotated synthetic notes: English, Dutch or Swedish."""
     from ensemble.synthesis import synthesize
     from features.formats.corpora import write_notes
     from features.formats.recognise import format_told_by
 
     with stage("inventing the notes"):
-        corpus = synthesize(documents, seed=seed)
-        write_notes(corpus, out, format=to or format_told_by(out) or "i2b2")
+        corpus = synthesize(documents, seed=seed, language=language)
+        usual = "i2b2" if language == "en" else "brat"
+        write_notes(corpus, out, format=to or format_told_by(out) or usual)
     say_where(corpus.documents, out)
 
 

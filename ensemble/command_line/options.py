@@ -111,7 +111,7 @@ SynthesisedFormatOption = Annotated[
     str,
     typer.Option(
         "--to",
-        help=f"{one_of(FORMATS[:-1])}; default: by the file ending of OUT, or i2b2.",
+        help=f"{one_of(FORMATS[:-1])}; default: by the file ending of OUT, or i2b2 (brat in other languages).",
         autocompletion=completing(FORMATS[:-1]),
     ),
 ]

@@ -1,6 +1,7 @@
-"""Annotated English notes of patients who never lived, in the label set of i2b2 2014.
+"""Annotated notes of patients who never lived: English in the labels of i2b2 2014, Dutch of NUT, Swedish of Stockholm.
 
-    corpus = synthesize(200, seed=7)    200 notes of about 100 patients, the same on every machine
+    corpus = synthesize(200, seed=7)              200 notes of about 100 patients, the same on every machine
+    corpus = synthesize(200, seed=7, language="nl")
 
     grammar      the notation of templates: `[[DOCTOR.pcp:last]]`, `{drug}`, `(a|b)`, `<60-90>`
     templates    folders of text and TOML: sentences by part and note type, vocabulary, names, places
@@ -11,6 +12,7 @@
     phi          from a placeholder and a patient to the words of the note
     builder      text that grows together with its spans, typing errors and line breaks
     notes        one note from the parts of its type
+    local        patients, and the words of placeholders, of the languages that are all tables: `templates/nl`, `sv`
 
 The notes are hard on purpose. People are called May, Parkinson or Graves in notes that speak of Graves' disease;
 values such as `SVR of 1739` look like years and are not; names come upper-case, lower-case and mistyped.

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from features.documents import Span
@@ -48,11 +48,20 @@ class TextBuilder:
 
     :param style: letter case, line width and typing errors.
     :param rng: decides where the errors fall.
+    :param names: the labels of names, which are in small letters where the style says so.
+    :param mistyped: the labels of what may have typing errors.
     """
 
-    def __init__(self, style: Style, rng: random.Random) -> None:
+    def __init__(
+        self,
+        style: Style,
+        rng: random.Random,
+        names: Collection[str] = _NAME_LABELS,
+        mistyped: Collection[str] = _MISTYPED_LABELS,
+    ) -> None:
         self.style = style
         self.rng = rng
+        self._names, self._mistyped = names, mistyped
         self._pieces: list[str] = []
         self._spans: list[Span] = []
         self._length = 0
@@ -67,10 +76,10 @@ class TextBuilder:
         if self._pieces and _ARTICLE_AT_END.search(self._pieces[-1]) and _SAID_WITH_VOWEL.match(text):
             self._pieces[-1] = self._pieces[-1][:-1] + self._cased("n ")
             self._length += 1
-        if label in _MISTYPED_LABELS and self.rng.random() < self.style.name_errors:
+        if label in self._mistyped and self.rng.random() < self.style.name_errors:
             text = mistype(text, self.rng)
         text = self._cased(text)
-        if label in _NAME_LABELS and self.style.case == "lower names":
+        if label in self._names and self.style.case == "lower names":
             text = text.lower()
         self._spans.append(Span(self._length, self._length + len(text), label))
         self._add(text)

@@ -1,6 +1,7 @@
 """One note, from the parts of its type.
 
     write_note(patient, "letter", note_date, rng)    (text, spans)
+    compose(recipe, "letter", telling)               the same, for whatever scene, words and templates
 
 A part draws templates from its pool without repeating one, by weight, and lays them out as lines, prose or a list.
 Where PHI stands in lines, no two lines name the same fact, so that a header has one record number.
@@ -9,9 +10,10 @@ Where PHI stands in lines, no two lines name the same fact, so that a header has
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Any
+from typing import Any, Protocol
 
 from ensemble.synthesis.builder import Style, TextBuilder
 from ensemble.synthesis.dates import FULL_FORMATS
@@ -21,7 +23,7 @@ from ensemble.synthesis.phi import Scene
 from ensemble.synthesis.templates import NoteTemplate, table, templates
 from features.documents import Span
 
-__all__ = ["write_note"]
+__all__ = ["PiecewiseScene", "Telling", "compose", "style", "write_note"]
 
 _ONE_SEX: Mapping[str, tuple[str, ...]] = {
     "F": ("ravida", "Pap ", "LMP", "hCG", "pregnant", "Hysterectomy", "ovarian"),
@@ -49,43 +51,75 @@ def write_note(patient: Patient, note_type: str, note_date: date, rng: random.Ra
     """
     admitted = note_date - timedelta(days=rng.randint(1, 14))
     scene = Scene(patient, note_date, admitted, rng, rng.choice(FULL_FORMATS))
-    builder = TextBuilder(_style(note_type, rng), rng)
+    builder = TextBuilder(style(note_type in _INFORMAL, rng), rng)
     words = {**table("vocabulary"), **_BY_SEX[patient.sex], "relative": (patient.relation,)}
-    recipe = table("note_types")[note_type]
-    _write(rng.choice(recipe["titles"]), builder, scene, words)
+    told = Telling(builder, scene, words, lambda part: _fitting(templates(part, note_type), patient))
+    return compose(table("note_types")[note_type], told)
+
+
+class PiecewiseScene(Protocol):
+    """What knows the words of a placeholder."""
+
+    @property
+    def rng(self) -> random.Random:
+        """What makes all choices."""
+        ...
+
+    def pieces(self, placeholder: Placeholder) -> list[tuple[str, str]]:
+        """Its text in pieces, each with its label, or with none where it is no PHI."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """What a note is told with.
+
+    :param builder: in which it grows.
+    :param scene: all that its PHI depends on.
+    :param words: what templates may name in braces.
+    :param pool: part -> its templates.
+    """
+
+    builder: TextBuilder
+    scene: PiecewiseScene
+    words: Mapping[str, Sequence[str]]
+    pool: Callable[[str], Sequence[NoteTemplate]]
+
+
+def compose(recipe: Mapping[str, Any], told: Telling) -> tuple[str, tuple[Span, ...]]:
+    """A note by a recipe, as `note_types.toml` has them: titles, and parts with their headings."""
+    _write(told.scene.rng.choice(recipe["titles"]), told)
     for part in recipe["parts"]:
-        _write_part(part, note_type, builder, scene, words)
-    return builder.build()
+        _write_part(part, told)
+    return told.builder.build()
 
 
-def _style(note_type: str, rng: random.Random) -> Style:
+def style(is_informal: bool, rng: random.Random) -> Style:
+    """How a note is typed; informal ones with less care."""
     dice = rng.random()
     case = "upper" if dice < 0.05 else "lower" if dice < 0.07 else ""
-    if not case and note_type in _INFORMAL and rng.random() < 0.25:
+    if not case and is_informal and rng.random() < 0.25:
         case = "lower names"
-    careless = rng.random() < (0.5 if note_type in _INFORMAL else 0.2)
+    careless = rng.random() < (0.5 if is_informal else 0.2)
     width = rng.choice((0, 0, 72, 78, 90))
     return Style(case, width, 0.03 if careless else 0.002, 0.06 if careless else 0.01)
 
 
-def _write_part(
-    part: Mapping[str, Any], note_type: str, builder: TextBuilder, scene: Scene, words: Mapping[str, Sequence[str]]
-) -> None:
-    rng, layout = scene.rng, part["layout"]
-    pool = _fitting(templates(part["pool"], note_type), scene.patient)
-    drawn = _draw(pool, rng.randint(part["least"], part["most"]), layout != "prose", rng)
+def _write_part(part: Mapping[str, Any], told: Telling) -> None:
+    builder, rng, layout = told.builder, told.scene.rng, part["layout"]
+    drawn = _draw(told.pool(part["pool"]), rng.randint(part["least"], part["most"]), layout != "prose", rng)
     heading, marker = rng.choice(part["headings"]), rng.choice(_MARKERS) if layout == "list" else ""
     builder.literal(_paragraph_break(part["pool"], builder))
     if lead := part.get("lead"):
-        _write(rng.choice(lead), builder, scene, words)
+        _write(rng.choice(lead), told)
         builder.literal("\n")
     if heading:
-        _write(heading, builder, scene, words)
+        _write(heading, told)
         builder.literal(" " if layout == "prose" and heading.endswith(":") and rng.random() < 0.5 else "\n")
     for position, template in enumerate(drawn):
         if position:
             builder.literal(" " if layout == "prose" else "\n")
-        _write(("" if template.text[0] in "#*-1234" else marker) + template.text, builder, scene, words)
+        _write(("" if template.text[0] in "#*-1234" else marker) + template.text, told)
         if layout == "prose" and not template.text.endswith(_ENDINGS):
             builder.literal(".")
     builder.literal("\n")
@@ -122,13 +156,10 @@ def _is_fact(slot: Placeholder) -> bool:
     return slot.label not in ("DATE", "DOCTOR") or slot.role in ("birth", "admit", "note", "")
 
 
-def _write(template: str, builder: TextBuilder, scene: Scene, words: Mapping[str, Sequence[str]]) -> None:
-    for piece in expand(template, words, scene.rng):
-        if isinstance(piece, str):
-            builder.literal(piece)
-            continue
-        text = scene.written(piece)
-        if text.startswith("the "):
-            builder.literal("the ")
-            text = text.removeprefix("the ")
-        builder.phi(text, piece.label)
+def _write(template: str, told: Telling) -> None:
+    for piece in expand(template, told.words, told.scene.rng):
+        for text, label in [(piece, "")] if isinstance(piece, str) else told.scene.pieces(piece):
+            if label:
+                told.builder.phi(text, label)
+            else:
+                told.builder.literal(text)

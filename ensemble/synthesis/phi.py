@@ -63,6 +63,12 @@ class Scene:
             raise SettingsError(f"a template names the label {placeholder.label}, for which there is no text") from None
         return writer(self, placeholder)
 
+    def pieces(self, placeholder: Placeholder) -> list[tuple[str, str]]:
+        """The text of a placeholder in pieces, each with its label; an article before it is no PHI and has none."""
+        text = self.written(placeholder)
+        article = [("the ", "")] if text.startswith("the ") else []
+        return [*article, (text.removeprefix("the "), placeholder.label)]
+
     def age(self) -> int:
         """The patient's age in years on the day of the note."""
         born, now = self.patient.born, self.note_date

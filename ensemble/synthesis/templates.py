@@ -1,7 +1,8 @@
 """The tables from which notes are made, read once.
 
-    templates("plan", "radiology")    the templates from which a radiology report draws its plan
-    table("names")                    `templates/names.toml`
+    templates("plan", "radiology")        the templates from which a radiology report draws its plan
+    table("names")                        `templates/names.toml`
+    templates("plan", "report", "nl")     those of Dutch notes, in `templates/nl/plan.txt`
 
 A file `templates/PART.txt` has sections: a line `= discharge letter` names the note types that draw on the lines
 below it. What stands before the first section is a comment.
@@ -18,7 +19,10 @@ from typing import Any
 
 from ensemble.synthesis.grammar import Placeholder, placeholders
 
-__all__ = ["NOTE_TYPES", "NoteTemplate", "table", "templates"]
+__all__ = ["ENGLISH", "NOTE_TYPES", "NoteTemplate", "table", "templates"]
+
+ENGLISH = "en"
+"""The language whose tables lie beside each other; each other one has a folder of its own."""
 
 NOTE_TYPES = ("discharge", "letter", "nursing", "radiology", "telephone", "problems")
 
@@ -47,17 +51,18 @@ class NoteTemplate:
 
 @cache
 def table(name: str) -> dict[str, Any]:
-    """The TOML table `templates/NAME.toml`."""
+    """The TOML table `templates/NAME.toml`; `NAME` is `nl/world` for that of a language."""
     return tomllib.loads((_FILES / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 @cache
-def templates(part: str, note_type: str) -> tuple[NoteTemplate, ...]:
+def templates(part: str, note_type: str, language: str = ENGLISH) -> tuple[NoteTemplate, ...]:
     """The templates of one part of one note type, each once, in the order of the file."""
-    factors = table("label_factors")
+    factors = table("label_factors") if language == ENGLISH else {}
     found: dict[str, NoteTemplate] = {}
     drawing: list[str] = []
-    for line in (_FILES / f"{part}.txt").read_text(encoding="utf-8").splitlines():
+    folder = _FILES if language == ENGLISH else _FILES / language
+    for line in (folder / f"{part}.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith("= "):
             drawing = line.split()[1:]
         elif line and note_type in drawing:

@@ -1,0 +1,149 @@
+"""Invented Dutch and Swedish notes: reproducible, labelled at the right places, varied, in their language."""
+
+import random
+import re
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pytest
+
+from ensemble.deidentification import Policy
+from ensemble.deidentification.pseudonymisation import pseudonymise
+from ensemble.synthesis import synthesize
+from ensemble.synthesis.grammar import Placeholder, expand
+from ensemble.synthesis.local import LocalScene, invent_local_patient
+from ensemble.synthesis.templates import table, templates
+from features.documents import Corpus
+from features.errors import SettingsError
+from features.formats import read_corpus
+from features.labels import LabelSet
+from features.languages import language_of
+from tests.fixture_types import Phistack
+
+PARTS = ("header", "opening", "history", "findings", "plan", "closing")
+LANGUAGES = {"nl": "nut", "sv": "stockholm-epr-phi"}
+NOTE_TYPES = [(language, name) for language in LANGUAGES for name in table(f"{language}/world")["note_types"]]
+
+
+@pytest.fixture(scope="module", params=LANGUAGES)
+def corpus(request: pytest.FixtureRequest) -> Corpus:
+    return synthesize(150, seed=3, language=request.param)
+
+
+def words_of(corpus: Corpus, label: str) -> list[str]:
+    return [note.text[s.start : s.end] for note in corpus.documents for s in note.spans if s.label == label]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_same_seed_gives_the_same_notes_and_few_are_the_first_of_many(language: str) -> None:
+    notes = synthesize(12, seed=5, language=language).documents
+    assert synthesize(12, seed=5, language=language).documents == notes
+    assert synthesize(7, seed=5, language=language).documents == notes[:7]
+    assert synthesize(12, seed=6, language=language).documents != notes
+
+
+def test_the_notes_are_in_their_language_and_have_every_label_of_its_set(corpus: Corpus) -> None:
+    assert LANGUAGES[corpus.label_set.language] == corpus.label_set.name
+    assert language_of(note.text for note in corpus.documents[:40]) == corpus.label_set.language
+    assert {span.label for note in corpus.documents for span in note.spans} == set(corpus.label_set.labels)
+
+
+def test_spans_fit_their_words_and_nothing_of_the_notation_is_left(corpus: Corpus) -> None:
+    for note in corpus.documents:
+        assert not re.search(r"[\[\]{}|\\]|<[\d.]+-|\b\w+_cap\b", note.text), note.id
+        assert all(a.end <= b.start for a, b in zip(note.spans, note.spans[1:], strict=False))
+        for span in note.spans:
+            words = note.text[span.start : span.end]
+            assert words == words.strip() and "\n" not in words and words
+
+
+def test_records_of_a_patient_name_the_same_people(corpus: Corpus) -> None:
+    label = "Name" if corpus.label_set.name == "nut" else "Last_Name"
+    names: dict[str, set[str]] = defaultdict(set)
+    for note in corpus.documents:
+        names[note.group] |= {note.text[s.start : s.end].casefold() for s in note.spans if s.label == label}
+    several = [found for group, found in names.items() if Counter(n.group for n in corpus.documents)[group] > 1]
+    assert len(several) > 20 and len(set().union(*several)) > 5 * len(max(several, key=len))
+
+
+def test_swedish_names_are_two_spans_and_dates_are_whole_or_in_part() -> None:
+    notes = synthesize(60, seed=1, language="sv")
+    together = 0
+    for note in notes.documents:
+        labels = {span.end: span.label for span in note.spans}
+        together += sum(labels.get(s.start - 1) == "First_Name" and s.label == "Last_Name" for s in note.spans)
+    assert together > 60
+    assert all(re.search(r"\d", words) for words in words_of(notes, "Full_Date"))
+    assert any(words.casefold() == "måndag" for words in words_of(notes, "Date_Part"))
+
+
+def test_dutch_numbers_are_valid_and_ages_are_numbers() -> None:
+    from stdnum.nl import bsn
+
+    notes = synthesize(200, seed=1, language="nl")
+    assert all(map(bsn.is_valid, words_of(notes, "SSN"))) and len(words_of(notes, "SSN")) > 5
+    assert all(words.isdigit() for words in words_of(notes, "Age"))
+    assert all("@" in words and words.endswith("example.org") for words in words_of(notes, "Email") if words.islower())
+
+
+def test_values_that_look_like_dates_are_not_labelled(corpus: Corpus) -> None:
+    patterns = {"nl": (r"10-12 weken", r"\d/30\b"), "sv": (r"10-12 veckor", r"\b[45]/5\b")}
+    for pattern in patterns[corpus.label_set.language]:
+        hits = [(note, m) for note in corpus.documents for m in re.finditer(pattern, note.text)]
+        assert hits, pattern
+        assert not any(s.start < m.end() and m.start() < s.end for note, m in hits for s in note.spans)
+
+
+@pytest.mark.parametrize(("language", "note_type"), NOTE_TYPES)
+@pytest.mark.parametrize("part", PARTS)
+def test_each_part_has_a_hundred_templates_that_can_be_written(part: str, language: str, note_type: str) -> None:
+    pool = templates(part, note_type, language)
+    assert len({re.sub(r"\W+|\d+", " ", template.text).casefold() for template in pool}) >= 100
+    world = table(f"{language}/world")
+    words = {**world["words"], **world["by_sex"]["F"], "relation": ("x",)}
+    patient = invent_local_patient(100, seed=0, language=language)
+    scene = LocalScene(patient, patient.first_visit, random.Random(0), world["dates"]["full"][0])
+    labels = set(LabelSet.named(world["label_set"]).labels)
+    for template in pool:
+        assert expand(template.text, words, random.Random(1))
+        for slot in template.slots:
+            pieces = scene.pieces(slot)
+            assert "".join(text for text, _ in pieces).strip()
+            assert {label for _, label in pieces} - {""} <= labels and any(label for _, label in pieces), template.text
+
+
+def test_notes_seldom_repeat_each_other(corpus: Corpus) -> None:
+    lines = Counter(
+        line for note in corpus.documents for line in {*re.split(r"(?<=[.:]) |\n", note.text)} if len(line) > 40
+    )
+    assert sum(n for n in lines.values() if n > 1) / lines.total() < 0.2
+
+
+def test_a_placeholder_without_words_and_a_language_without_notes_are_refused() -> None:
+    patient = invent_local_patient(100, seed=0, language="sv")
+    scene = LocalScene(patient, patient.first_visit, random.Random(0), "{y}")
+    with pytest.raises(SettingsError, match="BLOOD"):
+        scene.pieces(Placeholder("BLOOD"))
+    with pytest.raises(SettingsError, match="no synthetic notes in the language fi, only in en, nl, sv"):
+        synthesize(1, language="fi")
+
+
+@pytest.mark.parametrize(("language", "policy"), [("nl", "trienes2020"), ("sv", "dalianis2019")])
+def test_they_can_be_pseudonymised_by_the_policy_of_their_paper(language: str, policy: str) -> None:
+    notes = synthesize(20, seed=2, language=language)
+    made = pseudonymise(notes, Policy.named(policy), b"a key of the tests, not a secret")
+    n_tags, n_phi = len(made.tags), sum(len(note.spans) for note in notes.documents)
+    by_design = sum(n for (label, how), n in made.counts.items() if how == "tag" and label in ("Profession", "Other"))
+    assert sum(len(note.spans) for note in made.corpus.documents) == n_phi and made.removed == 0
+    assert (n_tags - by_design) / n_phi < 0.12
+
+
+def test_the_command_writes_them_in_brat_unless_told_otherwise(tmp_path: Path, phistack: Phistack) -> None:
+    assert phistack("synthesize", tmp_path / "nl", "--documents", 3, "--language", "nl")[0] == 0
+    assert (tmp_path / "nl" / "100-01.ann").exists()
+    corpus = read_corpus(tmp_path / "nl")
+    assert corpus.label_set.name == "nut" and len(corpus) == 3
+    assert phistack("synthesize", tmp_path / "sv.jsonl", "--documents", 30, "--language", "sv")[0] == 0
+    assert read_corpus(tmp_path / "sv.jsonl").label_set.name == "stockholm-epr-phi"
+    status, _, said = phistack("synthesize", tmp_path / "x", "--language", "fi")
+    assert status == 1 and "there are no synthetic notes in the language fi" in said and not (tmp_path / "x").exists()
