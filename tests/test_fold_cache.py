@@ -1,8 +1,12 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from ensemble.synthesis.corpus import synthesize
 from ensemble.training.fold_cache import FoldCache
+from ensemble.training.proposals import propose
+from ensemble.training.settings import EngineSettings
 from features.documents import Span
 from submodels.base import Candidate, Told
 
@@ -18,6 +22,17 @@ def test_candidates_come_back_and_no_word_of_a_rule_is_kept(tmp_path: Path) -> N
     assert [None if note.left is None else note.left.tolist() for note in again] == [None, None, [0.1, 1 / 3, 1e-17]]
     assert [path.name for path in cache.folder.iterdir()] == ["key.json"]
     assert "secret" not in (cache.folder / "key.json").read_text()
+
+
+def test_what_is_in_a_file_that_settings_name_counts_and_not_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "crosses.txt"
+    settings = replace(EngineSettings(folds=2), submodels={"crf": {"templates": str(path), "max_iterations": 2}})
+    cached = []
+    for content in ("word[0]", "word[0]\nshape[0]", "word[0]"):
+        path.write_text(content)
+        proposed = propose(synthesize(4, seed=1), settings, cache=tmp_path / "folds")
+        cached.append([spent.cached for spent in proposed.seconds.values()])
+    assert cached == [[False, False], [False, False], [True, True]]
 
 
 def test_a_damaged_file_and_an_absent_one_count_as_nothing(tmp_path: Path) -> None:

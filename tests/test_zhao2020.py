@@ -1,5 +1,6 @@
 """The preset zhao2020 has the system of Zhao 2020, value by value, and its parts do what the paper says."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -229,6 +230,10 @@ def test_a_bundle_spells_its_crosses_out(notes: list[FeatureTable], tmp_path: Pa
     again = CrfSubmodel.load(SavedFiles.of_folder(tmp_path), notes[0].space)
     assert again.templates == named_crosses("zhao2020")
     assert again.propose(notes) == crf.propose(notes)
+    settings = json.loads((tmp_path / "settings.json").read_text())
+    (tmp_path / "settings.json").write_text(json.dumps(settings | {"templates": "/etc/hostname"}))
+    with pytest.raises(BundleError, match="names a file of templates"):
+        CrfSubmodel.load(SavedFiles.of_folder(tmp_path), notes[0].space)
 
 
 # The network

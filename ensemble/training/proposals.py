@@ -10,11 +10,12 @@ that is kept comes from its process as the files that it saves, which are those 
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -106,12 +107,23 @@ class FitTask:
             self.seed,
             space.settings.columns,
             repr(space.settings),
+            *_digests_of_files(self.settings),
         )
 
     def run(self) -> list[Told] | SavedFiles:
         """Fit, then tell of the held-out notes, or save the model where there are none."""
         model = new_submodel(self.name, self.settings).fit(self.training, seed=self.seed)
         return SavedFiles.written_by(model.save) if self.keeps_model else _checked(model, model.tell(self.held_out))
+
+
+def _digests_of_files(settings: Mapping[str, Any]) -> Iterator[str]:
+    """SHA-256 of each file that settings name, as what is in it counts and not how it is called."""
+    for value in settings.values():
+        if isinstance(value, Mapping):
+            yield from _digests_of_files(value)
+        elif isinstance(value, str):
+            with suppress(OSError, ValueError):
+                yield hashlib.sha256(Path(value).read_bytes()).hexdigest()
 
 
 class Fitted(NamedTuple):

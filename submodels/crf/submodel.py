@@ -185,6 +185,8 @@ class CrfSubmodel(Submodel):
         settings = files.json(_SETTINGS_FILE, dict[str, Any])
         with damage_refused("the CRF of the engine"):
             model = saved_submodel(cls, settings)
+            if isinstance(model.templates, str):
+                raise BundleError("the CRF of the engine names a file of templates, which engines spell out")
             model._check_settings()
             model.model_ = files.read(_MODEL_FILE)
             model.crosses_ = model._crosses(space)
