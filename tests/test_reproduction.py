@@ -47,6 +47,7 @@ def test_there_are_the_tables_of_the_paper_as_text_and_for_latex(run: Any) -> No
         "results.json", *(f"table-{number}.{kind}" for number in (2, 4, 5, 6, 7) for kind in ("txt", "tex")),
     }  # fmt: skip
     assert "Without part of speech and general named entities, which the paper has." in results["protocol"]
+    assert "0.00% of the PHI of the training notes begin or end within a token" in results["protocol"]
     assert results["protocol"] in (home / "out" / "table-4.txt").read_text(encoding="utf-8")
 
 

@@ -1,6 +1,7 @@
 """Tokens that are pieces of words: what is read off the whole word is the same as if no word had been cut."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,23 @@ def test_the_hits_of_every_gazetteer_are_the_same_with_and_without_byte_pairs(te
 
 
 FITTED = spaces(NOTES)
+
+
+ODD = st.text(st.sampled_from("aAbÉñ\u0301 9.\n:-²ªºß😀𐐀ǅ") | st.characters(exclude_categories=["Cs"]), max_size=40)
+
+
+@given(st.lists(ODD, max_size=3))
+@settings(max_examples=15, deadline=None)
+def test_whatever_is_written_is_read_off_whole_words(texts: list[str]) -> None:
+    notes = [Document(str(i), text) for i, text in enumerate(texts)]
+    whole, cut = (
+        FeatureSpace(FeatureSettings(without=("gazetteers",))),
+        FeatureSpace(replace(PIECES, without=("gazetteers",))),
+    )
+    for one, other in zip(whole.fit(notes), cut.fit(notes), strict=True):
+        assert (other.ids > 0).all() and "".join(one.words) == "".join(other.words)
+        for column in set(whole.columns) - OF_THE_TOKEN:
+            assert of_characters(one, column) == of_characters(other, column), column
 
 
 def test_a_column_says_where_a_token_stands_in_its_word() -> None:

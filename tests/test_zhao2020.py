@@ -276,7 +276,7 @@ def test_the_preset_trains_an_engine_over_spans_that_a_voter_chose() -> None:
             },
         }
     )
-    corpus = synthesize(10, seed=5)
+    corpus = synthesize(6, seed=5)
     training = train(corpus, settings)
     assert training.engine.names == ("tbed", "crf", "blstm")
     for proposals in training.out_of_fold.values():

@@ -116,8 +116,8 @@ def of_cases(
         (
             f"{shown_id(place.document)} {place.start}-{place.end}",
             *([_in_context(place, texts[place.document])] if text else []),
-            *(_labels(place.said[name]) for name in (*members, ensemble)),
-            _labels(place.gold),
+            *(_labels(place.said[name], place.gold) for name in (*members, ensemble)),
+            _labels(place.gold, place.gold),
         )
         for place in places
     ]
@@ -128,8 +128,13 @@ def of_cases(
     return PaperTable(7, table, f"The places where only {escaped(only_right)} is right.", rows)
 
 
-def _labels(spans: Sequence[Span]) -> str:
-    return " + ".join(span.label for span in spans) or "-"
+def _labels(spans: Sequence[Span], gold: Sequence[Span]) -> str:
+    """The labels of spans; with its place, where a span has the label of gold and other ends."""
+    named = {span.label for span in gold}
+    return " + ".join(
+        f"{span.label} {span.start}-{span.end}" if span not in gold and span.label in named else span.label
+        for span in spans
+    ) or "-"  # fmt: skip
 
 
 def _in_context(place: Place, text: str) -> str:

@@ -44,6 +44,7 @@ _STACKING = 0.1
 _PROTOCOL = (
     "The system of {paper}, trained on one corpus and scored on another by exact start, end and type; the stackers "
     "learned from candidates that were proposed out of fold by {unsplit}, {folds} folds, seed {seed}. {left_out}{quick}"
+    "{off:.2%} of the PHI of the training notes begin or end within a token (0.22 % in the paper). "
     "The paper's figures are those of i2b2 2014, its own corpus."
 )
 _QUICK = "A quick run, of fewer folds and steps and at other rates than the paper's. "
@@ -140,6 +141,7 @@ def reproduce(
         seed=settings.seed,
         left_out=_without_taggers(settings),
         quick=_QUICK if quick else "",
+        off=proposed.warnings["spans off the token grid"] / max(sum(len(d.spans) for d in training.documents), 1),
     )
     tables = (
         of_types(figures["table2"], training, test),
