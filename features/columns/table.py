@@ -26,16 +26,12 @@ import numpy as np
 
 from features.arrays import Integers32
 from features.byte_pairs import BytePairs
-from features.columns.annotators import Annotator, annotators_of, refuse_other_languages
-from features.columns.distinct import Distinct
-from features.columns.gazetteers import GAZETTEER_COLUMNS, Gazetteers
-from features.columns.installed import installed_column
+from features.columns.annotators import refuse_other_languages
+from features.columns.gazetteers import Gazetteers
 from features.columns.layout import Known, Layout
-from features.columns.layout_columns import LAYOUT_COLUMNS
-from features.columns.settings import OF_THE_TOKEN, FeatureSettings, lines_end_sentences, trained_byte_pairs
+from features.columns.reader import ColumnReader, LazyColumns
+from features.columns.settings import FeatureSettings, lines_end_sentences, trained_byte_pairs
 from features.columns.vocabulary import Vocabulary
-from features.columns.word_columns import is_word_column
-from features.columns.word_ids import WordIds
 from features.documents import Document, Span
 from features.errors import SettingsError
 from features.plain_view import PlainView, plain_view
@@ -62,25 +58,6 @@ class _SpaceState(TypedDict):
     stems: NotRequired[list[int]]
 
 
-class LazyColumns:
-    """Some notes whose columns are read together, each when it is first asked for.
-
-    :param space: says what columns and ids stand for.
-    :param layout: the notes' tokens.
-    """
-
-    def __init__(self, space: FeatureSpace, layout: Layout) -> None:
-        self.space, self.layout = space, layout
-        self._columns: dict[str, Integers32] = {}
-
-    def column(self, name: str) -> Integers32:
-        """The ids of one column for the tokens of all notes; :raises SettingsError: if the settings leave it out."""
-        ids = self._columns.get(name)
-        if ids is None:
-            ids = self._columns[name] = self.space.read(name, self.layout)
-        return ids
-
-
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class FeatureTable:
     """One note's tokens and their columns. Each table is equal to itself only, so that more can be found out about it.
@@ -88,6 +65,7 @@ class FeatureTable:
     :param view: the note as it is read.
     :param offsets: starts and ends of the tokens, each of shape `(n_tokens,)`.
     :param sentences: index of the first token of each sentence, then the number of tokens: `(n_sentences + 1,)`.
+    :param space: says what columns and ids stand for.
     :param batch: the notes with which this one is read.
     :param number: its place among them.
     """
@@ -95,6 +73,7 @@ class FeatureTable:
     view: PlainView
     offsets: TokenOffsets = field(repr=False)
     sentences: Integers32 = field(repr=False)
+    space: FeatureSpace = field(repr=False)
     batch: LazyColumns = field(repr=False)
     number: int = field(repr=False)
 
@@ -105,11 +84,6 @@ class FeatureTable:
     def document(self) -> Document:
         """The note as it is read: text and spans of the view."""
         return self.view.document
-
-    @property
-    def space(self) -> FeatureSpace:
-        """Says what columns and ids stand for."""
-        return self.batch.space
 
     @property
     def words(self) -> list[str]:
@@ -161,7 +135,6 @@ class FeatureSpace:
     def __init__(self, settings: FeatureSettings | None = None) -> None:
         self.settings = settings or FeatureSettings()
         self.columns = self.settings.columns
-        self._annotators: tuple[Annotator, ...] = annotators_of(self.settings.pos, self.settings.ner)
         self._known = Known()
 
     def position(self, column: str) -> int:
@@ -196,7 +169,7 @@ class FeatureSpace:
         self.tokeniser_ = Tokeniser(self.settings.tokeniser, trained_byte_pairs(self.settings, notes))
         self.gazetteers_ = Gazetteers.of_language(self.settings.language)
         self.vocabularies_ = {name: Vocabulary() for name in self.columns}
-        self._known, self._words = Known(), WordIds(self.settings.language, self.vocabularies_)
+        self._known, self._reader = Known(), ColumnReader(self.settings, self.vocabularies_, self.gazetteers_)
         tables = self._tables(views)
         for name in self.columns:
             for table in tables:
@@ -227,28 +200,9 @@ class FeatureSpace:
             [view.document.text for view in views], self.tokeniser_,
             split_lines=self.split_lines_, abbreviations=self.abbreviations_, known=self._known,
         )  # fmt: skip
-        batch = LazyColumns(self, layout)
+        batch = LazyColumns(self._reader, layout)
         for number, view in enumerate(views):
-            yield FeatureTable(view, layout.offsets(number), layout.starts[number], batch, number)
-
-    def read(self, name: str, layout: Layout) -> Integers32:
-        """The ids of one column, one a token; :raises SettingsError: if the settings leave the column out."""
-        self.position(name)
-        if layout.whole is not None and name not in OF_THE_TOKEN:
-            return self.read(name, layout.whole)[layout.word]
-        vocabulary = self.vocabularies_[name]
-        if is_word_column(name):
-            return layout.of_words(name, self._words.of(name))
-        if name in LAYOUT_COLUMNS:
-            return vocabulary.ids(*LAYOUT_COLUMNS[name](layout))
-        if name in GAZETTEER_COLUMNS:
-            return vocabulary.ids(*self.gazetteers_.column(name, layout))
-        if name in self.settings.extra:
-            return installed_column(name).ids(name, layout, vocabulary)
-        annotator = next(annotator for annotator in self._annotators if annotator.column == name)
-        tags = Distinct()
-        codes = tags.numbers(annotator.columns(layout.words, layout.sentences)[name])
-        return vocabulary.ids(codes, tags.strings)
+            yield FeatureTable(view, layout.offsets(number), layout.starts[number], self, batch, number)
 
     def save(self, folder: Path) -> None:
         """Write what was learned as JSON."""
@@ -260,7 +214,7 @@ class FeatureSpace:
             "byte_pairs": list(byte_pairs.merges) if byte_pairs else None,
             "gazetteers": self.gazetteers_.to_dict(),
             "vocabularies": {name: list(vocabulary.values) for name, vocabulary in self.vocabularies_.items()},
-            "stems": self._words.stems_of_training(),
+            "stems": self._reader.words.stems_of_training(),
         }
         folder.mkdir(parents=True, exist_ok=True)
         write_json(folder / "features.json", state, indent=None)
@@ -277,5 +231,6 @@ class FeatureSpace:
             space.tokeniser_ = Tokeniser(space.settings.tokeniser, BytePairs(pairs) if pairs is not None else None)
             space.gazetteers_ = Gazetteers.from_dict(state["gazetteers"])
             space.vocabularies_ = {name: Vocabulary(state["vocabularies"][name]).freeze() for name in space.columns}
-            space._words = WordIds(space.settings.language, space.vocabularies_, state.get("stems", []))
+            stems = state.get("stems", [])
+            space._reader = ColumnReader(space.settings, space.vocabularies_, space.gazetteers_, stems)
         return space
