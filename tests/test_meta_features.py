@@ -1,5 +1,6 @@
 """The stacker's features against their definitions, one candidate after the other."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,24 @@ def _defined(
         unlike = [other for other in repeats if not same_label(other)]
         columns[f"score of repeat:{source}"] = best(alike, source, lambda vote: vote.score)
         columns[f"score of repeat, other type:{source}"] = best(unlike, source, lambda vote: vote.score)
+        columns[f"log-odds:{source}"] = _log_odds(columns[f"score:{source}"])
+        columns[f"log-odds of rival:{source}"] = _log_odds(best(rivals, source, lambda vote: vote.score))
+
+    def mean(others: Any) -> Any:
+        return max((sum(vote.score for vote in other.votes) / len(SOURCES) for other in others), default=0.0)
+
+    for kind, agreement in KINDS.items():
+        some = [other for other in rivals if (same_span(other), same_label(other)) == agreement]
+        columns[f"log-odds of {kind}"] = _log_odds(mean(some))
+    columns["spread"] = np.std([columns[f"log-odds:{source}"] for source in SOURCES])
+    columns["mean score of repeat"] = mean(other for other in repeats if same_label(other))
+    columns["mean score of repeat, other type"] = mean(other for other in repeats if not same_label(other))
     return columns
+
+
+def _log_odds(score: float) -> float:
+    bounded = min(max(score, 0.005), 0.995)
+    return math.log(bounded) - math.log(1 - bounded)
 
 
 @settings(max_examples=60, deadline=None)
@@ -124,7 +142,7 @@ def test_the_work_grows_with_the_overlaps_and_not_with_the_square_of_the_candida
     tables, pools = [space.table(Document("1", text))], [pooled([marked])]
     arrays = CandidateArrays.of(tables, pools, ("crf",))
     assert len(arrays.overlapping[0]) == 2 * (n - 1 + n)
-    features = MetaFeatures(("crf",), ("DOCTOR",))
+    features = MetaFeatures(("crf",), ("DOCTOR",), "all")
     matrix = features.matrices(tables, pools)[0]
     values = dict(zip(features.columns, matrix[n // 2], strict=True))
     assert values["score of overlap:crf"] == values["score of repeat:crf"] == 0.5

@@ -4,13 +4,15 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy import float64
-from sklearn.svm import SVC
+from sklearn.svm import SVC, LinearSVC
 
+from ensemble.stacking.calibration_curve import calibrated
 from ensemble.stacking.candidates import PooledCandidate, pooled
-from ensemble.stacking.cross_fitting import calibrated, margins_out_of_fold
+from ensemble.stacking.cross_fitting import margins_out_of_fold
 from ensemble.stacking.kernel_svm import KernelSettings, KernelSVM
 from ensemble.stacking.meta_features import FEATURE_SETS, MetaFeatures
 from ensemble.stacking.stacker import Stacker, StackerSettings
+from ensemble.stacking.svm import KERNELS, LinearSettings, SvmSettings, fit_svm, svm_from_arrays
 from features.columns.settings import FeatureSettings
 from features.columns.table import FeatureSpace, FeatureTable
 from features.documents import Document, Span
@@ -43,9 +45,36 @@ def test_the_kernel_svm_decides_as_scikit_learn_does() -> None:
     assert np.array_equal(again.margins(rows), machine.margins(rows))
 
 
+def test_the_linear_svm_decides_as_scikit_learn_does() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(200, 5)) * [1, 10, 0.1, 1, 0] + 3
+    right = rows[:, 0] + rows[:, 3] + rng.normal(size=200) > 6
+    machine = fit_svm(rows, right, LinearSettings(0.1))
+    standard = (rows - rows.mean(0)) / np.where(rows.std(0) > 0, rows.std(0), 1)
+    oracle = LinearSVC(C=0.1, intercept_scaling=10.0, max_iter=10_000).fit(standard, right)
+    assert machine.margins(rows) == pytest.approx(oracle.decision_function(standard), abs=1e-3)
+    alone = np.concatenate([machine.margins(rows[i : i + 1]) for i in range(len(rows))])
+    assert np.array_equal(machine.margins(rows), alone)
+
+
+KINDS = [settings[0] for settings in KERNELS.values()]
+
+
+@pytest.mark.parametrize("settings", KINDS, ids=str)
+def test_a_machine_decides_the_same_as_arrays(settings: SvmSettings) -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(60, 4))
+    machine = fit_svm(rows, rows[:, 0] > 0.2, settings)
+    again = svm_from_arrays(machine.arrays(), 4, settings)
+    assert np.array_equal(again.margins(rows), machine.margins(rows))
+    with pytest.raises(BundleError):
+        svm_from_arrays(machine.arrays(), 5, settings)
+
+
+@pytest.mark.parametrize("settings", KINDS, ids=str)
 @pytest.mark.parametrize("answer", [True, False])
-def test_a_machine_that_saw_one_kind_of_candidate_says_always_that(answer: bool) -> None:
-    machine = KernelSVM.fit(np.ones((3, 2)), np.full(3, answer), KernelSettings(0.1, 1.0, 1.0))
+def test_a_machine_that_saw_one_kind_of_candidate_says_always_that(answer: bool, settings: SvmSettings) -> None:
+    machine = fit_svm(np.ones((3, 2)), np.full(3, answer), settings)
     assert (machine.margins(np.zeros((2, 2))) > 0).tolist() == [answer] * 2
 
 
@@ -81,11 +110,33 @@ def test_the_ten_features_of_liu_say_what_their_names_say() -> None:
     assert _value(features, table, pool, "function word", at[Span(22, 27, "DATE")]) == 0
 
 
+def test_log_odds_tell_of_the_candidate_and_of_its_surest_rivals() -> None:
+    features = MetaFeatures(("crf", "regex"), ("DOCTOR",), "log-odds")
+    doctor, longer, repeat = Span(11, 18, "DOCTOR"), Span(8, 18, "DOCTOR"), Span(29, 36, "DOCTOR")
+    pool = pooled(
+        [
+            [Candidate(doctor, "crf", 0.8), Candidate(longer, "crf", 0.1, chosen=False), Candidate(repeat, "crf", 0.6)],
+            [Candidate(longer, "regex", 1.0)],
+        ]
+    )
+    table, at = _table(), {candidate.span: i for i, candidate in enumerate(pool)}
+    surest = np.log(0.995 / 0.005)
+    expected = {
+        "log-odds:crf": (np.log(4), doctor), "log-odds:regex": (-surest, doctor),
+        "log-odds of rival:crf": (np.log(1 / 9), doctor), "log-odds of rival:regex": (surest, doctor),
+        "log-odds of overlap": (np.log(0.55 / 0.45), doctor), "log-odds of other type": (-surest, doctor),
+        "spread": ((surest + np.log(4)) / 2, doctor), "times predicted": (1, longer), "vote:regex": (1, longer),
+        "mean score of repeat": (0.3, doctor), "tokens": (np.log(4), longer),
+    }  # fmt: skip
+    for column, (value, span) in expected.items():
+        assert _value(features, table, pool, column, at[span]) == pytest.approx(value), column
+
+
 def test_an_unknown_feature_set_or_kernel_is_refused() -> None:
     with pytest.raises(SettingsError, match="liu2017"):
         StackerSettings(features="liu2018")
     with pytest.raises(SettingsError, match="zhao2020"):
-        StackerSettings(kernel="linear")
+        StackerSettings(kernel="polynomial")
 
 
 def _training(n: int = 24) -> tuple[list[FeatureTable], list[list[PooledCandidate]]]:
@@ -125,11 +176,9 @@ def test_it_keeps_the_machines_that_judge_training_notes_out_of_fold() -> None:
     assert [len(found) for found in stacker.judged_out_of_fold(tables, fewer)] == [2] * len(tables)
 
 
-def test_of_thresholds_that_are_as_good_the_lowest_is_taken() -> None:
-    """In doubt for recall: a missed identifier does more harm than a false one."""
+def test_out_of_fold_it_finds_what_is_easy() -> None:
     tables, pools = _training()
     stacker = Stacker(StackerSettings(folds=2)).fit(tables, pools, sources=("crf", "regex"))
-    assert stacker.threshold_ == 0.1
     accepted = [{span for span in note} for note in stacker.out_of_fold_]
     assert accepted == [set(table.document.spans) for table in tables]
 
@@ -169,7 +218,8 @@ def test_candidates_in_one_fold_only_train_a_stacker_without_warnings() -> None:
     """presidio's sentences: of 30 notes, those with candidates were all in one fold."""
     rng = np.random.default_rng(0)
     rows, right = [rng.normal(size=(4, 3)), np.zeros((0, 3))], [np.array([True, True, False, True]), np.zeros(0, bool)]
-    distances = margins_out_of_fold(rows, right, [[0], [1]], KernelSettings(0.1, 1.0, 1.0))
-    assert (distances[0] > 0).all() and len(distances[1]) == 0
+    for settings in KINDS:
+        distances = margins_out_of_fold(rows, right, [[0], [1]], settings)
+        assert (distances[0] > 0).all() and len(distances[1]) == 0
     nothing = KernelSVM.fit(np.zeros((0, 3)), np.zeros(0, bool), KernelSettings(0.1, 1.0, 1.0))
     assert np.isfinite(nothing.mean).all() and (nothing.scale == 1).all()

@@ -29,7 +29,7 @@ from ensemble.experiments.pictures import ablation_chart
 from ensemble.experiments.results import BOOTSTRAP, CorpusFacts, Origin
 from ensemble.experiments.training_choosers import choosers_of
 from ensemble.experiments.variants import ALONE, Variant, VariantRow, variants_of
-from ensemble.stacking.stacker import KERNELS
+from ensemble.stacking.svm import KERNELS
 from ensemble.tools.processes import in_processes
 from ensemble.tools.progress import progress, stage
 from ensemble.training.proposals import Proposed, propose

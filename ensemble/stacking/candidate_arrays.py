@@ -126,6 +126,13 @@ class CandidateArrays:
         np.maximum.at(best, candidates, values[others])
         return best
 
+    def best_of_rivals(self, values: Floats) -> Floats:
+        """The largest value among the rivals of any kind; 0 where there is none."""
+        candidates, others = self.overlapping
+        best = np.zeros(len(self))
+        np.maximum.at(best, candidates, values[others])
+        return best
+
     @cached_property
     def span_groups(self) -> Integers:
         """Equal for candidates of the same span."""

@@ -36,6 +36,9 @@ class KernelSettings:
     c_right: float
     c_wrong: float
 
+    def __str__(self) -> str:
+        return f"gamma {self.gamma}, C {self.c_right}/{self.c_wrong}"
+
 
 @dataclass(frozen=True)
 class KernelSVM:

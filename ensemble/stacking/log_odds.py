@@ -5,8 +5,8 @@
     regression.choose(other_pools)  the same for other notes
 
 A candidate is described by the log-odds of each submodel's score for it, by which of them chose it, and by its label;
-neither its rivals nor its text are looked at. As in the stacker, the threshold is that of the best strict F1 out of
-fold, and of candidates that overlap the set with the largest sum of (probability - threshold) stays.
+neither its rivals nor its text are looked at. As in the stacker, the threshold is that of the best strict F1 to
+be expected, and of candidates that overlap the set with the largest sum of (probability - threshold) stays.
 """
 
 from __future__ import annotations
@@ -20,14 +20,13 @@ from numpy.typing import NDArray
 from ensemble.stacking.candidates import Decision, PooledCandidate, non_overlapping
 from ensemble.stacking.choosers import Voted
 from ensemble.stacking.folds import at_most_folds
+from ensemble.stacking.meta_features import log_odds
 from ensemble.stacking.thresholds import best_threshold
 from features.arrays import Floats
 from features.documents import Document, Span
 
 __all__ = ["LogOddsRegression"]
 
-_SUREST = 0.999
-"""Scores nearer to 0 or 1 count as this or its opposite; a submodel that does not propose a candidate says 0."""
 _CERTAIN = 10.0
 """Log-odds where all candidates are right; its opposite where none is."""
 _FOLDS = 5
@@ -108,8 +107,7 @@ class LogOddsRegression:
                 scores[i, member], rows[i, n_members + member] = vote.score, vote.chosen
             if candidate.span.label in self.labels_:
                 rows[i, 2 * n_members + self.labels_[candidate.span.label]] = 1.0
-        clipped = np.clip(scores, 1 - _SUREST, _SUREST)
-        rows[:, :n_members] = np.log(clipped / (1 - clipped))
+        rows[:, :n_members] = log_odds(scores)
         return rows
 
     def _decided(self, pool: Sequence[PooledCandidate], probabilities: Floats) -> list[Decision]:

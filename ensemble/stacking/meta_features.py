@@ -4,9 +4,10 @@
     features.matrices(tables, pools)    for each note an array of shape (n_candidates, n_features)
     features.columns                    ("vote:regex", "vote:crf", "same span", ...)
 
-Three sets: `liu2017` has the ten features of Liu 2017; `zhao2020` has who proposed the candidate, its overlap with
-others and its type (Zhao 2020, after Kim and Riloff 2015); `all` has both, and the submodels' scores for it and its
-rivals. A feature is a function from the candidates of some notes, as arrays, to its column.
+Four sets: `log-odds` has how sure the submodels are of the candidate and of its rivals, on a scale on which a line can
+part them; `liu2017` has the ten features of Liu 2017; `zhao2020` has who proposed the candidate, its overlap with
+others and its type (Zhao 2020, after Kim and Riloff 2015); `all` has the latter two, and the submodels' scores for it
+and its rivals as they are. A feature is a function from the candidates of some notes, as arrays, to its column.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from features.columns.table import FeatureTable
 from features.errors import SettingsError
 from features.suggestions import no_such
 
-__all__ = ["FEATURE_SETS", "MetaFeatures"]
+__all__ = ["FEATURE_SETS", "MetaFeatures", "log_odds"]
 
 _FUNCTION_WORDS: Mapping[str, frozenset[str]] = {
     "en": frozenset("and or but of in on at to for with from by as per".split()),
@@ -115,8 +116,48 @@ def _scores(sources: Sequence[str]) -> dict[str, _Column]:
     return columns
 
 
+def _log_odds(sources: Sequence[str]) -> dict[str, _Column]:
+    """How sure the submodels are of the candidate and of its surest rivals, as log-odds; its length and repeats."""
+
+    def own(source: str) -> _Column:
+        return lambda pool: log_odds(pool.score[source])
+
+    def rival(source: str) -> _Column:
+        return lambda pool: log_odds(pool.best_of_rivals(pool.score[source]))
+
+    def rival_of(kind: str) -> _Column:
+        return lambda pool: log_odds(pool.best_rival(mean(pool), kind))
+
+    def mean(pool: CandidateArrays) -> Floats:
+        return pool.total_score / len(sources)
+
+    return {
+        **{f"log-odds:{source}": own(source) for source in sources},
+        **{f"log-odds of rival:{source}": rival(source) for source in sources},
+        **{f"log-odds of {kind}": rival_of(kind) for kind in RIVALS},
+        "spread": lambda pool: np.std([log_odds(pool.score[source]) for source in sources], axis=0),
+        "times predicted": lambda pool: pool.times,
+        "mean score of repeat": lambda pool: pool.best_repeat(mean(pool)),
+        "mean score of repeat, other type": lambda pool: pool.best_repeat_of_other_type(mean(pool)),
+        "tokens": lambda pool: np.log1p(pool.n_tokens),
+        "characters": lambda pool: np.log1p(pool.end - pool.start),
+    }
+
+
+_SUREST = 0.995
+"""Scores nearer to 0 or 1 count as this or its opposite; a submodel that does not propose a candidate says 0."""
+
+
+def log_odds(scores: Floats) -> Floats:
+    """Logarithms of the odds of some scores, within bounds."""
+    clipped = np.clip(scores, 1 - _SUREST, _SUREST)
+    odds: Floats = np.log(clipped / (1 - clipped))
+    return odds
+
+
 def _columns(name: str, sources: Sequence[str], labels: Sequence[str], language: str) -> dict[str, _Column]:
     sets: dict[str, Callable[[], dict[str, _Column]]] = {
+        "log-odds": lambda: _log_odds(sources) | _votes(sources) | _labels(labels),
         "liu2017": lambda: _liu(sources, language),
         "zhao2020": lambda: _votes(sources) | _overlaps(sources) | _labels(labels),
         "all": lambda: _liu(sources, language) | _overlaps(sources) | _labels(labels) | _scores(sources),
@@ -124,7 +165,7 @@ def _columns(name: str, sources: Sequence[str], labels: Sequence[str], language:
     return sets[name]()
 
 
-FEATURE_SETS = ("liu2017", "zhao2020", "all")
+FEATURE_SETS = ("log-odds", "liu2017", "zhao2020", "all")
 
 
 @dataclass(frozen=True)
@@ -140,7 +181,7 @@ class MetaFeatures:
 
     sources: tuple[str, ...]
     labels: tuple[str, ...]
-    names: str = "all"
+    names: str = "log-odds"
     language: str = "en"
 
     def __post_init__(self) -> None:

@@ -5,10 +5,11 @@
     stacker.decide(table, pool)             a Decision for each candidate; the accepted ones never overlap
     stacker.decide_all(tables, pools)       the same for many notes, which is faster
 
-A binary RBF SVM judges each candidate from named features (Zhao 2020; Liu 2017; Kim and Riloff 2015). Its margin is
-calibrated to a probability by Platt scaling (1999), fitted on margins that were predicted out of fold. The accepted set
-is the one without overlap that has the largest sum of probabilities above the threshold. Kernel settings and threshold
-are chosen by the strict F1 of grouped cross-validation over the candidates.
+A binary SVM judges each candidate from named features (Zhao 2020; Liu 2017; Kim and Riloff 2015): a linear one from
+log-odds, unless the settings name another. Its margin is calibrated to a probability by a curve fitted on margins that
+were predicted out of fold. The accepted set is the one without overlap that has the largest sum of probabilities above
+the threshold, which is the one that leads to expect the best strict F1. Where there are several kernel settings, the
+strict F1 of grouped cross-validation over the candidates chooses.
 """
 
 from __future__ import annotations
@@ -22,19 +23,15 @@ from typing import Any, NotRequired, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from ensemble.stacking.calibration_curve import Curve, calibrated, calibration_curve
 from ensemble.stacking.candidates import Decision, PooledCandidate, non_overlapping
-from ensemble.stacking.cross_fitting import (
-    calibrated,
-    machines_out_of_fold,
-    margins_of,
-    platt_scaling,
-)
+from ensemble.stacking.cross_fitting import machines_out_of_fold, margins_of
 from ensemble.stacking.folds import at_most_folds
-from ensemble.stacking.kernel_svm import KernelSettings, KernelSVM
 from ensemble.stacking.meta_features import FEATURE_SETS, MetaFeatures
 from ensemble.stacking.repeats.classifier import RepeatClassifier
 from ensemble.stacking.repeats.word_counts import WordCounts
 from ensemble.stacking.surface_forms import SurfaceForms, SurfaceFormsState
+from ensemble.stacking.svm import KERNELS, SvmSettings, fit_svm, svm_from_arrays, svm_settings
 from ensemble.stacking.thresholds import best_threshold
 from features.arrays import Floats
 from features.columns.table import FeatureTable
@@ -44,21 +41,9 @@ from features.saved_files import SavedFiles, damage_refused
 from features.suggestions import no_such
 from features.writing import write_json
 
-__all__ = ["KERNELS", "Stacker", "StackerSettings"]
+__all__ = ["Stacker", "StackerSettings"]
 
 _LOG = logging.getLogger("phistack")
-
-ZHAO2020 = KernelSettings(gamma=0.009, c_right=5.2, c_wrong=12.48)
-KERNELS: dict[str, tuple[KernelSettings, ...]] = {
-    "zhao2020": (ZHAO2020,),
-    "search": (
-        KernelSettings(0.003, 1.0, 1.0),
-        KernelSettings(0.003, 5.0, 5.0),
-        ZHAO2020,
-        KernelSettings(0.009, 1.0, 1.0),
-    ),
-}
-"""Names of kernel settings: the paper's, and a small grid from which cross-validation chooses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +51,15 @@ class StackerSettings:
     """How the stacker is trained.
 
     :param features: one of `ensemble.stacking.meta_features.FEATURE_SETS`.
-    :param kernel: a name in `KERNELS`.
+    :param kernel: a name in `ensemble.stacking.svm.KERNELS`.
     :param folds: parts of its own cross-validation.
     :param weigh_forms: whether a candidate with a surface form that its label never had is less probable; see
         `ensemble.stacking.surface_forms`.
     :param seek_again: whether to search for what was accepted elsewhere in the note and in the patient's other notes.
     """
 
-    features: str = "all"
-    kernel: str = "search"
+    features: str = "log-odds"
+    kernel: str = "linear"
     folds: int = 5
     weigh_forms: bool = True
     seek_again: bool = True
@@ -93,8 +78,8 @@ class _StackerState(TypedDict):
     sources: list[str]
     labels: list[str]
     language: str
-    kernel: KernelSettings
-    curve: tuple[float, float]
+    kernel: dict[str, float]
+    curve: Curve
     threshold: float
     figures: dict[str, float]
     forms: NotRequired[SurfaceFormsState]
@@ -103,7 +88,7 @@ class _StackerState(TypedDict):
 class Stacker:
     """Judges candidates and chooses among them.
 
-    Learned by `fit`: `features_`, `svm_`, `kernel_` (the chosen settings), `calibration_` (by Platt scaling),
+    Learned by `fit`: `features_`, `svm_`, `kernel_` (the chosen settings), `calibration_` (its curve),
     `threshold_`, `figures_` (strict F1 in its own cross-validation, for each setting tried), `forms_` and `repeats_`
     (`None` where the settings leave them out) and, not saved, `decided_` (for each training note as it was written a
     decision on each candidate, out of fold, repeats too), `out_of_fold_` (the spans accepted there), `folds_` and
@@ -129,7 +114,7 @@ class Stacker:
         *,
         sources: tuple[str, ...],
         seed: int = 0,
-        kernels: Sequence[KernelSettings] = (),
+        kernels: Sequence[SvmSettings] = (),
         counts: WordCounts | None = None,
     ) -> Stacker:
         """Learn from candidates that were proposed out of fold.
@@ -157,17 +142,15 @@ class Stacker:
         for kernel in kernels or KERNELS[self.settings.kernel]:
             machines = list(machines_out_of_fold(rows, is_phi, folds, kernel))
             margins = margins_of(machines, rows, folds)
-            calibration = platt_scaling(np.concatenate(margins), np.concatenate(is_phi))
+            calibration = calibration_curve(np.concatenate(margins), np.concatenate(is_phi))
             probabilities = [calibrated(margin, calibration) for margin in margins]
             threshold, f1 = best_threshold(pools, probabilities, gold)
-            self.figures_[f"gamma {kernel.gamma}, C {kernel.c_right}/{kernel.c_wrong}"] = f1
-            _LOG.info(
-                "stacker: gamma %s, C %s/%s: out-of-fold F1 %.4f", kernel.gamma, kernel.c_right, kernel.c_wrong, f1
-            )
+            self.figures_[str(kernel)] = f1
+            _LOG.info("stacker: %s: out-of-fold F1 %.4f", kernel, f1)
             if f1 > best:
                 best, self.kernel_, self.calibration_, self.threshold_ = f1, kernel, calibration, threshold
                 self.folds_, self.machines_, best_probabilities = folds, machines, probabilities
-        self.svm_ = KernelSVM.fit(np.concatenate(rows), np.concatenate(is_phi), self.kernel_)
+        self.svm_ = fit_svm(np.concatenate(rows), np.concatenate(is_phi), self.kernel_)
         weighed = self._weighed(tables, pools, best_probabilities, in_training=True)
         decided = [
             _decided(pool, probability, self.threshold_) for pool, probability in zip(pools, weighed, strict=True)
@@ -313,13 +296,13 @@ class Stacker:
             )
             if sources not in ((), stacker.features_.sources):
                 raise BundleError("a stacker of the engine was trained for other submodels than those in it")
-            stacker.kernel_ = state["kernel"]
+            stacker.kernel_ = svm_settings(state["kernel"])
             stacker.calibration_ = state["curve"]
             stacker.threshold_ = state["threshold"]
             stacker.figures_ = state["figures"]
             if "forms" in state:
                 stacker.forms_ = SurfaceForms.from_dict(state["forms"])
-            stacker.svm_ = KernelSVM.from_arrays(files.arrays("stacker.npz"), len(stacker.features_.columns))
+            stacker.svm_ = svm_from_arrays(files.arrays("stacker.npz"), len(stacker.features_.columns), stacker.kernel_)
         if counts is not None and stacker.settings.seek_again:
             stacker.repeats_ = RepeatClassifier.load(files, counts)
         return stacker

@@ -23,8 +23,9 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from ensemble.stacking.calibration_curve import Curve, calibrated, platt_scaling
 from ensemble.stacking.candidates import Decision, non_overlapping
-from ensemble.stacking.cross_fitting import calibrated, margins_out_of_fold, platt_scaling
+from ensemble.stacking.cross_fitting import margins_out_of_fold
 from ensemble.stacking.kernel_svm import KernelSettings, KernelSVM
 from ensemble.stacking.repeats.repeat_features import REPEAT_FEATURES, RepeatPlace, is_plain_name, matrix_of
 from ensemble.stacking.repeats.scores import RepeatScores
@@ -66,7 +67,7 @@ class _ClassifierState(TypedDict):
 
     evidence: list[str]
     kernel: KernelSettings
-    curve: tuple[float, float]
+    curve: Curve
     threshold: float
     figures: dict[str, float]
     has_machine: bool
@@ -135,7 +136,7 @@ class RepeatClassifier:
             calibration = platt_scaling(np.concatenate(margins), np.concatenate(is_phi))
             probabilities = [calibrated(margin, calibration) for margin in margins]
             f1 = scores.f1(probabilities, _THRESHOLDS)
-            highest = self.figures_[f"gamma {kernel.gamma}, C {kernel.c_right}/{kernel.c_wrong}"] = float(f1.max())
+            highest = self.figures_[str(kernel)] = float(f1.max())
             if highest > best:
                 best, chosen, self.kernel_, self.calibration_ = highest, probabilities, kernel, calibration
                 self.threshold_ = _THRESHOLDS[int(np.argmax(f1 >= best - _ABOUT))]
