@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ensemble.stacking.stacker import KERNELS
+from ensemble.stacking.svm import KERNELS
 from ensemble.synthesis.corpus import synthesize
 from ensemble.training.settings import EngineSettings
 from ensemble.training.trainer import train

@@ -103,7 +103,8 @@ class RepeatClassifier:
         n_right = sum(int(answers.sum()) for answers in is_phi)
         n_wrong = sum(map(len, is_phi)) - n_right
         self.svm_: KernelSVM | None = None
-        self.kernel_, self.calibration_, self.threshold_ = _KERNELS[0], (1.0, 0.0), _BY_RULE
+        self.kernel_, self.threshold_ = _KERNELS[0], _BY_RULE
+        self.calibration_: Curve = (1.0, 0.0)
         probabilities = list(map(_by_rule, places))
         self.figures_ = {
             "right repeats": float(n_right),
