@@ -60,9 +60,16 @@ import ensemble
 from ensemble import *
 from ensemble.command_line.app import main
 from ensemble.command_line.choices import LABEL_SETS, POLICIES, PRESETS
+from ensemble.experiments.reproduction import papers, published
+from submodels.crf.cross_files import cross_file_names, named_crosses
+from submodels.regex.token_tagger import TokenTagger, token_pattern_names
 from tbed.templates import named_templates, template_names
 assert Path(ensemble.__file__).is_relative_to(sys.path[0])
 assert LABEL_SETS and POLICIES and PRESETS and template_names()
+assert papers() and cross_file_names() and token_pattern_names()
+figures = [published(name) for name in papers()]
+crosses = [named_crosses(name) for name in cross_file_names()]
+taggers = [TokenTagger.of(name, "i2b2-2014", ()) for name in token_pattern_names()]
 labels = [LabelSet.named(name) for name in LABEL_SETS]
 presets = [EngineSettings.preset(name) for name in PRESETS]
 policies = [Policy.named(name) for name in POLICIES]

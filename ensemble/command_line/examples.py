@@ -89,7 +89,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "phistack tune notes --submodel tbed --space s.toml --out t --trials 50",
     ),
     "reproduce": (
-        "phistack reproduce zhao2020 train test --out tables --cache folds",
+        "phistack reproduce zhao2020 train test --out tables --folds 5",
         "phistack reproduce zhao2020 train test --out tables --quick --text",
     ),
     "frontier": (

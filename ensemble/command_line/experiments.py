@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ablate", "curve", "reproduce", "transfer", "tune"]
 
+_KEPT = "what submodels proposed is kept in {}, for the same command again; remove it when you need no more"
 _Shown = TypeVar("_Shown", bound="ExperimentResults")
 
 
@@ -148,12 +149,14 @@ def tune(
 
         ranges = SearchSpace.from_toml(space)
         notes, _, settings = _read(training, corpus, None)
+    kept = _kept(training, out)
     results = _write(out, lambda: tune(
-        notes, settings, submodel, ranges, trials=trials, criterion=criterion, jobs=training.jobs, cache=training.cache,
+        notes, settings, submodel, ranges, trials=trials, criterion=criterion, jobs=training.jobs, cache=kept,
     ), pictures=False)  # fmt: skip
     if results.best.number == 0:
         say(f"no trial is better than the settings of {submodel} as they are")
     say(f"train with the best settings: phistack train CORPUS --model BUNDLE --config {out / 'settings.toml'}")
+    say(_KEPT.format(kept))
 
 
 @with_options
@@ -179,13 +182,20 @@ def reproduce(
             raise SettingsError(f"the tables of {paper} are made with its own preset; leave out --preset")
         notes, other, settings = _read(replace(training, preset=paper), corpus, test)
         assert other is not None
+    kept = _kept(training, out)
     found = write_reproduction(out, lambda: reproduce(
         paper, notes, other, settings_of(paper, settings, quick=quick), quick=quick, only_right=only_right, text=text,
-        jobs=training.jobs, cache=training.cache,
+        jobs=training.jobs, cache=kept,
     ))  # fmt: skip
     for table in found.tables:
         console().print(table.table.rich())
     say(f"the tables as text and for LaTeX, and all figures, were written to {out}")
+    say(_KEPT.format(kept))
+
+
+def _kept(training: TrainingOptions, out: Path) -> Path:
+    """Where long searches keep the predictions of folds: in the cache that is given, or beside the output."""
+    return training.cache or out.with_name(f"{out.name}.folds")
 
 
 def _write(out: Path, measure: Callable[[], _Shown], *, pictures: bool = True) -> _Shown:
