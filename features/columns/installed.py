@@ -1,4 +1,6 @@
-"""Feature columns of other packages: what can be read off a word alone, or off a token's place in its note.
+"""Feature columns that settings ask for by name: of other packages, and ours of `features.columns.on_request`.
+
+What such a column can be read off is a word alone, or a token's place in its note:
 
     WARD = WordColumn("wards", lambda word: "1" if word in WARDS else "")
     NEAR = LayoutColumn("wards", codes_near_wards)          a function of a `Layout`, as those of `layout_columns`
@@ -23,7 +25,18 @@ from features.registry import Registry
 
 __all__ = ["COLUMNS", "LayoutColumn", "WordColumn", "installed_column"]
 
-COLUMNS = Registry("phistack.columns", "feature column")
+COLUMNS = Registry(
+    "phistack.columns",
+    "feature column",
+    {
+        "n_letters": "features.columns.on_request:N_LETTERS",
+        "n_digits": "features.columns.on_request:N_DIGITS",
+        "n_others": "features.columns.on_request:N_OTHERS",
+        "honorific": "features.columns.on_request:HONORIFIC",
+        "hospital": "features.columns.on_request:HOSPITAL",
+        "number_pattern": "features.columns.on_request:NUMBER_PATTERN",
+    },
+)
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
@@ -68,7 +81,7 @@ class LayoutColumn:
 
 @cache
 def installed_column(name: str) -> WordColumn | LayoutColumn:
-    """A column of another package; :raises PackageError: if none is installed, or it is not what it must be."""
+    """A column by its name; :raises PackageError: if none is installed, or it is not what it must be."""
     column = COLUMNS.load(name)
     if not isinstance(column, WordColumn | LayoutColumn) or not _NAME.fullmatch(name):
         raise PackageError(

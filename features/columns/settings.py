@@ -63,7 +63,8 @@ class FeatureSettings:
     :param without: column groups to leave out.
     :param pos: part-of-speech column: empty for none, `nltk`, or the URL of a CoreNLP server.
     :param ner: general named-entity column, likewise.
-    :param extra: columns of other packages, by their names; see `features.columns.installed`.
+    :param extra: columns that are not read otherwise, ours on request or of other packages, by their names; see
+        `features.columns.installed`.
     :param html: whether notes are read without the markup of HTML; see `features.markup`.
     """
 

@@ -1,0 +1,90 @@
+"""Columns of ours that are read only where the settings name them: `[features]`, `extra = ["n_letters", "honorific"]`.
+
+    n_letters, n_digits, n_others     how many letters, digits and other signs a word has
+    honorific                         whether it is a title or a medical profession, in any of our languages
+    hospital                          `kind` for a word such as sjukhus or clinic, `name` for a well-known hospital
+    number_pattern                    `date`, `part` or `phone` where a token is of what looks like one, by its figures
+
+They are what the CRF of Berg and Dalianis (2019) reads beside what every engine reads. Words are in `on_request.toml`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable
+from functools import cache
+from importlib import resources
+
+import numpy as np
+
+from features.columns.distinct import Coded
+from features.columns.installed import LayoutColumn, WordColumn
+from features.columns.layout import Layout
+from features.columns.word_columns import NONE
+from features.letters import fold
+
+__all__ = ["HONORIFIC", "HOSPITAL", "NUMBER_PATTERN", "N_DIGITS", "N_LETTERS", "N_OTHERS"]
+
+_MOST = 9
+_SHORTEST_ENDING = 3
+_DAY, _MONTH = "(?:0[1-9]|[12]\\d|3[01])", "(?:0[1-9]|1[0-2])"
+_PATTERNS = (
+    ("date", rf"(?<![\d/.-])(?:19|20)\d\d([-/.]?){_MONTH}\1{_DAY}(?![\d/-])"),
+    ("date", r"(?<![\d/.-])\d{1,2}([/.-])\d{1,2}\1(?:\d{4}|\d\d)(?![\d/-])"),
+    ("date", rf"(?<![\d/.-])(?:\d\d{_MONTH}{_DAY}|\d{{1,2}}/\d{{1,2}}[ -](?:\d{{4}}|\d\d))(?![\d/-])"),
+    ("phone", r"(?<![\w/.])(?:\+\d{1,3}[ -]?)?\(?0?\d{1,4}\)?[-/ ]\d(?:[ -]?\d){4,8}(?![\w/])|(?<!\w)0\d{8,9}(?!\w)"),
+    ("part", r"(?<![\d/.,-])(?:0?[1-9]|[12]\d|3[01])[/.](?:0?[1-9]|1[0-2])(?![\d/.,-])"),
+)
+"""Value -> what it looks like; the first that matches."""
+
+
+def _counted(is_one: Callable[[str], bool]) -> WordColumn:
+    return WordColumn("orthography", lambda word: str(min(sum(map(is_one, word)), _MOST)))
+
+
+N_LETTERS = _counted(str.isalpha)
+N_DIGITS = _counted(str.isdigit)
+N_OTHERS = _counted(lambda c: not c.isalnum())
+
+
+@cache
+def _words(name: str) -> frozenset[str]:
+    text = (resources.files("features.columns") / "on_request.toml").read_text(encoding="utf-8")
+    return frozenset(fold(word) for line in tomllib.loads(text)[name].values() for word in line.split())
+
+
+def _honorific(word: str) -> str:
+    return "1" if fold(word) in _words("honorifics") else NONE
+
+
+def _hospital(word: str) -> str:
+    folded = fold(word)
+    if folded in _words("hospitals"):
+        return "name"
+    kinds = _words("hospital_kinds")
+    is_kind = folded in kinds or any(folded.endswith(kind) for kind in kinds if len(kind) > _SHORTEST_ENDING)
+    return "kind" if is_kind else NONE
+
+
+HONORIFIC = WordColumn("gazetteers", _honorific)
+HOSPITAL = WordColumn("gazetteers", _hospital)
+
+
+def _number_patterns(layout: Layout) -> Coded:
+    values = [NONE, *dict.fromkeys(value for value, _ in _PATTERNS)]
+    codes = np.zeros(len(layout), dtype=np.int32)
+    first = 0
+    for number, text in enumerate(layout.texts):
+        starts, ends = layout.offsets(number)
+        for value, pattern in reversed(_PATTERNS):
+            for match in _compiled(pattern).finditer(text):
+                begin, end = np.searchsorted(ends, match.start(), "right"), np.searchsorted(starts, match.end(), "left")
+                codes[first + begin : first + end] = values.index(value)
+        first += len(starts)
+    return codes, values
+
+
+_compiled = cache(re.compile)
+
+NUMBER_PATTERN = LayoutColumn("orthography", _number_patterns)

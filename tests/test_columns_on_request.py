@@ -1,0 +1,82 @@
+"""Columns that are read only where the settings name them, and the CRF of Berg and Dalianis, which reads them."""
+
+import pytest
+
+from ensemble.synthesis import synthesize
+from ensemble.training.settings import EngineSettings
+from ensemble.training.trainer import out_of_fold_corpora, train
+from features.columns.installed import installed_column
+from features.columns.settings import FeatureSettings
+from features.columns.table import FeatureSpace
+from features.documents import Document
+from submodels.base import new_submodel
+from submodels.crf.submodel import CrfSubmodel
+
+NAMES = ("n_letters", "n_digits", "n_others", "honorific", "hospital", "number_pattern")
+
+
+def column(name: str, text: str) -> dict[str, str]:
+    """Word -> the value of the column."""
+    space = FeatureSpace(FeatureSettings(language="sv", extra=(name,)))
+    table = space.fit([Document("1", "före"), Document("2", text)])[1]
+    return dict(zip(table.words, [space.values(name)[i] for i in table.column(name)], strict=True))
+
+
+def test_they_are_read_only_if_named() -> None:
+    assert not set(NAMES) & set(FeatureSettings().columns)
+    assert set(NAMES) <= set(FeatureSettings(extra=NAMES).columns)
+    assert {installed_column(name).group for name in NAMES} == {"orthography", "gazetteers"}
+    assert "honorific" not in FeatureSettings(extra=NAMES, without=("gazetteers",)).columns
+
+
+def test_letters_digits_and_other_signs_are_counted() -> None:
+    text = "Åsa 2012 %"
+    assert column("n_letters", text) == {"Åsa": "3", "2012": "0", "%": "0"}
+    assert column("n_digits", text) == {"Åsa": "0", "2012": "4", "%": "0"}
+    assert column("n_others", text) == {"Åsa": "0", "2012": "0", "%": "1"}
+    assert column("n_letters", "specialistläkarmottagning")["specialistläkarmottagning"] == "9"
+
+
+def test_titles_and_hospitals_are_known_in_several_languages() -> None:
+    assert column("honorific", "Överläkare Berg zuster Anna") == {
+        "Överläkare": "1",
+        "Berg": "",
+        "zuster": "1",
+        "Anna": "",
+    }
+    words = "Huddinge Tallmosjukhus lasarett ziekenhuis clinic bord"
+    assert list(column("hospital", words).values()) == ["name", "kind", "kind", "kind", "kind", ""]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        *(("2012-03-05", "date"), ("20120305", "date"), ("120305", "date"), ("5/3 2012", "date"), ("5.3.2012", "date")),
+        *(("5/3", "part"), ("070-123 45 67", "phone"), ("08-123 456 78", "phone"), ("0701234567", "phone")),
+        *(("52", ""), ("2012", ""), ("120/80", ""), ("4,5", ""), ("1/2012/3/4", "")),
+    ],
+)
+def test_figures_look_like_a_date_a_part_of_one_or_a_telephone_number(text: str, value: str) -> None:
+    found = column("number_pattern", f"kl {text} kom")
+    assert found.pop("kl") == found.pop("kom") == ""
+    assert set(found.values()) == {value}
+
+
+def test_the_preset_has_the_features_of_the_paper_at_a_window_of_five() -> None:
+    preset = EngineSettings.preset("berg2019-crf")
+    model = new_submodel("crf", preset.submodels["crf"])
+    assert isinstance(model, CrfSubmodel) and (model.scheme, model.algorithm) == ("BIOES", "lbfgs")
+    read = {(name, offset) for cross in model.declared for name, offset in cross}
+    wanted = ("lower", "prefix4", "prefix8", "suffix4", "suffix8", "pos", "starts_upper", "first_name", "city", *NAMES)
+    assert all((name, offset) in read for name in wanted for offset in (-2, -1, 0, 1, 2))
+    assert preset.features.extra == NAMES and tuple(preset.submodels) == ("crf",) and preset.folds == 10
+
+
+def test_the_preset_trains_and_scores_on_swedish_notes() -> None:
+    notes = synthesize(24, seed=1, language="sv")
+    settings = EngineSettings.chosen("berg2019-crf", language="sv")
+    small = EngineSettings.from_dict({**settings.to_dict(), "folds": 2})
+    training = train(notes, small)
+    found = out_of_fold_corpora(training, notes)["crf"]
+    right = sum(len({*a.spans} & {*b.spans}) for a, b in zip(found.documents, notes.documents, strict=True))
+    assert right > 0.5 * sum(len(note.spans) for note in notes.documents)
