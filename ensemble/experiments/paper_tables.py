@@ -1,17 +1,17 @@
-"""The tables of Zhao 2020 in its own rows and columns, ours beside the paper's.
+"""The tables of papers in their own rows and columns, ours beside the paper's.
 
-    of_types(figures, training, test)          table 2: PHI by category and type
-    of_models(4, "submodels", rows, scores)    tables 4 and 5: precision, recall and F1
-    of_changes(rows, scores)                   table 6: F1 without each part
-    of_cases(test, answers, members, "tbed")   table 7: the places where one submodel alone is right
+    filled({"number": 4, "kind": "models", "title": "...", "rows": [...]}, run).table
 
-The paper's figures and rows are those of `papers/zhao2020.toml`; a row whose members are ours is filled.
+A paper declares its tables in `papers/NAME.toml`, each of a kind: `types` counts PHI by category and type, `models` has
+precision, recall and F1 of each row, `changes` F1 without each part of the system, `cases` the places where only one
+submodel is right. A row with `ours` has our figures too.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ensemble.evaluation import Score
@@ -21,7 +21,7 @@ from ensemble.experiments.parts import Answers
 from features.documents import Corpus, Span
 from features.shown import shown_id
 
-__all__ = ["Members", "PaperTable", "of_cases", "of_changes", "of_models", "of_types"]
+__all__ = ["Members", "PaperRun", "PaperTable", "filled"]
 
 Members = tuple[str, ...]
 """The submodels of a row: one alone, or several under a stacker."""
@@ -43,89 +43,113 @@ class PaperTable(NamedTuple):
     rows: list[dict[str, Any]]
 
 
-def of_types(figures: Mapping[str, Sequence[int]], training: Corpus, test: Corpus) -> PaperTable:
-    """Table 2: how many PHI of each type, by category."""
-    categories = training.label_set.categories
-    counts = [_count(corpus) for corpus in (training, test)]
+@dataclass(frozen=True, slots=True)
+class PaperRun:
+    """What the tables of a paper are filled from.
+
+    :param answers: what each row marks in the test notes.
+    :param scores: of the same.
+    :param members: the submodels of the whole system.
+    :param only_right: the submodel of the table of cases.
+    :param text: whether that table shows the text of the notes.
+    """
+
+    training: Corpus
+    test: Corpus
+    answers: Mapping[Members, Answers] = field(repr=False)
+    scores: Mapping[Members, Score] = field(repr=False)
+    members: Members
+    only_right: str
+    text: bool
+
+
+_Declared = Mapping[str, Any]
+
+
+def filled(declared: _Declared, run: PaperRun) -> PaperTable:
+    """A table as the paper declares it, with our figures."""
+    columns, sections, rows = _KINDS[declared["kind"]](declared, run)
+    n_texts = len(columns) if declared["kind"] == "cases" else 1
+    title = f"Table {declared['number']}: {declared['title']}"
+    table = Table(columns, sections, title, n_texts=n_texts)
+    return PaperTable(declared["number"], table, f"{escaped(declared['title'])}.", rows)
+
+
+_Filled = tuple[Sequence[str], list[list[TableRow]], list[dict[str, Any]]]
+"""The columns, the sections of a table, and its rows as JSON can hold them."""
+
+
+def _types(declared: _Declared, run: PaperRun) -> _Filled:
+    figures, categories = declared["figures"], run.training.label_set.categories
+    counts = [_count(corpus) for corpus in (run.training, run.test)]
     labels = [label for label in categories if any(label in of_corpus for of_corpus in counts) or label in figures]
+    rows = [
+        {"category": categories[label], "type": label, "training": counts[0][label], "test": counts[1][label],
+         "paper": figures.get(label, [])}
+        for label in labels
+    ]  # fmt: skip
     sections: list[list[TableRow]] = []
-    rows: list[dict[str, Any]] = []
-    for category in dict.fromkeys(categories[label] for label in labels):
+    for category in dict.fromkeys(row["category"] for row in rows):
         section: list[TableRow] = [(strong(category), "", "", "", "")]
-        for label in (label for label in labels if categories[label] == category):
-            ours = [of_corpus[label] for of_corpus in counts]
-            paper = figures.get(label, ("", ""))
-            section.append((label, *map(str, ours), *map(str, paper)))
-            rows.append({"category": category, "type": label, "training": ours[0], "test": ours[1],
-                         "paper": list(figures.get(label, ()))})  # fmt: skip
+        for row in (row for row in rows if row["category"] == category):
+            section.append((row["type"], str(row["training"]), str(row["test"]), *map(str, row["paper"] or ["", ""])))
         sections.append(section)
-    columns = ("type", "training", "test", "paper, training", "paper, test")
-    return PaperTable(
-        2, Table(columns, sections, "Table 2: PHI by category and type"), "PHI by category and type.", rows
-    )
+    return ("type", "training", "test", "paper, training", "paper, test"), sections, rows
 
 
 def _count(corpus: Corpus) -> Counter[str]:
     return Counter(span.label for document in corpus.documents for span in document.spans)
 
 
-def of_models(
-    number: int, what: str, figures: Sequence[Mapping[str, Any]], found: Mapping[Members, Score]
-) -> PaperTable:
-    """Tables 4 and 5: precision, recall and F1 of models, ours and the paper's."""
-    rows, cells = [], []
-    for row in figures:
-        ours = [m.value for m in found[tuple(row["ours"])].measures.values()] if "ours" in row else []
+def _models(declared: _Declared, run: PaperRun) -> _Filled:
+    rows: list[dict[str, Any]] = []
+    cells: list[TableRow] = []
+    for row in declared["rows"]:
+        ours = [m.value for m in run.scores[tuple(row["ours"])].measures.values()] if "ours" in row else []
         cells.append((row["model"], *(list(map(percent, ours)) or ["", "", ""]), *row["paper"]))
         rows.append({"model": row["model"], "ours": ours or None, "paper": row["paper"]})
-    columns = ("model", *_MEASURES, *(f"paper, {measure}" for measure in _MEASURES))
-    title = f"Table {number}: {what}, strict, percent"
-    return PaperTable(number, Table(columns, [cells], title), f"{what.capitalize()}, strict, in percent.", rows)
+    return ("model", *_MEASURES, *(f"paper, {measure}" for measure in _MEASURES)), [cells], rows
 
 
-def of_changes(figures: Sequence[Mapping[str, Any]], found: Mapping[Members, Score]) -> PaperTable:
-    """Table 6: F1 of the ensemble without its parts, and the change from the whole, ours and the paper's."""
-    rows, cells = [], []
-    whole, paper_whole = found[tuple(figures[0]["ours"])].f1.value, float(figures[0]["paper"][0])
-    for row in figures:
-        f1, paper = found[tuple(row["ours"])].f1.value, float(row["paper"][0])
+def _changes(declared: _Declared, run: PaperRun) -> _Filled:
+    """The changes are from the first row, the whole system."""
+    rows: list[dict[str, Any]] = []
+    cells: list[TableRow] = []
+    first = declared["rows"][0]
+    whole, paper_whole = run.scores[tuple(first["ours"])].f1.value, float(first["paper"][0])
+    for row in declared["rows"]:
+        f1, paper = run.scores[tuple(row["ours"])].f1.value, float(row["paper"][0])
         changes = (100 * (f1 - whole), paper - paper_whole)
         cells.append((row["model"], percent(f1), f"{changes[0]:+.2f}", f"{paper:.2f}", f"{changes[1]:+.2f}"))
         rows.append({"model": row["model"], "f1": f1, "change": changes[0], "paper": [paper, round(changes[1], 2)]})
-    columns = ("model", "F1", "change", "paper, F1", "paper, change")
-    title = "Table 6: the hybrid system without submodels, strict, percent"
-    return PaperTable(
-        6, Table(columns, [cells], title), "The hybrid system without submodels, strict, in percent.", rows
-    )
+    return ("model", "F1", "change", "paper, F1", "paper, change"), [cells], rows
 
 
-def of_cases(
-    test: Corpus, answers: Mapping[str, Answers], members: Members, only_right: str, *, text: bool
-) -> PaperTable:
-    """Table 7: the places where one submodel is right and no other is."""
-    ensemble = "+".join(members)
-    systems = {name: answers[name] for name in (*members, ensemble)}
-    others = [name for name in members if name != only_right]
-    texts = {document.id: document.text for document in test.documents}
+def _cases(declared: _Declared, run: PaperRun) -> _Filled:
+    systems = {name: run.answers[name,] for name in run.members} | {"ensemble": run.answers[run.members]}
+    others = {name for name in run.members if name != run.only_right}
+    texts = {document.id: document.text for document in run.test.documents}
     places = [
         place
-        for place in places_of(test.documents, systems)
-        if only_right in place.right and not set(place.right).intersection(others)
+        for place in places_of(run.test.documents, systems)
+        if run.only_right in place.right and not others.intersection(place.right)
     ]
     cells = [
         (
             f"{shown_id(place.document)} {place.start}-{place.end}",
-            *([_in_context(place, texts[place.document])] if text else []),
-            *(_labels(place.said[name], place.gold) for name in (*members, ensemble)),
+            *([_in_context(place, texts[place.document])] if run.text else []),
+            *(_labels(place.said[name], place.gold) for name in systems),
             _labels(place.gold, place.gold),
         )
         for place in places
     ]
-    columns = ("place", *(["case"] if text else []), *members, "ensemble", "gold")
-    title = f"Table 7: the {len(places)} places where only {only_right} is right"
-    rows = [place.to_dict() for place in places]
-    table = Table(columns, [cells], title, n_texts=len(columns))
-    return PaperTable(7, table, f"The places where only {escaped(only_right)} is right.", rows)
+    columns = ("place", *(["case"] if run.text else []), *systems, "gold")
+    return columns, [cells], [place.to_dict() for place in places]
+
+
+_KINDS: Mapping[str, Callable[[_Declared, PaperRun], _Filled]] = {
+    "types": _types, "models": _models, "changes": _changes, "cases": _cases,
+}  # fmt: skip
 
 
 def _labels(spans: Sequence[Span], gold: Sequence[Span]) -> str:

@@ -15,14 +15,14 @@ a run that was stopped goes on. The paper's figures stand beside ours; they are 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from ensemble.evaluation import criterion_named
-from ensemble.experiments.paper_tables import Members, PaperTable, of_cases, of_changes, of_models, of_types
+from ensemble.experiments.paper_tables import Members, PaperRun, PaperTable, filled
 from ensemble.experiments.parts import Answers, alone_answers, stack_answers, systems_of
 from ensemble.experiments.results import CorpusFacts, Origin
 from ensemble.tools.progress import progress, stage
@@ -32,20 +32,18 @@ from features.documents import Corpus
 from features.errors import SettingsError
 from features.suggestions import no_such
 from features.writing import new_folder, refuse_taken, write_json
+from submodels.base import KIND, kind_of
 
 __all__ = ["SCHEMA", "Reproduction", "papers", "published", "reproduce", "settings_of", "write_reproduction"]
 
 SCHEMA = "phistack.reproduction.v1"
-START = "start"
-"""The initial tagger of TBED as a submodel of its own."""
-
 _PAPERS = resources.files("ensemble.experiments") / "papers"
 _STACKING = 0.1
 _PROTOCOL = (
     "The system of {paper}, trained on one corpus and scored on another by exact start, end and type; the stackers "
     "learned from candidates that were proposed out of fold by {unsplit}, {folds} folds, seed {seed}. {left_out}{quick}"
-    "{off:.2%} of the PHI of the training notes begin or end within a token (0.22 % in the paper). "
-    "The paper's figures are those of i2b2 2014, its own corpus."
+    "{off:.2%} of the PHI of the training notes begin or end within a token ({paper_off} in the paper). "
+    "The paper's figures are those of {corpus}, its own corpus."
 )
 _QUICK = "A quick run, of fewer folds and steps and at other rates than the paper's. "
 
@@ -113,43 +111,35 @@ def reproduce(
 
     :param settings: those of the paper's preset, as `settings_of` gives them; with the submodels that its tables have.
     :param quick: whether they are those of a quick run.
-    :param only_right: the submodel of table 7, which lists the places where it is right and no other is.
-    :param text: whether table 7 shows the text of the notes.
+    :param only_right: the submodel of the table of cases, which lists the places where it alone is right.
+    :param text: whether that table shows the text of the notes.
     :param jobs: processes; the result does not depend on it.
     :param cache: a folder in which candidates are kept for the next run.
     :raises SettingsError: for another paper, submodel, or submodels that the tables do not have.
     :raises TrainingError: if nothing can be learned from the training corpus.
     """
-    figures = published(paper)
-    rows = [row for number in (4, 5, 6) for row in figures[f"table{number}"] if "ours" in row]
-    wanted = tuple(dict.fromkeys(tuple(row["ours"]) for row in rows))
-    members = tuple(dict.fromkeys(name for of_row in wanted for name in of_row if name != START))
+    declared = published(paper)
+    members, further = tuple(declared["members"]), declared.get("further", {})
+    rows = [row["ours"] for table in declared["tables"] for row in table.get("rows", ()) if "ours" in row]
+    wanted = tuple(dict.fromkeys([members, *((name,) for name in members), *map(tuple, rows)]))
     if missing := [name for name in (*members, only_right) if name not in settings.submodels]:
         raise SettingsError(no_such("submodel of these settings", missing[0], settings.submodels))
-    with_start = replace(settings, submodels={**settings.only(members).submodels, START: _start(settings)})
+    own = settings.only(members)
+    whole = replace(own, submodels={**own.submodels, **{name: _like(own, given) for name, given in further.items()}})
     with stage(f"reproducing {paper}", total=1 + _STACKING):
-        proposed = propose(training, with_start, unseen=test.documents, jobs=jobs, cache=cache)
+        proposed = propose(training, whole, unseen=test.documents, jobs=jobs, cache=cache)
         answers = _answers(proposed, wanted, settings)
     rule = criterion_named("strict")
     named = {"+".join(row): spans for row, spans in answers.items()}
     scores = systems_of(test, named, training.label_set, rule, seed=settings.seed).scores
-    found = {row: scores["+".join(row)] for row in wanted}
+    run = PaperRun(training, test, answers, {row: scores["+".join(row)] for row in wanted}, members, only_right, text)
+    off = proposed.warnings["spans off the token grid"] / max(sum(len(d.spans) for d in training.documents), 1)
     protocol = _PROTOCOL.format(
-        paper=paper,
-        unsplit=settings.unsplit,
-        folds=settings.folds,
-        seed=settings.seed,
-        left_out=_without_taggers(settings),
-        quick=_QUICK if quick else "",
-        off=proposed.warnings["spans off the token grid"] / max(sum(len(d.spans) for d in training.documents), 1),
-    )
-    tables = (
-        of_types(figures["table2"], training, test),
-        of_models(4, "the hybrid system and its submodels", figures["table4"], found),
-        of_models(5, "rule-based taggers", figures["table5"], found),
-        of_changes(figures["table6"], found),
-        of_cases(test, {"+".join(row): answers[row] for row in wanted}, members, only_right, text=text),
-    )
+        paper=paper, unsplit=settings.unsplit, folds=settings.folds, seed=settings.seed, corpus=declared["corpus"],
+        left_out=_without_taggers(settings), quick=_QUICK if quick else "", off=off,
+        paper_off=declared["within_tokens"],
+    )  # fmt: skip
+    tables = tuple(filled(table, run) for table in declared["tables"])
     origin = Origin(SCHEMA, rule.name, protocol, settings)
     return Reproduction(origin, paper, CorpusFacts.of(training), CorpusFacts.of(test), tables)
 
@@ -161,9 +151,11 @@ def _without_taggers(settings: EngineSettings) -> str:
     return f"Without {' and '.join(missing)}, which the paper has. " if missing else ""
 
 
-def _start(settings: EngineSettings) -> dict[str, Any]:
-    """TBED without rules is its initial tagger."""
-    return {**settings.submodels["tbed"], "kind": "tbed", "max_rules": 0, "held_out": 0.0}
+def _like(settings: EngineSettings, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a submodel that is like another of the system but for what is given."""
+    like = given["like"]
+    own = settings.submodels[like]
+    return {**own, KIND: kind_of(like, own), **{name: value for name, value in given.items() if name != "like"}}
 
 
 def _answers(proposed: Proposed, wanted: Sequence[Members], settings: EngineSettings) -> dict[Members, Answers]:
