@@ -125,6 +125,7 @@ def test_the_names_in_help_are_those_of_the_code() -> None:
     ("command", "reported"),
     [
         ("deidentify", (*choices.POLICIES, *choices.STRATEGIES, *choices.INPUT_FORMATS)),
+        ("reproduce", choices.PAPERS),
         ("train", (*choices.PRESETS, *choices.LABEL_SETS, *choices.SUBMODELS)),
         ("convert", (*choices.FORMATS, *choices.LABEL_SETS)),
     ],

@@ -19,6 +19,7 @@ __all__ = [
     "FORMATS",
     "INPUT_FORMATS",
     "LABEL_SETS",
+    "PAPERS",
     "POLICIES",
     "PRESETS",
     "STRATEGIES",
@@ -37,6 +38,7 @@ def _tables(folder: str, *but: str) -> tuple[str, ...]:
 
 POLICIES = _tables("ensemble/deidentification/policies")
 PRESETS = _tables("ensemble/training/presets")
+PAPERS = _tables("ensemble/experiments/papers")
 LABEL_SETS = _tables("features/label_sets", "mappings")
 STRATEGIES = (
     *("tag", "number", "mask", "remove", "surrogate", "substitute", "characters", "shuffle"),

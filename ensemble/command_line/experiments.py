@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from ensemble.command_line.choices import PRESETS, SUBMODELS, completing, one_of
+from ensemble.command_line.choices import PAPERS, SUBMODELS, completing, one_of
 from ensemble.command_line.groups import TrainingOptions, with_options
 from ensemble.command_line.options import (
     CorpusArgument,
@@ -161,7 +161,12 @@ def tune(
 
 @with_options
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help=f"{one_of(PRESETS)}.", show_default=False)],
+    paper: Annotated[
+        str,
+        typer.Argument(
+            metavar="PAPER", help=f"{one_of(PAPERS)}.", show_default=False, autocompletion=completing(PAPERS)
+        ),
+    ],
     corpus: Annotated[Path, typer.Argument(metavar="TRAIN", help="Annotated notes to train on.", show_default=False)],
     test: Annotated[Path, typer.Argument(metavar="TEST", help="Annotated notes to score on.", show_default=False)],
     out: OutOption,

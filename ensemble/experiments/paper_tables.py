@@ -134,7 +134,7 @@ def _cases(declared: _Declared, run: PaperRun) -> _Filled:
         for place in places_of(run.test.documents, systems)
         if run.only_right in place.right and not others.intersection(place.right)
     ]
-    cells = [
+    cells: list[TableRow] = [
         (
             f"{shown_id(place.document)} {place.start}-{place.end}",
             *([_in_context(place, texts[place.document])] if run.text else []),
