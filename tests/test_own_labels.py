@@ -174,3 +174,26 @@ def test_no_policy_keeps_what_it_does_not_know(name: Any) -> None:
 def test_remarks_stay_with_a_corpus() -> None:
     corpus = Corpus((Document("1", "x"),), LabelSet("custom", {}), remarks=("read so",))
     assert corpus.remarks == ("read so",)
+
+
+@pytest.mark.parametrize(
+    ("text", "known", "language"),
+    [
+        ("{} called today, she was seen for pain and fever and went home with her family.", "custom", "en"),
+        (
+            "{} ringer och berättar om feber och hosta, men vill inte komma hit i dag.",
+            "stockholm-epr-phi",
+            "sv",
+        ),
+        ("{}", "stockholm-epr-phi", "sv"),
+    ],
+)
+def test_labels_that_anybody_may_use_do_not_make_notes_swedish(
+    tmp_path: Path, text: str, known: str, language: str
+) -> None:
+    span = {"start": 0, "end": 5, "label": "First_Name"}
+    note = {"id": "1", "text": text.format("Karin"), "spans": [span]}
+    (tmp_path / "notes.jsonl").write_text(json.dumps(note), encoding="utf-8")
+    labels = read_corpus(tmp_path / "notes.jsonl").label_set
+    assert (labels.name, labels.language) == (known, language)
+    assert read_corpus(tmp_path / "notes.jsonl", label_set="stockholm-epr-phi").label_set.name == "stockholm-epr-phi"

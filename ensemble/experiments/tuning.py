@@ -181,7 +181,7 @@ def tune(
     alone = begun.only((submodel,)).for_label_set(corpus.label_set.name)
     with stage("tuning", total=FEATURES + len(drawn) * FITS):
         _, tables, folds, _ = prepared(corpus, alone)
-        search = _Search(corpus, alone, submodel, tables, folds, rule, jobs, FoldCache(cache))
+        search = _TrialsOfOne(corpus, alone, submodel, tables, folds, rule, jobs, FoldCache(cache))
         found = tuple(search.trials(drawn))
     if all(trial.counts is None for trial in found):
         raise SettingsError(f"no trial can work; the first one says: {found[0].reason}")
@@ -194,7 +194,7 @@ def _with(settings: EngineSettings, submodel: str, given: Mapping[str, Any]) -> 
     return replace(settings, submodels={**settings.submodels, submodel: {**settings.submodels[submodel], **given}})
 
 
-class _Search(NamedTuple):
+class _TrialsOfOne(NamedTuple):
     """What all trials share."""
 
     corpus: Corpus

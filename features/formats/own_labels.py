@@ -4,7 +4,8 @@
     remarks       ("11 labels of its own (CODE, DATE, LOC, PER), taken as they are; language es by its text",)
 
 Most corpora have labels of their own, and are taken as they are. Where most labels and most spans are those of a known
-set, the others are more likely slips of the pen, and are refused unless the user accepts them.
+set, the others are more likely slips of the pen, and are refused unless the user accepts them. But a set of another
+language than English is not known by its labels alone where the notes are in another language.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from features.documents import Document
 from features.errors import LabelError
 from features.formats.format import ReadNotes
 from features.labels import LabelSet
-from features.languages import language_of
+from features.languages import furthest, language_of
 from features.shown import shown_label
 
 __all__ = ["OWN_LABELS", "label_set_of"]
@@ -28,6 +29,7 @@ OWN_LABELS = "custom"
 _CATEGORY = "OTHER"
 _USUAL_LANGUAGE = "en"
 _MOST_NOTES = 200
+_FAR = 6.0
 _MOST_SHOWN = 12
 
 
@@ -51,7 +53,9 @@ def label_set_of(
     known = LabelSet.of(given) if isinstance(given, str) else given or _nearest(counts, usual)
     unknown = sorted(label for label in counts if label not in known)
     categories = {label: reading.categories.get(label, _CATEGORY) for label in unknown}
-    if given is None and not _is_most(counts, known):
+    by_labels_alone = given is None and usual is None and known.language != _USUAL_LANGUAGE
+    is_another = by_labels_alone and not language and _is_in_another_language(reading.documents, known.language)
+    if given is None and (is_another or not _is_most(counts, known)):
         categories = {label: reading.categories.get(label, _CATEGORY) for label in sorted(counts)}
         language, reason = (language, "") if language else _language_of_notes(reading.documents)
         remark = f"{len(counts)} labels of its own ({_shown(counts)}), taken as they are; language {language}{reason}"
@@ -78,6 +82,13 @@ def _is_most(counts: Counter[str], known: LabelSet) -> bool:
     """Whether the set has most labels and most spans, or there are none."""
     found = {label: n for label, n in counts.items() if label in known}
     return not counts or (2 * len(found) > len(counts) and 2 * sum(found.values()) > counts.total())
+
+
+def _is_in_another_language(documents: Sequence[Document], language: str) -> bool:
+    """Whether most notes are far from a language: labels such as `Name` and `Location` are nobody's own."""
+    some = documents[:: 1 + len(documents) // _MOST_NOTES]
+    far = sum(furthest(document.text, (language,))[1] > _FAR for document in some)
+    return 2 * far > len(some)
 
 
 def _language_of_notes(documents: Sequence[Document]) -> tuple[str, str]:
