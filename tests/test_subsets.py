@@ -100,20 +100,6 @@ def test_training_learns_nothing_from_what_the_engine_leaves_out(training: Train
         assert np.array_equal(with_dashes["crf",].svm_.arrays()[name], array), name
 
 
-def test_stackers_of_subsets_are_the_same_for_any_number_of_threads(training: Training) -> None:
-    tables = training.engine.space.tables(notes().documents)
-    one, three = (
-        fit_subset_stackers(training.engine.stacker, tables, training.out_of_fold, seed=0, jobs=jobs) for jobs in (1, 3)
-    )
-    assert list(one) == list(three) == subsets_of(("regex", "tbed", "crf"))[:-1]
-    for subset, stacker in one.items():
-        assert (stacker.figures_, stacker.threshold_, stacker.calibration_, stacker.out_of_fold_) == (
-            three[subset].figures_, three[subset].threshold_, three[subset].calibration_, three[subset].out_of_fold_
-        )  # fmt: skip
-        for name, array in stacker.svm_.arrays().items():
-            assert np.array_equal(three[subset].svm_.arrays()[name], array), (subset, name)
-
-
 def test_a_training_can_be_cut_down_to_a_subset(training: Training) -> None:
     smaller = training.only(("tbed",))
     assert smaller.engine.names == tuple(smaller.out_of_fold) == ("tbed",)

@@ -13,7 +13,6 @@ again to leave a submodel out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 
 from ensemble.stacking.candidates import CandidatesOf, pools_of
@@ -65,7 +64,6 @@ def fit_subset_stackers(
     out_of_fold: CandidatesOf,
     *,
     seed: int,
-    jobs: int = 1,
     weight: float = 1.0,
 ) -> dict[Subset, Stacker]:
     """Train a stacker for every subset but the whole, with the kernel that was chosen for the whole.
@@ -73,26 +71,18 @@ def fit_subset_stackers(
     :param stacker: the one over all submodels.
     :param tables: the annotated notes.
     :param out_of_fold: for each submodel, its candidates for each note, proposed out of fold.
-    :param jobs: threads; most of the time goes into LIBSVM, which lets others run. The result does not depend on it.
     :param weight: of this in the progress of the training.
     :returns: the stackers by subset; a subset that proposed nothing has none.
     """
-    subsets = subsets_of(tuple(out_of_fold))[:-1]
-
-    def fitted(subset: Subset) -> Stacker | None:
-        pools = pools_of(tables, out_of_fold, subset)
-        if not any(pools):
-            return None
-        kernels, counts = (stacker.kernel_,), stacker.counts
-        return Stacker(stacker.settings).fit(tables, pools, sources=subset, seed=seed, kernels=kernels, counts=counts)
-
     stackers: dict[Subset, Stacker] = {}
-    with (
-        progress("stackers of subsets", total=len(subsets), weight=weight) as advance,
-        ThreadPoolExecutor(jobs) as pool,
-    ):
-        for subset, smaller in zip(subsets, pool.map(fitted, subsets), strict=True):
-            if smaller is not None:
-                stackers[subset] = smaller
+    subsets = subsets_of(tuple(out_of_fold))[:-1]
+    with progress("stackers of subsets", total=len(subsets), weight=weight) as advance:
+        for subset in subsets:
+            pools = pools_of(tables, out_of_fold, subset)
+            if any(pools):
+                smaller = Stacker(stacker.settings)
+                stackers[subset] = smaller.fit(
+                    tables, pools, sources=subset, seed=seed, kernels=(stacker.kernel_,), counts=stacker.counts
+                )
             advance("")
     return stackers

@@ -32,7 +32,7 @@ from submodels.base import kind_of, load_submodel
 
 __all__ = ["Training", "out_of_fold_corpora", "train"]
 
-_STACKER, _SUBSETS, _CASCADE = 6, 15, 2
+_STACKER, _SUBSETS, _CASCADE = 3, 7, 1
 """What the parts of a training take of its time, in percent."""
 
 
@@ -89,7 +89,7 @@ def train(
             stacker = Stacker(settings.stacker).fit(tables, pools, sources=tuple(out_of_fold), seed=settings.seed)
         seconds["stacker", "all"] = watch.spent()
         watch = Stopwatch()
-        smaller = fit_subset_stackers(stacker, tables, out_of_fold, seed=settings.seed, jobs=jobs, weight=_SUBSETS)
+        smaller = fit_subset_stackers(stacker, tables, out_of_fold, seed=settings.seed, weight=_SUBSETS)
         seconds["stacker", "subsets"] = watch.spent()
         watch = Stopwatch()
         with stage("cascade", weight=_CASCADE):
