@@ -17,10 +17,10 @@ from typer.testing import CliRunner
 from ensemble.command_line.app import app, main
 from ensemble.deidentification import Deidentifier, Policy
 from ensemble.deidentification.policy import PolicyOptions
-from ensemble.deidentification.pseudonymisation import Pseudonymised, pseudonymise
+from ensemble.deidentification.pseudonymisation import Pseudonymised, pseudonymise, renumbered
 from ensemble.synthesis import synthesize
 from features.documents import Corpus, Document, Span
-from features.errors import SettingsError
+from features.errors import CorpusError, SettingsError
 from features.formats import read_corpus, write_corpus
 from features.labels import LabelSet
 from features.letters import fold, normalised, parts
@@ -134,6 +134,26 @@ def test_no_surrogate_is_another_identifier_of_the_patient() -> None:
         made = pseudonymise(Corpus((note,), SWEDISH), policy, b"%032d" % number)
         new = texts(made.corpus)[0]
         assert not set(new) & set(names) and not any("." in name for name in new)
+
+
+def test_a_corpus_in_which_nothing_is_marked_is_refused() -> None:
+    corpus = Corpus((Document("1", "Ann Lee came."),), LabelSet.named("i2b2-2014"))
+    with pytest.raises(CorpusError, match="no PHI marked, so all of it would stay"):
+        pseudonymise(corpus, Policy.named("tag"), None)
+
+
+def test_new_ids_tell_nothing_of_the_old_and_keep_patients_together() -> None:
+    notes_ = [Document(f"Lee-{i}", str(i), (), group=f"Lee {i % 3}") for i in range(7)]
+    corpus = Corpus(tuple(notes_), LabelSet.named("i2b2-2014"))
+    renamed = renumbered(corpus, KEY)
+    assert [note.id for note in renamed.documents] == sorted(note.id for note in renamed.documents)
+    groups = {
+        frozenset(note.text for note in renamed.documents if note.group == group) for group in ("001", "002", "003")
+    }
+    assert groups == {frozenset("036"), frozenset("14"), frozenset("25")}
+    assert renumbered(corpus, KEY) == renamed
+    orders = {tuple(note.text for note in renumbered(corpus, b"%032d" % i).documents) for i in range(20)}
+    assert len(orders) > 1
 
 
 # --- the policies of the papers
@@ -295,6 +315,13 @@ def test_the_command_writes_notes_and_a_sheet_of_what_a_person_must_see(tmp_path
     assert [row["label"] for row in rows] == ["PROFESSION", "PATIENT"]
     shown = [note["text"][int(row["start"]) : int(row["end"])] for row in rows]
     assert shown == ["[PROFESSION]", "Zelkowitz"] and "Zelkowitz" not in sheet.read_text()
+
+
+def test_new_ids_are_on_the_sheet_too(tmp_path: Path, source: Path) -> None:
+    out, sheet = tmp_path / "out.jsonl", tmp_path / "sheet.csv"
+    run("pseudonymise", source, out, "--seed", 1, "--review", sheet, "--label-set", "i2b2-2014", "--new-ids")
+    assert json.loads(out.read_text())["id"] == "001-01" and json.loads(out.read_text())["group"] == "001"
+    assert {row["document"] for row in csv.DictReader(sheet.read_text().splitlines())} == {"001-01"}
 
 
 def test_the_same_seed_gives_the_same_notes_and_another_gives_others(tmp_path: Path, source: Path) -> None:

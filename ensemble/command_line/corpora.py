@@ -90,6 +90,9 @@ def pseudonymise(
     ] = None,
     language: Annotated[str, typer.Option(help="ISO 639-1 code; default: from the labels or text.")] = "",
     to: AnnotatedFormatOption = "",
+    new_ids: Annotated[
+        bool, typer.Option("--new-ids", help="Name notes by invented numbers, PATIENT-RECORD, as the key decides.")
+    ] = False,
     review: Annotated[
         Path | None,
         typer.Option(help="Write a CSV sheet of the places that a person must see.", show_default=False),
@@ -98,6 +101,8 @@ def pseudonymise(
 ) -> None:
     """Replace the annotated PHI of a corpus by surrogates and move its spans: how a corpus is made to be shared."""
     from ensemble.batch.commands import key_or_seed, policy_from
+    from ensemble.deidentification.keyed_choices import usable_key
+    from ensemble.deidentification.pseudonymisation import renumbered
     from ensemble.tasks.pseudonyms import pseudonymise_corpus
     from features.formats.corpora import input_path, write_notes
     from features.formats.recognise import format_told_by
@@ -108,6 +113,8 @@ def pseudonymise(
     key = key_or_seed(key_file, seed)
     notes = corpora.read(input_path(corpus), language=language)
     format = to or format_told_by(out) or corpora.reading.reader.format_of(input_path(corpus))
+    if new_ids:
+        notes = renumbered(notes, usable_key(key))
     made = pseudonymise_corpus(notes, chosen, key, language=language)
     if review:
         with new_file(review) as sheet:
@@ -126,5 +133,6 @@ def _to_be_told(made: PseudonymousCorpus) -> dict[str, int]:
         "tags in place of surrogates, for a person to rewrite (see --review)": len(made.result.tags),
         "places where PHI of the patient stands that nothing marked (see --review)": made.n_still_there,
         "spans that were removed with their text": made.result.removed,
+        "notes without any PHI marked, which are as they were": made.n_unmarked,
     }
     return {what: count for what, count in told.items() if count}

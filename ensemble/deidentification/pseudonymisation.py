@@ -17,15 +17,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from ensemble.deidentification.deidentifier import Deidentified, Deidentifier, Shuffled, verify
-from ensemble.deidentification.keyed_choices import KeyedChoices
+from ensemble.deidentification.keyed_choices import KeyedChoices, usable_key
 from ensemble.deidentification.kinds import kind_of
 from ensemble.deidentification.memory import PatientMemory
 from ensemble.deidentification.policy import Policy
 from features.documents import Corpus, Document, Span
+from features.errors import CorpusError
 from features.letters import normalised
 from features.plain_view import plain_text
 
-__all__ = ["Pseudonymised", "pseudonymise"]
+__all__ = ["Pseudonymised", "pseudonymise", "renumbered"]
 
 _CORPUS = "the corpus as a whole"
 
@@ -60,9 +61,15 @@ def pseudonymise(corpus: Corpus, policy: Policy, key: bytes | None, *, language:
 
     :param key: the secret of the surrogates; see `ensemble.deidentification.keyed_choices`.
     :param language: of the notes, as an ISO 639-1 code; otherwise that of the label set.
+    :raises CorpusError: if the notes have no PHI marked, so that all of it would stay.
     :raises SettingsError: for a policy that does not fit the labels, or lacks a key or a language.
     :raises VerificationError: if a new text is not the old one with just its PHI changed.
     """
+    if not any(note.spans for note in corpus.documents):
+        raise CorpusError(
+            f"the {len(corpus)} notes have no PHI marked, so all of it would stay; let people or `phistack annotate` "
+            "mark it first, or take `phistack deidentify`, which finds it"
+        )
     shuffled = _shuffled(corpus, policy, key)
     deidentifier = Deidentifier(policy, corpus.label_set, language or corpus.label_set.language, key, shuffled=shuffled)
     memories = _memories(corpus, deidentifier)
@@ -72,6 +79,24 @@ def pseudonymise(corpus: Corpus, policy: Policy, key: bytes | None, *, language:
     documents = tuple(map(_moved, corpus.documents, results))
     before, after = (sum(len(note.spans) for note in notes) for notes in (corpus.documents, documents))
     return Pseudonymised(replace(corpus, documents=documents), results, before - after)
+
+
+def renumbered(corpus: Corpus, key: bytes) -> Corpus:
+    """The corpus with new ids, `007-02` for the second note of the seventh patient, and in their order.
+
+    :param key: decides on the order of the patients; without it nobody can tell who became whom.
+    """
+    keyed = KeyedChoices(usable_key(key), _CORPUS)
+    groups = {note.group: keyed.number(10**12, "patient", note.group) for note in corpus.documents}
+    numbers = {group: i for i, group in enumerate(sorted(groups, key=lambda group: (groups[group], group)), 1)}
+    width = max(3, len(str(len(groups))))
+    records: Counter[str] = Counter()
+    renamed = []
+    for note in corpus.documents:
+        records[note.group] += 1
+        number = f"{numbers[note.group]:0{width}d}"
+        renamed.append(replace(note, id=f"{number}-{records[note.group]:02d}", group=number))
+    return replace(corpus, documents=tuple(sorted(renamed, key=lambda note: note.id)))
 
 
 def _memories(corpus: Corpus, deidentifier: Deidentifier) -> dict[str, PatientMemory]:

@@ -50,6 +50,11 @@ class PseudonymousCorpus:
         """How many places have PHI of the patient that nothing marked."""
         return sum(place.why == _STILL_THERE for place in self.review)
 
+    @property
+    def n_unmarked(self) -> int:
+        """How many notes have no PHI at all, so that they are as they were."""
+        return sum(not result.replacements for result in self.result.results)
+
     def sheet(self) -> str:
         """The places to see as CSV, in the order of the notes."""
         rows = (
