@@ -63,6 +63,12 @@ def train(
             show_default=False,
         ),
     ] = None,
+    add: Annotated[
+        Path | None,
+        typer.Option(
+            help="Further annotated notes to learn from; no fold, stacker or score has them.", show_default=False
+        ),
+    ] = None,
     training: TrainingOptions,
 ) -> None:
     """Train all submodels and the stacker, and write a bundle."""
@@ -70,9 +76,10 @@ def train(
         from ensemble.tasks.engines import train_with_report
 
         notes = training.read(corpus)
+        more = training.read(add, notes.label_set) if add else None
     say_remarks(notes)
     done, report = train_with_report(
-        notes, model, training.settings(notes), jobs=training.jobs, cache=training.cache, budget=budget
+        notes, model, training.settings(notes), jobs=training.jobs, cache=training.cache, budget=budget, added=more
     )
     warn(done.warnings)
     for table in report.tables():

@@ -31,6 +31,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "train": (
         "phistack train notes --model engine --jobs 4",
         "phistack train notes --model quick --submodels regex,tbed,crf --folds 3",
+        "phistack train ours --model engine --add theirs",
     ),
     "annotate": (
         "phistack annotate new-notes annotated --model engine --to brat",

@@ -78,18 +78,22 @@ def train_with_report(
     jobs: int = 1,
     cache: Path | None = None,
     budget: float | None = None,
+    added: Corpus | None = None,
 ) -> tuple[Training, TrainingReport]:
-    """As `train_bundle`; returns the training, and all that it says of itself out of fold."""
+    """As `train_bundle`; returns the training, and all that it says of itself out of fold.
+
+    :param added: further annotated notes, from which the submodels learn and which nothing is scored on.
+    """
     refuse_taken(path)
     if budget is not None:
         check_budget(budget)
     corpus = settings.grouped(corpus)
-    training = train(corpus, settings, jobs=jobs, cache=cache)
-    facts: dict[str, Any] = {}
+    training = train(corpus, settings, jobs=jobs, cache=cache, added=added)
+    facts: dict[str, Any] = {"added documents": len(added)} if added else {}
     if budget is not None:
         choice = best_within(budget, training, corpus.documents)
         training = training.only(choice.subset)
-        facts = dict(choice.facts)
+        facts |= choice.facts
     with stage("scoring"):
         report = report_on(training, corpus, settings, remark=_OF_BUDGET if budget is not None else "")
     counted = CorpusFacts.of(corpus).to_dict()

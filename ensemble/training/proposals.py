@@ -181,9 +181,12 @@ def propose(
 
 
 def prepared(
-    corpus: Corpus, settings: EngineSettings, *, folds: bool = True
+    corpus: Corpus, settings: EngineSettings, *, folds: bool = True, added: Sequence[Document] = ()
 ) -> tuple[FeatureSpace, list[FeatureTable], list[list[int]], Counter[str]]:
-    """The features of a corpus, its folds (none where they are not wanted), and what its tags cannot express."""
+    """The features of a corpus, its folds (none where they are not wanted), and what its tags cannot express.
+
+    :param added: further notes to learn from, which are in no fold; their tables follow those of the corpus.
+    """
     for name, arguments in settings.submodels.items():
         new_submodel(name, arguments)
     documents = settings.grouped(corpus).documents
@@ -197,9 +200,9 @@ def prepared(
         _LOG.warning("%s%s", message, explained(message))
     space = FeatureSpace(settings.features)
     with stage("features", weight=FEATURES):
-        tables = space.fit(documents)
+        tables = space.fit((*documents, *added))
     warnings: Counter[str] = Counter()
-    tags = [table.tags(counts=warnings) for table in tables]
+    tags = [table.tags(counts=warnings) for table in tables[: len(documents)]]
     check_phi([any(tag != OUTSIDE for tag in of_note) for of_note in tags], parts)
     return space, tables, parts, warnings
 
@@ -211,31 +214,51 @@ def tasks_of(
     *,
     models: bool = False,
     unseen: Sequence[FeatureTable] = (),
+    added: Sequence[FeatureTable] = (),
 ) -> Iterator[FitTask]:
     """All fits: one of each submodel, the cheapest first, so that the time left is soon known, and then the costly ones
     first, so that no process is left with one at the end.
 
     :param models: whether the models of all notes are kept.
     :param unseen: further notes to propose for; their indices follow those of `tables`.
+    :param added: further notes to learn from; see `_with_added`.
     """
+    every = [*tables, *added] if added else tables
     classes = {name: submodel_class(kind_of(name, given)) for name, given in settings.submodels.items()}
     by_kind = []
     for name, found in sorted(classes.items(), key=lambda row: row[1].cost, reverse=True):
         arguments, seed = settings.submodels[name], settings.seed + _own_seed(name, found.kind)
         fits = []
         if models:
-            fits.append(FitTask(name, arguments, "all", tables, (), (), seed))
+            fits.append(FitTask(name, arguments, "all", every, (), (), seed))
         if unseen:
             indices = range(len(tables), len(tables) + len(unseen))
-            fits.append(FitTask(name, arguments, "unseen", tables, unseen, indices, seed))
+            fits.append(FitTask(name, arguments, "unseen", every, unseen, indices, seed))
         for number, fold in enumerate(folds, start=1):
-            held = set(fold)
-            rest = [table for i, table in enumerate(tables) if i not in held]
+            rest = _with_added(tables, fold, added, number - 1, len(folds))
             part = f"fold {number} of {len(folds)}"
             fits.append(FitTask(name, arguments, part, rest, [tables[i] for i in fold], fold, seed))
         by_kind.append(fits)
     yield from (fits.pop() for fits in reversed(by_kind) if fits)
     yield from chain.from_iterable(by_kind)
+
+
+def _with_added(
+    tables: Sequence[FeatureTable], fold: Sequence[int], added: Sequence[FeatureTable], number: int, n_folds: int
+) -> list[FeatureTable]:
+    """What is learned from where a fold is held out: the other notes, and of those added all but an n-th part.
+
+    That is how Berg and Dalianis (2019) add a corpus. None is of a patient, or has a text, that is held out.
+    """
+    held = set(fold)
+    rest = [table for i, table in enumerate(tables) if i not in held]
+    patients = {tables[i].document.group for i in fold}
+    texts = {tables[i].document.text for i in fold}
+    return rest + [
+        table
+        for i, table in enumerate(added)
+        if i % n_folds != number and table.document.group not in patients and table.document.text not in texts
+    ]
 
 
 def _own_seed(name: str, kind: str) -> int:

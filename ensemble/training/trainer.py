@@ -61,21 +61,30 @@ class Training:
 
 
 def train(
-    corpus: Corpus, settings: EngineSettings | None = None, *, jobs: int = 1, cache: Path | None = None
+    corpus: Corpus,
+    settings: EngineSettings | None = None,
+    *,
+    jobs: int = 1,
+    cache: Path | None = None,
+    added: Corpus | None = None,
 ) -> Training:
     """Train all submodels and the stacker.
 
     :param corpus: annotated notes of at least two patients; with fewer than `settings.folds` there are fewer folds.
     :param jobs: processes; the result does not depend on it.
     :param cache: a folder in which fold predictions are kept for the next run.
+    :param added: further annotated notes, from which the submodels learn in every fold; nothing is predicted for them,
+        so that neither the stacker nor any score knows them.
     :raises TrainingError: if the corpus has no PHI, or that of one patient only.
     """
     settings = (settings or EngineSettings()).for_label_set(corpus.label_set.name)
     with stage("training", total=FEATURES + FITS + _STACKER + _SUBSETS + _CASCADE):
         watch = Stopwatch()
-        space, tables, folds, warnings = prepared(corpus, settings)
+        more = added.documents if added else ()
+        space, every, folds, warnings = prepared(corpus, settings, added=more)
+        tables = every[: len(corpus)]
         preparing = watch.spent()
-        tasks = list(tasks_of(settings, tables, folds, models=True))
+        tasks = list(tasks_of(settings, tables, folds, models=True, added=every[len(corpus) :]))
         fitted = run_tasks(tasks, settings.submodels, len(tables), jobs, FoldCache(cache))
         out_of_fold, saved, seconds = fitted.proposals, fitted.models, fitted.seconds
         watch = Stopwatch()
