@@ -214,6 +214,18 @@ def test_a_stacker_without_candidates_cannot_be_trained() -> None:
         Stacker().fit([_table()], [[]], sources=("crf",))
 
 
+def test_where_only_right_candidates_are_known_the_surer_one_is_believed() -> None:
+    """A note that holds nearly all PHI is judged by what was learned on the others, where nobody was wrong."""
+    tables, pools = _training(6)
+    easy = [[candidate for candidate in pool if candidate.span in table.document.spans] for table, pool in zip(
+        tables, pools, strict=True
+    )]  # fmt: skip
+    two = [Candidate(Span(11, 14, "DOCTOR"), "crf", 0.1, False), Candidate(Span(15, 18, "DOCTOR"), "crf", 0.1, False)]
+    hard = sorted([*easy[0], *pooled([two])], key=lambda candidate: candidate.span)
+    stacker = Stacker(StackerSettings(folds=6)).fit(tables, [hard, *easy[1:]], sources=("crf", "regex"))
+    assert stacker.out_of_fold_[0] == list(tables[0].document.spans)
+
+
 def test_candidates_in_one_fold_only_train_a_stacker_without_warnings() -> None:
     """presidio's sentences: of 30 notes, those with candidates were all in one fold."""
     rng = np.random.default_rng(0)

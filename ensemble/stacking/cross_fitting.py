@@ -24,13 +24,24 @@ def margins_out_of_fold(
 
 
 def machines_out_of_fold(
-    rows: Sequence[Floats], is_phi: Sequence[NDArray[np.bool_]], folds: Sequence[Sequence[int]], settings: SvmSettings
+    rows: Sequence[Floats],
+    is_phi: Sequence[NDArray[np.bool_]],
+    folds: Sequence[Sequence[int]],
+    settings: SvmSettings,
+    extremes: Floats | None = None,
 ) -> Iterator[Svm]:
-    """For each fold a machine that was trained on the others."""
+    """For each fold a machine that was trained on the others.
+
+    :param extremes: what is surely PHI and what surely is not, `(2, n_features)`, from which a machine learns to tell
+        them apart where all candidates of the other folds are of one kind.
+    """
     for fold in folds:
         held = set(fold)
         rest = [i for i in range(len(rows)) if i not in held]
-        yield fit_svm(np.concatenate([rows[i] for i in rest]), np.concatenate([is_phi[i] for i in rest]), settings)
+        known, right = np.concatenate([rows[i] for i in rest]), np.concatenate([is_phi[i] for i in rest])
+        if extremes is not None and (right.all() or not right.any()):
+            known, right = np.concatenate([known, extremes]), np.append(right, [True, False])
+        yield fit_svm(known, right, settings)
 
 
 def margins_of(machines: Iterable[Svm], rows: Sequence[Floats], folds: Sequence[Sequence[int]]) -> list[Floats]:

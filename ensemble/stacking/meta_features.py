@@ -24,8 +24,10 @@ from ensemble.stacking.candidate_arrays import RIVALS, CandidateArrays
 from ensemble.stacking.candidates import PooledCandidate
 from features.arrays import Floats
 from features.columns.table import FeatureTable
+from features.documents import Span
 from features.errors import SettingsError
 from features.suggestions import no_such
+from submodels.base import Candidate
 
 __all__ = ["FEATURE_SETS", "MetaFeatures", "log_odds"]
 
@@ -197,6 +199,19 @@ class MetaFeatures:
     def columns(self) -> tuple[str, ...]:
         """The features' names."""
         return tuple(self._functions)
+
+    def extremes(self, table: FeatureTable) -> Floats:
+        """The features of a candidate that all submodels are sure of, and of one that none chooses.
+
+        :param table: any note with a token.
+        :returns: of shape `(2, n_features)`.
+        """
+        span = Span(int(table.offsets[0][0]), int(table.offsets[1][0]), self.labels[0] if self.labels else "PHI")
+        pools = [
+            [PooledCandidate(span, tuple(Candidate(span, source, float(sure), sure) for source in self.sources))]
+            for sure in (True, False)
+        ]
+        return np.concatenate(self.matrices([table, table], pools))
 
     def matrices(
         self, tables: Sequence[FeatureTable], pools: Sequence[Sequence[PooledCandidate]]

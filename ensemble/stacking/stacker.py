@@ -134,13 +134,14 @@ class Stacker:
         gold = [set(table.document.spans) for table in tables]
         is_phi = _which_are_phi(tables, pools)
         folds = self._folds(tables, seed)
+        extremes = self.features_.extremes(next(table for table in tables if len(table)))
         if self.settings.weigh_forms:
             wrong = [[c.span for c in pool if c.span not in g] for g, pool in zip(gold, pools, strict=True)]
             self.forms_ = SurfaceForms.of(tables, wrong)
         self.figures_: dict[str, float] = {}
         best = -1.0
         for kernel in kernels or KERNELS[self.settings.kernel]:
-            machines = list(machines_out_of_fold(rows, is_phi, folds, kernel))
+            machines = list(machines_out_of_fold(rows, is_phi, folds, kernel, extremes))
             margins = margins_of(machines, rows, folds)
             calibration = calibration_curve(np.concatenate(margins), np.concatenate(is_phi))
             probabilities = [calibrated(margin, calibration) for margin in margins]
