@@ -11,9 +11,11 @@ notes       `Document` with its `Span`s, `Corpus`, `LabelSet`; `read_corpus`, fo
 engines     `EngineSettings` with `FeatureSettings` and `StackerSettings`; `train`, which returns a `Training`;
             `Engine`, with a `Decision` on each `Candidate`; `save_bundle` with the `self_test` of an engine,
             `load_bundle`; `train_bundle`, which trains, scores and saves
-scores      `evaluate`, which returns a `Report`; `compare`, which returns a `Comparison`; `out_of_fold_corpora`
+scores      `evaluate`, which returns a `Report`; `compare`, which returns a `Comparison`; `agree`, which returns an
+            `Agreement` of two annotations; `out_of_fold_corpora`
 PHI out     `redact`; `Deidentifier` with its `Policy` and `PolicyOptions`, which returns a `Deidentified`;
-            `PatientMemory`, `read_key`, `verify`; for files of many notes `deidentify` with `RunSettings`, `audit_run`
+            `PatientMemory`, `read_key`, `verify`; for files of many notes `deidentify` with `RunSettings`, `audit_run`;
+            for an annotated corpus `pseudonymise`, which returns a `Pseudonymised`
 errors      `PhistackError` and its kinds: `BundleError`, `CorpusError`, `EvaluationError`, `LabelError`,
             `MissingResourceError`, `OverdueError`, `PackageError`, `SettingsError`, `StorageError`, `TrainingError`,
             `UnsafePatternError`, `VerificationError`

@@ -12,11 +12,15 @@ from ensemble.deidentification import PolicyOptions as PolicyOptions
 from ensemble.deidentification import read_key as read_key
 from ensemble.deidentification import redact as redact
 from ensemble.deidentification import verify as verify
+from ensemble.deidentification.pseudonymisation import Pseudonymised as Pseudonymised
+from ensemble.deidentification.pseudonymisation import pseudonymise as pseudonymise
 from ensemble.engine import Engine as Engine
 from ensemble.evaluation import Comparison as Comparison
 from ensemble.evaluation import Report as Report
 from ensemble.evaluation import compare as compare
 from ensemble.evaluation import evaluate as evaluate
+from ensemble.evaluation.agreement import Agreement as Agreement
+from ensemble.evaluation.agreement import agree as agree
 from ensemble.stacking.candidates import Decision as Decision
 from ensemble.stacking.stacker import StackerSettings as StackerSettings
 from ensemble.synthesis import synthesize as synthesize

@@ -10,7 +10,9 @@
     keyed          choices that depend on a secret key and the patient, and on nothing else
     memory         what is known of a patient: identifiers and, in a `name_index`, names
     strategies     tag, number, mask, remove, keep, generalise
-    deidentifier   a note and its spans to a new text; the proof that nothing else changed
+    deidentifier   a note and its spans to a new text
+    verification   what became of each stretch; the proof that nothing else changed
+    pseudonymisation    the same for a whole annotated corpus, whose spans move along
     redaction      the policy `tag` in one call
     surrogates     from a kind to the module that makes its surrogates, and what no surrogate may be
     context        what a surrogate may depend on
@@ -20,12 +22,13 @@ Surrogates: `names` (with `name_forms`, `name_tables`), `date_shift` (with `date
 Their words are tables: `words/LANGUAGE.toml`, `places/LANGUAGE.toml`.
 """
 
-from ensemble.deidentification.deidentifier import Deidentified, Deidentifier, Replacement, verify
+from ensemble.deidentification.deidentifier import Deidentifier
 from ensemble.deidentification.keyed_choices import read_key
 from ensemble.deidentification.kinds import KINDS, kind_of
 from ensemble.deidentification.memory import PatientMemory
 from ensemble.deidentification.policy import REMOVING, STRATEGIES, Policy, PolicyOptions
 from ensemble.deidentification.redaction import redact
+from ensemble.deidentification.verification import Deidentified, Replacement, verify
 
 __all__ = [
     "KINDS",

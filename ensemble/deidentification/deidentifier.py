@@ -1,19 +1,14 @@
-"""A note and its PHI to a new text, and the proof that nothing else changed.
+"""A note and its PHI to a new text.
 
     result = Deidentifier(policy, label_set, "en", key).apply(document, spans)
     result.replacements[0]       Replacement(span=Span(12, 17, "DOCTOR"), 12, 20, "tag")
-    verify(document, result)     raises unless every character outside the spans is unchanged
 
 Overlapping spans are one stretch, so that nothing of any of them can remain.
 """
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_right
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 
 from ensemble.deidentification import strategies
 from ensemble.deidentification.codes.patterns import same_pattern
@@ -23,55 +18,20 @@ from ensemble.deidentification.memory import PatientMemory
 from ensemble.deidentification.places.nearby import stays
 from ensemble.deidentification.policy import KEYED, Policy
 from ensemble.deidentification.surrogates import LANGUAGES, Context, surrogate
+from ensemble.deidentification.verification import Deidentified, Replacement
 from features.documents import Document, Span
-from features.errors import SettingsError, VerificationError
+from features.errors import SettingsError
 from features.labels import LabelSet
 from features.letters import normalised
 from features.plain_view import plain_text
-from features.shown import shown_id
 
-__all__ = ["Deidentified", "Deidentifier", "Replacement", "Shuffled", "verify"]
+__all__ = ["Deidentifier", "Shuffled"]
 
 Shuffled = Mapping[tuple[str, str], str]
 """Label and normalised mention -> the mention that takes its place."""
 
 _NUMBERS = 10**6
 _SEVERITY = {"keep": 0, "generalise": 1}
-
-
-@dataclass(frozen=True, slots=True)
-class Replacement:
-    """What became of one stretch of PHI.
-
-    :param span: the stretch in the note, with the label that decided; overlapping spans are one stretch.
-    :param start_in_output: offset of its first character in the new text, in code points.
-    :param end_in_output: offset after its last; equal to the first where it was removed.
-    :param strategy: what was done, which is `tag` where a surrogate was asked for and none could be made.
-    """
-
-    span: Span
-    start_in_output: int
-    end_in_output: int
-    strategy: str
-
-
-@dataclass(frozen=True, slots=True)
-class Deidentified:
-    """A note without its PHI.
-
-    :param text: the new text.
-    :param replacements: every stretch that was PHI, in order.
-    :param unresolved: the stretches that were tagged because their own strategy could do nothing with them.
-    """
-
-    text: str = field(repr=False)
-    replacements: tuple[Replacement, ...]
-    unresolved: tuple[Span, ...] = ()
-
-    @property
-    def counts(self) -> Counter[tuple[str, str]]:
-        """How often each label was treated by each strategy."""
-        return Counter((replacement.span.label, replacement.strategy) for replacement in self.replacements)
 
 
 class Deidentifier:
@@ -220,48 +180,6 @@ class Deidentifier:
         return (context.memory if memory is None else memory).order(label, identity)
 
 
-def verify(document: Document, result: Deidentified, spans: Iterable[Span] = ()) -> None:
-    """Prove from the offsets that nothing outside the replacements changed, and that nothing inside was left.
-
-    :param document: the note as read.
-    :param result: what `Deidentifier.apply` made of it.
-    :param spans: the PHI that was asked for; every one must lie in a replacement.
-    :raises VerificationError: naming the document and the offset at which the proof fails.
-    """
-    position = position_in_output = 0
-    for replacement in result.replacements:
-        span = replacement.span
-        before = document.text[position : span.start]
-        if span.start < position or before != result.text[position_in_output : replacement.start_in_output]:
-            raise _failure(document, position, "the text before the next replacement was changed")
-        new = result.text[replacement.start_in_output : replacement.end_in_output]
-        if not _carried_out(replacement, document.text[span.start : span.end], new):
-            raise _failure(document, span.start, f"the strategy {replacement.strategy} was not applied")
-        position, position_in_output = span.end, replacement.end_in_output
-    if document.text[position:] != result.text[position_in_output:]:
-        raise _failure(document, position, "the text after the last replacement was changed")
-    starts = [replacement.span.start for replacement in result.replacements]
-    for span in spans:
-        place = bisect_right(starts, span.start) - 1
-        if place < 0 or span.end > result.replacements[place].span.end:
-            raise _failure(document, span.start, "a span was not replaced")
-
-
-def _carried_out(replacement: Replacement, old: str, new: str) -> bool:
-    label = re.escape(replacement.span.label)
-    checks = {
-        "keep": new == old,
-        "tag": new == strategies.tag(replacement.span.label),
-        "number": re.fullmatch(rf"\[{label}-\d+\]", new) is not None,
-        "mask": new == strategies.mask(old),
-        "remove": new == "",
-        **dict.fromkeys(KEYED, new != "" and normalised(new) != normalised(plain_text(old))),
-        "substitute": new != "",
-        "generalise": new != "",
-    }
-    return checks.get(replacement.strategy, False)
-
-
 def _stretches(spans: Iterable[Span], strategy_of: Callable[[str], str]) -> list[Span]:
     """Overlapping spans as one stretch, under the label whose strategy takes away the most."""
     joined: list[list[Span]] = []
@@ -277,7 +195,3 @@ def _stretches(spans: Iterable[Span], strategy_of: Callable[[str], str]) -> list
 def _stretch(overlapping: list[Span], strategy_of: Callable[[str], str]) -> Span:
     leading = max(overlapping, key=lambda span: _SEVERITY.get(strategy_of(span.label), 2))
     return Span(overlapping[0].start, max(span.end for span in overlapping), leading.label)
-
-
-def _failure(document: Document, offset: int, reason: str) -> VerificationError:
-    return VerificationError(f"document {shown_id(document.id)}, offset {offset}: {reason}; do not use its output")

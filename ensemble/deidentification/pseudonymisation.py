@@ -16,11 +16,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from ensemble.deidentification.deidentifier import Deidentified, Deidentifier, Shuffled, verify
+from ensemble.deidentification.deidentifier import Deidentifier, Shuffled
 from ensemble.deidentification.keyed_choices import KeyedChoices, usable_key
 from ensemble.deidentification.kinds import kind_of
 from ensemble.deidentification.memory import PatientMemory
 from ensemble.deidentification.policy import Policy
+from ensemble.deidentification.verification import Deidentified, verify
 from features.documents import Corpus, Document, Span
 from features.errors import CorpusError
 from features.letters import normalised

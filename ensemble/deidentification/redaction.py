@@ -8,8 +8,9 @@ point. Overlapping spans are one stretch, under the label of the first and longe
 
 from __future__ import annotations
 
-from ensemble.deidentification.deidentifier import Deidentifier, verify
+from ensemble.deidentification.deidentifier import Deidentifier
 from ensemble.deidentification.policy import Policy
+from ensemble.deidentification.verification import verify
 from features.documents import Document
 from features.labels import LabelSet
 

@@ -11,8 +11,9 @@ One idea a module: `pairing` (which documents are compared), `criteria` (what co
 comparable sets), `counts` (counting only), `measures` (arithmetic only), `intervals`, `scores` (the figures of a row),
 `significance`, `coverage` (leaks and characters), `sentence_counts` (what a leak is divided by), `report` and
 `report_table` (JSON and screen), `scoring` (all of it together); `systems` (scores of several systems and their
-differences), `comparison` (the same for corpora); `calibration` (whether what is said is so), `calibration_picture`;
-`contradictions` (of the labels of one corpus); `tables` (for the terminal, Markdown and LaTeX).
+differences), `comparison` (the same for corpora); `agreement` and `adjudication` (of two annotations); `calibration`
+(whether what is said is so), `calibration_picture`; `contradictions` (of the labels of one corpus); `tables` (for the
+terminal, Markdown and LaTeX).
 """
 
 from ensemble.evaluation.comparison import Comparison, compare

@@ -15,8 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ensemble.deidentification import REMOVING, Policy, kind_of
-from ensemble.deidentification.deidentifier import Deidentified
+from ensemble.deidentification import REMOVING, Deidentified, Policy, kind_of
 from ensemble.deidentification.pseudonymisation import Pseudonymised, pseudonymise
 from ensemble.stacking.repeats.unmarked import unmarked
 from ensemble.stacking.repeats.word_counts import WordCounts
