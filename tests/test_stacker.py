@@ -8,7 +8,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from ensemble.stacking.calibration_curve import calibrated
 from ensemble.stacking.candidates import PooledCandidate, pooled
-from ensemble.stacking.cross_fitting import margins_out_of_fold
+from ensemble.stacking.cross_fitting import margins_of, margins_out_of_fold
 from ensemble.stacking.kernel_svm import KernelSettings, KernelSVM
 from ensemble.stacking.meta_features import FEATURE_SETS, MetaFeatures
 from ensemble.stacking.stacker import Stacker, StackerSettings
@@ -222,11 +222,10 @@ def test_where_only_right_candidates_are_known_the_surer_one_is_believed() -> No
     )]  # fmt: skip
     two = [Candidate(Span(11, 14, "DOCTOR"), "crf", 0.1, False), Candidate(Span(15, 18, "DOCTOR"), "crf", 0.1, False)]
     hard = sorted([*easy[0], *pooled([two])], key=lambda candidate: candidate.span)
-    stacker = Stacker(StackerSettings(folds=6, weigh_forms=False)).fit(
-        tables, [hard, *easy[1:]], sources=("crf", "regex")
-    )
-    sure = dict(zip((c.span for c in hard), stacker.judged_out_of_fold(tables, [hard, *easy[1:]])[0], strict=True))
-    assert min(sure[span] for span in tables[0].document.spans) > max(sure[c.span] for c in two) + 0.1
+    stacker = Stacker(StackerSettings(folds=6)).fit(tables, [hard, *easy[1:]], sources=("crf", "regex"))
+    rows = stacker.features_.matrices(tables, [hard, *easy[1:]])
+    margins = dict(zip((c.span for c in hard), margins_of(stacker.machines_, rows, stacker.folds_)[0], strict=True))
+    assert min(margins[span] for span in tables[0].document.spans) > max(margins[c.span] for c in two) + 0.1
 
 
 def test_candidates_in_one_fold_only_train_a_stacker_without_warnings() -> None:
