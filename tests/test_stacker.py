@@ -209,6 +209,15 @@ def test_a_damaged_stacker_is_refused(tmp_path: Path, name: str) -> None:
         Stacker.load(SavedFiles.of_folder(tmp_path))
 
 
+@pytest.mark.parametrize("settings", KINDS, ids=str)
+def test_a_feature_that_was_the_same_for_all_says_nothing(settings: SvmSettings) -> None:
+    """The standard deviation of six numbers of 0.7 is 1e-16, and another number is not 1e15 deviations away."""
+    rows = np.column_stack([np.arange(6.0), np.full(6, 0.7)])
+    machine = fit_svm(rows, rows[:, 0] > 2, settings)
+    known, other = machine.margins(np.array([[5.0, 0.7], [5.0, 0.9]]))
+    assert known == pytest.approx(other, abs=0.2)
+
+
 def test_a_stacker_without_candidates_cannot_be_trained() -> None:
     with pytest.raises(TrainingError, match="proposed"):
         Stacker().fit([_table()], [[]], sources=("crf",))

@@ -16,6 +16,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ensemble.stacking.kernel_svm import standardisation
 from features.arrays import Floats, check_shapes
 
 __all__ = ["LinearSVM"]
@@ -54,8 +55,7 @@ class LinearSVM:
         if is_phi.all() or not is_phi.any():
             nothing = np.zeros(n_features)
             return cls(nothing, np.ones(n_features), nothing, -1.0 if len(is_phi) and not is_phi.any() else 1.0)
-        mean, deviation = rows.mean(axis=0), rows.std(axis=0)
-        scale = np.where(deviation > 0, deviation, 1.0)
+        mean, scale = standardisation(rows)
         svc = LinearSVC(C=c, dual=False, intercept_scaling=_INTERCEPT_SCALING, max_iter=10_000)
         svc.fit((rows - mean) / scale, is_phi)
         return cls(mean, scale, svc.coef_[0], float(svc.intercept_[0]))
