@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from importlib import resources
 from itertools import product
 
+from features.columns.representations import BROWN_COLUMNS, VECTOR_CLUSTER
 from features.columns.settings import COLUMN_GROUPS
 from features.errors import SettingsError
 from features.suggestions import no_such
@@ -117,7 +118,9 @@ def restricted(templates: Iterable[RuleTemplate], columns: Collection[str]) -> t
     :raises SettingsError: if a template names a column that no feature setting gives.
     """
     templates = tuple(templates)
-    known = {name for group in COLUMN_GROUPS.values() for name in group}.union(columns)
+    known = {name for group in COLUMN_GROUPS.values() for name in group}.union(
+        columns, BROWN_COLUMNS, (VECTOR_CLUSTER,)
+    )
     for template in templates:
         if unknown := sorted(template.columns - known):
             raise SettingsError(f"the template {template} names {unknown[0]}, which is not a feature column")

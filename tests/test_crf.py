@@ -312,7 +312,7 @@ def test_templates_of_columns_left_out_are_dropped_and_said(caplog: pytest.LogCa
 
 def test_default_templates_are_distinct_and_name_known_columns() -> None:
     assert len(set(TEMPLATES)) == len(TEMPLATES)
-    columns = FeatureSettings(pos="nltk", ner="http://localhost:9000").columns
+    columns = FeatureSettings(pos="nltk", ner="http://localhost:9000", vectors="v", clusters="c").columns
     assert usable(TEMPLATES, columns) == TEMPLATES
 
 

@@ -107,6 +107,7 @@ class FitTask:
             self.seed,
             space.settings.columns,
             repr(space.settings),
+            space.representations_.digest,
             *_digests_of_files(self.settings),
         )
 

@@ -47,7 +47,9 @@ __all__ = ["EngineSettings", "merged"]
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 _TAKEN = ("stack", "stacker", "features", "load")
 """Names that tables and times of a training have for other things."""
-_LATER_FEATURES = ("extra", "byte_pairs_per_word", "html")
+_LATER_FEATURES = (
+    "extra", "byte_pairs_per_word", "html", "vectors", "vector_clusters", "clusters", "further_words"
+)  # fmt: skip
 _MOST = 8
 """A stacker is trained for each subset of the submodels, and twice as many for each further one."""
 _LONGEST = 100
@@ -156,7 +158,7 @@ class EngineSettings:
         """JSON-ready; `from_dict` reads it back. What came later is left out where unused, as before there was any."""
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
         for name in _LATER_FEATURES:
-            if not plain["features"][name]:
+            if getattr(self.features, name) == getattr(FeatureSettings(), name):
                 del plain["features"][name]
         if not self.group_by:
             del plain["group_by"]

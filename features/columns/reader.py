@@ -4,7 +4,8 @@
     reader.read("key", layout)                    (n_tokens,) integers
     LazyColumns(reader, layout).column("key")     the same, read once
 
-A column is of the word alone, of the layout, of lists of names, of another package, or of an annotator.
+A column is of the word alone, of the layout, of lists of names, of word representations, of another package, or of an
+annotator.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from features.columns.gazetteers import GAZETTEER_COLUMNS, Gazetteers
 from features.columns.installed import installed_column
 from features.columns.layout import Layout
 from features.columns.layout_columns import LAYOUT_COLUMNS
+from features.columns.representations import BROWN_COLUMNS, VECTOR_CLUSTER, Representations
 from features.columns.settings import OF_THE_TOKEN, FeatureSettings
 from features.columns.vocabulary import Vocabulary
 from features.columns.word_columns import is_word_column
@@ -32,6 +34,7 @@ class ColumnReader:
 
     :param vocabularies: what the ids of each column stand for.
     :param stems: see `WordIds`.
+    :param representations: of words, for the columns that show them.
     :raises BundleError: if the stems do not fit the words.
     """
 
@@ -41,8 +44,10 @@ class ColumnReader:
         vocabularies: Mapping[str, Vocabulary],
         gazetteers: Gazetteers,
         stems: Sequence[int] = (),
+        representations: Representations | None = None,
     ) -> None:
         self._settings, self._vocabularies, self._gazetteers = settings, vocabularies, gazetteers
+        self._representations = representations or Representations()
         self._annotators: tuple[Annotator, ...] = annotators_of(settings.pos, settings.ner)
         self.words = WordIds(settings.language, vocabularies, stems)
 
@@ -59,6 +64,8 @@ class ColumnReader:
             return vocabulary.ids(*LAYOUT_COLUMNS[name](layout))
         if name in GAZETTEER_COLUMNS:
             return vocabulary.ids(*self._gazetteers.column(name, layout))
+        if name in BROWN_COLUMNS or name == VECTOR_CLUSTER:
+            return vocabulary.ids(*self._representations.column(name, layout))
         if name in self._settings.extra:
             return installed_column(name).ids(name, layout, vocabulary)
         annotator = next(annotator for annotator in self._annotators if annotator.column == name)

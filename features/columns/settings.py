@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from features.byte_pairs import BytePairs
 from features.columns.gazetteers import GAZETTEER_COLUMNS
 from features.columns.installed import installed_column
+from features.columns.representations import BROWN_COLUMNS, VECTOR_CLUSTER
 from features.columns.stemming import LANGUAGES
 from features.columns.word_columns import WORD_COLUMNS
 from features.documents import Document
@@ -25,6 +26,8 @@ from features.tokens import TOKENISERS, Tokeniser
 __all__ = ["COLUMN_GROUPS", "OF_THE_TOKEN", "FeatureSettings", "lines_end_sentences", "trained_byte_pairs"]
 
 _MOST_MERGES = 100
+_MOST_CLUSTERS = 10_000
+_REPRESENTATIONS = "representations"
 
 COLUMN_GROUPS: dict[str, tuple[str, ...]] = {
     "words": ("word", "lower", "pattern", "stem"),
@@ -65,6 +68,10 @@ class FeatureSettings:
     :param ner: general named-entity column, likewise.
     :param extra: columns that are not read otherwise, ours on request or of other packages, by their names; see
         `features.columns.installed`.
+    :param vectors: a file of word vectors; see `features.word_vectors`. Empty for none.
+    :param vector_clusters: into how many clusters k-means divides these, for the column `vector_cluster`.
+    :param clusters: a file of Brown clusters, whose prefixes are columns; empty for none.
+    :param further_words: beside the words of the training notes, so many from the front of both files are kept.
     :param html: whether notes are read without the markup of HTML; see `features.markup`.
     """
 
@@ -78,6 +85,10 @@ class FeatureSettings:
     ner: str = ""
     extra: tuple[str, ...] = ()
     html: bool = False
+    vectors: str = ""
+    vector_clusters: int = 200
+    clusters: str = ""
+    further_words: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "without", tuple(self.without))
@@ -90,7 +101,10 @@ class FeatureSettings:
             raise SettingsError(f"byte_pairs must be 0 or more, byte_pairs_per_word from 0 to {_MOST_MERGES}")
         if self.byte_pairs and self.byte_pairs_per_word:
             raise SettingsError("give byte_pairs, or byte_pairs_per_word, and not both")
-        ours = {name for names in COLUMN_GROUPS.values() for name in names}.intersection(self.extra)
+        if not 2 <= self.vector_clusters <= _MOST_CLUSTERS or self.further_words < 0:
+            raise SettingsError(f"vector_clusters must be from 2 to {_MOST_CLUSTERS}, further_words 0 or more")
+        own = (*(name for names in COLUMN_GROUPS.values() for name in names), *BROWN_COLUMNS, VECTOR_CLUSTER)
+        ours = set(own).intersection(self.extra)
         if ours:
             raise SettingsError(f"the column {min(ours)} is one of phistack's own, which need not be named in extra")
         unknown = sorted(set(self.without) - set(self.groups))
@@ -99,8 +113,10 @@ class FeatureSettings:
 
     @property
     def groups(self) -> dict[str, tuple[str, ...]]:
-        """Group -> its columns, those of other packages last."""
+        """Group -> its columns; those of word representations, where there are any, and of other packages last."""
         groups = dict(COLUMN_GROUPS)
+        if represented := (*(BROWN_COLUMNS if self.clusters else ()), *([VECTOR_CLUSTER] if self.vectors else ())):
+            groups[_REPRESENTATIONS] = represented
         for name in self.extra:
             group = installed_column(name).group
             groups[group] = (*groups.get(group, ()), name)

@@ -30,8 +30,10 @@ from features.columns.annotators import refuse_other_languages
 from features.columns.gazetteers import Gazetteers
 from features.columns.layout import Known, Layout
 from features.columns.reader import ColumnReader, LazyColumns
+from features.columns.representations import Representations, RepresentationsState
 from features.columns.settings import FeatureSettings, lines_end_sentences, trained_byte_pairs
 from features.columns.vocabulary import Vocabulary
+from features.columns.word_columns import normal_form
 from features.documents import Document, Span
 from features.errors import SettingsError
 from features.plain_view import PlainView, plain_view
@@ -56,6 +58,7 @@ class _SpaceState(TypedDict):
     gazetteers: dict[str, list[str]]
     vocabularies: dict[str, list[str]]
     stems: NotRequired[list[int]]
+    representations: NotRequired[RepresentationsState]
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -127,7 +130,7 @@ class FeatureSpace:
     """Reads feature tables off documents, and knows what every id stands for.
 
     Learned by `fit`: `tokeniser_`, `split_lines_`, `abbreviations_`, `vocabularies_` (column ->
-    Vocabulary), `gazetteers_`.
+    Vocabulary), `gazetteers_`, `representations_` (of words; without vectors once it is loaded).
 
     :param settings: tokens and columns.
     """
@@ -169,7 +172,11 @@ class FeatureSpace:
         self.tokeniser_ = Tokeniser(self.settings.tokeniser, trained_byte_pairs(self.settings, notes))
         self.gazetteers_ = Gazetteers.of_language(self.settings.language)
         self.vocabularies_ = {name: Vocabulary() for name in self.columns}
-        self._known, self._reader = Known(), ColumnReader(self.settings, self.vocabularies_, self.gazetteers_)
+        self.representations_ = self._read_representations(notes)
+        self._known = Known()
+        self._reader = ColumnReader(
+            self.settings, self.vocabularies_, self.gazetteers_, representations=self.representations_
+        )
         tables = self._tables(views)
         for name in self.columns:
             for table in tables:
@@ -177,6 +184,17 @@ class FeatureSpace:
         for vocabulary in self.vocabularies_.values():
             vocabulary.freeze()
         return tables
+
+    def _read_representations(self, notes: Sequence[Document]) -> Representations:
+        """Those of the words of some notes, and of their pieces where tokens are pieces."""
+        if not (self.settings.vectors or self.settings.clusters):
+            return Representations()
+        tokenisers = (self.tokeniser_, Tokeniser()) if self.tokeniser_.keeps_words else (self.tokeniser_,)
+        words = {word for cut in tokenisers for note in notes for word in cut.cut(note.text)[0]}
+        return Representations.read(
+            set(map(normal_form, words)), vectors=self.settings.vectors, n_clusters=self.settings.vector_clusters,
+            clusters=self.settings.clusters, further=self.settings.further_words,
+        )  # fmt: skip
 
     def table(self, document: Document) -> FeatureTable:
         """The columns of one note."""
@@ -216,6 +234,8 @@ class FeatureSpace:
             "vocabularies": {name: list(vocabulary.values) for name, vocabulary in self.vocabularies_.items()},
             "stems": self._reader.words.stems_of_training(),
         }
+        if self.representations_:
+            state["representations"] = self.representations_.to_dict()
         folder.mkdir(parents=True, exist_ok=True)
         write_json(folder / "features.json", state, indent=None)
 
@@ -232,5 +252,8 @@ class FeatureSpace:
             space.gazetteers_ = Gazetteers.from_dict(state["gazetteers"])
             space.vocabularies_ = {name: Vocabulary(state["vocabularies"][name]).freeze() for name in space.columns}
             stems = state.get("stems", [])
-            space._reader = ColumnReader(space.settings, space.vocabularies_, space.gazetteers_, stems)
+            space.representations_ = Representations.from_dict(state.get("representations", {}))
+            space._reader = ColumnReader(
+                space.settings, space.vocabularies_, space.gazetteers_, stems, space.representations_
+            )
         return space

@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from features.columns.stemming import stemmer
 
-__all__ = ["LOWER", "NONE", "STEM", "WORD_COLUMNS", "is_word_column", "word_column"]
+__all__ = ["LOWER", "NONE", "STEM", "WORD_COLUMNS", "is_word_column", "normal_form", "word_column"]
 
 NONE = ""
 """The value of a column that does not apply to a token."""
@@ -32,6 +32,12 @@ class _ShapeOf(dict[int, str]):
 
 
 _SHAPE_OF = _ShapeOf()
+
+
+@lru_cache(maxsize=65_536)
+def normal_form(word: str) -> str:
+    """A word in small letters with its digits as 0: `Ward12` -> `ward00`."""
+    return re.sub(r"\d", "0", word.lower())
 
 
 def shape(word: str) -> str:
@@ -82,7 +88,7 @@ LOWER = "lower"
 WORD_COLUMNS: Mapping[str, Callable[[str], str]] = {
     "word": lambda word: word,
     LOWER: str.lower,
-    "pattern": lambda word: re.sub(r"\d", "0", word.lower()),
+    "pattern": normal_form,
     "shape": shape,
     "short_shape": short_shape,
     "length": lambda word: length_class(len(word)),

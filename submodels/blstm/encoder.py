@@ -12,11 +12,9 @@ training still says how it is spelt. The id 0 stands for padding and 1 for the u
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -24,6 +22,7 @@ import numpy as np
 from features.arrays import Integers, Integers32
 from features.columns.lines import line_bounds
 from features.columns.table import FeatureTable
+from features.columns.word_columns import normal_form
 
 __all__ = [
     "LONGEST_WORD",
@@ -44,12 +43,6 @@ BatchArrays = dict[str, Integers32]
 PADDING, UNKNOWN = 0, 1
 LONGEST_WORD = 20
 """Characters of a word that are read, with one of padding before and after."""
-
-
-@lru_cache(maxsize=65_536)
-def normal_form(word: str) -> str:
-    """Under what a word is looked up: lower case, digits as 0."""
-    return re.sub(r"\d", "0", word.lower())
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +98,18 @@ class Encoder:
         self._begins = np.cumsum([0, *(len(lookup) for lookup in lookups)], dtype=np.int32)[:-1]
 
     @classmethod
-    def of(cls, tables: Sequence[FeatureTable], columns: Sequence[str], *, least_count: int = 2) -> Encoder:
-        """Learn what occurs in tables; words and values seen less than `least_count` times are unknown."""
+    def of(
+        cls,
+        tables: Sequence[FeatureTable],
+        columns: Sequence[str],
+        *,
+        least_count: int = 2,
+        further: Iterable[str] = (),
+    ) -> Encoder:
+        """Learn what occurs in tables; words and values seen less than `least_count` times are unknown.
+
+        :param further: normal forms of words that are known however often they occur.
+        """
         distinct = Counter(word for table in tables for word in table.words)
         words: Counter[str] = Counter()
         characters: Counter[str] = Counter()
@@ -115,7 +118,7 @@ class Encoder:
             characters.update(word[:LONGEST_WORD])
         ids = [np.bincount(np.concatenate([table.column(name) for table in tables])) for name in columns]
         return cls(
-            [word for word, count in words.items() if count >= least_count],
+            dict.fromkeys([*(word for word, count in words.items() if count >= least_count), *further]),
             [character for character, count in characters.items() if count >= least_count],
             columns,
             [[int(i) for i in np.flatnonzero(counts >= least_count) if i] for counts in ids],
@@ -160,6 +163,10 @@ class Encoder:
             yield EncodedNote(ids[own], numbers[own], features[own], inner[0], inner[1], nothing)
             begin += last - first
 
+    def word_ids(self, forms: Iterable[str]) -> Integers32:
+        """The ids of normal forms of words, of shape `(n_words,)`."""
+        return np.array([self._word_ids.get(form, UNKNOWN) for form in forms], dtype=np.int32)
+
     def spell(self, words: Iterable[str]) -> Integers32:
         """Character ids of words, of shape `(n_words, LONGEST_WORD + 2)`."""
         words = list(words)
@@ -171,9 +178,8 @@ class Encoder:
 
     def _words(self, words: Sequence[str], spellings: dict[str, int]) -> tuple[Integers32, Integers32]:
         """Ids and numbers of words, each of shape `(n_words,)`."""
-        ids = [self._word_ids.get(normal_form(word), UNKNOWN) for word in words]
         numbers = [spellings.setdefault(word, len(spellings)) for word in words]
-        return np.array(ids, dtype=np.int32), np.array(numbers, dtype=np.int32)
+        return self.word_ids(map(normal_form, words)), np.array(numbers, dtype=np.int32)
 
     def _features(self, table: FeatureTable, tokens: Integers) -> Integers32:
         # (n_tokens, n_columns): all columns are looked up at once.

@@ -20,7 +20,7 @@ from keras import ops
 
 from submodels.blstm.crf_loss import negative_log_likelihood
 from submodels.blstm.fused_lstm import fused_lstm
-from submodels.blstm.weights import NetworkSizes, first_weights
+from submodels.blstm.weights import NetworkSizes, WordStart, first_weights
 from submodels.blstm.word_prediction import PREDICTIONS, WordPrediction
 
 __all__ = ["TaggingNetwork"]
@@ -33,6 +33,7 @@ class TaggingNetwork:
     :param dropout: rate for the input of the LSTM and for its output.
     :param prediction: a second task in training.
     :param seed: decides on the first weights and on dropout.
+    :param start: the first vectors of some words.
     """
 
     def __init__(
@@ -42,13 +43,15 @@ class TaggingNetwork:
         dropout: float = 0.5,
         prediction: WordPrediction | None = None,
         seed: int = 0,
+        start: WordStart | None = None,
     ) -> None:
         self.sizes = sizes
         self.dropout = dropout
         self.prediction = prediction
         self._random = keras.random.SeedGenerator(seed)
         second = prediction.first_weights(sizes.lstm, seed) if prediction else {}
-        self.weights = {name: keras.Variable(value, name=name) for name, value in first_weights(sizes, seed).items()}
+        first = first_weights(sizes, seed, start)
+        self.weights = {name: keras.Variable(value, name=name) for name, value in first.items()}
         self._second = [keras.Variable(second[name], name=name) for name in PREDICTIONS if prediction]
 
     @property

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypedDict
+from typing import Any, ClassVar, NotRequired, Self, TypedDict
 
 import numpy as np
 
@@ -38,7 +38,7 @@ from submodels.blstm.excerpts import Excerpt
 from submodels.blstm.inference import blocks_of, emissions_of
 from submodels.blstm.mention_replacement import Mentions
 from submodels.blstm.training import SCHEDULES, NumpyTrainer, Trainer, TrainingPlan, train
-from submodels.blstm.weights import NetworkSizes, save_weights
+from submodels.blstm.weights import NetworkSizes, WordStart, save_weights
 from submodels.blstm.word_prediction import WordPrediction
 from submodels.chain.candidates import HasTokens, batches, propose
 from submodels.chain.crf import Chain
@@ -89,13 +89,15 @@ class _Vocabularies(TypedDict):
     columns: list[str]
     values: list[list[int]]
     tags: list[str]
+    word_size: NotRequired[int]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BlstmSubmodel(Submodel):
     """Bidirectional LSTM with character CNN, feature embeddings and a CRF on top.
 
-    Learned by `fit`: `encoder_` (words, characters and feature values), `tags_`, `weights_` (of each network).
+    Learned by `fit`: `encoder_` (words, characters and feature values), `tags_`, `weights_` (of each network),
+    `word_size_`.
 
     :param columns: feature columns that are read; those that the feature space leaves out are dropped, and those of
         other packages are read too.
@@ -104,6 +106,8 @@ class BlstmSubmodel(Submodel):
     :param window: lines are joined to about so many tokens, so that the network sees what is around them; with 1 it
         reads each sentence alone.
     :param word_size: length of a word's vector.
+    :param pretrained: whether words begin with the vectors that the feature settings name, where these name any; then
+        their length counts, and every word that has one is known.
     :param character_size: length of a character's vector.
     :param kernels: widths of the convolutions over characters, at most 22.
     :param channels: outputs of each convolution.
@@ -139,6 +143,7 @@ class BlstmSubmodel(Submodel):
     networks: int = 2
     window: int = 64
     word_size: int = 64
+    pretrained: bool = True
     character_size: int = 16
     kernels: tuple[int, ...] = (2, 3, 4, 5)
     channels: int = 16
@@ -178,7 +183,11 @@ class BlstmSubmodel(Submodel):
         self.tags_ = tuple(sorted({OUTSIDE}.union(*tags)))
         if self.tags_ == (OUTSIDE,):
             raise TrainingError(f"the BLSTM-CNN-CRF needs PHI to learn from, and none of {len(tables)} notes has any")
-        self.encoder_ = Encoder.of(tables, self._columns_of(tables[0].space))
+        space = tables[0].space
+        vectors = space.representations_.vectors if self.pretrained else None
+        self.word_size_ = vectors.size if vectors else self.word_size
+        self.encoder_ = Encoder.of(tables, self._columns_of(space), further=vectors.words if vectors else ())
+        start = WordStart(self.encoder_.word_ids(vectors.words), vectors.rows) if vectors else None
         spellings: dict[str, int] = {}
         notes = [self.encoder_.encode(table, spellings, self.tags_, scheme=self.scheme) for table in tables]
         characters = self.encoder_.spell(spellings)
@@ -188,7 +197,7 @@ class BlstmSubmodel(Submodel):
         for number in range(self.networks):
             _LOG.info("blstm: network %d of %d", number + 1, self.networks)
             its_seed = seed + _BETWEEN_SEEDS * number
-            trainer = self._trainer(notes, characters, plan, its_seed)
+            trainer = self._trainer(notes, characters, plan, its_seed, start)
             self.weights_.append(train(trainer, mentions, plan, seed=its_seed, reported=partial(self._report, number)))
         return self
 
@@ -256,6 +265,7 @@ class BlstmSubmodel(Submodel):
             "columns": list(self.encoder_.columns),
             "values": self.encoder_.values,
             "tags": list(self.tags_),
+            "word_size": self.word_size_,
         }
         write_json(folder / _SETTINGS_FILE, self.settings())
         write_json(folder / _VOCABULARY_FILE, vocabularies, indent=None)
@@ -273,6 +283,7 @@ class BlstmSubmodel(Submodel):
             model = saved_submodel(cls, settings)
             model._check_settings()
             model.tags_ = tuple(found["tags"])
+            model.word_size_ = found.get("word_size", model.word_size)
             for name, ids in zip(found["columns"], found["values"], strict=True):
                 if not all(0 < number < len(space.values(name)) for number in ids):
                     raise BundleError("the BLSTM-CNN-CRF knows feature values that this engine does not have")
@@ -303,18 +314,25 @@ class BlstmSubmodel(Submodel):
             _LOG.info("blstm: %d columns are not read, as the features lack %s", len(missing), ", ".join(missing))
         return [*(name for name in self.columns if name in space.columns), *space.further_columns(self.columns)]
 
-    def _trainer(self, notes: Sequence[EncodedNote], characters: Integers32, plan: TrainingPlan, seed: int) -> Trainer:
+    def _trainer(
+        self,
+        notes: Sequence[EncodedNote],
+        characters: Integers32,
+        plan: TrainingPlan,
+        seed: int,
+        start: WordStart | None,
+    ) -> Trainer:
         prediction = None
         if self.language_model:
             prediction = WordPrediction.of(notes, words=self.foreseen_words, weight=self.language_model)
         if self.trainer == "numpy":
-            return NumpyTrainer(self._sizes(), characters, plan, prediction, seed=seed)
+            return NumpyTrainer(self._sizes(), characters, plan, prediction, seed=seed, start=start)
         from submodels.blstm.keras_training import KerasTrainer, load_keras
 
         load_keras(self.threads)
         from submodels.blstm.network import TaggingNetwork
 
-        network = TaggingNetwork(self._sizes(), dropout=self.dropout, prediction=prediction, seed=seed)
+        network = TaggingNetwork(self._sizes(), dropout=self.dropout, prediction=prediction, seed=seed, start=start)
         return KerasTrainer(network, characters, plan)
 
     def _sizes(self) -> NetworkSizes:
@@ -324,7 +342,7 @@ class BlstmSubmodel(Submodel):
             values=int(self.encoder_.offsets[-1]),
             columns=len(self.encoder_.columns),
             tags=len(self.tags_),
-            word=self.word_size,
+            word=self.word_size_,
             character=self.character_size,
             kernels=self.kernels,
             channels=self.channels,

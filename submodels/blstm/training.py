@@ -26,7 +26,7 @@ from submodels.blstm.easy_rows import EasyRows
 from submodels.blstm.encoder import UNKNOWN, EncodedNote, TokenRange, batches_of, rows_of
 from submodels.blstm.gradients import FlatBatch, loss_and_gradients
 from submodels.blstm.mention_replacement import Mentions
-from submodels.blstm.weights import NetworkSizes, NetworkWeights, first_weights
+from submodels.blstm.weights import NetworkSizes, NetworkWeights, WordStart, first_weights
 from submodels.blstm.word_prediction import PREDICTIONS, WordPrediction
 
 __all__ = ["SCHEDULES", "NumpyTrainer", "Trainer", "TrainingPlan", "TrainingStep", "train"]
@@ -122,6 +122,7 @@ class NumpyTrainer:
     :param characters: the spelling of all words, as `Encoder.spell` gives it.
     :param prediction: a second task in training.
     :param seed: decides on the first weights.
+    :param start: the first vectors of some words.
     """
 
     def __init__(
@@ -132,10 +133,11 @@ class NumpyTrainer:
         prediction: WordPrediction | None = None,
         *,
         seed: int = 0,
+        start: WordStart | None = None,
     ) -> None:
         self._sizes, self._characters, self._plan, self._prediction = sizes, characters, plan, prediction
         second = prediction.first_weights(sizes.lstm, seed) if prediction else {}
-        self._adam = Adam({**first_weights(sizes, seed), **second}, plan.clip)
+        self._adam = Adam({**first_weights(sizes, seed, start), **second}, plan.clip)
 
     def step(self, step: TrainingStep, generator: np.random.Generator) -> Floats:
         """See `Trainer.step`."""

@@ -11,14 +11,14 @@ columns for input gate, candidate, forget gate and output gate, in this order.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from features.arrays import Floats32
+from features.arrays import Floats32, Integers32
 
-__all__ = ["NetworkSizes", "NetworkWeights", "first_weights", "save_weights"]
+__all__ = ["NetworkSizes", "NetworkWeights", "WordStart", "first_weights", "save_weights"]
 
 NetworkWeights = Mapping[str, Floats32]
 
@@ -75,11 +75,26 @@ class NetworkSizes:
         }
 
 
+@dataclass(frozen=True, eq=False)
+class WordStart:
+    """Vectors with which the network begins, in the place of random ones.
+
+    :param ids: of the words, of shape `(n_words,)`.
+    :param rows: their vectors, of shape `(n_words, size)`.
+    """
+
+    ids: Integers32 = field(repr=False)
+    rows: Floats32 = field(repr=False)
+
+
 _EMBEDDINGS = ("word", "character", "feature")
 
 
-def first_weights(sizes: NetworkSizes, seed: int) -> NetworkWeights:
-    """Random weights, uniform within the bounds of Ma and Hovy 2016; 1 for the bias of forget gates, 0 for others."""
+def first_weights(sizes: NetworkSizes, seed: int, start: WordStart | None = None) -> NetworkWeights:
+    """Random weights, uniform within the bounds of Ma and Hovy 2016; 1 for the bias of forget gates, 0 for others.
+
+    :param start: the vectors of some words.
+    """
     random = np.random.default_rng(seed)
     weights: dict[str, Floats32] = {}
     for name, shape in sizes.shapes().items():
@@ -90,6 +105,8 @@ def first_weights(sizes: NetworkSizes, seed: int) -> NetworkWeights:
             weights[name] = random.uniform(-bound, bound, shape).astype(np.float32)
     for bias in ("forward_bias", "backward_bias"):
         weights[bias][2 * sizes.lstm : 3 * sizes.lstm] = 1
+    if start is not None:
+        weights["word"][start.ids] = start.rows
     return weights
 
 

@@ -45,6 +45,7 @@ _WINDOWS: tuple[tuple[str, tuple[int, ...]], ...] = (
     *((name, _BESIDE) for name in ("first_name", "last_name", "city", "region", "country", "month", "weekday")),
     ("occupation", _BESIDE), ("relative", _BESIDE), ("piece_shape", (-2, -1, 0, 1, 2)),
     ("pos", _NEAR), ("ner", _BESIDE),
+    *((name, _BESIDE) for name in ("brown4", "brown6", "brown10", "brown20", "vector_cluster")),
 )  # fmt: skip
 """Columns read alone, and the offsets at which they are."""
 

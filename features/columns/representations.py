@@ -1,0 +1,116 @@
+"""Representations of words that were learned from other text: vectors, and clusters as columns.
+
+    shown = Representations.read(words, vectors="medline.bin", n_clusters=200, clusters="brown.txt")
+    shown.column("brown6", layout)     codes of "", "011010", ...: the first 6 branches on the way to the word's cluster
+    shown.vectors                      what a network may begin with
+
+Only words of the training notes are kept, and a trained engine keeps their clusters, never their vectors: those are in
+the weights of a network that began with them. Brown 1992 with prefixes as in Ratinov and Roth 2009; clusters of vectors
+as in Liu 2017 and Adams 2019.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Self, TypedDict
+
+from features.columns.distinct import Coded
+from features.columns.layout import Layout
+from features.columns.word_columns import NONE, normal_form
+from features.errors import BundleError
+from features.word_vectors import WordVectors, read_clusters, read_vectors
+
+__all__ = ["BROWN_COLUMNS", "VECTOR_CLUSTER", "Representations", "RepresentationsState", "k_means"]
+
+BROWN_COLUMNS: Mapping[str, int] = {"brown4": 4, "brown6": 6, "brown10": 10, "brown20": 20}
+"""Column -> how many bits of a word's cluster it shows."""
+
+VECTOR_CLUSTER = "vector_cluster"
+"""The column of the cluster of a word's vector."""
+
+_SEED = 0
+
+
+class RepresentationsState(TypedDict, total=False):
+    """What a trained engine keeps: normal form of a word -> its Brown cluster, or the cluster of its vector."""
+
+    brown: dict[str, str]
+    vector_clusters: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Representations:
+    """What is known of some words, by their normal forms.
+
+    :param brown: word -> bits of its Brown cluster.
+    :param vector_clusters: word -> number of the cluster of its vector.
+    :param vectors: in training only.
+    """
+
+    brown: Mapping[str, str] = field(default_factory=dict, repr=False)
+    vector_clusters: Mapping[str, int] = field(default_factory=dict, repr=False)
+    vectors: WordVectors | None = field(default=None, repr=False)
+
+    @classmethod
+    def read(cls, words: Collection[str], *, vectors: str, n_clusters: int, clusters: str, further: int) -> Self:
+        """Read what files say of some words.
+
+        :param words: normal forms.
+        :param vectors: a file of word vectors; empty for none.
+        :param n_clusters: of the vectors.
+        :param clusters: a file of Brown clusters; empty for none.
+        :param further: so many words from the front of each file are kept too.
+        :raises SettingsError: if a file cannot be used.
+        """
+        found = read_vectors(Path(vectors), words, further=further) if vectors else None
+        return cls(
+            read_clusters(Path(clusters), words, further=further) if clusters else {},
+            dict(zip(found.words, k_means(found, n_clusters), strict=True)) if found else {},
+            found,
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self.brown or self.vector_clusters)
+
+    def column(self, name: str, layout: Layout) -> Coded:
+        """The column `VECTOR_CLUSTER` or one of `BROWN_COLUMNS`; empty for words of which nothing is known."""
+        if name == VECTOR_CLUSTER:
+            return layout.mapped_words(name, lambda word: str(self.vector_clusters.get(normal_form(word), NONE)))
+        n_bits = BROWN_COLUMNS[name]
+        return layout.mapped_words(name, lambda word: self.brown.get(normal_form(word), NONE)[:n_bits])
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of everything that models learn from."""
+        digest = hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode())
+        if self.vectors is not None:
+            digest.update(json.dumps(self.vectors.words).encode() + self.vectors.rows.tobytes())
+        return digest.hexdigest()
+
+    def to_dict(self) -> RepresentationsState:
+        """What a trained engine keeps."""
+        return {"brown": dict(self.brown), "vector_clusters": dict(self.vector_clusters)}
+
+    @classmethod
+    def from_dict(cls, state: RepresentationsState) -> Self:
+        """What `to_dict` gave; :raises BundleError: for clusters that are none."""
+        brown = state.get("brown", {})
+        if any(not bits or bits.strip("01") for bits in brown.values()):
+            raise BundleError("the word clusters of the engine are no strings of 0 and 1")
+        return cls(brown, state.get("vector_clusters", {}))
+
+
+def k_means(vectors: WordVectors, n_clusters: int) -> list[int]:
+    """The number of the cluster of each vector, by k-means in small batches, always from the same beginning."""
+    import numpy as np
+    from sklearn.cluster import MiniBatchKMeans
+
+    n_different = len(np.unique(vectors.rows, axis=0))
+    machine = MiniBatchKMeans(min(n_clusters, n_different), random_state=_SEED, n_init=3, batch_size=4096)
+    numbers: list[int] = machine.fit_predict(vectors.rows).tolist()
+    return numbers

@@ -1,0 +1,189 @@
+"""Files of word vectors and word clusters, read for some words only and without any library but NumPy.
+
+    vectors = read_vectors(Path("medline.bin"), {"ward", "0000"})     word2vec (text, binary), fastText .vec, GloVe
+    vectors.words, vectors.rows                                       ("ward", "0000"), (2, 200) of length 1
+    read_clusters(Path("brown.txt"), {"ward"})                        {"ward": "0110101"}
+
+Files are read once from front to back, unpacked if their names end in `.gz`, and only what is wanted is kept, so that a
+file may be larger than the memory. A word stands under its normal form, in small letters with digits as 0: that of the
+file which is spelled so, or else the first that has it. Mikolov 2013; Pennington 2014; Bojanowski 2017; Brown 1992.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO, TypeVar, cast
+
+import numpy as np
+
+from features.arrays import Floats32
+from features.columns.word_columns import normal_form
+from features.errors import SettingsError
+from features.regular_files import open_regular
+from features.user_files import file_named
+
+__all__ = ["WordVectors", "read_clusters", "read_vectors"]
+
+_LONGEST_LINE = 2**20
+_MOST_NUMBERS = 4096
+_PIECE = 2**20
+
+_T = TypeVar("_T")
+_Row = tuple[bytes, Callable[[], Floats32]]
+"""A word, and what reads its numbers; those of words that nobody wants are never read."""
+
+
+@dataclass(frozen=True, eq=False)
+class WordVectors:
+    """Words and their vectors.
+
+    :param words: normal forms.
+    :param rows: of length 1 each, as then they are as long as the random vectors of a network: `(n_words, size)`.
+    """
+
+    words: tuple[str, ...] = field(repr=False)
+    rows: Floats32 = field(repr=False)
+
+    @property
+    def size(self) -> int:
+        """Numbers of a vector."""
+        return int(self.rows.shape[1])
+
+
+def read_vectors(path: Path, wanted: Collection[str], *, further: int = 0) -> WordVectors:
+    """The vectors of some words, in alphabetical order.
+
+    :param wanted: normal forms.
+    :param further: so many words at the front of the file, where most files have the most frequent, are read too.
+    :raises SettingsError: if the file cannot be read, is none of word vectors, or has none of the words.
+    """
+    with file_named("the file of word vectors", path), _opened(path) as file:
+        found = _kept(_vector_rows(file), wanted, further)
+        words = tuple(sorted(found))
+        rows = np.array([found[word] for word in words], dtype=np.float32)
+        if not np.isfinite(rows).all():
+            raise ValueError("a vector holds what is no finite number")
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        return WordVectors(words, np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0))
+
+
+def read_clusters(path: Path, wanted: Collection[str], *, further: int = 0) -> dict[str, str]:
+    """The Brown clusters of some words, as strings of 0 and 1, from lines of bits, tab, word, tab, count.
+
+    :param wanted: normal forms.
+    :param further: so many words at the front of the file are read too.
+    :raises SettingsError: if the file cannot be read, is none of clusters, or has none of the words.
+    """
+    with file_named("the file of word clusters", path), _opened(path) as file:
+        return dict(sorted(_kept(_cluster_rows(file), wanted, further).items()))
+
+
+def _kept(rows: Iterable[tuple[bytes, Callable[[], _T]]], wanted: Collection[str], further: int) -> dict[str, _T]:
+    """What stands in the file for each normal form."""
+    found: dict[str, _T] = {}
+    exact: set[str] = set()
+    for number, (word, value) in enumerate(rows):
+        spelled = word.decode("utf-8", "replace")
+        form = normal_form(spelled)
+        if (form in wanted or number < further) and (form not in found or (form == spelled and form not in exact)):
+            found[form] = value()
+            exact.update({form} & {spelled})
+    if not found.keys() & set(wanted):
+        raise SettingsError(f"it has none of the {len(wanted)} words of the notes; take one of their language")
+    return found
+
+
+def _cluster_rows(file: BinaryIO) -> Iterator[tuple[bytes, Callable[[], str]]]:
+    for number, line in enumerate(_lines(file), 1):
+        bits, _, rest = line.partition(b"\t")
+        word = rest.partition(b"\t")[0]
+        if not bits or bits.strip(b"01") or not word:
+            raise ValueError(f"line {number} is not a string of 0 and 1, a tab and a word")
+        yield word, partial(bits.decode, "ascii")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    """A regular file, read in pieces; damage of a gzip file is a ValueError."""
+    with open_regular(path) as raw:
+        packed = path.suffix.lower() == ".gz"
+        try:
+            yield cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if packed else raw
+        except (EOFError, zlib.error):
+            raise ValueError("it is a damaged gzip file") from None
+
+
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    while line := file.readline(_LONGEST_LINE):
+        if len(line) == _LONGEST_LINE:
+            raise ValueError(f"it has a line of more than {_LONGEST_LINE} bytes")
+        yield line.rstrip(b"\r\n")
+
+
+def _vector_rows(file: BinaryIO) -> Iterator[_Row]:
+    """The words of a file in any of the formats, which its beginning tells."""
+    header = file.readline(_LONGEST_LINE).split()
+    if len(header) != 2 or not all(part.isdigit() for part in header):
+        file.seek(0)
+        return _text_rows(file, _checked(len(header) - 1), 1)
+    size, begin = _checked(int(header[1][:9])), file.tell()
+    is_text = _is_text(file.read(_PIECE), size)
+    file.seek(begin)
+    return _text_rows(file, size, 2) if is_text else _binary_rows(file, int(header[0][:18]), size)
+
+
+def _checked(size: int) -> int:
+    if not 1 <= size <= _MOST_NUMBERS:
+        raise ValueError("it begins neither with a word and its vector nor with how many there are of both")
+    return size
+
+
+def _is_text(begin: bytes, size: int) -> bool:
+    """Whether what follows the header is a line of a word and so many numbers."""
+    parts = begin.partition(b"\n")[0].rsplit(None, size)
+    try:
+        return len(list(map(float, parts[-size:]))) == size and len(parts) > size
+    except ValueError:
+        return False
+
+
+def _text_rows(file: BinaryIO, size: int, first: int) -> Iterator[_Row]:
+    """:param first: the number of the first line, for messages."""
+    for number, line in enumerate(_lines(file), first):
+        word, _, numbers = line.strip().partition(b" ")
+        if word:
+            yield word, partial(_numbers, numbers, size, number)
+
+
+def _numbers(text: bytes, size: int, line: int) -> Floats32:
+    try:
+        # (size,): where a word has blanks in it, as in some files, the numbers are the last.
+        row = np.array(text.split()[-size:], dtype=np.float32)
+    except ValueError:
+        row = np.zeros(0, dtype=np.float32)
+    if len(row) != size:
+        raise ValueError(f"line {line} is not a word and {size} numbers")
+    return row
+
+
+def _binary_rows(file: BinaryIO, n_words: int, size: int) -> Iterator[_Row]:
+    held, at = b"", 0
+    for number in range(1, n_words + 1):
+        while (blank := held.find(b" ", at)) < 0 or len(held) <= blank + 4 * size:
+            more = file.read(_PIECE)
+            if not more or (blank < 0 and len(held) - at > _LONGEST_LINE):
+                raise ValueError(f"it ends, or is damaged, in the vector {number} of {n_words}")
+            held, at = held[at:] + more, 0
+        yield held[at:blank].lstrip(b"\n"), partial(_packed_numbers, held, size, blank + 1)
+        at = blank + 1 + 4 * size
+
+
+def _packed_numbers(held: bytes, size: int, begin: int) -> Floats32:
+    """So many numbers from a place on, of shape `(size,)`."""
+    return np.frombuffer(held, "<f4", size, begin).astype(np.float32)
