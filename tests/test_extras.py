@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from ensemble.experiments.results import write_results
+from ensemble.training.unlabelled import learn_vectors
 from features import extras
 from features.errors import MissingResourceError
 from features.formats.parquet_table import parquet_module
@@ -22,6 +23,7 @@ def begun() -> None:
         (lambda _: parquet_module(), r"Parquet needs pyarrow; install it with: pip install phistack\[parquet\]"),
         (lambda _: load_keras(1), r"trainer `tensorflow` needs tensorflow; .* phistack\[tensorflow\]"),
         (lambda out: write_results(out, begun), r"picture of an experiment needs matplotlib; .* phistack\[pictures\]"),
+        (lambda _: learn_vectors([]), r"learning word vectors needs gensim; .* phistack\[vectors\]"),
     ],
 )
 def test_what_is_missing_is_named_with_its_extra(

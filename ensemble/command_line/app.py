@@ -44,6 +44,7 @@ _COMMANDS = (
     corpora.synthesize,
     corpora.convert,
     corpora.pseudonymise,
+    corpora.vectors,
     engines.train,
     engines.annotate,
     scores.evaluate,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ensemble.command_line.groups import CorpusOptions, with_options
+from ensemble.command_line.groups import CorpusOptions, ReadingOptions, with_options
 from ensemble.command_line.options import (
     AnnotatedFormatOption,
     ConvertedFormatOption,
@@ -22,14 +22,14 @@ from ensemble.command_line.options import (
     SynthesisedFormatOption,
     TargetArgument,
 )
-from ensemble.command_line.output import say_remarks, say_where, warn
+from ensemble.command_line.output import say, say_remarks, say_where, warn
 from ensemble.tools.progress import stage
 from features.errors import SettingsError
 
 if TYPE_CHECKING:
     from ensemble.tasks.pseudonyms import PseudonymousCorpus
 
-__all__ = ["convert", "pseudonymise", "synthesize"]
+__all__ = ["convert", "pseudonymise", "synthesize", "vectors"]
 
 
 def synthesize(
@@ -125,6 +125,34 @@ def pseudonymise(
     say_remarks(notes)
     say_where(made.result.corpus.documents, out)
     warn(_to_be_told(made))
+
+
+@with_options
+def vectors(
+    notes: SourceArgument,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to make.", show_default=False)],
+    *,
+    size: Annotated[int, typer.Option(help="Numbers of a vector.", min=2, max=4096)] = 100,
+    window: Annotated[int, typer.Option(help="Words on either side that a word foresees.", min=1)] = 5,
+    epochs: Annotated[int, typer.Option(help="Passes over the notes.", min=1)] = 5,
+    least_count: Annotated[int, typer.Option(help="Words that occur less often are left out.", min=1)] = 5,
+    clusters: Annotated[int, typer.Option(help="Into how many clusters words are divided.", min=2)] = 500,
+    seed: SeedOption = 0,
+    reading: ReadingOptions,
+) -> None:
+    """Learn word vectors and clusters from notes without annotation, for `vectors` and `clusters` under [features]."""
+    from ensemble.training.unlabelled import learn_vectors, write_vectors
+    from features.formats.corpora import input_path
+    from features.writing import refuse_taken
+
+    refuse_taken(out)
+    corpus = reading.reader.read(input_path(notes), accept_unknown_labels=True)
+    learned = learn_vectors(
+        corpus.documents, size=size, window=window, epochs=epochs, least_count=least_count, seed=seed
+    )
+    write_vectors(out, learned, n_clusters=clusters)
+    say(f"vectors of {len(learned.words)} words are in {out}/vectors.txt, their clusters in {out}/clusters.txt")
+    say("both hold words of the notes, names too: keep them as you keep the notes")
 
 
 def _to_be_told(made: PseudonymousCorpus) -> dict[str, int]:

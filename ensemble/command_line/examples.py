@@ -28,6 +28,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "phistack pseudonymise sv.jsonl out.jsonl --policy dalianis2019 --seed 1",
         "phistack pseudonymise notes out --policy substitute --substitute CITY=X-TOWN",
     ),
+    "vectors": (
+        "phistack vectors notes-without-spans words",
+        "phistack vectors notes.jsonl words --size 200 --clusters 1000",
+    ),
     "train": (
         "phistack train notes --model engine --jobs 4",
         "phistack train notes --model quick --submodels regex,tbed,crf --folds 3",

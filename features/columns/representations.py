@@ -19,6 +19,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self, TypedDict
 
+from features.arrays import Floats32
 from features.columns.distinct import Coded
 from features.columns.layout import Layout
 from features.columns.word_columns import NONE, normal_form
@@ -70,7 +71,7 @@ class Representations:
         found = read_vectors(Path(vectors), words, further=further) if vectors else None
         return cls(
             read_clusters(Path(clusters), words, further=further) if clusters else {},
-            dict(zip(found.words, k_means(found, n_clusters), strict=True)) if found else {},
+            dict(zip(found.words, k_means(found.rows, n_clusters), strict=True)) if found else {},
             found,
         )
 
@@ -105,12 +106,15 @@ class Representations:
         return cls(brown, state.get("vector_clusters", {}))
 
 
-def k_means(vectors: WordVectors, n_clusters: int) -> list[int]:
-    """The number of the cluster of each vector, by k-means in small batches, always from the same beginning."""
+def k_means(rows: Floats32, n_clusters: int) -> list[int]:
+    """The number of the cluster of each vector, by k-means in small batches, always from the same beginning.
+
+    :param rows: of shape `(n_words, size)`.
+    """
     import numpy as np
     from sklearn.cluster import MiniBatchKMeans
 
-    n_different = len(np.unique(vectors.rows, axis=0))
+    n_different = len(np.unique(rows, axis=0))
     machine = MiniBatchKMeans(min(n_clusters, n_different), random_state=_SEED, n_init=3, batch_size=4096)
-    numbers: list[int] = machine.fit_predict(vectors.rows).tolist()
+    numbers: list[int] = machine.fit_predict(rows).tolist()
     return numbers

@@ -1,0 +1,138 @@
+"""Word vectors and clusters from notes that nobody annotated.
+
+    learned = learn_vectors(texts, size=100, least_count=5)      skip-gram (Mikolov 2013), by gensim
+    write_vectors(Path("words"), learned, n_clusters=500)        words/vectors.txt and words/clusters.txt
+
+`[features]` of a training names these files as `vectors` and `clusters`. Words are learned under their normal forms, in
+small letters with digits as 0. The clusters are those of the vectors and not Brown's own, which come from bigrams:
+k-means makes them, and a tree over their centres (agglomerative) gives each its string of 0 and 1, so that those with
+a long prefix in common are near each other, as Brown's are. Both files hold words of the notes.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from ensemble.tools.progress import stage
+from features.arrays import Floats32
+from features.columns.layout import Layout
+from features.columns.representations import k_means
+from features.columns.word_columns import normal_form
+from features.documents import Document
+from features.errors import TrainingError
+from features.extras import need
+from features.plain_view import plain_view
+from features.writing import new_folder
+
+__all__ = ["LearnedVectors", "learn_vectors", "write_vectors"]
+
+_NOTES_AT_ONCE = 256
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedVectors:
+    """Words, the most frequent first.
+
+    :param words: normal forms.
+    :param counts: how often each occurs, `(n_words,)`.
+    :param rows: their vectors, `(n_words, size)`.
+    """
+
+    words: Sequence[str] = field(repr=False)
+    counts: Sequence[int] = field(repr=False)
+    rows: Floats32 = field(repr=False)
+
+
+@dataclass(frozen=True)
+class _Sentences:
+    """The sentences of notes as normal forms of their words, read anew for each pass."""
+
+    documents: Sequence[Document] = field(repr=False)
+
+    def __iter__(self) -> Iterator[list[str]]:
+        for first in range(0, len(self.documents), _NOTES_AT_ONCE):
+            some = self.documents[first : first + _NOTES_AT_ONCE]
+            layout = Layout.of([plain_view(document).document.text for document in some])
+            for (words, _), starts in zip(layout.cuts, layout.starts, strict=True):
+                forms = list(map(normal_form, words))
+                yield from (forms[a:b] for a, b in pairwise(starts.tolist()))
+
+
+def learn_vectors(
+    documents: Sequence[Document],
+    *,
+    size: int = 100,
+    window: int = 5,
+    epochs: int = 5,
+    least_count: int = 5,
+    seed: int = 0,
+) -> LearnedVectors:
+    """Learn vectors of words by skip-gram, in one thread, so that the same notes give the same vectors.
+
+    :param size: numbers of a vector.
+    :param window: words on either side that a word foresees.
+    :param epochs: passes over the notes.
+    :param least_count: words that occur less often have none.
+    :raises MissingResourceError: if gensim is not installed.
+    :raises TrainingError: if no word occurs so often.
+    """
+    need("gensim", "vectors", "learning word vectors")
+    from gensim.models import Word2Vec
+
+    logging.getLogger("gensim").setLevel(logging.ERROR)
+    model = Word2Vec(vector_size=size, window=window, min_count=least_count, sg=1, seed=seed, workers=1)
+    sentences = _Sentences(documents)
+    with stage("learning word vectors"):
+        model.build_vocab(sentences)
+        if not len(model.wv):
+            raise TrainingError(f"no word occurs {least_count} times in these {len(documents)} notes; give more notes")
+        model.train(sentences, total_examples=model.corpus_count, epochs=epochs)
+    words = list(model.wv.index_to_key)
+    return LearnedVectors(words, [model.wv.get_vecattr(word, "count") for word in words], model.wv.vectors)
+
+
+def write_vectors(folder: Path, learned: LearnedVectors, *, n_clusters: int = 500) -> None:
+    """Write `vectors.txt`, as word2vec does, and `clusters.txt`, as Brown's program does, both or neither.
+
+    :raises SettingsError: if the folder is taken.
+    :raises StorageError: if the disk refuses.
+    """
+    vectors = (
+        f"{word} {' '.join(f'{x:.6g}' for x in row)}\n" for word, row in zip(learned.words, learned.rows, strict=True)
+    )
+    paths = cluster_paths(learned.rows, n_clusters)
+    clusters = (f"{bits}\t{word}\t{n}\n" for bits, word, n in zip(paths, learned.words, learned.counts, strict=True))
+    with new_folder(folder) as part:
+        with (part / "vectors.txt").open("w", encoding="utf-8") as file:
+            file.write(f"{len(learned.words)} {learned.rows.shape[1]}\n")
+            file.writelines(vectors)
+        with (part / "clusters.txt").open("w", encoding="utf-8") as file:
+            file.writelines(clusters)
+
+
+def cluster_paths(rows: Floats32, n_clusters: int) -> list[str]:
+    """The way from the root of the tree to the cluster of each vector, `0` for left and `1` for right.
+
+    :param rows: of shape `(n_words, size)`.
+    """
+    from sklearn.cluster import AgglomerativeClustering
+
+    unit = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    numbers = np.unique(k_means(unit, n_clusters), return_inverse=True)[1]
+    n_found = int(numbers.max()) + 1
+    if n_found == 1:
+        return ["0"] * len(rows)
+    # (n_found, size): the mean of each cluster. (n_found - 1, 2): the two nodes that each merge joins, the root last.
+    centres = np.array([unit[numbers == number].mean(axis=0) for number in range(n_found)])
+    tree = AgglomerativeClustering(n_clusters=1, linkage="average", compute_full_tree=True).fit(centres)
+    paths = {2 * n_found - 2: ""}
+    for node in range(2 * n_found - 2, n_found - 1, -1):
+        left, right = tree.children_[node - n_found].tolist()
+        paths[left], paths[right] = paths[node] + "0", paths[node] + "1"
+    return [paths[number] for number in numbers.tolist()]
