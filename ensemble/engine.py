@@ -5,14 +5,17 @@ annotated = engine.annotate(documents)          the same notes with the spans th
 decisions = engine.decide(documents)            every candidate of each note, who proposed it, how it was weighed
 faster = engine.only(("regex", "tbed"))         an engine of some of the submodels, with the stacker trained for them
 slower = engine.without_cascade()               all submodels read all lines
+knowing = engine.overruled_by(overruling)       a user's lists and patterns have the last word
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 
 from ensemble.stacking.candidates import Decision, pools_of
 from ensemble.stacking.cascade import Cascade
+from ensemble.stacking.overruling import Overruling
 from ensemble.stacking.stacker import Stacker
 from ensemble.stacking.subsets import Subset, in_order, no_stacker
 from features.columns.table import FeatureSpace, FeatureTable
@@ -57,6 +60,7 @@ class Engine:
         self.subset_stackers = dict(subset_stackers or {})
         self.language_gate = language_gate or LanguageGate.of_language(space.settings.language)
         self.cascade = cascade
+        self.overruling = Overruling()
 
     @property
     def names(self) -> Subset:
@@ -81,16 +85,26 @@ class Engine:
             return self
         if chosen not in self.subset_stackers:
             raise no_stacker(chosen)
-        smaller = {names: stacker for names, stacker in self.subset_stackers.items() if {*names} < {*chosen}}
-        models = [model for model in self.submodels if model.name in chosen]
-        stacker = self.subset_stackers[chosen]
-        return Engine(self.label_set, self.space, models, stacker, smaller, self.language_gate)
+        smaller = self.without_cascade()
+        smaller.submodels = tuple(model for model in self.submodels if model.name in chosen)
+        smaller.stacker = self.subset_stackers[chosen]
+        smaller.subset_stackers = {n: stacker for n, stacker in self.subset_stackers.items() if {*n} < {*chosen}}
+        return smaller
 
     def without_cascade(self) -> Engine:
         """The same engine, in which all submodels read all lines."""
-        return Engine(
-            self.label_set, self.space, self.submodels, self.stacker, self.subset_stackers, self.language_gate
-        )
+        engine = copy(self)
+        engine.cascade = None
+        return engine
+
+    def overruled_by(self, overruling: Overruling) -> Engine:
+        """The same engine, in which `decide` and `annotate` let lists and patterns have the last word.
+
+        :raises SettingsError: if they have a label that the engine does not have.
+        """
+        engine = copy(self)
+        engine.overruling = overruling.suited_to(self.label_set, self.space.settings.language)
+        return engine
 
     def propose(self, tables: Sequence[FeatureTable]) -> dict[str, list[list[Candidate]]]:
         """Each submodel's candidates for each note, all of which it reads."""
@@ -102,7 +116,9 @@ class Engine:
         What is found in a note of a patient is sought again in those of the same patient that follow it or go before.
         """
         for batch in _batches(documents):
-            yield from self.decide_on(self.space.tables(batch))
+            tables = self.space.tables(batch)
+            for document, table, decisions in zip(batch, tables, self.decide_on(tables), strict=True):
+                yield self.overruling.applied(table.view, document.text, decisions) if self.overruling else decisions
 
     def decide_on(self, tables: Sequence[FeatureTable]) -> Iterator[list[Decision]]:
         """The same for notes whose features are read already; all of them at once."""

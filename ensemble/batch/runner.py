@@ -198,6 +198,7 @@ def _work(
         any_language=settings.any_language,
         cascade=settings.cascade,
         labels=settings.form_settings.columns.labels,
+        overruling=settings.overruling,
         load=settings.load,
     )
     with Workers(job, jobs=settings.jobs, cluster=settings.cluster) as workers:

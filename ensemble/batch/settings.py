@@ -18,6 +18,7 @@ from ensemble.batch.formats.rows import TABLES, FormatSettings, text_digest
 from ensemble.batch.workers.detector import Detector, load_detector
 from ensemble.deidentification import Policy
 from ensemble.deidentification.keyed_choices import key_check
+from ensemble.stacking.overruling import Overruling
 from ensemble.tools.version import code_digest, code_version
 from features.errors import SettingsError
 from features.letters import fold
@@ -40,6 +41,7 @@ class RunSettings:
     :param form: of the input; empty to look.
     :param form_settings: how to read it.
     :param struck: folded words to be removed everywhere.
+    :param overruling: lists and patterns of the user.
     :param timeout: seconds for a note, for each 100,000 characters begun; 0 for no limit.
     :param second_pass: whether to run the detector over the output.
     :param any_language: whether to read notes that the engine cannot read by its language gate.
@@ -62,6 +64,7 @@ class RunSettings:
     form_settings: FormatSettings = field(default_factory=FormatSettings)
     struck: frozenset[str] = field(default=frozenset(), repr=False)
     timeout: float = 60.0
+    overruling: Overruling = field(default_factory=Overruling, repr=False)
     second_pass: bool = True
     any_language: bool = False
     cascade: bool = True
@@ -101,6 +104,7 @@ class RunSettings:
             "bundle": model_digest,
             "policy": self.policy.digest,
             "strike list": text_digest("\n".join(sorted(self.struck)), self.key),
+            **{name: digest and text_digest(digest, self.key) for name, digest in self.overruling.digests.items()},
             "key": key_check(self.key) if self.key is not None else "",
             "form": form,
             "columns": self.form_settings.columns.to_dict() if form in TABLES else {},

@@ -10,6 +10,7 @@ import typer
 
 from ensemble.command_line.config import ConfigOption, merged
 from ensemble.command_line.options import (
+    AlwaysOption,
     AnyLanguageOption,
     CascadeOption,
     ColumnOption,
@@ -18,7 +19,9 @@ from ensemble.command_line.options import (
     JobsOption,
     KeyOption,
     ModelOption,
+    NeverOption,
     PatientColumnOption,
+    PatternsOption,
     PolicyOption,
     StrategyOption,
 )
@@ -40,6 +43,9 @@ def deidentify(
     strategy: StrategyOption = None,
     key_file: KeyOption = None,
     strike: Annotated[Path | None, typer.Option(help="Words to be removed everywhere.", show_default=False)] = None,
+    always: AlwaysOption = None,
+    never: NeverOption = None,
+    patterns: PatternsOption = None,
     form: FormOption = "",
     id_column: IdColumnOption = "id",
     text_column: Annotated[
@@ -64,6 +70,7 @@ def deidentify(
     from ensemble.batch.formats.columns import treatments_of
     from ensemble.batch.reports.terminal_summary import done, held_back
     from ensemble.batch.settings import read_struck
+    from ensemble.stacking.overruling import read_overruling
 
     if "-" in (str(source), str(out)):
         raise SettingsError(
@@ -75,6 +82,7 @@ def deidentify(
     settings = RunSettings(
         source, out, model, policy_from(policy, merged(context, "strategy", strategy)), key_from(key_file),
         form, FormatSettings(columns, encoding), read_struck(strike), timeout,
+        read_overruling(always, never, patterns),
         second_pass=second_pass, any_language=any_language, cascade=cascade, hide_ids=hide_ids, jobs=jobs,
         cluster=cluster, restart=restart,
     )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ensemble.command_line.groups import ReadingOptions, TrainingOptions, with_options
+from ensemble.command_line.groups import KnowledgeOptions, ReadingOptions, TrainingOptions, with_options
 from ensemble.command_line.options import (
     AnnotatedFormatOption,
     AnyLanguageOption,
@@ -101,6 +101,7 @@ def annotate(
     submodels: SubsetOption = "",
     any_language: AnyLanguageOption = False,
     cascade: CascadeOption = True,
+    knowledge: KnowledgeOptions,
     reading: ReadingOptions,
 ) -> None:
     """Find the PHI of notes and write them in a shared-task format; any spans in IN are not looked at."""
@@ -109,7 +110,8 @@ def annotate(
         from ensemble.tasks.engines import Source, annotate_corpus
         from ensemble.tools.garbage import keep_all
 
-        engine = load_bundle(model, only=comma_list(submodels), cascade=cascade)
+        overruling = knowledge.overruling
+        engine = load_bundle(model, only=comma_list(submodels), cascade=cascade).overruled_by(overruling)
         keep_all()
     tell_reliability(model)
     corpus, held_back = annotate_corpus(Source(source, reading.reader, any_language), out, engine, format=to)
@@ -131,13 +133,15 @@ def explain(
     submodels: SubsetOption = "",
     any_language: AnyLanguageOption = False,
     cascade: CascadeOption = True,
+    knowledge: KnowledgeOptions,
     reading: ReadingOptions,
 ) -> None:
     """Show who proposed which span, and how it was decided."""
     from ensemble.bundles.bundle import load_bundle
     from ensemble.tasks.engines import Source, explain_corpus
 
-    engine = load_bundle(model, only=comma_list(submodels), cascade=cascade)
+    overruling = knowledge.overruling
+    engine = load_bundle(model, only=comma_list(submodels), cascade=cascade).overruled_by(overruling)
     notes = Source(source, reading.reader, any_language)
     n_shown, held_back = explain_corpus(notes, engine, console(), html=html, show_text=text)
     fail_for(held_back, n_shown)

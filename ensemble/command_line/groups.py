@@ -23,10 +23,13 @@ import typer
 
 from ensemble.command_line.choices import FORMATS, completing, one_of
 from ensemble.command_line.options import (
+    AlwaysOption,
     IdColumnOption,
     JobsOption,
     LabelSetOption,
+    NeverOption,
     PatientColumnOption,
+    PatternsOption,
     PresetOption,
     SubmodelsOption,
     UnknownLabelsOption,
@@ -34,12 +37,13 @@ from ensemble.command_line.options import (
 from ensemble.tools.comma_lists import comma_list
 
 if TYPE_CHECKING:
+    from ensemble.stacking.overruling import Overruling
     from ensemble.training.settings import EngineSettings
     from features.documents import Corpus
     from features.formats import Reader
     from features.labels import LabelSet
 
-__all__ = ["CorpusOptions", "ReadingOptions", "TrainingOptions", "with_options"]
+__all__ = ["CorpusOptions", "KnowledgeOptions", "ReadingOptions", "TrainingOptions", "with_options"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,22 @@ class CorpusOptions:
             accept_unknown_labels=self.accept_unknown_labels,
             language=language,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeOptions:
+    """What the user knows better than the engine."""
+
+    always: AlwaysOption = None
+    never: NeverOption = None
+    patterns: PatternsOption = None
+
+    @property
+    def overruling(self) -> Overruling:
+        """The lists and patterns; :raises SettingsError: with file and place, for what cannot be used."""
+        from ensemble.stacking.overruling import read_overruling
+
+        return read_overruling(self.always, self.never, self.patterns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from ensemble.command_line.choices import (
 )
 
 __all__ = [
+    "AlwaysOption",
     "AnnotatedFormatOption",
     "AnyLanguageOption",
     "CascadeOption",
@@ -41,9 +42,11 @@ __all__ = [
     "LatexOption",
     "MapLabelsOption",
     "ModelOption",
+    "NeverOption",
     "OutOption",
     "PageOption",
     "PatientColumnOption",
+    "PatternsOption",
     "PolicyOption",
     "PresetOption",
     "SeedOption",
@@ -182,6 +185,16 @@ CascadeOption = Annotated[
 ]
 AnyLanguageOption = Annotated[
     bool, typer.Option("--any-language", help="Read notes that are not in the engine's language or script, too.")
+]
+AlwaysOption = Annotated[
+    Path | None,
+    typer.Option("--always", help="List of phrases that are PHI, under lines such as [HOSPITAL].", show_default=False),
+]
+NeverOption = Annotated[
+    Path | None, typer.Option("--never", help="List of phrases that are no PHI, one a line.", show_default=False)
+]
+PatternsOption = Annotated[
+    Path | None, typer.Option("--patterns", help="TOML file of patterns of your own.", show_default=False)
 ]
 JsonOption = Annotated[Path | None, typer.Option("--json", help="Write all figures there.", show_default=False)]
 LatexOption = Annotated[Path | None, typer.Option("--latex", help="Write tables for LaTeX there.", show_default=False)]

@@ -40,7 +40,7 @@ PASSED_OVER = KEYS["passed_over"]
 """The fact of the journal that says what of the input was not read as notes, and how many files that were."""
 
 _ENCODING = re.compile(r"(?i)utf-8|cp\d+|(iso-?)?8859-\d+|latin-?\d+")
-_AUDITED = ("input", "output", "counts", "strategies", "unresolved", "lowest", "second_pass", "problem")
+_AUDITED = ("input", "output", "counts", "strategies", "lists", "unresolved", "lowest", "second_pass", "problem")
 _SUMMED = ("counts", "strategies", "second_pass")
 _LEAKS = ("still_there", "by_chance", "in_kept_columns", "equal_surrogates")
 """What the last line of the log tells too."""

@@ -8,14 +8,16 @@ Whatever callable takes the path of a bundle and gives a `Detector` can stand in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ensemble.stacking.candidates import Decision
+from ensemble.stacking.overruling import Overruling, overruled
 from ensemble.stacking.repeats.word_counts import WordCounts
 from features.documents import Document, Span
 from features.labels import LabelSet
+from features.plain_view import plain_view
 
 __all__ = ["LONGEST_PIECE", "Detection", "Detector", "load_detector", "pieces"]
 
@@ -31,10 +33,12 @@ class Detection:
 
     :param spans: accepted by the stacker.
     :param lowest: the least probability among them; 1 if there are none.
+    :param overruled: on how many spans the user's lists and patterns had a say, by their source.
     """
 
     spans: tuple[Span, ...]
     lowest: float = 1.0
+    overruled: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,8 @@ class Detector:
     :param objection: why a text cannot be read; nothing if it can.
     :param counts: which words are words of the language; nothing for an engine that did not learn it.
     :param reading_all: as `decide`, with all submodels reading all lines; nothing where they do so anyway.
+    :param html: whether the engine reads notes without the markup of HTML.
+    :param overruling: the lists and patterns of the user, which have the last word.
     """
 
     label_set: LabelSet
@@ -55,6 +61,12 @@ class Detector:
     objection: Callable[[str], str] = lambda text: ""
     counts: WordCounts | None = None
     reading_all: Callable[[Iterable[Document]], Iterator[list[Decision]]] | None = None
+    html: bool = False
+    overruling: Overruling = field(default_factory=Overruling)
+
+    def overruled_by(self, overruling: Overruling) -> Detector:
+        """The same, with lists and patterns; :raises SettingsError: if they have a label that it does not have."""
+        return replace(self, overruling=overruling.suited_to(self.label_set, self.language))
 
     def without_cascade(self) -> Detector:
         """The same, with all submodels reading all lines."""
@@ -74,14 +86,22 @@ class Detector:
     def _found(
         self, document: Document, decided: Iterator[tuple[tuple[tuple[int, int], Document], list[Decision]]]
     ) -> Detection:
-        spans: list[Span] = []
-        lowest, end = 1.0, -1
+        found: list[Decision] = []
+        end = -1
         while end < len(document.text):
             ((start, end), _), decisions = next(decided)
-            accepted = [decision for decision in decisions if decision.accepted]
-            spans += (Span(start + d.span.start, start + d.span.end, d.span.label) for d in accepted)
-            lowest = min([lowest, *(d.probability for d in accepted)])
-        return Detection(tuple(spans), lowest)
+            found += (_moved(decision, start) for decision in decisions)
+        if self.overruling:
+            found = self.overruling.applied(plain_view(document, html=self.html), document.text, found)
+        accepted = [decision for decision in found if decision.accepted]
+        lowest = min((decision.probability for decision in accepted), default=1.0)
+        return Detection(tuple(decision.span for decision in accepted), lowest, overruled(found))
+
+    def without_never(self, document: Document, spans: tuple[Span, ...]) -> tuple[Span, ...]:
+        """The spans that are not wholly a phrase of the user's list of what never is PHI."""
+        if not (spans and self.overruling.never.phrases):
+            return spans
+        return self.overruling.without_never(plain_view(document, html=self.html), document.text, spans)
 
 
 def load_detector(path: Path) -> Detector:
@@ -97,7 +117,14 @@ def load_detector(path: Path) -> Detector:
         engine.language_gate.objection,
         engine.stacker.counts,
         engine.without_cascade().decide,
+        engine.space.settings.html,
     )
+
+
+def _moved(decision: Decision, by: int) -> Decision:
+    """The decision on a piece of a note as one on the note."""
+    span = decision.span
+    return replace(decision, span=Span(span.start + by, span.end + by, span.label)) if by else decision
 
 
 def pieces(text: str, longest: int = LONGEST_PIECE) -> list[tuple[int, int]]:

@@ -20,6 +20,7 @@ from ensemble.batch.formats.rows import Part
 from ensemble.batch.workers.detector import LONGEST_PIECE, Detector, load_detector
 from ensemble.batch.workers.identifier_register import HashedIdentifier
 from ensemble.deidentification import Policy
+from ensemble.stacking.overruling import Overruling
 from features.documents import Document
 
 __all__ = ["DIED", "STUCK", "Job", "NoteInput", "NoteResult", "may_pass", "took_longer"]
@@ -56,6 +57,7 @@ class Job:
     :param any_language: whether to read notes that the engine cannot read by its language gate.
     :param cascade: whether costly submodels may read only lines in doubt.
     :param labels: column -> label, where each value is one identifier.
+    :param overruling: lists and patterns of the user.
     :param load: makes a detector from the path of a bundle.
     """
 
@@ -71,17 +73,20 @@ class Job:
     any_language: bool = False
     cascade: bool = True
     labels: Mapping[str, str] = field(default_factory=dict)
+    overruling: Overruling = field(default_factory=Overruling, repr=False)
     load: Callable[[Path], Detector] = load_detector
 
     @property
     def identity(self) -> tuple[Any, ...]:
         """Jobs of equal identity can share a loaded engine."""
-        return (str(self.model), self.model_digest, self.policy.digest, self.key, self.load, self.cascade)
+        lists = tuple(self.overruling.digests.values())
+        return (str(self.model), self.model_digest, self.policy.digest, self.key, self.load, self.cascade, lists)
 
     def detector(self) -> Detector:
-        """Loads the engine."""
+        """Loads the engine; :raises SettingsError: if lists or patterns have a label that it does not have."""
         detector = self.load(self.model)
-        return detector if self.cascade else detector.without_cascade()
+        detector = detector if self.cascade else detector.without_cascade()
+        return detector.overruled_by(self.overruling) if self.overruling else detector
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ patient, so that misspelt names are linked and numbers go on.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby, islice
@@ -65,10 +65,20 @@ def start_worker(job: Job) -> None:
                 "the policy keeps what it does not name, so the words of --strike would not be removed; give "
                 "another --policy"
             )
+        deidentifier = Deidentifier(job.policy, detector.label_set, detector.language, job.key)
+        _refuse_kept(sorted(filter(lambda label: deidentifier.strategy(label) == "keep", detector.overruling.labels)))
         _LOADED.clear()
-        _LOADED[job.identity] = detector, Deidentifier(job.policy, detector.label_set, detector.language, job.key)
+        _LOADED[job.identity] = detector, deidentifier
         keep_all()
     check_labels(job.labels, _LOADED[job.identity][0].label_set.labels)
+
+
+def _refuse_kept(labels: Sequence[str]) -> None:
+    if labels:
+        raise SettingsError(
+            f"the policy keeps {labels[0]}, so what --always or --patterns has under this label would not be removed; "
+            "give it another label, or another --policy"
+        )
 
 
 def process_chunk(job: Job, notes: Sequence[NoteInput]) -> list[NoteResult]:
@@ -174,7 +184,10 @@ class _Worker:
         pairs = [pair for note in notes for pair in zip(note.input.documents, note.found, strict=True)]
         known = [(document, part.spans) for document, part in pairs]
         more = unmarked(known, self.detector.language, self.detector.is_word, self._removes)
-        every = (replace(part, spans=part.spans + spans) for (_, part), spans in zip(pairs, more, strict=True))
+        every = (
+            replace(part, spans=part.spans + self.detector.without_never(document, tuple(spans)))
+            for (document, part), spans in zip(pairs, more, strict=True)
+        )
         return _by_note(notes, every)
 
     def _removes(self, label: str) -> bool:
@@ -250,6 +263,7 @@ def _record(job: Job, note: _Note, changed: Sequence[Deidentified], known: Known
         "counts": _counted(r.span.label for r in replacements),
         "strategies": _counted(r.strategy for r in replacements),
         "unresolved": sum(len(of_part.unresolved) for of_part in changed),
+        **({"lists": _counted(_every(part.overruled for part in note.found))} if job.overruling else {}),
         "lowest": round(min(part.lowest for part in note.found), 6),
         "replaced": replaced,
         "capitalised": _counted(word for text, at in texts for word in capitalised(text, at).elements()),
@@ -263,6 +277,10 @@ def _changes(part: Part, result: Deidentified) -> Iterator[tuple[str, str]]:
         old = part.text[replacement.span.start : replacement.span.end]
         if old != result.text[replacement.start_in_output : replacement.end_in_output]:
             yield replacement.span.label, old
+
+
+def _every(counts: Iterable[Mapping[str, int]]) -> Iterator[str]:
+    return (name for of_part in counts for name, n in of_part.items() for _ in range(n))
 
 
 def _counted(items: Iterable[str]) -> dict[str, int]:

@@ -1,0 +1,270 @@
+"""Lists and patterns of a user, from outside: what they mark, what they unmark, what they leave, what they refuse."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ensemble.batch import Columns, RunSettings, audit_run, deidentify
+from ensemble.batch.formats.rows import FormatSettings
+from ensemble.deidentification import Policy
+from ensemble.stacking.candidates import Decision
+from ensemble.stacking.overruling import Overruling, read_overruling
+from ensemble.stacking.phrase_lists import ALWAYS, NEVER, parse_list
+from ensemble.tasks.engines import train_bundle
+from ensemble.training.settings import EngineSettings
+from features.documents import Corpus, Document, Span
+from features.errors import SettingsError
+from features.formats import read_corpus, write_corpus
+from features.labels import LabelSet
+from features.plain_view import plain_view
+from submodels.base import Candidate
+from submodels.regex.pattern_files import parse_patterns
+from tests.fixture_types import Phistack
+
+WORDS = ["Ames", "Birch", "ward", "7B", "Aspirin", "-", "(", "Łucja", "mg", "2019"]
+PATTERN = """[[patterns]]
+name = "own-number"
+regex = '\\bQX-(?P<phi>\\d{4})\\b'
+labels = { i2b2-2014 = "IDNUM" }
+"""
+
+
+def decided(text: str, spans: list[Span], source: str = "crf", html: bool = False) -> Any:
+    """Accepted decisions on a note, and the function that applies lists to them."""
+    decisions = [Decision(span, 0.9, True, (Candidate(span, source),)) for span in spans]
+    view = plain_view(Document("n", text), html=html)
+    return lambda overruling: overruling.applied(view, text, decisions)
+
+
+def accepted(decisions: Any) -> list[Span]:
+    return [decision.span for decision in decisions if decision.accepted]
+
+
+def always(text: str) -> Overruling:
+    return Overruling(always=parse_list(text, ALWAYS))
+
+
+def never(text: str) -> Overruling:
+    return Overruling(never=parse_list(text, NEVER))
+
+
+@st.composite
+def notes(draw: Any) -> Any:
+    """A text of words, spans on some of them, and a phrase out of its words."""
+    words = draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=12))
+    text = " ".join(words)
+    starts = [sum(len(word) + 1 for word in words[:i]) for i in range(len(words))]
+    spans, end = [], 0
+    for first in sorted(draw(st.sets(st.integers(0, len(words) - 1)))):
+        last = min(first + draw(st.integers(0, 2)), len(words) - 1)
+        if starts[first] >= end:
+            end = starts[last] + len(words[last])
+            spans.append(Span(starts[first], end, draw(st.sampled_from(["DOCTOR", "DATE"]))))
+    first = draw(st.integers(0, len(words) - 1))
+    chosen = words[first : first + draw(st.integers(1, 3))]
+    return text, spans, chosen if any(word.isalnum() for word in chosen) else ["Ames"]
+
+
+@given(notes(), st.sampled_from([str.lower, str.upper, str]))
+def test_a_phrase_of_always_is_covered_and_no_character_uncovered(note: Any, written: Any) -> None:
+    text, spans, words = note
+    after = accepted(decided(text, spans)(always(f"[HOSPITAL]\n{'  '.join(map(written, words))}\n")))
+    covered = {i for span in after for i in range(span.start, span.end)}
+    before = {i for span in spans for i in range(span.start, span.end)}
+    hits, given = set(), text.split(" ")
+    for i in range(len(given) - len(words) + 1):
+        if given[i : i + len(words)] == words:
+            start = sum(len(word) + 1 for word in given[:i])
+            hits |= set(range(start, start + len(" ".join(words))))
+    assert before | hits == covered
+    assert sum(span.end - span.start for span in after) == len(covered), "accepted spans never overlap"
+    assert {s for s in spans if not hits & set(range(s.start, s.end))} <= set(after)
+
+
+@given(notes())
+def test_a_phrase_of_never_alone_is_not_marked_and_nothing_else_changes(note: Any) -> None:
+    text, spans, words = note
+    after = accepted(decided(text, spans)(never(" ".join(words))))
+    phrase = " ".join(words).strip("(- ")
+    assert after == [span for span in spans if text[span.start : span.end].strip("(- ") != phrase]
+    known = decided(text, spans, source="known")(never(" ".join(words)))
+    assert accepted(known) == spans
+
+
+def test_the_spans_of_a_note_that_is_not_plain_are_those_of_the_note() -> None:
+    text = "At Wa\u200brd\u00a07B, <b>As</b>pirin"
+    spans = [Span(text.index("<b>") + 3, len(text), "DOCTOR")]
+    both = Overruling(parse_list("[HOSPITAL]\nward 7b", ALWAYS), parse_list("Aspirin", NEVER))
+    assert accepted(decided(text, spans, html=True)(both)) == [Span(3, 11, "HOSPITAL")]
+
+
+def test_never_is_as_it_is_written_and_of_its_label_only() -> None:
+    text = "BROWN and Brown and May"
+    spans = [Span(0, 5, "DOCTOR"), Span(10, 15, "DOCTOR"), Span(20, 23, "DATE")]
+    assert accepted(decided(text, spans)(never("Brown\n[DOCTOR]\nMay"))) == [spans[0], spans[2]]
+
+
+def test_who_said_it_is_among_the_votes_and_the_text_is_not() -> None:
+    lists = replace(never("# drugs\nSecretin"), always=parse_list("[DOCTOR]\n/Zzy\\w+/", ALWAYS))
+    decisions = decided("Zzyzx took Secretin", [Span(11, 19, "DOCTOR")])(lists)
+    assert [(d.span.start, d.accepted, d.votes[-1].source, d.votes[-1].evidence) for d in decisions] == [
+        (0, True, "always", "line 2"),
+        (11, False, "never", "line 2"),
+    ]
+    assert not any(word in repr((lists, decisions)) for word in ("Zzy", "Secretin"))
+
+
+def test_a_pattern_is_accepted_and_never_can_refuse_it_but_for_what_is_certain() -> None:
+    label_set = LabelSet.named("i2b2-2014")
+    text, spans = "no. QX-1234", [Span(7, 11, "DATE")]
+    [pattern] = parse_patterns(PATTERN)
+    own = Overruling(patterns=(pattern,)).suited_to(label_set, "en")
+    assert accepted(decided(text, [])(own)) == [Span(7, 11, "IDNUM")]
+    refusing = replace(own, never=parse_list("1234", NEVER))
+    assert accepted(decided(text, [])(refusing)) == []
+    assert accepted(decided(text, spans, source="known")(refusing)) == [Span(7, 11, "IDNUM")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "reported"),
+    [
+        (ALWAYS, b"[DOCTOR]\nAmes\nB\xfcrger", "line 3, column 2: it is not UTF-8"),
+        (ALWAYS, b"\n  Ames\n", "line 2, column 3: the phrase has no label"),
+        (ALWAYS, b"[DOCTR]\nAmes\n", "line 2: there is no label named DOCTR (did you mean DOCTOR?)"),
+        (NEVER, b"[DOCTR]\nAmes\n", "line 2: there is no label named DOCTR (did you mean DOCTOR?)"),
+        (ALWAYS, b"[]\nAmes\n", "line 1, column 1: a label stands between brackets"),
+        (NEVER, b"Ames\n...\n", "line 2, column 1: the phrase is empty"),
+        (NEVER, b"Ames\n//\n", "line 2, column 1: a regular expression stands between two slashes"),
+        (NEVER, b"# nothing\n", "it holds no phrase"),
+        (NEVER, b"Ames\n /a(b/\n", "line 2, column 4: no regular expression"),
+        (NEVER, b"Ames\n/(a+)+b/\n", "line 2, column 1: the pattern there repeats something"),
+        (NEVER, b"x " * 101, "line 1, column 1: the phrase has more than 100 words"),
+    ],
+)
+def test_what_cannot_be_used_is_one_sentence_with_its_place(
+    tmp_path: Path, kind: str, content: bytes, reported: str
+) -> None:
+    (tmp_path / "list.txt").write_bytes(content)
+    with pytest.raises(SettingsError) as error:
+        read_overruling(**{kind: tmp_path / "list.txt"}).suited_to(LabelSet.named("i2b2-2014"), "en")
+    assert f"the list of --{kind} {tmp_path / 'list.txt'} cannot be used: {reported}" in str(error.value)
+
+
+@pytest.mark.parametrize("phrases", [("Dr.  Ames", "dr. ames"), ("/a\\d/", "/a\\d/i"), ("Ames", "Birch\nAMES")])
+def test_lists_that_contradict_each_other_are_refused(phrases: Any) -> None:
+    with pytest.raises(SettingsError, match=r"contradict each other: line 2, column 1 of .* are the same phrase"):
+        Overruling(parse_list(f"[DOCTOR]\n{phrases[0]}", ALWAYS), parse_list(phrases[1], NEVER))
+
+
+@pytest.fixture
+def run(engines: ModuleType, tmp_path: Path) -> Any:
+    """A batch run in which the engine finds whoever stands after `Dr.` or `Patient`."""
+    texts = ["Patient Ann Hill saw Dr. Ames at ward 7b.", "Hill took Aspirin of Dr. Aspirin.", "x" * 99_997 + " Ward\n7B"]
+    rows = [{"id": f"100-0{i}", "text": text} for i, text in enumerate(texts)]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "always.txt").write_text("[HOSPITAL]\nWard 7B\n")
+    (tmp_path / "never.txt").write_text("Aspirin\nHill\n")
+    lists = read_overruling(tmp_path / "always.txt", tmp_path / "never.txt")
+    return RunSettings(
+        tmp_path / "in.jsonl", tmp_path / "out.jsonl", engines.bundle(tmp_path / "bundle"), Policy.named("tag"),
+        form_settings=FormatSettings(Columns(rest="keep")), load=engines.quick, overruling=lists,
+    )  # fmt: skip
+
+
+def texts(settings: Any) -> Any:
+    return [json.loads(line)["text"] for line in settings.target.read_text().splitlines()]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_run_obeys_its_lists_and_its_log_counts_them(run: Any, jobs: int) -> None:
+    summary = deidentify(replace(run, jobs=jobs))
+    assert summary.quarantined == 0
+    written = texts(run)
+    assert written[0] == "Patient [PATIENT] saw Dr. [DOCTOR] at [HOSPITAL]."
+    # `Hill` alone is a repeat of the patient's name, and in the list of what never is.
+    assert written[1] == "Hill took Aspirin of Dr. Aspirin."
+    assert written[2] == "x" * 99_997 + " [HOSPITAL]", "a phrase that two pieces of a long note share"
+    log = (run.reports / "audit.jsonl").read_text().splitlines()
+    assert [json.loads(line).get("lists") for line in log[1:4]] == [{"always": 1}, {"never": 1}, {"always": 1}]
+    assert "7B" not in "".join(log)
+    assert not audit_run(run.target).problems
+
+
+def test_lists_are_of_the_settings_of_a_run(run: Any) -> None:
+    deidentify(run)
+    other = replace(run.overruling, never=parse_list("Aspirin", NEVER))
+    with pytest.raises(SettingsError, match="already there"):
+        deidentify(replace(run, overruling=other))
+    deidentify(run)
+
+
+@pytest.mark.parametrize("content", ["[WARD]\nWard 7B\n", "[HOSPITAL]\nWard 7B\n"])
+def test_a_run_whose_lists_cannot_be_obeyed_leaves_nothing(run: Any, tmp_path: Path, content: str) -> None:
+    (tmp_path / "always.txt").write_text(content)
+    lists = read_overruling(tmp_path / "always.txt")
+    policy = Policy.named("tag").with_overrides({"HOSPITAL": "keep"})
+    with pytest.raises(SettingsError, match="no label named WARD|the policy keeps HOSPITAL"):
+        deidentify(replace(run, overruling=lists, policy=policy))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["always.txt", "bundle", "in.jsonl", "never.txt"]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A folder with notes, an engine, lists and a pattern."""
+    folder = tmp_path_factory.mktemp("overruling")
+    documents = []
+    for i in range(8):
+        text = f"Seen by Dr. Gorse{'abcdefgh'[i]} on 0{i + 1}/12/2019 at Ward 7B, no. QX-123{i}."
+        documents.append(Document(f"{200 + i}-01", text, (Span(12, 18, "DOCTOR"), Span(22, 32, "DATE"))))
+    corpus = Corpus(tuple(documents), LabelSet.named("i2b2-2014"))
+    write_corpus(corpus, folder / "notes", format="i2b2")
+    train_bundle(corpus, folder / "engine", EngineSettings(folds=2).only(("regex", "crf")))
+    (folder / "always.txt").write_text("[HOSPITAL]\nward 7b\n")
+    (folder / "never.txt").write_text("Gorsea\n")
+    (folder / "own.toml").write_text(PATTERN)
+    return folder
+
+
+def lists(home: Path) -> tuple[Any, ...]:
+    return ("--always", home / "always.txt", "--never", home / "never.txt", "--patterns", home / "own.toml")
+
+
+def test_annotate_marks_what_the_lists_say(home: Path, phistack: Phistack, tmp_path: Path) -> None:
+    for name, more in (("plain", ()), ("told", lists(home))):
+        status, _, error = phistack("annotate", home / "notes", tmp_path / name, "--model", home / "engine", *more)
+        assert status == 0, error
+    plain, told = (read_corpus(tmp_path / name).documents for name in ("plain", "told"))
+    for before, after in zip(plain, told, strict=True):
+        text = before.text
+        more = {Span(36, 43, "HOSPITAL"), Span(text.index("QX") + 3, text.index("QX") + 7, "IDNUM")}
+        less = {Span(12, 18, "DOCTOR")} if "Gorsea" in text else set()
+        kept = {span for span in before.spans if not any(span.overlaps(other) for other in more)}
+        assert set(after.spans) == (kept | more) - less
+
+
+def test_explain_says_who_overruled_and_shows_no_text(home: Path, phistack: Phistack, tmp_path: Path) -> None:
+    page = tmp_path / "why.html"
+    status, shown, _ = phistack("explain", home / "notes", "--model", home / "engine", "--html", page, *lists(home))
+    assert status == 0
+    assert all(said in shown for said in ("always: line 2", "never: line 1", "patterns 1.000: own-number"))
+    assert "Gorse" not in shown and "7B" not in shown
+    assert "never" in page.read_text()
+
+
+@pytest.mark.parametrize("command", ["annotate", "deidentify"])
+def test_a_list_at_fault_is_one_sentence_and_nothing_is_written(
+    home: Path, phistack: Phistack, tmp_path: Path, command: str
+) -> None:
+    (tmp_path / "never.txt").write_bytes(b"W\xff")
+    out = tmp_path / "out"
+    given = (command, home / "notes", out, "--model", home / "engine", "--never", tmp_path / "never.txt")
+    status, _, error = phistack(*given)
+    assert status == 1
+    assert error.startswith("phistack: the list of --never") and len(error.splitlines()) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["never.txt"]
