@@ -165,7 +165,11 @@ def test_lists_that_contradict_each_other_are_refused(phrases: Any) -> None:
 @pytest.fixture
 def run(engines: ModuleType, tmp_path: Path) -> Any:
     """A batch run in which the engine finds whoever stands after `Dr.` or `Patient`."""
-    texts = ["Patient Ann Hill saw Dr. Ames at ward 7b.", "Hill took Aspirin of Dr. Aspirin.", "x" * 99_997 + " Ward\n7B"]
+    texts = [
+        "Patient Ann Hill saw Dr. Ames at ward 7b.",
+        "Hill took Aspirin of Dr. Aspirin.",
+        "x" * 99_997 + " Ward\n7B",
+    ]
     rows = [{"id": f"100-0{i}", "text": text} for i, text in enumerate(texts)]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (tmp_path / "always.txt").write_text("[HOSPITAL]\nWard 7B\n")
@@ -175,6 +179,13 @@ def run(engines: ModuleType, tmp_path: Path) -> Any:
         tmp_path / "in.jsonl", tmp_path / "out.jsonl", engines.bundle(tmp_path / "bundle"), Policy.named("tag"),
         form_settings=FormatSettings(Columns(rest="keep")), load=engines.quick, overruling=lists,
     )  # fmt: skip
+
+
+def test_never_uncovers_nothing_that_a_column_knows(run: Any) -> None:
+    run.source.write_text(json.dumps({"id": "1", "name": "Ann Hill", "text": "Hill took Aspirin. Dr. Aspirin"}) + "\n")
+    columns = Columns(treatments={"name": "PATIENT"})
+    deidentify(replace(run, form_settings=FormatSettings(columns)))
+    assert texts(run) == ["[PATIENT] took Aspirin. Dr. Aspirin"]
 
 
 def texts(settings: Any) -> Any:
@@ -209,7 +220,7 @@ def test_a_run_whose_lists_cannot_be_obeyed_leaves_nothing(run: Any, tmp_path: P
     (tmp_path / "always.txt").write_text(content)
     lists = read_overruling(tmp_path / "always.txt")
     policy = Policy.named("tag").with_overrides({"HOSPITAL": "keep"})
-    with pytest.raises(SettingsError, match="no label named WARD|the policy keeps HOSPITAL"):
+    with pytest.raises(SettingsError, match=r"no label named WARD|the policy keeps HOSPITAL"):
         deidentify(replace(run, overruling=lists, policy=policy))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["always.txt", "bundle", "in.jsonl", "never.txt"]
 
@@ -242,17 +253,18 @@ def test_annotate_marks_what_the_lists_say(home: Path, phistack: Phistack, tmp_p
     plain, told = (read_corpus(tmp_path / name).documents for name in ("plain", "told"))
     for before, after in zip(plain, told, strict=True):
         text = before.text
-        more = {Span(36, 43, "HOSPITAL"), Span(text.index("QX") + 3, text.index("QX") + 7, "IDNUM")}
+        number = text.index("QX") + 3
+        added = {Span(36, 43, "HOSPITAL"), Span(number, number + 4, "IDNUM")}
         less = {Span(12, 18, "DOCTOR")} if "Gorsea" in text else set()
-        kept = {span for span in before.spans if not any(span.overlaps(other) for other in more)}
-        assert set(after.spans) == (kept | more) - less
+        kept = {span for span in before.spans if not any(span.overlaps(other) for other in added)}
+        assert set(after.spans) == (kept | added) - less
 
 
 def test_explain_says_who_overruled_and_shows_no_text(home: Path, phistack: Phistack, tmp_path: Path) -> None:
     page = tmp_path / "why.html"
     status, shown, _ = phistack("explain", home / "notes", "--model", home / "engine", "--html", page, *lists(home))
     assert status == 0
-    assert all(said in shown for said in ("always: line 2", "never: line 1", "patterns 1.000: own-number"))
+    assert all(said in shown for said in ("always: line 2", "never: line 1", "patterns: own-number"))
     assert "Gorse" not in shown and "7B" not in shown
     assert "never" in page.read_text()
 
@@ -266,5 +278,6 @@ def test_a_list_at_fault_is_one_sentence_and_nothing_is_written(
     given = (command, home / "notes", out, "--model", home / "engine", "--never", tmp_path / "never.txt")
     status, _, error = phistack(*given)
     assert status == 1
-    assert error.startswith("phistack: the list of --never") and len(error.splitlines()) == 1
+    sentences = [line for line in error.splitlines() if line.startswith("phistack: ")]
+    assert len(sentences) == 1 and "the list of --never" in sentences[0] and error.endswith(f"{sentences[0]}\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["never.txt"]

@@ -40,6 +40,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "annotate": (
         "phistack annotate new-notes annotated --model engine --to brat",
         "phistack annotate notes.csv found.csv --model engine --text-column body",
+        "phistack annotate notes found --model engine --always ours --never drugs",
     ),
     "evaluate": (
         "phistack evaluate gold annotated --json scores.json",

@@ -116,9 +116,7 @@ class Overruling:
         return [_refused(d, hits.get(_core(note, d.span.start, d.span.end), ())) for d in decisions]
 
 
-def read_overruling(
-    always: Path | None = None, never: Path | None = None, patterns: Path | None = None
-) -> Overruling:
+def read_overruling(always: Path | None = None, never: Path | None = None, patterns: Path | None = None) -> Overruling:
     """The lists and patterns in files; :raises SettingsError: with file and place, for what cannot be used."""
     own = tuple(user_patterns(patterns)) if patterns else ()
     if patterns and not own:

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ensemble.stacking.candidates import Decision
+from ensemble.stacking.overruling import PATTERNS
 from ensemble.stacking.phrase_lists import ALWAYS, NEVER
 from features.documents import Document
 from features.shown import shown_id
@@ -45,7 +46,7 @@ def print_explanation(
 
 
 def _vote(vote: Candidate) -> str:
-    if vote.source in (ALWAYS, NEVER):
+    if vote.source in (ALWAYS, NEVER, PATTERNS):
         return f"{vote.source}: {vote.evidence}"
     offered = "" if vote.chosen else ", not its choice"
     evidence = f": {vote.evidence}" if vote.evidence else ""
