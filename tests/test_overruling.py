@@ -183,7 +183,7 @@ def run(engines: ModuleType, tmp_path: Path) -> Any:
 
 def test_never_uncovers_nothing_that_a_column_knows(run: Any) -> None:
     run.source.write_text(json.dumps({"id": "1", "name": "Ann Hill", "text": "Hill took Aspirin. Dr. Aspirin"}) + "\n")
-    columns = Columns(treatments={"name": "PATIENT"})
+    columns = Columns(others={"name": "PATIENT"})
     deidentify(replace(run, form_settings=FormatSettings(columns)))
     assert texts(run) == ["[PATIENT] took Aspirin. Dr. Aspirin"]
 
