@@ -34,6 +34,7 @@ COLUMNS = Registry(
         "n_others": "features.columns.on_request:N_OTHERS",
         "honorific": "features.columns.on_request:HONORIFIC",
         "hospital": "features.columns.on_request:HOSPITAL",
+        "zip": "features.columns.on_request:ZIP",
         "number_pattern": "features.columns.on_request:NUMBER_PATTERN",
     },
 )

@@ -3,9 +3,11 @@
     n_letters, n_digits, n_others     how many letters, digits and other signs a word has
     honorific                         whether it is a title or a medical profession, in any of our languages
     hospital                          `kind` for a word such as sjukhus or clinic, `name` for a well-known hospital
+    zip                               whether it is a postal code of the United States, by the ranges of their states
     number_pattern                    `date`, `part` or `phone` where a token is of what looks like one, by its figures
 
-They are what the CRF of Berg and Dalianis (2019) reads beside what every engine reads. Words are in `on_request.toml`.
+They are what the CRF of Berg and Dalianis (2019) reads beside what every engine reads, and `zip` that of Liu (2017).
+Words and postal codes are in `on_request.toml`.
 """
 
 from __future__ import annotations
@@ -24,10 +26,11 @@ from features.columns.layout import Layout
 from features.columns.word_columns import NONE
 from features.letters import fold
 
-__all__ = ["HONORIFIC", "HOSPITAL", "NUMBER_PATTERN", "N_DIGITS", "N_LETTERS", "N_OTHERS"]
+__all__ = ["HONORIFIC", "HOSPITAL", "NUMBER_PATTERN", "N_DIGITS", "N_LETTERS", "N_OTHERS", "ZIP"]
 
 _MOST = 9
 _SHORTEST_ENDING = 3
+_ZIP_LENGTH = 5
 _DAY, _MONTH = "(?:0[1-9]|[12]\\d|3[01])", "(?:0[1-9]|1[0-2])"
 _PATTERNS = (
     ("date", rf"(?<![\d/.-])(?:19|20)\d\d([-/.]?){_MONTH}\1{_DAY}(?![\d/-])"),
@@ -50,8 +53,23 @@ N_OTHERS = _counted(lambda c: not c.isalnum())
 
 @cache
 def _words(name: str) -> frozenset[str]:
+    return frozenset(map(fold, _listed(name)))
+
+
+def _listed(name: str) -> list[str]:
     text = (resources.files("features.columns") / "on_request.toml").read_text(encoding="utf-8")
-    return frozenset(fold(word) for line in tomllib.loads(text)[name].values() for word in line.split())
+    return [word for line in tomllib.loads(text)[name].values() for word in line.split()]
+
+
+@cache
+def _zip_ranges() -> tuple[tuple[str, str], ...]:
+    """The first and last code of each range; of five digits each, so that they are in order as words are."""
+    return tuple((found[:_ZIP_LENGTH], found[-_ZIP_LENGTH:]) for found in _listed("zip"))
+
+
+def _zip(word: str) -> str:
+    is_code = len(word) == _ZIP_LENGTH and word.isascii() and word.isdecimal()
+    return "1" if is_code and any(first <= word <= last for first, last in _zip_ranges()) else NONE
 
 
 def _honorific(word: str) -> str:
@@ -69,6 +87,7 @@ def _hospital(word: str) -> str:
 
 HONORIFIC = WordColumn("gazetteers", _honorific)
 HOSPITAL = WordColumn("gazetteers", _hospital)
+ZIP = WordColumn("gazetteers", _zip)
 
 
 def _number_patterns(layout: Layout) -> Coded:

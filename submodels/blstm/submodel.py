@@ -100,7 +100,7 @@ class BlstmSubmodel(Submodel):
     `word_size_`.
 
     :param columns: feature columns that are read; those that the feature space leaves out are dropped, and those of
-        other packages are read too.
+        other packages are read too; with an empty list none is read.
     :param scheme: `BIO` or `BIOES`.
     :param networks: how many are trained and averaged; time and size grow with them.
     :param window: lines are joined to about so many tokens, so that the network sees what is around them; with 1 it
@@ -309,6 +309,8 @@ class BlstmSubmodel(Submodel):
             raise SettingsError(no_such("trainer of the BLSTM-CNN-CRF", self.trainer, _TRAINERS))
 
     def _columns_of(self, space: FeatureSpace) -> list[str]:
+        if not self.columns:
+            return []
         missing = [name for name in self.columns if name not in space.columns]
         if missing:
             _LOG.info("blstm: %d columns are not read, as the features lack %s", len(missing), ", ".join(missing))
