@@ -154,6 +154,11 @@ class Submodel(ABC):
         return settings
 
     @classmethod
+    def for_patterns(cls, settings: Mapping[str, Any], path: str) -> Mapping[str, Any]:
+        """The constructor's arguments with a file of a user's own patterns, for a kind that learns from patterns."""
+        return settings
+
+    @classmethod
     def holds(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
         """The usual names of other kinds that a submodel with these arguments has within it, as TBED has patterns."""
         return ()

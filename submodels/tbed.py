@@ -108,6 +108,13 @@ class TbedSubmodel(Submodel):
         return {**settings, "regex": {"label_set": label_set, **settings.get("regex", {})}}
 
     @classmethod
+    def for_patterns(cls, settings: Mapping[str, Any], path: str) -> Mapping[str, Any]:
+        """The arguments with a user's own patterns among those that it starts from, if it does."""
+        if not cls.holds(settings):
+            return settings
+        return {**settings, "regex": {**settings.get("regex", {}), "patterns_file": path}}
+
+    @classmethod
     def holds(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
         """The regex kind, where it starts from patterns."""
         return ("regex",) if settings.get("start", STARTS[0]) == "regex" else ()

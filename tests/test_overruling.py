@@ -281,3 +281,43 @@ def test_a_list_at_fault_is_one_sentence_and_nothing_is_written(
     sentences = [line for line in error.splitlines() if line.startswith("phistack: ")]
     assert len(sentences) == 1 and "the list of --never" in sentences[0] and error.endswith(f"{sentences[0]}\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["never.txt"]
+
+
+def test_check_shows_where_patterns_match_by_offset(home: Path, phistack: Phistack) -> None:
+    check = ("patterns", "check", home / "own.toml")
+    assert phistack(*check)[:2] == (0, f"the patterns of {home / 'own.toml'} can be used: own-number\n")
+    status, shown, _ = phistack(*check, "--on", home / "notes")
+    corpus = read_corpus(home / "notes")
+    start = corpus.documents[0].text.index("QX-") + 3
+    assert status == 0 and f"│ {start} │ {start + 4} │ own-number" in " ".join(shown.split()) and "1230" not in shown
+    assert "own-number: 8 matches in 8 notes" in shown
+    assert "1230" in phistack(*check, "--on", home / "notes", "--text")[1]
+
+
+def test_check_refuses_what_may_never_end(home: Path, phistack: Phistack, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.toml"
+    bad.write_text(PATTERN.replace("QX-", "(?:a+)+"))
+    for command in (
+        ("patterns", "check", bad),
+        ("train", home / "notes", "--model", tmp_path / "e", "--patterns", bad),
+    ):
+        status, _, error = phistack(*command)
+        assert status == 1
+        assert "the pattern own-number repeats something" in error.splitlines()[-1]
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.toml"]
+
+
+def test_an_engine_learns_from_patterns_of_the_user(home: Path, phistack: Phistack, tmp_path: Path) -> None:
+    gold = read_corpus(home / "notes")
+    marked = []
+    for document in gold.documents:
+        at = document.text.index("QX-") + 3
+        marked.append(document.with_spans((*document.spans, Span(at, at + 4, "IDNUM"))))
+    write_corpus(replace(gold, documents=tuple(marked)), tmp_path / "notes", format="i2b2")
+    given = ("train", tmp_path / "notes", "--model", tmp_path / "engine", "--folds", 2, "--jobs", 1)
+    status, _, error = phistack(*given, "--submodels", "regex,tbed", "--patterns", home / "own.toml")
+    assert status == 0, error
+    status, shown, _ = phistack("explain", tmp_path / "notes", "--model", tmp_path / "engine")
+    assert "regex 0." in shown and "own-number" in shown and "tbed" in shown
+    status, _, error = phistack(*given, "--submodels", "crf", "--patterns", home / "own.toml")
+    assert status == 1 and "none of the submodels crf learns from --patterns" in error

@@ -16,7 +16,7 @@ from typing import Annotated, ParamSpec
 
 import typer
 
-from ensemble.command_line import annotation, batch, corpora, engines, experiments, scores
+from ensemble.command_line import annotation, batch, corpora, engines, experiments, patterns, scores
 from ensemble.command_line.examples import epilog
 from ensemble.command_line.output import fail, quiet_when_cut_off, say
 from ensemble.tools.numerics import keep_freed_memory, numeric_environment
@@ -56,6 +56,7 @@ _COMMANDS = (
     annotation.reader_test,
     engines.explain,
     engines.rules,
+    patterns.patterns,
     experiments.ablate,
     experiments.curve,
     experiments.transfer,

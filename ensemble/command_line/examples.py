@@ -42,6 +42,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "phistack annotate notes.csv found.csv --model engine --text-column body",
         "phistack annotate notes found --model engine --always ours --never drugs",
     ),
+    "patterns": (
+        "phistack patterns check numbers.toml",
+        "phistack patterns check numbers.toml --on notes --text",
+    ),
     "evaluate": (
         "phistack evaluate gold annotated --json scores.json",
         "phistack evaluate gold annotated --allow-missing",

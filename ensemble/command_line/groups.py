@@ -129,6 +129,7 @@ class TrainingOptions:
         ),
     ] = ""
     seed: Annotated[int | None, typer.Option(help="Seed of all random choices.", show_default="0")] = None
+    patterns: PatternsOption = None
     cache: Annotated[
         Path | None, typer.Option(help="A folder that keeps the predictions of finished folds.", show_default=False)
     ] = None
@@ -142,10 +143,14 @@ class TrainingOptions:
     def settings(self, corpus: Corpus) -> EngineSettings:
         """How an engine for a corpus is trained; :raises SettingsError: for a preset, file or option that is wrong."""
         from ensemble.training.settings import EngineSettings
+        from submodels.regex.pattern_files import read_own_patterns
 
         settings = EngineSettings.chosen(self.preset, self.config, language=self.language or corpus.label_set.language)
         if self.submodels:
             settings = settings.only(comma_list(self.submodels))
+        if self.patterns:
+            read_own_patterns(self.patterns)
+            settings = settings.with_patterns(self.patterns)
         features = replace(settings.features, language=self.language or settings.features.language)
         folds = settings.folds if self.folds is None else self.folds
         seed = settings.seed if self.seed is None else self.seed

@@ -27,7 +27,7 @@ from features.labels import LabelSet
 from features.plain_view import PlainView
 from features.suggestions import no_such
 from submodels.base import Candidate
-from submodels.regex.pattern_files import ANY_SET, Pattern, user_patterns
+from submodels.regex.pattern_files import ANY_SET, Pattern, read_own_patterns
 
 __all__ = ["CERTAIN", "PATTERNS", "Overruling", "overruled", "read_overruling"]
 
@@ -118,9 +118,7 @@ class Overruling:
 
 def read_overruling(always: Path | None = None, never: Path | None = None, patterns: Path | None = None) -> Overruling:
     """The lists and patterns in files; :raises SettingsError: with file and place, for what cannot be used."""
-    own = tuple(user_patterns(patterns)) if patterns else ()
-    if patterns and not own:
-        raise SettingsError(f"the pattern file {patterns} holds no pattern; write them as [[patterns]] tables")
+    own = tuple(read_own_patterns(patterns)) if patterns else ()
     return Overruling(read_list(always, ALWAYS), read_list(never, NEVER), own)
 
 

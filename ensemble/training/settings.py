@@ -154,6 +154,16 @@ class EngineSettings:
         }
         return replace(self, submodels=adapted)
 
+    def with_patterns(self, path: Path) -> EngineSettings:
+        """The same, with a user's own patterns; :raises SettingsError: if no submodel learns from patterns."""
+        adapted = {
+            key: submodel_class(kind_of(key, settings)).for_patterns(settings, str(path))
+            for key, settings in self.submodels.items()
+        }
+        if adapted == self.submodels:
+            raise SettingsError(f"none of the submodels {', '.join(adapted)} learns from --patterns; add regex to them")
+        return replace(self, submodels=adapted)
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; `from_dict` reads it back. What came later is left out where unused, as before there was any."""
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))

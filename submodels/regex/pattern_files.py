@@ -33,7 +33,15 @@ from features.user_files import file_named
 from submodels.regex.pattern_safety import LONGEST, refuse_blow_up
 from submodels.regex.validators import VALIDATORS
 
-__all__ = ["ANY_SET", "Pattern", "format_patterns", "parse_patterns", "shipped_patterns", "user_patterns"]
+__all__ = [
+    "ANY_SET",
+    "Pattern",
+    "format_patterns",
+    "parse_patterns",
+    "read_own_patterns",
+    "shipped_patterns",
+    "user_patterns",
+]
 
 ANY_SET = "*"
 """Stands for every label set in `Pattern.labels`."""
@@ -139,6 +147,14 @@ def user_patterns(path: Path) -> list[Pattern]:
     """The patterns of a user's file; :raises SettingsError: if it cannot be read, naming the pattern at fault."""
     with file_named("the pattern file", path):
         return parse_patterns(read_regular(path).decode("utf-8"))
+
+
+def read_own_patterns(path: Path) -> list[Pattern]:
+    """The same of a file that was given for its patterns; :raises SettingsError: also if there are none."""
+    patterns = user_patterns(path)
+    if not patterns:
+        raise SettingsError(f"the pattern file {path} holds no pattern; write them as [[patterns]] tables")
+    return patterns
 
 
 def parse_patterns(toml: str) -> list[Pattern]:

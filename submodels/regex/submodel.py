@@ -111,6 +111,11 @@ class RegexSubmodel(Submodel):
         """The arguments with the label set, so that patterns for types too rare to learn are kept."""
         return {"label_set": label_set, **settings}
 
+    @classmethod
+    def for_patterns(cls, settings: Mapping[str, Any], path: str) -> Mapping[str, Any]:
+        """The arguments with a user's own patterns, in place of those that a file of settings named."""
+        return {**settings, "patterns_file": path}
+
     def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
         """Learn label and precision of every pattern; `seed` changes nothing.
 

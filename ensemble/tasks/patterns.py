@@ -1,0 +1,71 @@
+"""What the command `patterns check` does: where a user's patterns match, by offset.
+
+matches = pattern_matches(user_patterns(path), corpus.documents, "en")
+matches_table(matches)          a row a match, with its text only if asked for
+counts_of(patterns, matches)    "record-number: 12 matches in 9 notes"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from rich.table import Table
+from rich.text import Text
+
+from features.documents import Document
+from features.plain_view import plain_view
+from features.shown import shown_id
+from submodels.regex.pattern_files import Pattern
+from submodels.regex.scanner import Scanner
+
+__all__ = ["PatternMatch", "counts_of", "matches_table", "pattern_matches"]
+
+
+@dataclass(frozen=True, slots=True)
+class PatternMatch:
+    """Where a pattern matches in a note as it was written.
+
+    :param document: the note.
+    :param start: in code points.
+    :param end: after the last character.
+    :param pattern: the name of the pattern.
+    """
+
+    document: Document = field(repr=False)
+    start: int
+    end: int
+    pattern: str
+
+
+def pattern_matches(patterns: Sequence[Pattern], documents: Sequence[Document], language: str) -> list[PatternMatch]:
+    """All matches, in the order of the notes.
+
+    :param language: ISO 639-1 code, for the validators.
+    """
+    views = [plain_view(document) for document in documents]
+    found = sorted(Scanner(patterns).find([view.document.text for view in views], language), key=lambda m: (m[0], m[2]))
+    return [
+        PatternMatch(documents[note], *views[note].place(start, end), patterns[number].name)
+        for note, number, start, end in found
+    ]
+
+
+def matches_table(matches: Sequence[PatternMatch], *, show_text: bool = False) -> Table:
+    """A row a match; the text of matches and the names of notes in full only if asked for."""
+    table = Table(title=f"{len(matches)} matches", title_justify="left")
+    columns = ["note", "start", "end", "pattern"]
+    for name in [*columns, "text"] if show_text else columns:
+        table.add_column(name, justify="right" if name in ("start", "end") else "left", overflow="fold")
+    for match in matches:
+        id = match.document.id if show_text else shown_id(match.document.id)
+        text = [Text(repr(match.document.text[match.start : match.end]))] if show_text else []
+        table.add_row(Text(id), str(match.start), str(match.end), Text(match.pattern), *text)
+    return table
+
+
+def counts_of(patterns: Sequence[Pattern], matches: Sequence[PatternMatch]) -> Iterator[str]:
+    """For each pattern how often it matches, those without a match too."""
+    for pattern in patterns:
+        notes = [match.document.id for match in matches if match.pattern == pattern.name]
+        yield f"{pattern.name}: {len(notes)} matches in {len(set(notes))} notes"
