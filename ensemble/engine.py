@@ -5,6 +5,7 @@ annotated = engine.annotate(documents)          the same notes with the spans th
 decisions = engine.decide(documents)            every candidate of each note, who proposed it, how it was weighed
 faster = engine.only(("regex", "tbed"))         an engine of some of the submodels, with the stacker trained for them
 slower = engine.without_cascade()               all submodels read all lines
+informed = engine.with_known(roster)            what a roster says of the notes' patients is found too
 knowing = engine.overruled_by(overruling)       a user's lists and patterns have the last word
 """
 
@@ -15,6 +16,7 @@ from copy import copy
 
 from ensemble.stacking.candidates import Decision, pools_of
 from ensemble.stacking.cascade import Cascade
+from ensemble.stacking.known import KnownIdentifiers, Roster
 from ensemble.stacking.overruling import Overruling
 from ensemble.stacking.stacker import Stacker
 from ensemble.stacking.subsets import Subset, in_order, no_stacker
@@ -41,6 +43,7 @@ class Engine:
     :param subset_stackers: stackers for some of the submodels only, by their names in the same order.
     :param language_gate: which notes it can read; otherwise those in its language.
     :param cascade: which submodels read only lines in doubt; otherwise all read everything.
+    :param known: what is known of the notes' patients; see `with_known`.
     """
 
     def __init__(
@@ -52,6 +55,7 @@ class Engine:
         subset_stackers: Mapping[Subset, Stacker] | None = None,
         language_gate: LanguageGate | None = None,
         cascade: Cascade | None = None,
+        known: KnownIdentifiers | None = None,
     ) -> None:
         self.label_set = label_set
         self.space = space
@@ -60,6 +64,7 @@ class Engine:
         self.subset_stackers = dict(subset_stackers or {})
         self.language_gate = language_gate or LanguageGate.of_language(space.settings.language)
         self.cascade = cascade
+        self.known = known
         self.overruling = Overruling()
 
     @property
@@ -97,6 +102,17 @@ class Engine:
         engine.cascade = None
         return engine
 
+    def with_known(self, roster: Roster) -> Engine:
+        """The same engine, in which `decide` and `annotate` find what a roster says of the patient of a note, too.
+
+        :raises SettingsError: if its labels have none for what a column of the roster holds.
+        """
+        engine = copy(self)
+        settings, counts = self.space.settings, self.stacker.counts
+        is_word = counts.is_word if counts is not None else None
+        engine.known = KnownIdentifiers(roster, self.label_set, settings.language, is_word, settings.html)
+        return engine
+
     def overruled_by(self, overruling: Overruling) -> Engine:
         """The same engine, in which `decide` and `annotate` let lists and patterns have the last word.
 
@@ -118,6 +134,8 @@ class Engine:
         for batch in _batches(documents):
             tables = self.space.tables(batch)
             for document, table, decisions in zip(batch, tables, self.decide_on(tables), strict=True):
+                if self.known is not None:
+                    decisions = self.known.added(document, decisions)
                 yield self.overruling.applied(table.view, document.text, decisions) if self.overruling else decisions
 
     def decide_on(self, tables: Sequence[FeatureTable]) -> Iterator[list[Decision]]:

@@ -43,6 +43,7 @@ from ensemble.batch.store import Store
 from ensemble.batch.workers.job import Job, NoteInput
 from ensemble.batch.workers.pool import Workers
 from ensemble.bundles.files import bundle_labels, manifest_digest
+from ensemble.stacking.known.roster import kept_open, tell_unused
 from ensemble.tools.progress import meter
 from features.errors import SettingsError, StorageError
 
@@ -72,6 +73,9 @@ def deidentify(settings: RunSettings) -> Summary:
     digest, labels = manifest_digest(settings.model), bundle_labels(settings.model)
     settings = _with_columns(settings, form, labels)
     fingerprint = settings.fingerprint(form.name, digest)
+    if settings.known is not None:
+        # What is wrong with it is said before anything is begun.
+        tell_unused(kept_open(settings.known.resolve(), fingerprint["roster"], settings.key, tuple(labels)), labels)
     with locked(settings.work):
         if settings.restart and not is_published(settings):
             clear(settings.work)
@@ -199,6 +203,7 @@ def _work(
         cascade=settings.cascade,
         labels=settings.form_settings.columns.labels,
         overruling=settings.overruling,
+        known=(settings.known.resolve(), fingerprint["roster"]) if settings.known is not None else None,
         load=settings.load,
     )
     with Workers(job, jobs=settings.jobs, cluster=settings.cluster) as workers:

@@ -18,6 +18,7 @@ from ensemble.batch.formats.rows import TABLES, FormatSettings, text_digest
 from ensemble.batch.workers.detector import Detector, load_detector
 from ensemble.deidentification import Policy
 from ensemble.deidentification.keyed_choices import key_check
+from ensemble.stacking.known import roster_digest
 from ensemble.stacking.overruling import Overruling
 from ensemble.tools.version import code_digest, code_version
 from features.errors import SettingsError
@@ -42,6 +43,7 @@ class RunSettings:
     :param form_settings: how to read it.
     :param struck: folded words to be removed everywhere.
     :param overruling: lists and patterns of the user.
+    :param known: a roster of what is known of the patients.
     :param timeout: seconds for a note, for each 100,000 characters begun; 0 for no limit.
     :param second_pass: whether to run the detector over the output.
     :param any_language: whether to read notes that the engine cannot read by its language gate.
@@ -63,6 +65,7 @@ class RunSettings:
     form: str = ""
     form_settings: FormatSettings = field(default_factory=FormatSettings)
     struck: frozenset[str] = field(default=frozenset(), repr=False)
+    known: Path | None = field(default=None, kw_only=True)
     timeout: float = 60.0
     overruling: Overruling = field(default_factory=Overruling, repr=False)
     second_pass: bool = True
@@ -105,6 +108,7 @@ class RunSettings:
             "policy": self.policy.digest,
             "strike list": text_digest("\n".join(sorted(self.struck)), self.key),
             **{name: digest and text_digest(digest, self.key) for name, digest in self.overruling.digests.items()},
+            "roster": roster_digest(self.known, self.key) if self.known is not None else "",
             "key": key_check(self.key) if self.key is not None else "",
             "form": form,
             "columns": self.form_settings.columns.to_dict() if form in TABLES else {},

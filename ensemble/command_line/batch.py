@@ -18,6 +18,7 @@ from ensemble.command_line.options import (
     IdColumnOption,
     JobsOption,
     KeyOption,
+    KnownOption,
     ModelOption,
     NeverOption,
     PatientColumnOption,
@@ -42,6 +43,7 @@ def deidentify(
     policy: PolicyOption = "tag",
     strategy: StrategyOption = None,
     key_file: KeyOption = None,
+    known: KnownOption = None,
     strike: Annotated[Path | None, typer.Option(help="Words to be removed everywhere.", show_default=False)] = None,
     always: AlwaysOption = None,
     never: NeverOption = None,
@@ -82,7 +84,7 @@ def deidentify(
     settings = RunSettings(
         source, out, model, policy_from(policy, merged(context, "strategy", strategy)), key_from(key_file),
         form, FormatSettings(columns, encoding), read_struck(strike), timeout,
-        read_overruling(always, never, patterns),
+        read_overruling(always, never, patterns), known=known,
         second_pass=second_pass, any_language=any_language, cascade=cascade, hide_ids=hide_ids, jobs=jobs,
         cluster=cluster, restart=restart,
     )  # fmt: skip

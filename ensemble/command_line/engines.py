@@ -107,11 +107,11 @@ def annotate(
     """Find the PHI of notes and write them in a shared-task format; any spans in IN are not looked at."""
     with stage("loading the engine"):
         from ensemble.bundles.bundle import load_bundle
-        from ensemble.tasks.engines import Source, annotate_corpus
+        from ensemble.tasks.engines import Source, annotate_corpus, with_roster
         from ensemble.tools.garbage import keep_all
 
-        overruling = knowledge.overruling
-        engine = load_bundle(model, only=comma_list(submodels), cascade=cascade).overruled_by(overruling)
+        engine = with_roster(load_bundle(model, only=comma_list(submodels), cascade=cascade), knowledge.known)
+        engine = engine.overruled_by(knowledge.overruling)
         keep_all()
     tell_reliability(model)
     corpus, held_back = annotate_corpus(Source(source, reading.reader, any_language), out, engine, format=to)
@@ -138,10 +138,10 @@ def explain(
 ) -> None:
     """Show who proposed which span, and how it was decided."""
     from ensemble.bundles.bundle import load_bundle
-    from ensemble.tasks.engines import Source, explain_corpus
+    from ensemble.tasks.engines import Source, explain_corpus, with_roster
 
-    overruling = knowledge.overruling
-    engine = load_bundle(model, only=comma_list(submodels), cascade=cascade).overruled_by(overruling)
+    engine = with_roster(load_bundle(model, only=comma_list(submodels), cascade=cascade), knowledge.known)
+    engine = engine.overruled_by(knowledge.overruling)
     notes = Source(source, reading.reader, any_language)
     n_shown, held_back = explain_corpus(notes, engine, console(), html=html, show_text=text)
     fail_for(held_back, n_shown)

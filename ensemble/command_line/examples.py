@@ -110,6 +110,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "phistack deidentify notes.csv clean.csv --model engine --column dob=DATE",
         "phistack deidentify notes clean --model engine --policy safe-harbor --jobs 4",
         "phistack deidentify visits.csv clean.csv --config release.toml --jobs 8",
+        "phistack deidentify notes clean --model engine --known roster.csv",
     ),
     "audit": (
         "phistack audit clean.jsonl",

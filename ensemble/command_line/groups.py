@@ -26,6 +26,7 @@ from ensemble.command_line.options import (
     AlwaysOption,
     IdColumnOption,
     JobsOption,
+    KnownOption,
     LabelSetOption,
     NeverOption,
     PatientColumnOption,
@@ -96,6 +97,7 @@ class CorpusOptions:
 class KnowledgeOptions:
     """What the user knows better than the engine."""
 
+    known: KnownOption = None
     always: AlwaysOption = None
     never: NeverOption = None
     patterns: PatternsOption = None

@@ -38,6 +38,7 @@ __all__ = [
     "JobsOption",
     "JsonOption",
     "KeyOption",
+    "KnownOption",
     "LabelSetOption",
     "LatexOption",
     "MapLabelsOption",
@@ -205,6 +206,15 @@ KeyOption = Annotated[
     Path | None,
     typer.Option(
         "--key-file", help="File with the secret key of surrogates; default: PHISTACK_KEY.", show_default=False
+    ),
+]
+KnownOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--known",
+        metavar="FILE",
+        help="A roster (CSV, JSONL, Parquet) of what is known of each patient: names, birth date, numbers, address.",
+        show_default=False,
     ),
 ]
 IdColumnOption = Annotated[

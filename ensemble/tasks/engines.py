@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +19,8 @@ from ensemble.experiments.budget import best_within, check_budget
 from ensemble.experiments.results import CorpusFacts
 from ensemble.experiments.training_report import TrainingReport, report_on
 from ensemble.stacking.candidates import Decision, chosen_spans
+from ensemble.stacking.known import Roster
+from ensemble.stacking.known.roster import tell_unused
 from ensemble.tools.progress import progress, stage
 from ensemble.training.settings import EngineSettings
 from ensemble.training.trainer import Training, train
@@ -40,9 +43,10 @@ __all__ = [
     "score_on",
     "train_bundle",
     "train_with_report",
+    "with_roster",
 ]
 
-
+_LOG = logging.getLogger("phistack")
 _OF_BUDGET = "Its submodels were chosen from all that were trained by the same score, among those fast enough."
 HeldBack = Mapping[str, str]
 """Id -> reason of the notes that the engine cannot read."""
@@ -134,6 +138,18 @@ def score_on(engine: Engine, gold: Corpus) -> dict[str, Report]:
     return evaluate_systems(gold, {name: gold.with_spans(notes) for name, notes in systems.items()})
 
 
+def with_roster(engine: Engine, path: Path | None) -> Engine:
+    """The engine, with what a roster says of the notes' patients; the same engine without a path.
+
+    :raises SettingsError: if the roster cannot be used, or the engine has no label for what it holds.
+    """
+    if path is None:
+        return engine
+    roster = Roster.open(path, engine.label_set.labels)
+    tell_unused(roster, engine.label_set.labels)
+    return engine.with_known(roster)
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """Notes that an engine is to read.
@@ -164,6 +180,8 @@ class Source:
                 f"the engine cannot read any of the {len(corpus)} notes; document {shown_id(id)}: {reason}"
             )
         readable = tuple(document.with_spans(()) for document in corpus.documents if document.id not in held_back)
+        if engine.known is not None and (n_others := sum(d.group not in engine.known.roster for d in readable)):
+            _LOG.warning("%d of %d notes are of patients who are not in the roster", n_others, len(readable))
         return replace(corpus, documents=readable), held_back
 
 

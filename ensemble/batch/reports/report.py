@@ -40,8 +40,11 @@ PASSED_OVER = KEYS["passed_over"]
 """The fact of the journal that says what of the input was not read as notes, and how many files that were."""
 
 _ENCODING = re.compile(r"(?i)utf-8|cp\d+|(iso-?)?8859-\d+|latin-?\d+")
-_AUDITED = ("input", "output", "counts", "strategies", "lists", "unresolved", "lowest", "second_pass", "problem")
-_SUMMED = ("counts", "strategies", "second_pass")
+_AUDITED = (
+    "input", "output", "counts", "strategies", "lists", "known", "in roster", "unresolved", "lowest", "second_pass",
+    "problem",
+)  # fmt: skip
+_SUMMED = ("counts", "strategies", "second_pass", "known")
 _LEAKS = ("still_there", "by_chance", "in_kept_columns", "equal_surrogates")
 """What the last line of the log tells too."""
 
@@ -92,6 +95,8 @@ def _summary(store: Store, totals: Mapping[str, Counter[str]], fingerprint: Mapp
         by_label=_sorted(totals["counts"]),
         by_strategy=_sorted(totals["strategies"]),
         unresolved=notes["unresolved"],
+        known=_sorted(totals["known"]),
+        not_in_roster=notes["not_in_roster"],
         by_reason=_sorted(totals["problems"]),
         second_pass=_sorted(totals["second_pass"]),
         still_there=leaks["outside"],
@@ -133,6 +138,7 @@ def _sum(totals: Mapping[str, Counter[str]], record: Mapping[str, Any]) -> None:
         totals[name].update(record.get(name, {}))
     totals["notes"]["all"] += 1
     totals["notes"]["with_phi"] += bool(record.get("counts"))
+    totals["notes"]["not_in_roster"] += not record.get("in roster", True)
     totals["notes"]["unresolved"] += record.get("unresolved", 0)
     if "problem" in record:
         totals["notes"]["quarantined"] += 1

@@ -30,6 +30,8 @@ KEYS = {
     "by_reason": "quarantined by reason",
     "second_pass": "found by the second pass",
     "still_there": "identifiers still in the output",
+    "known": "PHI known from the roster",
+    "not_in_roster": "notes of patients not in the roster",
     "by_chance": "short identifiers, also by chance",
     "in_kept_columns": "identifiers in columns kept as they are",
     "equal_surrogates": "surrogates equal to another identifier",
@@ -73,6 +75,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename=KEYS):
     :param by_label: PHI that was found; by_strategy: what became of it.
     :param unresolved: PHI that was tagged as its strategy found no surrogate.
     :param by_reason: notes held back.
+    :param known: of the PHI that was found, what the roster says, by label; not_in_roster: notes of others.
     :param second_pass: what the detector found in the output, by label.
     :param still_there: identifiers of a patient that stand in the output, by label; by_chance: short ones.
     :param in_kept_columns: the same in columns that pass, by their names.
@@ -94,6 +97,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename=KEYS):
     unresolved: int
     by_reason: CountsByName
     second_pass: CountsByName
+    known: CountsByName = msgspec.field(default_factory=dict)
+    not_in_roster: int = 0
     still_there: CountsByName
     by_chance: CountsByName = msgspec.field(default_factory=dict)
     in_kept_columns: CountsByName = msgspec.field(default_factory=dict)
@@ -136,4 +141,5 @@ def read_summary(folder: Path) -> dict[str, Any] | None:
 def notices(summary: Summary) -> dict[str, int]:
     """What of a summary the user must be reported though the run has done all that it can, and how many that are."""
     advice = "notes were held back because a process died or time ran out; the same command tries them again"
-    return {**summary.passed_over, **({advice: summary.tried_again} if summary.tried_again else {})}
+    said = {advice: summary.tried_again, KEYS["not_in_roster"]: summary.not_in_roster}
+    return {**summary.passed_over, **{what: count for what, count in said.items() if count}}

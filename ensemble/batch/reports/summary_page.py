@@ -11,10 +11,10 @@ from ensemble.views.templates import template
 __all__ = ["render_page"]
 
 _TABLES = (
-    "by_label", "by_strategy", "by_reason", "passed_over", "second_pass", "still_there", "in_kept_columns", "by_chance",
-    "equal_surrogates",
+    "by_label", "known", "by_strategy", "by_reason", "passed_over", "second_pass", "still_there", "in_kept_columns",
+    "by_chance", "equal_surrogates",
 )  # fmt: skip
-_FIGURES = ("notes", "quarantined", "with_phi", "unresolved", "words_to_review")
+_FIGURES = ("notes", "quarantined", "with_phi", "unresolved", "not_in_roster", "words_to_review")
 
 
 def render_page(summary: Summary) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ensemble.stacking.candidates import Decision
+from ensemble.stacking.known import KNOWN, KnownIdentifiers, Roster
 from ensemble.stacking.overruling import Overruling, overruled
 from ensemble.stacking.repeats.word_counts import WordCounts
 from features.documents import Document, Span
@@ -34,11 +35,13 @@ class Detection:
     :param spans: accepted by the stacker.
     :param lowest: the least probability among them; 1 if there are none.
     :param overruled: on how many spans the user's lists and patterns had a say, by their source.
+    :param known: the labels of those that a roster says.
     """
 
     spans: tuple[Span, ...]
     lowest: float = 1.0
     overruled: Mapping[str, int] = field(default_factory=dict)
+    known: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,7 @@ class Detector:
     :param counts: which words are words of the language; nothing for an engine that did not learn it.
     :param reading_all: as `decide`, with all submodels reading all lines; nothing where they do so anyway.
     :param html: whether the engine reads notes without the markup of HTML.
+    :param known: what is known of the notes' patients, which `decide` finds too.
     :param overruling: the lists and patterns of the user, which have the last word.
     """
 
@@ -62,6 +66,7 @@ class Detector:
     counts: WordCounts | None = None
     reading_all: Callable[[Iterable[Document]], Iterator[list[Decision]]] | None = None
     html: bool = False
+    known: KnownIdentifiers | None = None
     overruling: Overruling = field(default_factory=Overruling)
 
     def overruled_by(self, overruling: Overruling) -> Detector:
@@ -71,6 +76,12 @@ class Detector:
     def without_cascade(self) -> Detector:
         """The same, with all submodels reading all lines."""
         return replace(self, decide=self.reading_all or self.decide)
+
+    def with_known(self, roster: Roster) -> Detector:
+        """The same, which finds what a roster says, too; :raises SettingsError: as `KnownIdentifiers`."""
+        known = KnownIdentifiers(roster, self.label_set, self.language, self.is_word, self.html)
+        reading_all = known.over(self.reading_all) if self.reading_all else None
+        return replace(self, decide=known.over(self.decide), reading_all=reading_all, known=known)
 
     def is_word(self, word: str) -> bool:
         """Whether a folded word is one of the language, as far as is known."""
@@ -95,7 +106,8 @@ class Detector:
             found = self.overruling.applied(plain_view(document, html=self.html), document.text, found)
         accepted = [decision for decision in found if decision.accepted]
         lowest = min((decision.probability for decision in accepted), default=1.0)
-        return Detection(tuple(decision.span for decision in accepted), lowest, overruled(found))
+        known = tuple(d.span.label for d in accepted if any(vote.source == KNOWN for vote in d.votes))
+        return Detection(tuple(decision.span for decision in accepted), lowest, overruled(found), known)
 
     def without_never(self, document: Document, spans: tuple[Span, ...]) -> tuple[Span, ...]:
         """The spans that are not wholly a phrase of the user's list of what never is PHI."""

@@ -20,6 +20,7 @@ from ensemble.batch.formats.rows import Part
 from ensemble.batch.workers.detector import LONGEST_PIECE, Detector, load_detector
 from ensemble.batch.workers.identifier_register import HashedIdentifier
 from ensemble.deidentification import Policy
+from ensemble.stacking.known.roster import kept_open
 from ensemble.stacking.overruling import Overruling
 from features.documents import Document
 
@@ -58,6 +59,7 @@ class Job:
     :param cascade: whether costly submodels may read only lines in doubt.
     :param labels: column -> label, where each value is one identifier.
     :param overruling: lists and patterns of the user.
+    :param known: a roster of what is known of the patients, and its digest; nothing for none.
     :param load: makes a detector from the path of a bundle.
     """
 
@@ -74,18 +76,26 @@ class Job:
     cascade: bool = True
     labels: Mapping[str, str] = field(default_factory=dict)
     overruling: Overruling = field(default_factory=Overruling, repr=False)
+    known: tuple[Path, str] | None = None
     load: Callable[[Path], Detector] = load_detector
 
     @property
     def identity(self) -> tuple[Any, ...]:
         """Jobs of equal identity can share a loaded engine."""
         lists = tuple(self.overruling.digests.values())
-        return (str(self.model), self.model_digest, self.policy.digest, self.key, self.load, self.cascade, lists)
+        chosen = (self.load, self.cascade, lists, self.known)
+        return (str(self.model), self.model_digest, self.policy.digest, self.key, *chosen)
 
     def detector(self) -> Detector:
-        """Loads the engine; :raises SettingsError: if lists or patterns have a label that it does not have."""
+        """Loads the engine, and the roster.
+
+        :raises SettingsError: if lists or patterns have a label that the engine does not have, or the roster is not
+            the one with which the run began.
+        """
         detector = self.load(self.model)
         detector = detector if self.cascade else detector.without_cascade()
+        if self.known is not None:
+            detector = detector.with_known(kept_open(*self.known, self.key, detector.label_set.labels))
         return detector.overruled_by(self.overruling) if self.overruling else detector
 
 

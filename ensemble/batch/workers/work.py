@@ -27,6 +27,7 @@ from ensemble.batch.workers.job import Job, NoteInput, NoteResult, took_longer
 from ensemble.batch.workers.review_words import KnownWords, capitalised, resembling, struck_places
 from ensemble.bundles.files import manifest_digest
 from ensemble.deidentification import REMOVING, Deidentified, Deidentifier, PatientMemory, kind_of, verify
+from ensemble.stacking.known import KnownIdentifiers
 from ensemble.stacking.repeats.unmarked import unmarked
 from ensemble.tools.deadline import deadline
 from ensemble.tools.garbage import keep_all
@@ -214,7 +215,7 @@ class _Worker:
         for (document, spans), result in zip(note.marked, changed, strict=True):
             verify(document, result, spans)
         note.result.texts = tuple(result.text for result in changed)
-        _record(self.job, note, changed, known)
+        _record(self.job, note, changed, known, self.detector.known)
 
     def look_again(self, notes: Sequence[_Note]) -> None:
         """Count what the detector finds in the output outside what was replaced."""
@@ -249,7 +250,9 @@ def _whole(part: Part) -> Detection:
     return Detection((Span(start, end, part.label),) if start < end else ())
 
 
-def _record(job: Job, note: _Note, changed: Sequence[Deidentified], known: KnownWords) -> None:
+def _record(
+    job: Job, note: _Note, changed: Sequence[Deidentified], known: KnownWords, identifiers: KnownIdentifiers | None
+) -> None:
     register, result = IdentifierRegister(job.secret), note.result
     replacements = [replacement for of_part in changed for replacement in of_part.replacements]
     replaced = [[(r.start_in_output, r.end_in_output) for r in of_part.replacements] for of_part in changed]
@@ -269,6 +272,9 @@ def _record(job: Job, note: _Note, changed: Sequence[Deidentified], known: Known
         "capitalised": _counted(word for text, at in texts for word in capitalised(text, at).elements()),
         "resembling": _counted(word for text, at in texts for word in resembling(text, at, known).elements()),
     }
+    if identifiers is not None:
+        result.record["known"] = _counted(label for part in note.found for label in part.known)
+        result.record["in roster"] = note.input.patient in identifiers.roster
 
 
 def _changes(part: Part, result: Deidentified) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,17 @@
+"""What a hospital knows of the patient of a note, proposed beside what the submodels propose.
+
+known = KnownIdentifiers(Roster.open(path), label_set, "en")
+known.added(document, decisions)           the decisions, and what the record of the note's patient says
+
+columns      what each column of a roster holds, and the label that it has in an engine
+reading      the rows of CSV, JSON lines and Parquet
+roster       the records, by patient
+dates        a date in any usual format
+search       names, codes, telephone numbers and addresses, however they are written
+identifiers  which of these are accepted, and what becomes of decisions that they overlap
+"""
+
+from ensemble.stacking.known.identifiers import KNOWN, KnownIdentifiers
+from ensemble.stacking.known.roster import Roster, roster_digest
+
+__all__ = ["KNOWN", "KnownIdentifiers", "Roster", "roster_digest"]

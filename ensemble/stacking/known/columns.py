@@ -1,0 +1,94 @@
+"""What each column of a roster holds, and the label that it has in an engine.
+
+    role_of("Date of birth")                        "birth_date"
+    label_of("staff", LabelSet.named("meddocan"))   "NOMBRE_PERSONAL_SANITARIO"
+    role_of("DOCTOR"), role_of("ward")              "", "": the first can be a label of the engine
+
+A role is what a value is to the patient: `name`, `relative`, `staff`, `birth_date` and so on. The tables are in
+`columns.toml`. A column can also be named as a label of the engine, and is then sought as that kind of PHI is.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache
+from importlib import resources
+from typing import Literal, TypedDict, cast
+
+from ensemble.deidentification.kinds import kind_of
+from features.errors import SettingsError
+from features.labels import LabelSet
+from features.letters import fold
+
+__all__ = ["PARTS", "PATIENT", "SearchedAs", "label_of", "role_of", "roles", "searched_as"]
+
+PATIENT = "patient"
+"""The role of the column that says whose record it is."""
+
+PARTS = ("first", "middle", "last")
+"""The roles of columns that hold a part of the patient's name, in the order of the whole."""
+
+SearchedAs = Literal["name", "date", "code", "phone", "phrase", "address"]
+"""How a value is sought; what each is, `ensemble.stacking.known.search` says."""
+
+_BY_KIND: dict[str, SearchedAs] = {
+    "PERSON": "name", "RELATIVE": "name", "DATE": "date", "PHONE": "phone", "ID": "code", "ZIP": "code",
+    "STREET": "address", "ADDRESS": "address",
+}  # fmt: skip
+"""For columns that are named as a label; all others are sought as a phrase."""
+
+
+class _Role(TypedDict):
+    search: SearchedAs
+    kinds: list[str]
+    columns: list[str]
+
+
+class _Tables(TypedDict):
+    patient: dict[str, list[str]]
+    roles: dict[str, _Role]
+    parts: dict[str, list[str]]
+    labels: dict[str, dict[str, str]]
+
+
+def role_of(column: str) -> str:
+    """The role of a column by its name; empty for a name that is none of the usual ones."""
+    return _roles_by_name().get(re.sub(r"[\W_]+", "_", fold(column)).strip("_"), "")
+
+
+def roles() -> tuple[str, ...]:
+    """The names of all roles but that of the patient."""
+    return tuple(_tables()["roles"])
+
+
+def searched_as(role: str, label: str, label_set: LabelSet) -> SearchedAs:
+    """How values are sought, by their role; of a column that is named as a label, which has none, by its kind."""
+    known = _tables()["roles"].get(role)
+    return known["search"] if known else _BY_KIND.get(kind_of(label, label_set.name), "phrase")
+
+
+def label_of(role: str, label_set: LabelSet) -> str:
+    """The label of a role; :raises SettingsError: if the set has none for what it is."""
+    tables = _tables()
+    usual = tables["labels"].get(label_set.name, {}).get(role)
+    kinds = tables["roles"][role]["kinds"]
+    fitting = (label for kind in kinds for label in label_set.labels if kind_of(label, label_set.name) == kind)
+    label = usual if usual in label_set.labels else next(fitting, None)
+    if label is None:
+        raise SettingsError(f"the engine has no label for {role.replace('_', ' ')}; leave that column out")
+    return label
+
+
+@cache
+def _roles_by_name() -> dict[str, str]:
+    tables = _tables()
+    columns = {role: table["columns"] for role, table in tables["roles"].items()} | tables["parts"]
+    columns[PATIENT] = tables["patient"]["columns"]
+    return {name: role for role, names in columns.items() for name in names}
+
+
+@cache
+def _tables() -> _Tables:
+    text = (resources.files("ensemble.stacking.known") / "columns.toml").read_text(encoding="utf-8")
+    return cast(_Tables, tomllib.loads(text))

@@ -1,0 +1,170 @@
+"""A roster: what a hospital knows of each of its patients, looked up by patient.
+
+    roster = Roster.open(Path("roster.csv"))
+    roster.record("110")          {"name": ("Ann Hill",), "birth_date": ("1950-04-03",), "DOCTOR": ("Lee Ames",)}
+    "111" in roster               False
+
+All rows of a patient are one record. They are read once, into an SQLite database that has no name and ends with the
+process, in the folder for temporary files; so memory does not grow with the roster.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import logging
+import sqlite3
+from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache, partial
+from itertools import islice
+from pathlib import Path
+
+from ensemble.stacking.known.columns import PARTS, PATIENT, role_of, roles
+from ensemble.stacking.known.reading import Cells, rows_of
+from features.errors import SettingsError, StorageError
+from features.regular_files import open_regular
+from features.shown import shown_label
+from features.user_files import file_named
+
+__all__ = ["Record", "Roster", "kept_open", "roster_digest", "tell_unused"]
+
+Record = Mapping[str, tuple[str, ...]]
+"""Role, or name of a column that has none -> values, each once."""
+
+_LOG = logging.getLogger("phistack")
+_WHAT = "the roster"
+_AT_ONCE, _PIECE = 10_000, 2**20
+
+
+class Roster:
+    """The records of all patients.
+
+    :param path: of the file, for messages.
+    :param database: with the rows in a table, by patient.
+    :param columns: all names of columns that hold anything.
+    """
+
+    def __init__(self, path: Path, database: sqlite3.Connection, columns: Collection[str]) -> None:
+        self.path = path
+        self.columns = tuple(columns)
+        self._database = database
+
+    @classmethod
+    def open(cls, path: Path, labels: Collection[str] = ()) -> Roster:
+        """Read a roster, all of it.
+
+        :param labels: of the engine, as which columns may be named too.
+        :raises SettingsError: if it cannot be read as UTF-8 rows, has no column of patients or more than one, rows
+            without a patient, two columns of one name, or none that says anything of a patient.
+        :raises StorageError: if there is no room for the database.
+        """
+        columns: dict[str, None] = {}
+        try:
+            # An empty name stands for a database on disk that nobody else can open.
+            database = sqlite3.connect("", check_same_thread=False, isolation_level=None)
+            database.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-8000;")
+            database.execute("CREATE TABLE record (patient TEXT, row TEXT)")
+            with file_named(_WHAT, path), rows_of(path) as rows:
+                pairs = _pairs(rows, columns)
+                while some := list(islice(pairs, _AT_ONCE)):
+                    database.executemany("INSERT INTO record VALUES (?, ?)", some)
+                _check(columns, labels)
+            database.execute("CREATE INDEX of_patient ON record (patient)")
+        except sqlite3.Error:
+            raise StorageError("the folder for temporary files has no room for the roster; set TMPDIR") from None
+        return cls(path, database, columns)
+
+    def __contains__(self, patient: str) -> bool:
+        return self._rows(patient).fetchone() is not None
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The roles of its columns, and the names of those that have none."""
+        found = dict.fromkeys(role_of(column) or column for column in self.columns)
+        return tuple(role for role in found if role not in (PATIENT, *PARTS)) + ("name",) * bool(
+            found.keys() & set(PARTS)
+        )
+
+    def record(self, patient: str) -> Record:
+        """What is known of a patient; nothing of one who is not there."""
+        record: dict[str, dict[str, None]] = {}
+        for (row,) in self._rows(patient):
+            for role, values in _by_role(json.loads(row)).items():
+                record.setdefault(role, {}).update(dict.fromkeys(values))
+        return {role: tuple(values) for role, values in record.items()}
+
+    def _rows(self, patient: str) -> sqlite3.Cursor:
+        return self._database.execute("SELECT row FROM record WHERE patient = ? ORDER BY rowid", (patient,))
+
+
+@lru_cache(maxsize=1)
+def kept_open(path: Path, digest: str, key: bytes | None, labels: tuple[str, ...]) -> Roster:
+    """The roster of that digest, read once in a process.
+
+    :raises SettingsError: if it is no longer that, and as `Roster.open` does.
+    """
+    if roster_digest(path, key) != digest:
+        raise SettingsError(f"the roster {path} was changed while a run was using it; start the run again")
+    return Roster.open(path, labels)
+
+
+def tell_unused(roster: Roster, labels: Collection[str]) -> None:
+    """Warn of columns that are not sought, as their names say nothing.
+
+    :param labels: of the engine.
+    """
+    unused = [shown_label(column) for column in roster.columns if not role_of(column) and column not in labels]
+    if unused:
+        names = ", ".join(unused)
+        _LOG.warning(
+            "not sought, as no usual name or label says what they are, are these columns of the roster: %s", names
+        )
+
+
+def roster_digest(path: Path, key: bytes | None) -> str:
+    """SHA-256 of the file, or HMAC-SHA256 under a key; :raises SettingsError: if it cannot be read."""
+    with file_named(_WHAT, path), open_regular(path) as file:
+        digest = hashlib.sha256()
+        for piece in iter(partial(file.read, _PIECE), b""):
+            digest.update(piece)
+    plain = digest.digest()
+    return plain.hex() if key is None else hmac.digest(key, b"roster:" + plain, "sha256").hex()
+
+
+def _pairs(rows: Iterator[tuple[str, Cells]], columns: dict[str, None]) -> Iterator[tuple[str, str]]:
+    """The patient and the values of each row; the names of columns are gathered on the way."""
+    for place, row in rows:
+        columns.update(dict.fromkeys(row))
+        patients = [name for name in row if role_of(name) == PATIENT]
+        if len(patients) > 1:
+            raise ValueError(f"its {place} names the patient in {len(patients)} columns; keep one of them")
+        if not patients and not any(role_of(name) == PATIENT for name in columns):
+            raise ValueError("it has no column of patients; name the one that says whose record it is patient")
+        if not patients or len(row[patients[0]]) > 1:
+            raise ValueError(f"its {place} names no patient or several; give each row the one whose record it is")
+        yield row.pop(patients[0])[0], json.dumps(row, ensure_ascii=False)
+
+
+def _check(columns: Collection[str], labels: Collection[str]) -> None:
+    """:raises ValueError: if nothing was read, or nothing that can be sought."""
+    if not columns:
+        raise ValueError("it has no rows")
+    if not any(role_of(name) not in ("", PATIENT) or name in labels for name in columns):
+        others = ", ".join(shown_label(name) for name in columns if role_of(name) != PATIENT) or "none"
+        raise ValueError(f"none of its columns says anything of a patient ({others}); usual names are {_some_names()}")
+
+
+def _some_names() -> str:
+    return ", ".join(roles())
+
+
+def _by_role(row: Cells) -> Cells:
+    """The values by role, the parts of a name as one."""
+    found: Cells = {}
+    for column, values in row.items():
+        found.setdefault(role_of(column) or column, []).extend(values)
+    parts = [value for part in PARTS for value in found.pop(part, ())]
+    if parts:
+        found.setdefault("name", []).append(" ".join(parts))
+    return found

@@ -1,0 +1,331 @@
+"""What a roster says of the patient of a note: found however it is written, in runs and single commands alike."""
+
+import importlib
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ensemble.batch import RunSettings, audit_run, deidentify
+from ensemble.deidentification import Policy
+from ensemble.stacking.candidates import Decision
+from ensemble.stacking.known import KNOWN, KnownIdentifiers, Roster
+from ensemble.stacking.known.columns import label_of, role_of, roles
+from ensemble.stacking.known.dates import date_pattern
+from ensemble.stacking.known.search import found_in
+from features.documents import Document, Span
+from features.errors import SettingsError
+from features.labels import LabelSet
+from submodels.base import Candidate
+
+I2B2 = LabelSet.named("i2b2-2014")
+HEADER = "patient,name,dob,mrn,phone,address,relatives,doctor\n"
+ROSTER = (
+    HEADER + "110,Ann García-Miller,1950-04-03,12-345-67,+1 (555) 123-4567,"
+    '"12 Oak Street, Springfield, IL 62704",John Will;Mary Hope,Lee Ames\n'
+)
+
+
+def roster(folder: Path, text: str = ROSTER, name: str = "roster.csv") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def known(tmp_path: Path) -> KnownIdentifiers:
+    return KnownIdentifiers(Roster.open(roster(tmp_path)), I2B2, "en")
+
+
+def marked(known: KnownIdentifiers, text: str, decisions: Sequence[Decision] = ()) -> list[tuple[str, str]]:
+    """The accepted spans of a note of the patient, as labels and texts; they lie in the note and do not overlap."""
+    accepted = [d.span for d in known.added(Document("110-01", text, (), "110"), decisions) if d.accepted]
+    assert all(a.end <= b.start for a, b in pairwise(accepted))
+    assert all(span.end <= len(text) for span in accepted)
+    return [(span.label, text[span.start : span.end]) for span in accepted]
+
+
+def decided(text: str, what: str, label: str, *, accepted: bool = True) -> Decision:
+    span = Span(text.index(what), text.index(what) + len(what), label)
+    return Decision(span, 0.9 if accepted else 0.1, accepted, (Candidate(span, "crf"),) if accepted else ())
+
+
+@pytest.mark.parametrize(
+    ("label", "mention"),
+    [
+        ("PATIENT", "Ann García-Miller"),
+        ("PATIENT", "GARCIA-MILLER, ANN"),
+        ("PATIENT", "garcia miller"),
+        ("PATIENT", "Garcia, A."),
+        ("PATIENT", "A. M. Garcia"),
+        ("PATIENT", "A Garcia"),
+        ("PATIENT", "Ann Gracia"),
+        ("PATIENT", "Mller"),
+        ("PATIENT", "John Will"),
+        ("DOCTOR", "L. Ames"),
+        ("DATE", "April 3rd, 1950"),
+        ("DATE", "3 Apr. 50"),
+        ("DATE", "04/03/1950"),
+        ("DATE", "3.4.50"),
+        ("MEDICALRECORD", "12 34567"),
+        ("PHONE", "555.123.4567"),
+        ("PHONE", "001 555 1234567"),
+        ("STREET", "12 oak sreet, springfield"),
+        ("STREET", "Springfield"),
+    ],
+)
+def test_a_mention_is_found_however_it_is_written(known: KnownIdentifiers, label: str, mention: str) -> None:
+    assert marked(known, f"It says {mention} here, as 2 others did.") == [(label, mention)]
+
+
+@pytest.mark.parametrize(
+    "text", ["112-345-67", "12-345-678", "Annual", "Millers Crossing 1950", "4/3/1951", "3/1950", "Apr 3", "14/3/1950"]
+)
+def test_what_only_looks_like_it_is_not(known: KnownIdentifiers, text: str) -> None:
+    assert [what for _, what in marked(known, f"See {text} there.")] in ([], ["Millers"])
+
+
+def test_a_word_of_the_language_needs_a_sign(known: KnownIdentifiers) -> None:
+    assert marked(known, "We hope she will call. Will she? Hope: none.") == []
+    assert marked(known, "The nurse asked Will about it.") == [("PATIENT", "Will")]
+    text = "they say hope called"
+    assert marked(known, text, [decided(text, "hope", "PATIENT")]) == [("PATIENT", "hope")]
+    assert marked(known, text, [decided(text, "hope", "PATIENT", accepted=False)]) == []
+    text = "Seen at Clinic Hope today"
+    assert marked(known, text, [decided(text, "Clinic Hope", "HOSPITAL")]) == [("HOSPITAL", "Clinic Hope")]
+    assert marked(known, "mary hope called") == [("PATIENT", "mary hope")]
+
+
+def test_what_is_not_accepted_is_shown_with_the_reason(known: KnownIdentifiers) -> None:
+    (decision,) = known.added(Document("110-01", "We hope so.", (), "110"), [])
+    assert not decision.accepted and decision.probability == 0
+    assert "nothing else supports" in decision.votes[0].evidence and "hope" not in decision.votes[0].evidence
+    assert decision.votes[0].source == KNOWN
+
+
+def test_nothing_that_was_accepted_is_uncovered(known: KnownIdentifiers) -> None:
+    text = "At Garcia Hall 7, Dr. Ann Garcia Jones"
+    hall, doctor = decided(text, "Garcia Hall 7", "STREET"), decided(text, "Ann Garcia Jones", "DOCTOR")
+    assert marked(known, text, [hall, doctor]) == [
+        ("PATIENT", "Garcia"), ("STREET", "Hall 7"), ("PATIENT", "Ann Garcia"), ("DOCTOR", "Jones"),
+    ]  # fmt: skip
+    same = decided(text, "Ann Garcia Jones", "PATIENT")
+    assert marked(known, text, [same]) == [("PATIENT", "Garcia"), ("PATIENT", "Ann Garcia Jones")]
+
+
+def test_notes_of_others_stay_as_they_were(known: KnownIdentifiers) -> None:
+    text = "Ann Garcia called."
+    decisions = [decided(text, "Ann", "PATIENT")]
+    assert known.added(Document("111-01", text, (), "111"), decisions) == decisions
+
+
+def test_offsets_are_of_the_note_as_it_was_written(known: KnownIdentifiers) -> None:
+    text = "\ufeff😀 Gar\u200dci\u0301a called 55\u00ad5 123\u20114567"
+    assert marked(known, text) == [("PATIENT", "Gar\u200dci\u0301a"), ("PHONE", "55\u00ad5 123\u20114567")]
+
+
+NAMES = st.text("abcdefghijklmnopqrstuvwxyzéöß", min_size=5, max_size=12)
+
+
+@given(st.lists(NAMES, min_size=1, max_size=3, unique=True), st.randoms(use_true_random=False))
+def test_every_spelling_of_a_name_is_found(words: list[str], rng: random.Random) -> None:
+    spelt = [rng.choice((str.lower, str.upper, str.title))(word) for word in rng.sample(words, len(words))]
+    at = rng.randrange(len(spelt))
+    if "ß" not in spelt[at].lower():
+        spelt[at] = mistyped(spelt[at], rng)
+    mention = rng.choice((" ", ", ", "-")).join(spelt)
+    text = f"12: {mention} (3)"
+    hits = list(found_in(text, {"name": (" ".join(words),)}, I2B2, "en"))
+    assert Span(4, 4 + len(mention), "PATIENT") in [hit.span for hit in hits]
+
+
+def mistyped(word: str, rng: random.Random) -> str:
+    """A word with one typing error; an inserted letter, or one left out, changed or swapped with the next."""
+    at, letter = rng.randrange(len(word) - 1), rng.choice("aeknrst")
+    swapped = word[:at] + word[at + 1] + word[at] + word[at + 2 :]
+    changed = word[:at] + letter + word[at + 1 :]
+    return rng.choice((word[:at] + letter + word[at:], word[:at] + word[at + 1 :], changed, swapped))
+
+
+@given(st.dates(date(1900, 1, 1), date(2099, 12, 31)), st.sampled_from(("en", "es", "nl", "sv", "de")))
+def test_every_usual_way_to_write_a_date_is_found(day: date, language: str) -> None:
+    pattern = date_pattern(day.isoformat(), language)
+    assert pattern is not None
+    from ensemble.deidentification.dates.patterns import names
+
+    y, m, d = day.year, day.month, day.day
+    month, short = names(language).full_months[m - 1], names(language).short_months[m - 1]
+    ways = (
+        f"{y}-{m:02}-{d:02}", f"{m}/{d}/{y}", f"{d:02}.{m:02}.{y % 100:02}", f"{d}-{m}-{y}", f"{y}{m:02}{d:02}",
+        f"{d} {month} {y}", f"{month.upper()} {d}, {y}", f"{d}. {month} {y}", f"{d} de {month} de {y}",
+        f"{d}-{short}-{y}",
+    )  # fmt: skip
+    for way in ways:
+        match = pattern.search(f"born ({way}) there")
+        assert match and match[0] == way, way
+    other = date.fromordinal(day.toordinal() + 40)
+    assert not pattern.search(f"on {other.isoformat()}")
+
+
+@given(st.text("0123456789", min_size=5, max_size=12), st.randoms(use_true_random=False))
+def test_a_number_is_found_in_any_grouping(code: str, rng: random.Random) -> None:
+    written = "".join(c + rng.choice(("", "", " ", "-", ".", "/")) for c in code[:-1]) + code[-1]
+    spans = [hit.span for hit in found_in(f"no. {written}, yes", {"record_number": (code,)}, I2B2, "en")]
+    assert spans == [Span(4, 4 + len(written), "MEDICALRECORD")]
+    assert not list(found_in(f"no. {written}7, yes", {"record_number": (code,)}, I2B2, "en"))
+
+
+def test_each_label_set_has_labels_for_what_rosters_hold() -> None:
+    assert label_of("staff", LabelSet.named("meddocan")) == "NOMBRE_PERSONAL_SANITARIO"
+    for name in ("i2b2-2014", "ngrid-2016", "meddocan", "nut"):
+        label_set = LabelSet.named(name)
+        for role in roles():
+            try:
+                assert label_of(role, label_set) in label_set
+            except SettingsError as error:
+                assert "no label for" in str(error)
+    assert role_of("Date of Birth") == role_of("fecha-de-nacimiento") == "birth_date"
+
+
+def test_spanish_notes_and_a_column_named_as_a_label(tmp_path: Path) -> None:
+    text = "paciente;nombre;apellidos;fecha de nacimiento;médico;HOSPITAL\n"
+    text += "7;Íñigo;Ruiz Peña;03/04/1950;Eva Sáez;Monte Alto\n"
+    known = KnownIdentifiers(Roster.open(roster(tmp_path, text), ("HOSPITAL",)), LabelSet.named("meddocan"), "es")
+    note = "PENA RUIZ, INIGO, nacido el 3 de abril de 1950. Dra. Saez, Monte  alto."
+    found = [d.span for d in known.added(Document("7", note), []) if d.accepted]
+    assert [(span.label, note[span.start : span.end]) for span in found] == [
+        ("NOMBRE_SUJETO_ASISTENCIA", "PENA RUIZ, INIGO"), ("FECHAS", "3 de abril de 1950"),
+        ("NOMBRE_PERSONAL_SANITARIO", "Saez"), ("HOSPITAL", "Monte  alto"),
+    ]  # fmt: skip
+
+
+def test_all_rows_of_a_patient_and_all_forms_of_a_file_are_one_record(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {"patient": 110, "name": ["Ann Hill", "Ann Lee"], "born": None},
+        {"patient": 110, "name": ["Ann Hill"], "born": "1950-04-03"},
+    ]
+    lines = roster(tmp_path, "".join(json.dumps(row) + "\n" for row in rows), "roster.jsonl")
+    expected = {"name": ("Ann Hill", "Ann Lee"), "birth_date": ("1950-04-03",)}
+    assert Roster.open(lines).record("110") == expected
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rows[1]["born"] = date(1950, 4, 3)
+    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "roster.parquet")
+    assert Roster.open(tmp_path / "roster.parquet").record("110") == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("name,dob\nAnn Hill,1950\n", "no column of patients"),
+        ("patient,name\n110,Ann\n,Bea\n", "row 2 names no patient"),
+        ("patient,name,name\n110,Ann,Hill\n", "two columns name"),
+        ("patient,group,name\n110,110,Hill\n", "in 2 columns"),
+        ("patient,name\n110,Ann,Hill\n", "row 1 has 3 fields"),
+        ('patient,name\n110,"Ann\n', "not CSV"),
+        ("patient,ward\n110,7\n", "none of its columns"),
+        ("patient,name\n", "no rows"),
+        ("", "no rows"),
+        (b"patient,name\n110,Garc\xeda\n", "not UTF-8"),
+    ],
+)
+def test_a_roster_that_cannot_be_used_is_refused_in_one_sentence(
+    tmp_path: Path, content: str | bytes, reason: str
+) -> None:
+    path = tmp_path / "roster.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(SettingsError, match=reason) as refused:
+        Roster.open(path)
+    assert str(path) in str(refused.value) and not any(name in str(refused.value) for name in ("Ann", "Hill", "Garc"))
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('{"patient": "1", "name": "A', "line 1 is not valid JSON"),
+        ("[1]", "not a JSON object"),
+        ('{"patient": "1", "name": "A", "name": "B"}', "two columns name"),
+        ('{"patient": "1", "name": {"first": "A"}}', "neither text nor number"),
+        ("[" * 100_000, "nested too deep"),
+    ],
+)
+def test_json_lines_that_are_none_are_refused(tmp_path: Path, line: str, reason: str) -> None:
+    with pytest.raises(SettingsError, match=reason):
+        Roster.open(roster(tmp_path, line + "\n", "roster.jsonl"))
+    with pytest.raises(SettingsError, match="cannot be used"):
+        Roster.open(tmp_path / "none.csv")
+    with pytest.raises(SettingsError, match="Parquet"):
+        Roster.open(roster(tmp_path, "no", "roster.parquet"))
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunSettings:
+    """A run over three notes of two patients by a detector that finds little, with a roster of one of them."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    engines = importlib.import_module("batch_engines")
+    texts = {
+        "110-01": "Ann Garcia fell; MRN 1234567.",
+        "110-02": "garica is well. We hope so.",
+        "111-01": "Ann Garcia.",
+    }
+    lines = (json.dumps({"id": id, "text": text}) + "\n" for id, text in texts.items())
+    (tmp_path / "notes.jsonl").write_text("".join(lines))
+    model, policy = engines.bundle(tmp_path / "engine"), Policy.named("tag")
+    return RunSettings(
+        tmp_path / "notes.jsonl", tmp_path / "out.jsonl", model, policy, load=engines.quick, known=roster(tmp_path)
+    )
+
+
+def test_a_run_removes_what_the_roster_says_and_the_log_says_who_knew(run: RunSettings) -> None:
+    summary = deidentify(run)
+    texts = [json.loads(line)["text"] for line in run.target.read_text().splitlines()]
+    assert texts == ["[PATIENT] fell; MRN [MEDICALRECORD].", "[PATIENT] is well. We hope so.", "Ann Garcia."]
+    assert summary.known == {"PATIENT": 2, "MEDICALRECORD": 1} and summary.not_in_roster == 1
+    log = (run.reports / "audit.jsonl").read_text()
+    assert '"known": {"MEDICALRECORD": 1, "PATIENT": 1}' in log and "arcia" not in log and "1234567" not in log
+    assert not audit_run(run.target).problems
+
+
+def test_a_run_goes_on_with_the_same_roster_and_with_no_other(
+    run: RunSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+
+        def stop(*_: Any) -> None:
+            raise KeyboardInterrupt
+
+        patch.setattr("ensemble.batch.runner.check_output", stop)
+        with pytest.raises(KeyboardInterrupt):
+            deidentify(run)
+    assert run.known is not None
+    content = run.known.read_text()
+    run.known.write_text(content.replace("Ann", "Eve"))
+    for other in (run, replace(run, known=None)):
+        with pytest.raises(SettingsError, match="begun with another roster"):
+            deidentify(other)
+    run.known.write_text(content)
+    assert deidentify(run).known["PATIENT"] == 2
+
+
+def test_a_bad_roster_leaves_nothing_behind(run: RunSettings) -> None:
+    assert run.known is not None
+    run.known.write_text("name\nAnn\n")
+    with pytest.raises(SettingsError, match="no column of patients"):
+        deidentify(run)
+    assert not run.target.exists() and not run.work.exists() and not run.reports.exists()
+
+
+def test_a_list_of_never_uncovers_nothing_that_a_roster_says(run: RunSettings, tmp_path: Path) -> None:
+    from ensemble.stacking.overruling import read_overruling
+
+    (tmp_path / "never.txt").write_text("garcia\nAnn Garcia\n1234567\n")
+    deidentify(replace(run, overruling=read_overruling(never=tmp_path / "never.txt")))
+    texts = [json.loads(line)["text"] for line in run.target.read_text().splitlines()]
+    assert texts[:2] == ["[PATIENT] fell; MRN [MEDICALRECORD].", "[PATIENT] is well. We hope so."]
