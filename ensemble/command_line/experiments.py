@@ -173,7 +173,7 @@ def reproduce(
     *,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer folds and steps, and no taggers: minutes.")] = False,
     only_right: Annotated[
-        str, typer.Option(metavar="SUBMODEL", help="Table 7 has the places where this one alone is right.")
+        str, typer.Option(metavar="SUBMODEL", help="In zhao2020, table 7 has the places where this one alone is right.")
     ] = "tbed",
     text: Annotated[bool, typer.Option("--text", help="Show the text of the notes in table 7.")] = False,
     training: TrainingOptions,

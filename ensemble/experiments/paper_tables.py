@@ -4,19 +4,21 @@
 
 A paper declares its tables in `papers/NAME.toml`, each of a kind: `types` counts PHI by category and type, `models` has
 precision, recall and F1 of each row, `changes` F1 without each part of the system, `cases` the places where only one
-submodel is right. A row with `ours` has our figures too.
+submodel is right; `categories`, `criteria`, `methods` and `alone` are those of `ensemble.experiments.method_tables`. A
+row with `ours` has our figures too.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from ensemble.evaluation import Score
 from ensemble.evaluation.tables import Table, TableRow, escaped, percent, strong
 from ensemble.experiments.cases import Place, places_of
+from ensemble.experiments.method_tables import FilledTable, by_category, by_criterion, found_alone, of_methods
 from ensemble.experiments.parts import Answers
 from features.documents import Corpus, Span
 from features.shown import shown_id
@@ -33,11 +35,11 @@ _CONTEXT = 30
 class PaperTable(NamedTuple):
     """One table of a paper.
 
-    :ivar number: in the paper.
+    :ivar number: in the paper; a name where it is no table there.
     :ivar rows: as JSON can hold them.
     """
 
-    number: int
+    number: int | str
     table: Table
     caption: str
     rows: list[dict[str, Any]]
@@ -70,16 +72,13 @@ def filled(declared: _Declared, run: PaperRun) -> PaperTable:
     """A table as the paper declares it, with our figures."""
     columns, sections, rows = _KINDS[declared["kind"]](declared, run)
     n_texts = len(columns) if declared["kind"] == "cases" else 1
-    title = f"Table {declared['number']}: {declared['title']}"
+    number = declared["number"]
+    title = f"Table {number}: {declared['title']}" if isinstance(number, int) else declared["title"]
     table = Table(columns, sections, title, n_texts=n_texts)
-    return PaperTable(declared["number"], table, f"{escaped(declared['title'])}.", rows)
+    return PaperTable(number, table, f"{escaped(declared['title'])}.", rows)
 
 
-_Filled = tuple[Sequence[str], list[list[TableRow]], list[dict[str, Any]]]
-"""The columns, the sections of a table, and its rows as JSON can hold them."""
-
-
-def _types(declared: _Declared, run: PaperRun) -> _Filled:
+def _types(declared: _Declared, run: PaperRun) -> FilledTable:
     figures, categories = declared["figures"], run.training.label_set.categories
     counts = [_count(corpus) for corpus in (run.training, run.test)]
     labels = [label for label in categories if any(label in of_corpus for of_corpus in counts) or label in figures]
@@ -101,7 +100,7 @@ def _count(corpus: Corpus) -> Counter[str]:
     return Counter(span.label for document in corpus.documents for span in document.spans)
 
 
-def _models(declared: _Declared, run: PaperRun) -> _Filled:
+def _models(declared: _Declared, run: PaperRun) -> FilledTable:
     rows: list[dict[str, Any]] = []
     cells: list[TableRow] = []
     for row in declared["rows"]:
@@ -111,7 +110,7 @@ def _models(declared: _Declared, run: PaperRun) -> _Filled:
     return ("model", *_MEASURES, *(f"paper, {measure}" for measure in _MEASURES)), [cells], rows
 
 
-def _changes(declared: _Declared, run: PaperRun) -> _Filled:
+def _changes(declared: _Declared, run: PaperRun) -> FilledTable:
     """The changes are from the first row, the whole system."""
     rows: list[dict[str, Any]] = []
     cells: list[TableRow] = []
@@ -125,7 +124,7 @@ def _changes(declared: _Declared, run: PaperRun) -> _Filled:
     return ("model", "F1", "change", "paper, F1", "paper, change"), [cells], rows
 
 
-def _cases(declared: _Declared, run: PaperRun) -> _Filled:
+def _cases(declared: _Declared, run: PaperRun) -> FilledTable:
     systems = {name: run.answers[name,] for name in run.members} | {"ensemble": run.answers[run.members]}
     others = {name for name in run.members if name != run.only_right}
     texts = {document.id: document.text for document in run.test.documents}
@@ -147,8 +146,15 @@ def _cases(declared: _Declared, run: PaperRun) -> _Filled:
     return columns, [cells], [place.to_dict() for place in places]
 
 
-_KINDS: Mapping[str, Callable[[_Declared, PaperRun], _Filled]] = {
+def _of_answers(fill: Callable[[_Declared, Corpus, Mapping[Members, Answers]], FilledTable]) -> _Fill:
+    return lambda declared, run: fill(declared, replace(run.test, label_set=run.training.label_set), run.answers)
+
+
+_Fill = Callable[[_Declared, PaperRun], FilledTable]
+_KINDS: Mapping[str, _Fill] = {
     "types": _types, "models": _models, "changes": _changes, "cases": _cases,
+    "categories": _of_answers(by_category), "criteria": _of_answers(by_criterion),
+    "methods": _of_answers(of_methods), "alone": _of_answers(found_alone),
 }  # fmt: skip
 
 

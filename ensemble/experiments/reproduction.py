@@ -122,7 +122,9 @@ def reproduce(
     members, further = tuple(declared["members"]), declared.get("further", {})
     rows = [row["ours"] for table in declared["tables"] for row in table.get("rows", ()) if "ours" in row]
     wanted = tuple(dict.fromkeys([members, *((name,) for name in members), *map(tuple, rows)]))
-    if missing := [name for name in (*members, only_right) if name not in settings.submodels]:
+    has_cases = any(table["kind"] == "cases" for table in declared["tables"])
+    named_here = (*members, only_right) if has_cases else members
+    if missing := [name for name in named_here if name not in settings.submodels]:
         raise SettingsError(no_such("submodel of these settings", missing[0], settings.submodels))
     own = settings.only(members)
     whole = replace(own, submodels={**own.submodels, **{name: _like(own, given) for name, given in further.items()}})

@@ -1,0 +1,106 @@
+"""What each method of a paper finds: by category, by criterion, and what it alone finds.
+
+    by_category(declared, gold, {("crf",): answers})     columns, sections of a table, and its rows for JSON
+
+A table is declared as `ensemble.experiments.paper_tables` says; `ours` or `methods` name submodels: one alone, or
+several under a stacker. Liu 2017 counts what one method alone finds, as that is what an ensemble can gain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ensemble.evaluation import Report, evaluate
+from ensemble.evaluation.tables import TableRow, percent
+from ensemble.experiments.parts import Answers
+from features.documents import Corpus, Span
+
+__all__ = ["FilledTable", "by_category", "by_criterion", "found_alone", "of_methods"]
+
+FilledTable = tuple[Sequence[str], list[list[TableRow]], list[dict[str, Any]]]
+"""The columns, the sections of a table, and its rows as JSON can hold them."""
+
+_Answered = Mapping[tuple[str, ...], Answers]
+_MEASURES = ("P", "R", "F1")
+_NOTHING = ("", "", "")
+
+
+def by_category(declared: Mapping[str, Any], gold: Corpus, answers: _Answered) -> FilledTable:
+    """Precision, recall and F1 of one system by category, the paper's beside them."""
+    found = {score.name: score for score in _report(gold, answers, declared["ours"]).categories}
+    figures: Mapping[str, Sequence[str]] = declared["figures"]
+    rows = [
+        {"category": name, "ours": _values(found[name]) if name in found else None, "paper": figures.get(name, [])}
+        for name in dict.fromkeys([*figures, *found])
+    ]
+    return _beside("category", rows)
+
+
+def by_criterion(declared: Mapping[str, Any], gold: Corpus, answers: _Answered) -> FilledTable:
+    """The same by criterion; nothing of ours where a criterion means nothing for the labels."""
+    found = {score.name: score for score in _report(gold, answers, declared["ours"]).criteria}
+    rows = [
+        {"criterion": row["model"], "ours": _values(found[row["named"]]) if row["named"] in found else None,
+         "paper": row["paper"]}
+        for row in declared["rows"]
+    ]  # fmt: skip
+    return _beside("criterion", rows)
+
+
+def of_methods(declared: Mapping[str, Any], gold: Corpus, answers: _Answered) -> FilledTable:
+    """Strict F1 of each method by category."""
+    methods: Mapping[str, Sequence[str]] = declared["methods"]
+    found = {
+        name: {score.name: score.f1.value for score in _report(gold, answers, ours).categories}
+        for name, ours in methods.items()
+    }
+    categories = dict.fromkeys(category for of_method in found.values() for category in of_method)
+    rows: list[dict[str, Any]] = [
+        {"category": c, "f1": {name: found[name].get(c) for name in methods}} for c in categories
+    ]
+    cells: list[TableRow] = [(row["category"], *map(_percent, row["f1"].values())) for row in rows]
+    return ("category", *methods), [cells], rows
+
+
+def found_alone(declared: Mapping[str, Any], gold: Corpus, answers: _Answered) -> FilledTable:
+    """How many right and wrong spans one method alone finds, and how many of them the ensemble keeps."""
+    methods: Mapping[str, Sequence[str]] = declared["methods"]
+    spans = {name: _places(gold, answers[tuple(ours)]) for name, ours in methods.items()}
+    right, kept = _places(gold, [d.spans for d in gold.documents]), _places(gold, answers[tuple(declared["ours"])])
+    rows = []
+    for name, own in spans.items():
+        alone = own.difference(*(others for other, others in spans.items() if other != name))
+        counts = [len(alone & right), len(alone - right), len(alone & right & kept), len((alone - right) & kept)]
+        rows.append({"method": name, "ours": counts, "paper": declared["figures"].get(name, [])})
+    total = [sum(row["ours"][i] for row in rows) for i in range(4)]
+    rows.append({"method": "all", "ours": total, "paper": declared["figures"].get("all", [])})
+    cells: list[TableRow] = [
+        (row["method"], *map(str, row["ours"]), *(map(str, row["paper"] or [""] * 4))) for row in rows
+    ]
+    columns = ("right", "wrong", "right, kept", "wrong, kept")
+    return ("method", *columns, *(f"paper, {column}" for column in columns)), [cells], rows
+
+
+def _report(gold: Corpus, answers: _Answered, ours: Sequence[str]) -> Report:
+    return evaluate(gold, gold.with_spans(answers[tuple(ours)]))
+
+
+def _places(gold: Corpus, answers: Answers) -> set[tuple[str, Span]]:
+    return {(document.id, span) for document, found in zip(gold.documents, answers, strict=True) for span in found}
+
+
+def _values(score: Any) -> list[float]:
+    return [measure.value for measure in score.measures.values()]
+
+
+def _beside(first: str, rows: list[dict[str, Any]]) -> FilledTable:
+    cells: list[TableRow] = [
+        (row[first], *(list(map(percent, row["ours"])) if row["ours"] else _NOTHING), *(row["paper"] or _NOTHING))
+        for row in rows
+    ]
+    return (first, *_MEASURES, *(f"paper, {measure}" for measure in _MEASURES)), [cells], rows
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else percent(value)

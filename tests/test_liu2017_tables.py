@@ -1,0 +1,98 @@
+"""The tables of Liu 2017: by category, by criterion, by method, and what each method alone finds."""
+
+import json
+from typing import Any
+
+import pytest
+
+from ensemble.evaluation import evaluate
+from ensemble.experiments.method_tables import found_alone
+from ensemble.experiments.reproduction import published, reproduce, settings_of, write_reproduction
+from ensemble.synthesis.corpus import synthesize
+from ensemble.training.settings import EngineSettings, merged
+from features.documents import Corpus, Document, Span
+from features.labels import LabelSet
+
+TRAINING, TEST = synthesize(10, seed=4), synthesize(5, seed=5)
+SIZES = {"epochs": 2, "learning_rate": 0.01, "lstm_size": 8, "word_size": 8, "channels": 4}
+SMALL = {
+    "folds": 2,
+    "features": {"pos": "", "ner": ""},
+    "submodels": {"crf": {"max_iterations": 12}, "bi-lstm": SIZES, "bi-lstm-fea": SIZES},
+}
+PRESET = EngineSettings.preset("liu2017")
+WHOLE = ("crf", "bi-lstm", "bi-lstm-fea")
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    home = tmp_path_factory.mktemp("reproduced")
+    settings = EngineSettings.from_dict(merged(PRESET.to_dict(), SMALL))
+    write_reproduction(home / "out", lambda: reproduce("liu2017", TRAINING, TEST, settings, cache=home / "folds"))
+    names = {path.name for path in (home / "out").iterdir()}
+    assert {"table-4.txt", "table-5.tex", "table-6.txt", "table-figure-4.txt", "table-section-5.txt"} <= names
+    return json.loads((home / "out" / "results.json").read_text(encoding="utf-8"))["tables"]
+
+
+def test_rows_are_those_of_the_paper_with_its_figures_beside_ours(results: Any) -> None:
+    assert list(results) == ["4", "5", "6", "figure-4", "section-5"]
+    methods = {row["model"]: row for row in results["4"]}
+    assert list(methods) == ["CRF-based", "BI-LSTM", "BI-LSTM-FEA", "Ensemble"]
+    assert methods["Ensemble"]["paper"] == ["96.46", "93.80", "95.11"] and len(methods["CRF-based"]["ours"]) == 3
+    assert {row["category"]: row["paper"] for row in results["5"]}["LOCATION"] == ["92.66", "85.00", "88.67"]
+    assert len(results["6"]) == 10 and all(row["ours"] for row in results["6"])
+
+
+def test_the_same_figure_is_the_same_in_all_tables(results: Any) -> None:
+    strict = next(row["ours"] for row in results["6"] if row["criterion"] == "Strict")
+    assert strict == pytest.approx(next(row["ours"] for row in results["4"] if row["model"] == "Ensemble"))
+    dates = next(row["ours"] for row in results["5"] if row["category"] == "DATE")
+    assert dates[2] == next(row["f1"]["Ensemble"] for row in results["figure-4"] if row["category"] == "DATE")
+
+
+def test_criteria_without_meaning_for_the_labels_have_no_figure() -> None:
+    from ensemble.experiments.method_tables import by_criterion
+
+    spanish = Corpus((Document("1", "Calle Mayor", (Span(0, 11, "CALLE"),)),), LabelSet.named("meddocan"))
+    declared = next(table for table in published("liu2017")["tables"] if table["kind"] == "criteria")
+    _, [cells], rows = by_criterion(declared, spanish, {WHOLE: [spanish.documents[0].spans]})
+    ours = {row["criterion"]: row["ours"] for row in rows}
+    assert ours["Strict"] == [1.0, 1.0, 1.0] and ours["HIPAA strict"] is None
+    assert {len(row) for row in cells} == {7}
+
+
+def test_what_one_method_alone_finds_is_counted_and_what_the_ensemble_keeps() -> None:
+    text = "Ann Bo Cid Dan Eva"
+    ann, bo, cid, dan, eva = (Span(text.index(n), text.index(n) + len(n), "DOCTOR") for n in text.split())
+    gold = Corpus((Document("1", text, (ann, bo, cid)),), LabelSet.named("i2b2-2014"))
+    answers = {
+        ("crf",): [[ann, bo, dan]],
+        ("bi-lstm",): [[ann, cid]],
+        ("bi-lstm-fea",): [[ann, eva]],
+        WHOLE: [[ann, bo, eva]],
+    }
+    declared = next(table for table in published("liu2017")["tables"] if table["kind"] == "alone")
+    rows = {row["method"]: row["ours"] for row in found_alone(declared, gold, answers)[2]}
+    # Right, wrong, right and kept, wrong and kept.
+    assert rows == {"CRF": [1, 1, 1, 0], "BI-LSTM": [1, 0, 0, 0], "BI-LSTM-FEA": [0, 1, 0, 1], "all": [2, 2, 1, 1]}
+    assert evaluate(gold, gold.with_spans(answers[WHOLE])).strict.counts == (2, 1, 1)
+
+
+def test_a_quick_run_changes_what_takes_long() -> None:
+    quick = settings_of("liu2017", PRESET, quick=True)
+    assert quick.folds < PRESET.folds and quick.features.pos == ""
+    for name in ("bi-lstm", "bi-lstm-fea"):
+        assert quick.submodels[name]["epochs"] < PRESET.submodels[name]["epochs"]
+        assert quick.submodels[name]["lstm_size"] == PRESET.submodels[name]["lstm_size"]
+
+
+def test_the_figures_are_those_of_the_paper() -> None:
+    tables = {table["number"]: table for table in published("liu2017")["tables"]}
+    for figures in (
+        *tables[5]["figures"].values(),
+        *(row["paper"] for row in (*tables[4]["rows"], *tables[6]["rows"])),
+    ):
+        precision, recall, f1 = map(float, figures)
+        assert f1 == pytest.approx(2 * precision * recall / (precision + recall), abs=0.011)
+    alone = tables["section-5"]["figures"]
+    assert [sum(alone[name][i] for name in ("CRF", "BI-LSTM", "BI-LSTM-FEA")) for i in (0, 1)] == alone["all"][:2]
