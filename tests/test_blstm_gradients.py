@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -47,12 +48,13 @@ def drawn_note(lengths: list[int], random: np.random.Generator) -> EncodedNote:
     return EncodedNote(words, spellings, values, bounds, bounds, tags)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     notes=st.lists(st.lists(st.integers(1, 5), min_size=1, max_size=3), min_size=1, max_size=3),
     seed=st.integers(0, 2**32 - 1),
+    sizes=st.sampled_from([SIZES, replace(SIZES, kernels=(), character_lstm=3)]),
 )
-def test_loss_and_gradients_are_those_of_keras(notes: list[list[int]], seed: int) -> None:
+def test_loss_and_gradients_are_those_of_keras(notes: list[list[int]], seed: int, sizes: NetworkSizes) -> None:
     load_keras(1)
     import tensorflow as tf
 
@@ -63,7 +65,7 @@ def test_loss_and_gradients_are_those_of_keras(notes: list[list[int]], seed: int
     ranges = [(number, 0, len(note.words)) for number, note in enumerate(drawn)]
     characters = random.integers(0, 7, (6, 9)).astype(np.int32)
     prediction = WordPrediction.of(drawn, words=3, weight=0.4)
-    network = TaggingNetwork(SIZES, dropout=0.0, prediction=prediction, seed=seed % 1000)
+    network = TaggingNetwork(sizes, dropout=0.0, prediction=prediction, seed=seed % 1000)
     batch = with_characters(batch_of(ranges, drawn), characters)
     with tf.GradientTape() as tape:
         loss, of_rows = network.loss(batch)
@@ -72,7 +74,7 @@ def test_loss_and_gradients_are_those_of_keras(notes: list[list[int]], seed: int
     expected = dict(zip(names, map(tf.convert_to_tensor, tape.gradient(loss, variables)), strict=True))
     weights = {name: value.numpy() for name, value in zip(names, variables, strict=True)}
     found, gradients = loss_and_gradients(
-        weights, FlatBatch.of(ranges, drawn, characters), SIZES, prediction=prediction
+        weights, FlatBatch.of(ranges, drawn, characters), sizes, prediction=prediction
     )
     assert found.total == pytest.approx(float(loss), rel=1e-4)
     assert np.allclose(found.of_rows, of_rows.numpy(), rtol=1e-3, atol=1e-3)

@@ -69,7 +69,8 @@ PAPER = [
     *(
         (f"Lample 2016: {name}", (getattr(NETWORK, name), getattr(WITH_FEATURES, name)), (value, value))
         for name, value in (
-            ("word_size", 100), ("character_size", 25), ("lstm_size", 100), ("dropout", 0.5), ("clip", 5.0),
+            ("word_size", 100), ("character_size", 25), ("character_lstm", 25), ("lstm_size", 100),
+            ("dropout", 0.5), ("clip", 5.0),
             ("schedule", "constant"),
         )
     ),
@@ -115,7 +116,7 @@ def test_a_network_of_no_columns_reads_those_of_extra_neither() -> None:
 
 
 def test_the_preset_trains_both_networks_and_the_crf_in_one_engine() -> None:
-    small = {"epochs": 1, "least_steps": 0, "lstm_size": 6, "channels": 2, "word_size": 8}
+    small = {"epochs": 1, "least_steps": 0, "lstm_size": 6, "character_lstm": 3, "word_size": 8}
     fewer = {
         "folds": 2,
         "features": {"pos": "", "ner": ""},

@@ -14,7 +14,7 @@ from features.documents import Corpus, Document, Span
 from features.labels import LabelSet
 
 TRAINING, TEST = synthesize(10, seed=4), synthesize(5, seed=5)
-SIZES = {"epochs": 2, "learning_rate": 0.01, "lstm_size": 8, "word_size": 8, "channels": 4}
+SIZES = {"epochs": 2, "learning_rate": 0.01, "lstm_size": 8, "word_size": 8, "character_lstm": 4}
 SMALL = {
     "folds": 2,
     "features": {"pos": "", "ner": ""},

@@ -19,6 +19,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from features.arrays import Floats, Floats32, Integers, Integers32
+from submodels.blstm.character_lstm import CharacterLstm
 from submodels.blstm.encoder import EncodedNote, TokenRange
 from submodels.blstm.lstm import BidirectionalLstm
 from submodels.blstm.spelling import Spelling
@@ -120,7 +121,11 @@ def loss_and_gradients(
     """
     n = len(batch.words)
     # (n, word + spelling + columns * feature): the vectors of word, spelling and all feature values, side by side.
-    spelling = Spelling.of(batch.characters, weights, sizes.kernels)
+    spelling: Spelling | CharacterLstm
+    if sizes.character_lstm:
+        spelling = CharacterLstm.of(batch.characters, weights)
+    else:
+        spelling = Spelling.of(batch.characters, weights, sizes.kernels)
     values = weights["feature"][batch.features].reshape(n, -1)
     vectors = [weights["word"][batch.words], spelling.vectors[batch.spellings], values]
     inputs, kept_inputs = _dropped(np.concatenate(vectors, axis=1), dropout, generator)

@@ -22,8 +22,9 @@ from itertools import pairwise
 import numpy as np
 
 from features.arrays import Floats32, Integers, Integers32
+from submodels.blstm.character_lstm import CharacterLstm
 from submodels.blstm.encoder import EncodedNote, TokenRange, rows_of
-from submodels.blstm.weights import NetworkWeights
+from submodels.blstm.weights import CHARACTERS, NetworkWeights
 
 __all__ = ["NetworkInput", "blocks_of", "emissions_of", "lstm", "spelling_vectors", "token_emissions"]
 
@@ -222,13 +223,16 @@ def _inputs(weights: NetworkWeights, reading: NetworkInput, spellings: Floats32)
 
 
 def spelling_vectors(weights: NetworkWeights, characters: Integers32) -> Floats32:
-    """The answer of the character CNN for each word, of shape `(n_words, n_channels)`.
+    """What the character CNN, or the LSTM in its place, says of each word, of shape `(n_words, n_channels)`.
 
     The kernels of all widths are taken as one, as wide as the widest. The windows over a word are gone through from
     its first character, and a word is left at the first window that sees nothing of it.
 
     :param characters: as `Encoder.spell` gives it.
     """
+    if f"{CHARACTERS}forward" in weights:
+        parts = np.split(characters, range(_WORDS_AT_ONCE, len(characters), _WORDS_AT_ONCE))
+        return np.concatenate([CharacterLstm.of(part, weights).vectors for part in parts])
     # (n_words,): characters up to the last that is not padding, with the padding before the word.
     lengths = characters.shape[1] - np.argmax(characters[:, ::-1] > 0, axis=1)
     order = np.argsort(-lengths, kind="stable")

@@ -20,7 +20,7 @@ from keras import ops
 
 from submodels.blstm.crf_loss import negative_log_likelihood
 from submodels.blstm.fused_lstm import fused_lstm
-from submodels.blstm.weights import NetworkSizes, WordStart, first_weights
+from submodels.blstm.weights import CHARACTERS, NetworkSizes, WordStart, first_weights
 from submodels.blstm.word_prediction import PREDICTIONS, WordPrediction
 
 __all__ = ["TaggingNetwork"]
@@ -114,23 +114,34 @@ class TaggingNetwork:
         return keras.random.dropout(values, self.dropout, seed=self._random) if training and self.dropout else values
 
     def _spellings(self, characters: Any) -> Any:
-        """A vector for each distinct word: the strongest answer of each convolution over its characters."""
+        """A vector for each distinct word: the strongest answer of each convolution over its characters.
+
+        With an LSTM in the place of the convolutions, its last state in each direction.
+        """
         # (n_words, n_characters, size) -> for each width (n_words, channels): the strongest of the windows of a word.
         embedded = ops.take(self.weights["character"], characters, axis=0)
+        if self.sizes.character_lstm:
+            lengths = ops.shape(characters)[1] - ops.argmax(ops.flip(characters, axis=1) > 0, axis=1)
+            ahead, back = ops.split(self._blstm(embedded, lengths, CHARACTERS), 2, axis=2)
+            last = ops.take_along_axis(ahead, ops.cast(lengths, "int32")[:, None, None] - 1, axis=1)
+            return ops.concatenate([last[:, 0], back[:, 0]], axis=1)
         answers = [
             ops.max(ops.conv(embedded, self.weights[f"kernel{width}"]), axis=1) + self.weights[f"kernel{width}_bias"]
             for width in self.sizes.kernels
         ]
         return ops.relu(ops.concatenate(answers, axis=1))
 
-    def _blstm(self, inputs: Any, lengths: Any) -> Any:
-        """Both directions of the LSTM, of shape `(n_rows, n_tokens, 2 * lstm)`."""
+    def _blstm(self, inputs: Any, lengths: Any, before: str = "") -> Any:
+        """Both directions of an LSTM, of shape `(n_rows, n_tokens, 2 * lstm)`.
+
+        :param before: stands before the names of its weights.
+        """
         # (n_tokens, n_rows, ...): the kernel wants the tokens first. The backward LSTM begins at each row's last token.
         w = self.weights
         forward = ops.transpose(inputs, (1, 0, 2))
         backward = _reversed(forward, lengths)
-        ahead = fused_lstm(forward, w["forward"], w["forward_bias"])
-        back = _reversed(fused_lstm(backward, w["backward"], w["backward_bias"]), lengths)
+        ahead = fused_lstm(forward, w[f"{before}forward"], w[f"{before}forward_bias"])
+        back = _reversed(fused_lstm(backward, w[f"{before}backward"], w[f"{before}backward_bias"]), lengths)
         return ops.transpose(ops.concatenate([ahead, back], axis=2), (1, 0, 2))
 
 

@@ -59,7 +59,8 @@ DEFAULT_COLUMNS = (
 """The feature columns that are read where nothing else is said."""
 
 _LIMITS = {
-    "window": (1, 10_000), "word_size": (1, 4096), "character_size": (1, 1024), "channels": (1, 1024),
+    "window": (1, 10_000), "word_size": (1, 4096), "character_size": (1, 1024), "character_lstm": (0, 1024),
+    "channels": (1, 1024),
     "feature_size": (1, 1024), "lstm_size": (1, 4096), "dropout": (0, 0.95), "word_dropout": (0, 0.95),
     "value_dropout": (0, 0.95), "replacement": (0, 1), "language_model": (0, 1000),
     "foreseen_words": (1, 10**6), "epochs": (1, 10_000), "batch_tokens": (1, 10**6), "least_steps": (0, 10**6),
@@ -111,6 +112,8 @@ class BlstmSubmodel(Submodel):
     :param character_size: length of a character's vector.
     :param kernels: widths of the convolutions over characters, at most 22.
     :param channels: outputs of each convolution.
+    :param character_lstm: in the place of the convolutions, a bidirectional LSTM reads the characters of a word, whose
+        state has this length in each direction; 0 for none.
     :param feature_size: length of the vector of a feature value.
     :param lstm_size: length of the LSTM's state in each direction.
     :param dropout: rate for the input of the LSTM and for its output.
@@ -147,6 +150,7 @@ class BlstmSubmodel(Submodel):
     character_size: int = 16
     kernels: tuple[int, ...] = (2, 3, 4, 5)
     channels: int = 16
+    character_lstm: int = 0
     feature_size: int = 4
     lstm_size: int = 96
     dropout: float = 0.3
@@ -346,7 +350,8 @@ class BlstmSubmodel(Submodel):
             tags=len(self.tags_),
             word=self.word_size_,
             character=self.character_size,
-            kernels=self.kernels,
+            kernels=() if self.character_lstm else self.kernels,
+            character_lstm=self.character_lstm,
             channels=self.channels,
             feature=self.feature_size,
             lstm=self.lstm_size,

@@ -18,9 +18,12 @@ import numpy as np
 
 from features.arrays import Floats32, Integers32
 
-__all__ = ["NetworkSizes", "NetworkWeights", "WordStart", "first_weights", "save_weights"]
+__all__ = ["CHARACTERS", "NetworkSizes", "NetworkWeights", "WordStart", "first_weights", "save_weights"]
 
 NetworkWeights = Mapping[str, Floats32]
+
+CHARACTERS = "characters_"
+"""Before the names of the weights of an LSTM that reads characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,7 @@ class NetworkSizes:
     :param channels: outputs of each convolution.
     :param feature: length of a feature value's vector.
     :param lstm: length of the LSTM's state in each direction.
+    :param character_lstm: the same of an LSTM that reads characters; 0 for none.
     """
 
     words: int
@@ -51,10 +55,12 @@ class NetworkSizes:
     channels: int = 8
     feature: int = 4
     lstm: int = 128
+    character_lstm: int = 0
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Name of each weight -> its shape."""
-        inputs = self.word + len(self.kernels) * self.channels + self.columns * self.feature
+        spelling = len(self.kernels) * self.channels + 2 * self.character_lstm
+        inputs = self.word + spelling + self.columns * self.feature
         shapes: dict[str, tuple[int, ...]] = {
             "word": (self.words, self.word),
             "character": (self.characters, self.character),
@@ -63,9 +69,11 @@ class NetworkSizes:
         for width in self.kernels:
             shapes[f"kernel{width}"] = (width, self.character, self.channels)
             shapes[f"kernel{width}_bias"] = (self.channels,)
-        for direction in ("forward", "backward"):
-            shapes[direction] = (inputs + self.lstm, 4 * self.lstm)
-            shapes[f"{direction}_bias"] = (4 * self.lstm,)
+        read = {CHARACTERS: (self.character, self.character_lstm), "": (inputs, self.lstm)}
+        for before, (length, units) in read.items():
+            for direction in (f"{before}forward", f"{before}backward") if units else ():
+                shapes[direction] = (length + units, 4 * units)
+                shapes[f"{direction}_bias"] = (4 * units,)
         return shapes | {
             "dense": (2 * self.lstm, self.tags),
             "dense_bias": (self.tags,),
@@ -103,8 +111,9 @@ def first_weights(sizes: NetworkSizes, seed: int, start: WordStart | None = None
         else:
             bound = np.sqrt(3 / shape[1] if name in _EMBEDDINGS else 6 / (np.prod(shape[:-1]) + shape[-1]))
             weights[name] = random.uniform(-bound, bound, shape).astype(np.float32)
-    for bias in ("forward_bias", "backward_bias"):
-        weights[bias][2 * sizes.lstm : 3 * sizes.lstm] = 1
+    for name in weights:
+        if name.endswith(("forward_bias", "backward_bias")):
+            np.split(weights[name], 4)[2][:] = 1
     if start is not None:
         weights["word"][start.ids] = start.rows
     return weights
