@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from ensemble.stacking.kernel_svm import KernelSettings
@@ -13,7 +14,9 @@ from ensemble.training.trainer import train
 from features.columns.settings import FeatureSettings
 from features.columns.table import FeatureSpace
 from features.documents import Document
+from features.saved_files import SavedFiles
 from submodels.base import kind_of, new_submodel
+from submodels.blstm.encoder import batch_of, batches_of, rows_of, with_characters
 from submodels.blstm.submodel import BlstmSubmodel
 from submodels.crf.templates import usable
 from submodels.registry import newest
@@ -65,6 +68,7 @@ PAPER = [
     ("features of BI-LSTM-FEA", set(WITH_FEATURES.columns), {
         "sentence_length", "end_mark", "unmatched_bracket", "section", "ner", "country", "region", "city", "zip",
     }),
+    ("features after the LSTM, through a hidden layer", WITH_FEATURES.feature_layer > 0, True),
     ("pre-trained word embeddings", (NETWORK.pretrained, WITH_FEATURES.pretrained), (True, True)),
     *(
         (f"Lample 2016: {name}", (getattr(NETWORK, name), getattr(WITH_FEATURES, name)), (value, value))
@@ -120,10 +124,33 @@ def test_the_preset_trains_both_networks_and_the_crf_in_one_engine() -> None:
     fewer = {
         "folds": 2,
         "features": {"pos": "", "ner": ""},
-        "submodels": {"bi-lstm": small, "bi-lstm-fea": small, "crf": {"max_iterations": 15}},
+        "submodels": {"bi-lstm": small, "bi-lstm-fea": {**small, "feature_layer": 5}, "crf": {"max_iterations": 15}},
     }
     training = train(synthesize(10, seed=1), EngineSettings.from_dict(merged(PRESET.to_dict(), fewer)))
     assert training.engine.names == ("crf", "bi-lstm", "bi-lstm-fea")
     assert {newest(kind_of(name, given)) for name, given in PRESET.submodels.items()} == {"crf.v1", "blstm.v1"}
     assert all(c.chosen for proposals in training.out_of_fold.values() for note in proposals for c in note)
     assert any(training.engine.stacker.out_of_fold_)
+
+
+def test_features_after_the_lstm_are_read_as_in_training() -> None:
+    notes = synthesize(3, seed=1)
+    space = FeatureSpace(FeatureSettings())
+    tables = space.fit(notes.documents)
+    small = {"networks": 1, "epochs": 1, "least_steps": 0, "lstm_size": 6, "columns": ("section", "number", "city")}
+    model = BlstmSubmodel(**small, feature_layer=5, scheme="BIO").fit(tables)
+    assert model.weights_[0]["dense"].shape == (5, len(model.tags_))
+    from submodels.blstm.network import TaggingNetwork
+
+    network = TaggingNetwork(model._sizes())
+    for name, value in model.weights_[0].items():
+        network.weights[name].assign(value)
+    spellings: dict[str, int] = {}
+    encoded = [model.encoder_.encode(table, spellings) for table in tables]
+    characters = model.encoder_.spell(spellings)
+    for rows in batches_of(rows_of(encoded, window=64), tokens=300):
+        theirs = np.asarray(network.emissions(with_characters(batch_of(rows, encoded), characters)))
+        for (number, first, last), row in zip(rows, theirs, strict=True):
+            np.testing.assert_allclose(model.emissions(tables)[number][first:last], row[: last - first], atol=1e-5)
+    again = BlstmSubmodel.load(SavedFiles.written_by(model.save), space)
+    np.testing.assert_array_equal(again.emissions(tables)[0], model.emissions(tables)[0])

@@ -120,30 +120,40 @@ def loss_and_gradients(
     :param prediction: a second task, whose loss is added.
     """
     n = len(batch.words)
-    # (n, word + spelling + columns * feature): the vectors of word, spelling and all feature values, side by side.
+    # (n, word + spelling + columns * feature): the vectors of word, spelling and all feature values, side by side; with
+    # a layer of their own, the features follow after the LSTM.
     spelling: Spelling | CharacterLstm
     if sizes.character_lstm:
         spelling = CharacterLstm.of(batch.characters, weights)
     else:
         spelling = Spelling.of(batch.characters, weights, sizes.kernels)
     values = weights["feature"][batch.features].reshape(n, -1)
-    vectors = [weights["word"][batch.words], spelling.vectors[batch.spellings], values]
+    vectors = [weights["word"][batch.words], spelling.vectors[batch.spellings]]
+    vectors += [] if sizes.feature_layer else [values]
     inputs, kept_inputs = _dropped(np.concatenate(vectors, axis=1), dropout, generator)
     lstm = BidirectionalLstm.run(inputs, batch.rows, weights)
     output, kept_output = _dropped(lstm.output, dropout, generator)
     # (n, n_tags): the scores of the tags; their gradient is the probability of each tag, less 1 for the gold one.
-    scores = output @ weights["dense"] + weights["dense_bias"]
+    joined = np.concatenate([output, values], axis=1) if sizes.feature_layer else output
+    hidden = np.tanh(joined @ weights["hidden"] + weights["hidden_bias"]) if sizes.feature_layer else output
+    scores = hidden @ weights["dense"] + weights["dense_bias"]
     of_rows, of_scores, gradients = _tags_loss(scores, batch, weights)
     loss = float(of_rows.sum())
-    gradients |= {"dense": output.T @ of_scores, "dense_bias": of_scores.sum(axis=0)}
-    of_output = of_scores @ weights["dense"].T
+    gradients |= {"dense": hidden.T @ of_scores, "dense_bias": of_scores.sum(axis=0)}
+    of_joined = of_scores @ weights["dense"].T
+    if sizes.feature_layer:
+        of_hidden = of_joined * (1 - hidden * hidden)
+        gradients |= {"hidden": joined.T @ of_hidden, "hidden_bias": of_hidden.sum(axis=0)}
+        of_joined = of_hidden @ weights["hidden"].T
+    of_output, after = np.split(of_joined, [output.shape[1]], axis=1)
     if prediction is not None:
         other, of_states, more = prediction.loss_and_gradients(output, batch.words, batch.rows.first, weights)
         loss, of_output, gradients = loss + other, of_output + of_states, gradients | more
     of_inputs, of_lstm = lstm.back(of_output * kept_output, weights)
     of_inputs *= kept_inputs
     edges = np.cumsum([vectors[0].shape[1], vectors[1].shape[1]])
-    of_words, of_spelling, of_values = np.split(of_inputs, edges, axis=1)
+    of_words, of_spelling, before = np.split(of_inputs, edges, axis=1)
+    of_values = np.ascontiguousarray(after if sizes.feature_layer else before)
     of_vectors = _added_up(batch.spellings, of_spelling, len(spelling.vectors))
     of_feature = _added_up(batch.features.ravel(), of_values.reshape(-1, sizes.feature), sizes.values)
     gradients |= {**of_lstm, **spelling.back(of_vectors, weights), "feature": of_feature}

@@ -188,10 +188,15 @@ def emissions_of(
 
 def token_emissions(weights: NetworkWeights, reading: NetworkInput, characters: Integers32) -> Floats32:
     """How well each tag fits each token of a reading, of shape `(n_tokens, n_tags)`."""
-    units = weights["dense"].shape[0] // 2
+    units = weights["forward_bias"].size // 4
     parts = _inputs(weights, reading, spelling_vectors(weights, characters))
-    emissions = np.tile(weights["dense_bias"], (len(reading.words), 1))
-    for direction, dense in zip(("forward", "backward"), np.split(weights["dense"], 2), strict=True):
+    # (2 * units + columns * size, n_hidden): with a layer that joins the features to the states, that comes first.
+    last = "hidden" if "hidden" in weights else "dense"
+    ahead, back, of_features = np.split(weights[last], [units, 2 * units])
+    emissions = np.tile(weights[f"{last}_bias"], (len(reading.words), 1))
+    if len(of_features):
+        emissions += weights["feature"][reading.features].reshape(len(emissions), -1) @ of_features
+    for direction, dense in (("forward", ahead), ("backward", back)):
         # (n_values, 4 * units) for each block: what its distinct values add to the gates. One of them brings the bias.
         kernel, bias = _halved(weights[direction]), _halved(weights[f"{direction}_bias"])
         tables = [values @ kernel[rows] for values, rows in parts]
@@ -201,7 +206,7 @@ def token_emissions(weights: NetworkWeights, reading: NetworkInput, characters: 
             order = batch.ahead if direction == "forward" else batch.back
             inputs = [(table, block.places[order]) for table, block in zip(tables, reading.blocks, strict=True)]
             emissions[order] += lstm(inputs, batch.sizes, kernel[-units:]) @ dense
-    return emissions
+    return np.tanh(emissions) @ weights["dense"] + weights["dense_bias"] if last == "hidden" else emissions
 
 
 def _inputs(weights: NetworkWeights, reading: NetworkInput, spellings: Floats32) -> list[tuple[Floats32, Integers]]:

@@ -5,7 +5,8 @@
     feature embeddings ─┘
 
 Ma and Hovy 2016, with an embedding of each feature column added to the input as in Zhao 2020. The character CNN looks
-at each distinct word of a batch once. `submodels.blstm.gradients` computes the same in NumPy, with its gradient, and
+at each distinct word of a batch once. As in Liu 2017, an LSTM may read the characters, and a hidden layer join the
+features to the states after the LSTM. `submodels.blstm.gradients` computes the same in NumPy, with its gradient, and
 `submodels.blstm.inference` with no more than annotating needs.
 """
 
@@ -64,7 +65,7 @@ class TaggingNetwork:
 
         :param batch: arrays as `submodels.blstm.encoder.with_characters` gives them.
         """
-        return self._scores(self._states(batch, training=False))
+        return self._scores(self._states(batch, training=False), batch)
 
     def loss(self, batch: Mapping[str, Any]) -> tuple[Any, Any]:
         """What training makes small: the negative log-likelihood of the gold tags for each sentence of the batch.
@@ -78,7 +79,7 @@ class TaggingNetwork:
         states = self._states(batch, training=True)
         mask = ops.cast(ops.arange(ops.shape(states)[1])[None, :] < batch["lengths"][:, None], "float32")
         rows = negative_log_likelihood(
-            self._scores(states), batch["tags"], batch["begins"], mask, w["transitions"], w["start"], w["end"]
+            self._scores(states, batch), batch["tags"], batch["begins"], mask, w["transitions"], w["start"], w["end"]
         )
         total = ops.sum(rows)
         if self.prediction is not None:
@@ -96,8 +97,16 @@ class TaggingNetwork:
         # Both losses belong to two neighbouring tokens, which are there where the second one is.
         return prediction.weight * ops.sum(missed * mask[:, 1:])
 
-    def _scores(self, states: Any) -> Any:
+    def _scores(self, states: Any, batch: Mapping[str, Any]) -> Any:
+        if self.sizes.feature_layer:
+            joined = ops.concatenate([states, self._features(batch)], axis=2)
+            states = ops.tanh(ops.matmul(joined, self.weights["hidden"]) + self.weights["hidden_bias"])
         return ops.matmul(states, self.weights["dense"]) + self.weights["dense_bias"]
+
+    def _features(self, batch: Mapping[str, Any]) -> Any:
+        """The vectors of all feature values of a token side by side, `(n_rows, n_tokens, columns * feature)`."""
+        features = ops.take(self.weights["feature"], batch["features"], axis=0)
+        return ops.reshape(features, (*ops.shape(features)[:2], self.sizes.columns * self.sizes.feature))
 
     def _states(self, batch: Mapping[str, Any], *, training: bool) -> Any:
         """The states of both directions, of shape `(n_rows, n_tokens, 2 * lstm)`."""
@@ -105,9 +114,9 @@ class TaggingNetwork:
         # batch has fewer distinct words than tokens, so each spelling is read once and then looked up.
         w = self.weights
         spelling = ops.take(self._spellings(batch["characters"]), batch["spellings"], axis=0)
-        features = ops.take(w["feature"], batch["features"], axis=0)
-        features = ops.reshape(features, (*ops.shape(features)[:2], self.sizes.columns * self.sizes.feature))
-        inputs = ops.concatenate([ops.take(w["word"], batch["words"], axis=0), spelling, features], axis=2)
+        vectors = [ops.take(w["word"], batch["words"], axis=0), spelling]
+        vectors += [] if self.sizes.feature_layer else [self._features(batch)]
+        inputs = ops.concatenate(vectors, axis=2)
         return self._drop(self._blstm(self._drop(inputs, training), batch["lengths"]), training)
 
     def _drop(self, values: Any, training: bool) -> Any:

@@ -60,7 +60,7 @@ DEFAULT_COLUMNS = (
 
 _LIMITS = {
     "window": (1, 10_000), "word_size": (1, 4096), "character_size": (1, 1024), "character_lstm": (0, 1024),
-    "channels": (1, 1024),
+    "feature_layer": (0, 4096), "channels": (1, 1024),
     "feature_size": (1, 1024), "lstm_size": (1, 4096), "dropout": (0, 0.95), "word_dropout": (0, 0.95),
     "value_dropout": (0, 0.95), "replacement": (0, 1), "language_model": (0, 1000),
     "foreseen_words": (1, 10**6), "epochs": (1, 10_000), "batch_tokens": (1, 10**6), "least_steps": (0, 10**6),
@@ -115,6 +115,8 @@ class BlstmSubmodel(Submodel):
     :param character_lstm: in the place of the convolutions, a bidirectional LSTM reads the characters of a word, whose
         state has this length in each direction; 0 for none.
     :param feature_size: length of the vector of a feature value.
+    :param feature_layer: with so many outputs, a layer after the LSTM joins the vectors of feature values to its
+        states; 0 lets the LSTM read them.
     :param lstm_size: length of the LSTM's state in each direction.
     :param dropout: rate for the input of the LSTM and for its output.
     :param word_dropout: share of words read as unknown in training.
@@ -152,6 +154,7 @@ class BlstmSubmodel(Submodel):
     channels: int = 16
     character_lstm: int = 0
     feature_size: int = 4
+    feature_layer: int = 0
     lstm_size: int = 96
     dropout: float = 0.3
     word_dropout: float = 0.05
@@ -237,7 +240,7 @@ class BlstmSubmodel(Submodel):
         return self._emissions_of(notes, spellings)
 
     def _emissions_of(self, notes: Sequence[EncodedNote], spellings: Iterable[str]) -> list[Floats32]:
-        blocks = blocks_of(self.encoder_.columns)
+        blocks = blocks_of(() if self.feature_layer else self.encoder_.columns)
         return emissions_of(self.weights_, notes, self.encoder_.spell(spellings), blocks, self.window)
 
     def _candidates(
@@ -352,6 +355,7 @@ class BlstmSubmodel(Submodel):
             character=self.character_size,
             kernels=() if self.character_lstm else self.kernels,
             character_lstm=self.character_lstm,
+            feature_layer=self.feature_layer,
             channels=self.channels,
             feature=self.feature_size,
             lstm=self.lstm_size,

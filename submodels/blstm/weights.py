@@ -42,6 +42,8 @@ class NetworkSizes:
     :param feature: length of a feature value's vector.
     :param lstm: length of the LSTM's state in each direction.
     :param character_lstm: the same of an LSTM that reads characters; 0 for none.
+    :param feature_layer: outputs of a layer that joins the feature values' vectors to the LSTM's states; 0 where the
+        LSTM reads them.
     """
 
     words: int
@@ -56,11 +58,13 @@ class NetworkSizes:
     feature: int = 4
     lstm: int = 128
     character_lstm: int = 0
+    feature_layer: int = 0
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Name of each weight -> its shape."""
         spelling = len(self.kernels) * self.channels + 2 * self.character_lstm
-        inputs = self.word + spelling + self.columns * self.feature
+        features = self.columns * self.feature
+        inputs = self.word + spelling + (0 if self.feature_layer else features)
         shapes: dict[str, tuple[int, ...]] = {
             "word": (self.words, self.word),
             "character": (self.characters, self.character),
@@ -74,8 +78,10 @@ class NetworkSizes:
             for direction in (f"{before}forward", f"{before}backward") if units else ():
                 shapes[direction] = (length + units, 4 * units)
                 shapes[f"{direction}_bias"] = (4 * units,)
+        if self.feature_layer:
+            shapes |= {"hidden": (2 * self.lstm + features, self.feature_layer), "hidden_bias": (self.feature_layer,)}
         return shapes | {
-            "dense": (2 * self.lstm, self.tags),
+            "dense": (self.feature_layer or 2 * self.lstm, self.tags),
             "dense_bias": (self.tags,),
             "transitions": (self.tags, self.tags),
             "start": (self.tags,),
