@@ -6,6 +6,7 @@ decisions = engine.decide(documents)            every candidate of each note, wh
 faster = engine.only(("regex", "tbed"))         an engine of some of the submodels, with the stacker trained for them
 slower = engine.without_cascade()               all submodels read all lines
 informed = engine.with_known(roster)            what a roster says of the notes' patients is found too
+careful = engine.recalling("high")              less is missed, more is marked that is no PHI
 knowing = engine.overruled_by(overruling)       a user's lists and patterns have the last word
 """
 
@@ -111,6 +112,16 @@ class Engine:
         settings, counts = self.space.settings, self.stacker.counts
         is_word = counts.is_word if counts is not None else None
         engine.known = KnownIdentifiers(roster, self.label_set, settings.language, is_word, settings.html)
+        return engine
+
+    def recalling(self, choice: str) -> Engine:
+        """The same engine with another threshold: `high` recall, `balanced` or `precise`.
+
+        :raises SettingsError: if there is no such choice, or the engine was trained without.
+        """
+        engine = copy(self)
+        engine.stacker = self.stacker.recalling(choice)
+        engine.subset_stackers = {names: one.recalling(choice) for names, one in self.subset_stackers.items()}
         return engine
 
     def overruled_by(self, overruling: Overruling) -> Engine:

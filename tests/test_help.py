@@ -21,6 +21,7 @@ from ensemble.command_line.app import app
 from ensemble.command_line.examples import EXAMPLES
 from ensemble.deidentification import STRATEGIES, Policy
 from ensemble.stacking.candidates import Decision
+from ensemble.stacking.thresholds import CHOICES
 from ensemble.views.explanation import print_explanation
 from features.documents import Document, Span
 from features.formats import FORMATS
@@ -119,6 +120,7 @@ def test_the_names_in_help_are_those_of_the_code() -> None:
     assert choices.INPUT_FORMATS == FORMAT_NAMES
     assert tuple(FORMATS) == choices.FORMATS
     assert choices.SUBMODELS == SUBMODELS
+    assert choices.RECALLS == CHOICES
 
 
 @pytest.mark.parametrize(

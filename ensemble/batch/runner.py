@@ -202,6 +202,7 @@ def _work(
         any_language=settings.any_language,
         cascade=settings.cascade,
         labels=settings.form_settings.columns.labels,
+        recall=settings.recall,
         overruling=settings.overruling,
         known=(settings.known.resolve(), fingerprint["roster"]) if settings.known is not None else None,
         load=settings.load,

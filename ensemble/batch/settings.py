@@ -20,6 +20,7 @@ from ensemble.deidentification import Policy
 from ensemble.deidentification.keyed_choices import key_check
 from ensemble.stacking.known import roster_digest
 from ensemble.stacking.overruling import Overruling
+from ensemble.stacking.thresholds import BALANCED
 from ensemble.tools.version import code_digest, code_version
 from features.errors import SettingsError
 from features.letters import fold
@@ -42,6 +43,7 @@ class RunSettings:
     :param form: of the input; empty to look.
     :param form_settings: how to read it.
     :param struck: folded words to be removed everywhere.
+    :param recall: which threshold of the engine: `high`, `balanced` or `precise`.
     :param overruling: lists and patterns of the user.
     :param known: a roster of what is known of the patients.
     :param timeout: seconds for a note, for each 100,000 characters begun; 0 for no limit.
@@ -68,6 +70,7 @@ class RunSettings:
     known: Path | None = field(default=None, kw_only=True)
     timeout: float = 60.0
     overruling: Overruling = field(default_factory=Overruling, repr=False)
+    recall: str = BALANCED
     second_pass: bool = True
     any_language: bool = False
     cascade: bool = True
@@ -115,6 +118,7 @@ class RunSettings:
             "encoding": self.form_settings.encoding,
             "longest": self.form_settings.max_bytes,
             "compressed": self.target.suffix == ".gz",
+            "recall": self.recall,
             "second pass": self.second_pass,
             "any language": self.any_language,
             "cascade": self.cascade,

@@ -31,7 +31,7 @@ A phistack engine that finds protected health information (PHI) in clinical note
 {reliability}
 
 {figures}
-{contradictions}{choosers}{calibration}{cascade}
+{contradictions}{choosers}{calibration}{cascade}{choices}
 ## Use
 
 For finding PHI in notes of the same language and kind as those it was trained on. Every engine misses some PHI: check a
@@ -86,6 +86,17 @@ Of {PHI:.0f} PHI, {PHI lost:.0f} are lost that are found where every line is rea
 of these only the costly submodels propose. With `--no-cascade` they read every line.
 """
 
+_CHOICES = """
+## Recall or precision
+
+`--recall` chooses the threshold above which the stack accepts a candidate. Strict figures on the training notes, out of
+fold and before repeats are searched for; the thresholds were chosen on these notes.
+
+| `--recall` | threshold | precision | recall |
+|---|---|---|---|
+{rows}
+"""
+
 
 def model_card(manifest: Mapping[str, Any]) -> str:
     """The card, as Markdown, from a bundle's manifest."""
@@ -106,6 +117,7 @@ def model_card(manifest: Mapping[str, Any]) -> str:
         choosers=_choosers(manifest["figures"].get("choosers", {})),
         calibration=_calibration(manifest["figures"].get("calibration", {})),
         cascade=_cascade(manifest["figures"].get("cascade", {})),
+        choices=_choices(manifest["figures"].get("recall choices", {})),
     )
 
 
@@ -164,6 +176,15 @@ def _calibrated(name: str, found: Mapping[str, Any]) -> str:
 def _cascade(figures: Mapping[str, Any]) -> str:
     """What the cascade spares and costs; nothing for an engine that has none."""
     return _CASCADE.format_map(figures) if figures else ""
+
+
+def _choices(choices: Mapping[str, Mapping[str, float]]) -> str:
+    """What each choice of the threshold costs; nothing for an older engine, which has one."""
+    rows = (
+        f"| {name} | {row['threshold']:.2f} | {row['precision']:.4f} | {row['recall']:.4f} |"
+        for name, row in choices.items()
+    )
+    return _CHOICES.format(rows="\n".join(rows)) if choices else ""
 
 
 def _interval(ends: Sequence[float] | None) -> str:

@@ -24,6 +24,7 @@ from ensemble.command_line.options import (
     PatientColumnOption,
     PatternsOption,
     PolicyOption,
+    RecallOption,
     StrategyOption,
 )
 from ensemble.command_line.output import fail, say, tell_reliability, warn
@@ -48,6 +49,7 @@ def deidentify(
     always: AlwaysOption = None,
     never: NeverOption = None,
     patterns: PatternsOption = None,
+    recall: RecallOption = "balanced",
     form: FormOption = "",
     id_column: IdColumnOption = "id",
     text_column: Annotated[
@@ -84,7 +86,7 @@ def deidentify(
     settings = RunSettings(
         source, out, model, policy_from(policy, merged(context, "strategy", strategy)), key_from(key_file),
         form, FormatSettings(columns, encoding), read_struck(strike), timeout,
-        read_overruling(always, never, patterns), known=known,
+        read_overruling(always, never, patterns), recall, known=known,
         second_pass=second_pass, any_language=any_language, cascade=cascade, hide_ids=hide_ids, jobs=jobs,
         cluster=cluster, restart=restart,
     )  # fmt: skip

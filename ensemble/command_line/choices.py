@@ -22,6 +22,7 @@ __all__ = [
     "PAPERS",
     "POLICIES",
     "PRESETS",
+    "RECALLS",
     "STRATEGIES",
     "SUBMODELS",
     "completing",
@@ -46,6 +47,7 @@ STRATEGIES = (
 )
 INPUT_FORMATS = ("jsonl", "csv", "parquet", "text", "brat", "i2b2", "ngrid", "meddocan")
 FORMATS = ("i2b2", "ngrid", "meddocan", "brat", "conll", "jsonl", "csv", "parquet", "text")
+RECALLS = ("high", "balanced", "precise")
 SUBMODELS = usual_names()
 
 

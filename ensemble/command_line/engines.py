@@ -16,6 +16,7 @@ from ensemble.command_line.options import (
     JobsOption,
     ModelOption,
     PageOption,
+    RecallOption,
     SeedOption,
     SourceArgument,
     SubsetOption,
@@ -101,6 +102,7 @@ def annotate(
     submodels: SubsetOption = "",
     any_language: AnyLanguageOption = False,
     cascade: CascadeOption = True,
+    recall: RecallOption = "balanced",
     knowledge: KnowledgeOptions,
     reading: ReadingOptions,
 ) -> None:
@@ -111,7 +113,7 @@ def annotate(
         from ensemble.tools.garbage import keep_all
 
         engine = with_roster(load_bundle(model, only=comma_list(submodels), cascade=cascade), knowledge.known)
-        engine = engine.overruled_by(knowledge.overruling)
+        engine = engine.recalling(recall).overruled_by(knowledge.overruling)
         keep_all()
     tell_reliability(model)
     corpus, held_back = annotate_corpus(Source(source, reading.reader, any_language), out, engine, format=to)
@@ -133,6 +135,7 @@ def explain(
     submodels: SubsetOption = "",
     any_language: AnyLanguageOption = False,
     cascade: CascadeOption = True,
+    recall: RecallOption = "balanced",
     knowledge: KnowledgeOptions,
     reading: ReadingOptions,
 ) -> None:
@@ -141,7 +144,7 @@ def explain(
     from ensemble.tasks.engines import Source, explain_corpus, with_roster
 
     engine = with_roster(load_bundle(model, only=comma_list(submodels), cascade=cascade), knowledge.known)
-    engine = engine.overruled_by(knowledge.overruling)
+    engine = engine.recalling(recall).overruled_by(knowledge.overruling)
     notes = Source(source, reading.reader, any_language)
     n_shown, held_back = explain_corpus(notes, engine, console(), html=html, show_text=text)
     fail_for(held_back, n_shown)

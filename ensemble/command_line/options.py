@@ -18,6 +18,7 @@ from ensemble.command_line.choices import (
     LABEL_SETS,
     POLICIES,
     PRESETS,
+    RECALLS,
     STRATEGIES,
     SUBMODELS,
     completing,
@@ -50,6 +51,7 @@ __all__ = [
     "PatternsOption",
     "PolicyOption",
     "PresetOption",
+    "RecallOption",
     "SeedOption",
     "ShufflesOption",
     "SourceArgument",
@@ -196,6 +198,14 @@ NeverOption = Annotated[
 ]
 PatternsOption = Annotated[
     Path | None, typer.Option("--patterns", help="TOML file of patterns of your own.", show_default=False)
+]
+RecallOption = Annotated[
+    str,
+    typer.Option(
+        "--recall",
+        help=f"{one_of(RECALLS)}: what is missed against what is marked wrongly; MODEL_CARD.md has the figures.",
+        autocompletion=completing(RECALLS),
+    ),
 ]
 JsonOption = Annotated[Path | None, typer.Option("--json", help="Write all figures there.", show_default=False)]
 LatexOption = Annotated[Path | None, typer.Option("--latex", help="Write tables for LaTeX there.", show_default=False)]

@@ -160,7 +160,7 @@ def _core(note: str, start: int, end: int) -> tuple[int, int]:
 def _refused(decision: Decision, hits: Iterable[Hit]) -> Decision:
     """The decision, no longer accepted where a hit of its label says so and none that is certain speaks for it."""
     hit = next((hit for hit in hits if hit.label in ("", decision.span.label)), None)
-    if hit is None or not decision.accepted or any(vote.source in CERTAIN for vote in decision.votes):
+    if hit is None or not decision.accepted or any(v.source in CERTAIN and v.chosen for v in decision.votes):
         return decision
     vote = Candidate(decision.span, NEVER, evidence=hit.evidence)
     return replace(decision, accepted=False, votes=(*decision.votes, vote))

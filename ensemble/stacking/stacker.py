@@ -15,7 +15,8 @@ strict F1 of grouped cross-validation over the candidates chooses.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
@@ -32,7 +33,7 @@ from ensemble.stacking.repeats.classifier import RepeatClassifier
 from ensemble.stacking.repeats.word_counts import WordCounts
 from ensemble.stacking.surface_forms import SurfaceForms, SurfaceFormsState
 from ensemble.stacking.svm import KERNELS, SvmSettings, fit_svm, svm_from_arrays, svm_settings
-from ensemble.stacking.thresholds import best_threshold
+from ensemble.stacking.thresholds import BALANCED, CHOICES, best_threshold, recall_choices
 from features.arrays import Floats
 from features.columns.table import FeatureTable
 from features.documents import Span
@@ -83,16 +84,18 @@ class _StackerState(TypedDict):
     threshold: float
     figures: dict[str, float]
     forms: NotRequired[SurfaceFormsState]
+    choices: NotRequired[dict[str, dict[str, float]]]
 
 
 class Stacker:
     """Judges candidates and chooses among them.
 
-    Learned by `fit`: `features_`, `svm_`, `kernel_` (the chosen settings), `calibration_` (its curve),
-    `threshold_`, `figures_` (strict F1 in its own cross-validation, for each setting tried), `forms_` and `repeats_`
-    (`None` where the settings leave them out) and, not saved, `decided_` (for each training note as it was written a
-    decision on each candidate, out of fold, repeats too), `out_of_fold_` (the spans accepted there), `folds_` and
-    `machines_` (for each fold one that never saw its patients).
+    Learned by `fit`: `features_`, `svm_`, `kernel_` (the chosen settings), `calibration_` (its curve), `threshold_`,
+    `choices_` (thresholds for more recall or precision; see `recalling`), `figures_` (strict F1 in its own
+    cross-validation, for each setting tried), `forms_` and `repeats_` (`None` where the settings leave them out) and,
+    not saved, `decided_` (for each training note as it was written a decision on each candidate, out of fold, repeats
+    too), `out_of_fold_` (the spans accepted there), `folds_` and `machines_` (for each fold one that never saw its
+    patients).
 
     :param settings: how it is trained.
     """
@@ -101,6 +104,7 @@ class Stacker:
         self.settings = settings or StackerSettings()
         self.repeats_: RepeatClassifier | None = None
         self.forms_: SurfaceForms | None = None
+        self.choices_: Mapping[str, Mapping[str, float]] = {}
 
     @property
     def counts(self) -> WordCounts | None:
@@ -153,6 +157,7 @@ class Stacker:
                 self.folds_, self.machines_, best_probabilities = folds, machines, probabilities
         self.svm_ = fit_svm(np.concatenate(rows), np.concatenate(is_phi), self.kernel_)
         weighed = self._weighed(tables, pools, best_probabilities, in_training=True)
+        self.choices_ = recall_choices(pools, weighed, gold, self.threshold_)
         decided = [
             _decided(pool, probability, self.threshold_) for pool, probability in zip(pools, weighed, strict=True)
         ]
@@ -163,6 +168,22 @@ class Stacker:
         self.decided_ = [[d.in_note(table.view) for d in note] for table, note in zip(tables, decided, strict=True)]
         self.out_of_fold_ = [[decision.span for decision in note if decision.accepted] for note in self.decided_]
         return self
+
+    def recalling(self, choice: str) -> Stacker:
+        """The same with another threshold; what is said again is weighed as before.
+
+        :param choice: `high` for more recall, `precise` for more precision, or `balanced`.
+        :raises SettingsError: if there is no such choice, or the stacker was trained without choices.
+        """
+        if choice not in CHOICES:
+            raise SettingsError(no_such("choice of --recall", choice, CHOICES))
+        if choice == BALANCED:
+            return self
+        if choice not in self.choices_:
+            raise SettingsError("the engine has only the threshold `balanced`, as older ones have; train it again")
+        stacker = copy(self)
+        stacker.threshold_ = self.choices_[choice]["threshold"]
+        return stacker
 
     def decide(self, table: FeatureTable, pool: Sequence[PooledCandidate]) -> list[Decision]:
         """Decide on one note's candidates, in order of their spans."""
@@ -276,6 +297,8 @@ class Stacker:
         }
         if self.forms_ is not None:
             state["forms"] = self.forms_.to_dict()
+        if self.choices_:
+            state["choices"] = self.choices_
         folder.mkdir(parents=True, exist_ok=True)
         write_json(folder / "stacker.json", state)
         np.savez_compressed(folder / "stacker.npz", allow_pickle=False, **self.svm_.arrays())
@@ -301,6 +324,9 @@ class Stacker:
             stacker.calibration_ = state["curve"]
             stacker.threshold_ = state["threshold"]
             stacker.figures_ = state["figures"]
+            stacker.choices_ = state.get("choices", {})
+            if not all("threshold" in choice for choice in stacker.choices_.values()):
+                raise BundleError("a choice of recall of the engine has no threshold; train it again")
             if "forms" in state:
                 stacker.forms_ = SurfaceForms.from_dict(state["forms"])
             stacker.svm_ = svm_from_arrays(files.arrays("stacker.npz"), len(stacker.features_.columns), stacker.kernel_)

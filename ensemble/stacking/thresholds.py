@@ -1,6 +1,7 @@
 """The threshold above which a candidate is accepted.
 
     best_threshold(pools, probabilities, gold)      0.34, 0.9652: a threshold, and the strict F1 with it
+    recall_choices(pools, probabilities, gold, 0.34)["high"]    {"threshold": 0.08, "precision": 0.91, "recall": 0.98}
 
 The threshold is the one under which the probabilities lead to expect the best F1 (as Lipton 2014 does), not the one
 that happened to have it: with few notes that is chance, and so worse on others.
@@ -12,7 +13,7 @@ for the few others is anything searched.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -20,11 +21,19 @@ from ensemble.stacking.candidates import PooledCandidate, non_overlapping
 from features.arrays import Floats
 from features.documents import Span
 
-__all__ = ["ABOUT", "THRESHOLDS", "best_threshold"]
+__all__ = ["ABOUT", "BALANCED", "CHOICES", "THRESHOLDS", "best_threshold", "recall_choices"]
 
 THRESHOLDS: tuple[float, ...] = tuple(np.round(np.arange(0.10, 0.71, 0.02), 2).tolist())
 ABOUT = 0.0005
 """A difference in F1 no larger than what another choice of folds makes."""
+
+BALANCED = "balanced"
+CHOICES = ("high", BALANCED, "precise")
+"""Of how much recall there is to be; the engine decides by the one in the middle unless it is told otherwise."""
+
+_FINE: tuple[float, ...] = tuple(np.round(np.arange(0.04, 0.97, 0.02), 2).tolist())
+_PRECISION_KEPT, _RECALL_KEPT = 0.9, 0.95
+"""Shares of those of the best threshold, below which no choice of recall or precision goes."""
 
 _Run = list[tuple[PooledCandidate, float]]
 """Candidates of one note with their probabilities; none overlaps one of another run."""
@@ -42,36 +51,76 @@ def best_threshold(
     :param probabilities: for each note those of its candidates, of shape `(n_candidates,)`.
     :param gold: for each note the spans that are right.
     """
-    # (n_thresholds,) each: how many are accepted, the sum of their probabilities, and how many of them are right.
-    n_accepted, n_expected, n_right = (np.zeros(len(THRESHOLDS)) for _ in range(3))
-    alone: list[float] = []
-    right: list[bool] = []
-    for pool, probability, spans in zip(pools, probabilities, gold, strict=True):
-        for run in _runs(pool, probability):
-            if len(run) == 1:
-                alone.append(run[0][1])
-                right.append(run[0][0].span in spans)
-            else:
-                accepted = [_accepted(run, threshold) for threshold in THRESHOLDS]
-                n_accepted += list(map(len, accepted))
-                n_expected += [sum(probability for _, probability in found) for found in accepted]
-                n_right += [len(spans.intersection(c.span for c, _ in found)) for found in accepted]
-    lonely = np.array(alone)
-    above = lonely > np.array(THRESHOLDS)[:, None]
-    n_accepted += above.sum(axis=1)
-    n_expected += (above * lonely).sum(axis=1)
-    n_right += above[:, np.array(right, dtype=bool)].sum(axis=1)
+    n_accepted, n_expected, n_right = _counted(pools, probabilities, gold, THRESHOLDS)
     n_all = np.maximum(n_accepted + sum(map(len, gold)), 1)
     expected = 2 * n_expected / n_all
     chosen = int(np.argmax(expected >= expected.max() - ABOUT))
     return THRESHOLDS[chosen], float(2 * n_right[chosen] / n_all[chosen])
 
 
-def _runs(pool: Sequence[PooledCandidate], probabilities: Floats) -> Iterator[_Run]:
+def recall_choices(
+    pools: Sequence[Sequence[PooledCandidate]],
+    probabilities: Sequence[Floats],
+    gold: Sequence[set[Span]],
+    balanced: float,
+) -> Mapping[str, Mapping[str, float]]:
+    """Three thresholds, each with the strict precision and recall that it has.
+
+    `high` is the lowest that keeps nine tenths of the precision of `balanced`; `precise` the highest that keeps 95
+    hundredths of its recall.
+
+    :param balanced: one that `best_threshold` gives; the others as there.
+    """
+    thresholds = sorted({*_FINE, balanced})
+    n_accepted, _, n_right = _counted(pools, probabilities, gold, thresholds)
+    precision = n_right / np.maximum(n_accepted, 1)
+    recall = n_right / max(sum(map(len, gold)), 1)
+    middle = thresholds.index(balanced)
+    high = int(np.argmax(precision >= _PRECISION_KEPT * precision[middle]))
+    precise = int(np.flatnonzero(recall >= _RECALL_KEPT * recall[middle])[-1])
+    chosen = zip(CHOICES, (min(high, middle), middle, max(precise, middle)), strict=True)
+    return {
+        name: {"threshold": thresholds[i], "precision": float(precision[i]), "recall": float(recall[i])}
+        for name, i in chosen
+    }
+
+
+def _counted(
+    pools: Sequence[Sequence[PooledCandidate]],
+    probabilities: Sequence[Floats],
+    gold: Sequence[set[Span]],
+    thresholds: Sequence[float],
+) -> tuple[Floats, Floats, Floats]:
+    """For each threshold, `(n_thresholds,)`: how many are accepted, the sum of their probabilities, how many are right.
+
+    :param thresholds: from low to high.
+    """
+    n_accepted, n_expected, n_right = (np.zeros(len(thresholds)) for _ in range(3))
+    alone: list[float] = []
+    right: list[bool] = []
+    for pool, probability, spans in zip(pools, probabilities, gold, strict=True):
+        for run in _runs(pool, probability, thresholds[0]):
+            if len(run) == 1:
+                alone.append(run[0][1])
+                right.append(run[0][0].span in spans)
+            else:
+                accepted = [_accepted(run, threshold) for threshold in thresholds]
+                n_accepted += list(map(len, accepted))
+                n_expected += [sum(probability for _, probability in found) for found in accepted]
+                n_right += [len(spans.intersection(c.span for c, _ in found)) for found in accepted]
+    lonely = np.array(alone)
+    above = lonely > np.array(thresholds)[:, None]
+    n_accepted += above.sum(axis=1)
+    n_expected += (above * lonely).sum(axis=1)
+    n_right += above[:, np.array(right, dtype=bool)].sum(axis=1)
+    return n_accepted, n_expected, n_right
+
+
+def _runs(pool: Sequence[PooledCandidate], probabilities: Floats, lowest: float) -> Iterator[_Run]:
     """The candidates that some threshold can accept, in runs that overlap."""
     run: _Run = []
     end = 0
-    for i in np.flatnonzero(probabilities > THRESHOLDS[0]).tolist():
+    for i in np.flatnonzero(probabilities > lowest).tolist():
         candidate = pool[i]
         if run and candidate.span.start >= end:
             yield run

@@ -114,7 +114,11 @@ def train_with_report(
             **facts,
             **{what: count for what, count in sorted(training.warnings.items())},
         },
-        figures={**report.figures(), **_of_cascade(training.engine)},
+        figures={
+            **report.figures(),
+            **_of_cascade(training.engine),
+            "recall choices": training.engine.stacker.choices_,
+        },
     )
     return training, report
 

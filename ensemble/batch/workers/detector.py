@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ensemble.engine import Engine
 from ensemble.stacking.candidates import Decision
 from ensemble.stacking.known import KNOWN, KnownIdentifiers, Roster
 from ensemble.stacking.overruling import Overruling, overruled
 from ensemble.stacking.repeats.word_counts import WordCounts
 from features.documents import Document, Span
+from features.errors import SettingsError
 from features.labels import LabelSet
 from features.plain_view import plain_view
 
@@ -56,6 +58,7 @@ class Detector:
     :param reading_all: as `decide`, with all submodels reading all lines; nothing where they do so anyway.
     :param html: whether the engine reads notes without the markup of HTML.
     :param known: what is known of the notes' patients, which `decide` finds too.
+    :param recalling: the same with another threshold, by its name; nothing where there is one only.
     :param overruling: the lists and patterns of the user, which have the last word.
     """
 
@@ -67,7 +70,14 @@ class Detector:
     reading_all: Callable[[Iterable[Document]], Iterator[list[Decision]]] | None = None
     html: bool = False
     known: KnownIdentifiers | None = None
+    recalling: Callable[[str], Detector] | None = None
     overruling: Overruling = field(default_factory=Overruling)
+
+    def recalled(self, choice: str) -> Detector:
+        """The same with another threshold; :raises SettingsError: if it does not have it."""
+        if self.recalling is None:
+            raise SettingsError("this detector has one threshold only; leave out --recall")
+        return self.recalling(choice)
 
     def overruled_by(self, overruling: Overruling) -> Detector:
         """The same, with lists and patterns; :raises SettingsError: if they have a label that it does not have."""
@@ -120,7 +130,10 @@ def load_detector(path: Path) -> Detector:
     """Load a bundle; :raises BundleError: if anything about it is not as it was made."""
     from ensemble.bundles.bundle import load_bundle
 
-    engine = load_bundle(path)
+    return _detector_of(load_bundle(path))
+
+
+def _detector_of(engine: Engine) -> Detector:
     language = engine.space.settings.language
     return Detector(
         engine.label_set,
@@ -130,6 +143,7 @@ def load_detector(path: Path) -> Detector:
         engine.stacker.counts,
         engine.without_cascade().decide,
         engine.space.settings.html,
+        lambda choice: _detector_of(engine.recalling(choice)),
     )
 
 

@@ -22,6 +22,7 @@ from ensemble.batch.workers.identifier_register import HashedIdentifier
 from ensemble.deidentification import Policy
 from ensemble.stacking.known.roster import kept_open
 from ensemble.stacking.overruling import Overruling
+from ensemble.stacking.thresholds import BALANCED
 from features.documents import Document
 
 __all__ = ["DIED", "STUCK", "Job", "NoteInput", "NoteResult", "may_pass", "took_longer"]
@@ -58,6 +59,7 @@ class Job:
     :param any_language: whether to read notes that the engine cannot read by its language gate.
     :param cascade: whether costly submodels may read only lines in doubt.
     :param labels: column -> label, where each value is one identifier.
+    :param recall: which threshold of the engine: `high`, `balanced` or `precise`.
     :param overruling: lists and patterns of the user.
     :param known: a roster of what is known of the patients, and its digest; nothing for none.
     :param load: makes a detector from the path of a bundle.
@@ -75,6 +77,7 @@ class Job:
     any_language: bool = False
     cascade: bool = True
     labels: Mapping[str, str] = field(default_factory=dict)
+    recall: str = BALANCED
     overruling: Overruling = field(default_factory=Overruling, repr=False)
     known: tuple[Path, str] | None = None
     load: Callable[[Path], Detector] = load_detector
@@ -82,9 +85,8 @@ class Job:
     @property
     def identity(self) -> tuple[Any, ...]:
         """Jobs of equal identity can share a loaded engine."""
-        lists = tuple(self.overruling.digests.values())
-        chosen = (self.load, self.cascade, lists, self.known)
-        return (str(self.model), self.model_digest, self.policy.digest, self.key, *chosen)
+        said = (self.cascade, self.recall, self.known, *self.overruling.digests.values())
+        return (str(self.model), self.model_digest, self.policy.digest, self.key, self.load, *said)
 
     def detector(self) -> Detector:
         """Loads the engine, and the roster.
@@ -93,6 +95,8 @@ class Job:
             the one with which the run began.
         """
         detector = self.load(self.model)
+        if self.recall != BALANCED:
+            detector = detector.recalled(self.recall)
         detector = detector if self.cascade else detector.without_cascade()
         if self.known is not None:
             detector = detector.with_known(kept_open(*self.known, self.key, detector.label_set.labels))
