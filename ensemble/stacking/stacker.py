@@ -325,8 +325,8 @@ class Stacker:
             stacker.threshold_ = state["threshold"]
             stacker.figures_ = state["figures"]
             stacker.choices_ = state.get("choices", {})
-            if not all("threshold" in choice for choice in stacker.choices_.values()):
-                raise BundleError("a choice of recall of the engine has no threshold; train it again")
+            if not all(0 < choice.get("threshold", 0.0) < 1 for choice in stacker.choices_.values()):
+                raise BundleError("a choice of recall of the engine has no threshold between 0 and 1; train it again")
             if "forms" in state:
                 stacker.forms_ = SurfaceForms.from_dict(state["forms"])
             stacker.svm_ = svm_from_arrays(files.arrays("stacker.npz"), len(stacker.features_.columns), stacker.kernel_)
