@@ -143,7 +143,7 @@ def _detector_of(engine: Engine) -> Detector:
         engine.stacker.counts,
         engine.without_cascade().decide,
         engine.space.settings.html,
-        lambda choice: _detector_of(engine.recalling(choice)),
+        recalling=lambda choice: _detector_of(engine.recalling(choice)),
     )
 
 
