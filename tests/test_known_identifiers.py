@@ -14,6 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.known_identifiers import mentions_of, outcome, write_roster
+from benchmarks.known_identifiers import mistyped as mistyped_in
 from ensemble.batch import RunSettings, audit_run, deidentify
 from ensemble.deidentification import Policy
 from ensemble.stacking.candidates import Decision
@@ -21,6 +23,9 @@ from ensemble.stacking.known import KNOWN, KnownIdentifiers, Roster
 from ensemble.stacking.known.columns import label_of, role_of, roles
 from ensemble.stacking.known.dates import date_pattern
 from ensemble.stacking.known.search import found_in
+from ensemble.stacking.overruling import read_overruling
+from ensemble.synthesis import synthesize
+from ensemble.synthesis.people import invent_patient
 from features.documents import Document, Span
 from features.errors import SettingsError
 from features.labels import LabelSet
@@ -78,6 +83,9 @@ def decided(text: str, what: str, label: str, *, accepted: bool = True) -> Decis
         ("MEDICALRECORD", "12 34567"),
         ("PHONE", "555.123.4567"),
         ("PHONE", "001 555 1234567"),
+        ("PHONE", "(555) 123 4567 ext. 12"),
+        ("DATE", "Monday, 3 April 1950"),
+        ("DATE", "03APR1950"),
         ("STREET", "12 oak sreet, springfield"),
         ("STREET", "Springfield"),
     ],
@@ -91,6 +99,23 @@ def test_a_mention_is_found_however_it_is_written(known: KnownIdentifiers, label
 )
 def test_what_only_looks_like_it_is_not(known: KnownIdentifiers, text: str) -> None:
     assert [what for _, what in marked(known, f"See {text} there.")] in ([], ["Millers"])
+
+
+@pytest.mark.parametrize(
+    ("name", "mentions"),
+    [
+        ("Trevor van der Berg", ("van der Berg", "BERG, TREVOR VAN DER", "T. van der Berg")),
+        ("Danny Le", ("danny le", "Le")),
+        ("Terri D'Angelo", ("d'angelo", "Terri dangelo")),
+        ("Jonathan S. Gregory", ("gregory, jonathan s.", "J. Gregory", "J.S. Gregory")),
+        ("Ann Hill, MD", ("Ann Hill", "Hill")),
+    ],
+)
+def test_particles_initials_and_short_names(tmp_path: Path, name: str, mentions: Sequence[str]) -> None:
+    known = KnownIdentifiers(Roster.open(roster(tmp_path, f'patient,name\n110,"{name}"\n')), I2B2, "en")
+    for mention in mentions:
+        assert marked(known, f"then {mention} came") == [("PATIENT", mention)]
+    assert marked(known, "MD seen by a nurse; le, de, d and van of S or J.") == []
 
 
 def test_a_word_of_the_language_needs_a_sign(known: KnownIdentifiers) -> None:
@@ -323,9 +348,20 @@ def test_a_bad_roster_leaves_nothing_behind(run: RunSettings) -> None:
 
 
 def test_a_list_of_never_uncovers_nothing_that_a_roster_says(run: RunSettings, tmp_path: Path) -> None:
-    from ensemble.stacking.overruling import read_overruling
-
     (tmp_path / "never.txt").write_text("garcia\nAnn Garcia\n1234567\n")
     deidentify(replace(run, overruling=read_overruling(never=tmp_path / "never.txt")))
     texts = [json.loads(line)["text"] for line in run.target.read_text().splitlines()]
     assert texts[:2] == ["[PATIENT] fell; MRN [MEDICALRECORD].", "[PATIENT] is well. We hope so."]
+
+
+def test_on_invented_notes_every_mention_of_the_record_is_proposed_and_hardly_anything_else(tmp_path: Path) -> None:
+    notes = synthesize(40, seed=11).documents
+    patients = {note.group: invent_patient(int(note.group), seed=11) for note in notes}
+    known = KnownIdentifiers(Roster.open(write_roster(patients.values(), tmp_path / "roster.csv")), I2B2, "en")
+    rng = random.Random(0)
+    exact = [(note, mentions_of(note, patients[note.group])) for note in notes]
+    for pairs in (exact, [mistyped_in(*pair, rng) for pair in exact]):
+        counts = outcome(pairs, known.over(lambda documents: ([] for _ in documents)))
+        assert counts.proposed == counts.mentions > 200
+        assert counts.accepted > 0.85 * counts.mentions
+        assert counts.false_hits < 0.04 * counts.mentions

@@ -52,6 +52,7 @@ class _Tables(TypedDict):
     labels: dict[str, dict[str, str]]
 
 
+@cache
 def role_of(column: str) -> str:
     """The role of a column by its name; empty for a name that is none of the usual ones."""
     return _roles_by_name().get(re.sub(r"[\W_]+", "_", fold(column)).strip("_"), "")

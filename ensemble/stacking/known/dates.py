@@ -10,7 +10,7 @@ dates are: a year, or a day without one, is in the notes of many.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ensemble.deidentification.dates.parsing import parse_dates
 from ensemble.deidentification.dates.patterns import names
@@ -33,7 +33,13 @@ def date_pattern(written: str, language: str) -> re.Pattern[str] | None:
     """
     days = {day for day_first in (True, False) if (day := _parsed(written, language, day_first))}
     ways = "|".join(way for day in sorted(days) for way in _ways(*day, language))
-    return re.compile(rf"(?<!\w)(?<!\d[./-])(?:{ways})(?![^\W_])(?![./-]\d)", re.IGNORECASE) if ways else None
+    table = names(language)
+    weekdays = _any((*table.weekdays, *table.full_weekdays, *table.short_weekdays))
+    return (
+        re.compile(rf"(?<!\w)(?<!\d[./-])(?:{weekdays}\b\.?,?\s{{1,2}})?(?:{ways})(?![^\W_])(?![./-]\d)", re.IGNORECASE)
+        if ways
+        else None
+    )
 
 
 def _parsed(written: str, language: str, day_first: bool) -> tuple[int, int, int] | None:
@@ -50,7 +56,7 @@ def _ways(year: int, month: int, day: int, language: str) -> Iterator[str]:
     table = names(language)
     spelt = [name for name, number in table.months.items() if number == month]
     spelt += [table.full_months[month - 1], table.short_months[month - 1], _ROMAN[month - 1]]
-    mon = rf"(?:{'|'.join(sorted(map(re.escape, set(spelt)), key=lambda name: (-len(name), name)))})\b\.?"
+    mon = rf"{_any(spelt)}(?![^\W\d_])\.?"
     for order in ((d, m, y), (m, d, y), (y, m, d)):
         yield f"(?:{_SIGN})".join(order)
     yield rf"{d}{_NTH}{_LOOSE}{mon}{_LOOSE}{y}"
@@ -63,3 +69,8 @@ def _ways(year: int, month: int, day: int, language: str) -> Iterator[str]:
             (full, f"{month:02}", f"{day:02}"),
         ):
             yield "".join(order)
+
+
+def _any(spelt: Iterable[str]) -> str:
+    """A pattern of some words, the longest first."""
+    return f"(?:{'|'.join(sorted(map(re.escape, {*spelt}), key=lambda word: (-len(word), word)))})"

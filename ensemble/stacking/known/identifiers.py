@@ -20,7 +20,7 @@ from ensemble.deidentification.kinds import kind_of
 from ensemble.stacking.candidates import Decision
 from ensemble.stacking.known.columns import label_of, roles
 from ensemble.stacking.known.roster import Roster
-from ensemble.stacking.known.search import KnownMention, found_in
+from ensemble.stacking.known.search import KnownMention, found_in, idle_words
 from ensemble.stacking.repeats import WordCounts
 from features.documents import Document, Span
 from features.labels import LabelSet
@@ -33,6 +33,7 @@ KNOWN = "known"
 """The source of the votes for what a record says."""
 
 _SAID_AGAIN = "said again"
+_SHORT = 2
 _PERSONS = ("PERSON", "INITIALS", "USERNAME", "RELATIVE")
 _INSIDE_A_SENTENCE = re.compile(r"[^\W_][,;]?[ \t]+$|[^\W_][,;]?\n$")
 
@@ -101,7 +102,12 @@ class KnownIdentifiers:
         return hit.how != "one typing error" and not taken and _is_capital_inside(text, hit.span)
 
     def _is_word(self, word: str) -> bool:
-        return (self.is_word or WordCounts(self.language).is_word)(word)
+        # Two letters are a word or an abbreviation of every language.
+        return (
+            len(word) <= _SHORT
+            or word in idle_words(self.language)
+            or (self.is_word or WordCounts(self.language).is_word)(word)
+        )
 
     def _kind(self, label: str) -> str:
         kind = kind_of(label, self.label_set.name)

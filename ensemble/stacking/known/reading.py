@@ -118,7 +118,10 @@ def _row(cells: Iterable[tuple[str, Any]]) -> Cells:
 
 
 def _values(column: str, cell: Any) -> Iterator[str]:
-    if isinstance(cell, list):
+    if isinstance(cell, str) and not _SEVERAL.search(cell):
+        if value := cell.strip():
+            yield value
+    elif isinstance(cell, list):
         for value in cell:
             yield from _values(column, value)
     elif cell is not None:

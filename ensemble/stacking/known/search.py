@@ -30,16 +30,18 @@ from features.documents import Span
 from features.labels import LabelSet
 from features.letters import edits, fold
 
-__all__ = ["How", "KnownMention", "found_in"]
+__all__ = ["How", "KnownMention", "found_in", "idle_words"]
 
 How = Literal["exact", "initials", "one typing error"]
 """`exact` in all but case, accents, order and grouping."""
 
+_AFTER_INITIAL = frozenset(".'’")
 _LONG_WORD, _SHORTEST_NAME, _SHORTEST_CODE = 5, 2, 4
 _GAP = re.compile(r"[ \t]{0,3}[,.]?[ \t]{0,3}(?:\r?\n)?[ \t]{0,3}|[-‐‑'’]")
 _ANY_GAP = re.compile(r"[^\w\n]{0,4}\n?[^\w\n]{0,4}|_")
 _IN_CODE = r"[\s()./_‐‑–-]{0,3}"
 _COUNTRY = r"(?:(?:\+|\b00)\d{1,3}[\s()./-]{0,3}(?:\(0\)[\s./-]?)?|\b[01][\s./-])?"
+_EXTENSION = re.compile(r"[\s,]{0,2}(?:x|ext(?:ension)?\b\.?|#|app(?:arat)?\b\.?)\s?\d{1,6}(?!\w)", re.IGNORECASE)
 _LONGEST_COUNTRY, _SHORTEST_PHONE = 3, 7
 
 
@@ -107,14 +109,22 @@ _Place = tuple[int, int, How, tuple[str, ...]]
 def _names(words: _FoldedWords, value: str, language: str) -> Iterator[_Place]:
     """Runs of words of a name."""
     own = _name_words(value)
-    idle = known_words(language, "names", "titles", "particles", "connectors", "credentials")
-    parts = [word for word in own if len(word) >= _SHORTEST_NAME and word not in idle] or own
-    like = set().union(*(words.like(word) for word in parts))
+    idle = idle_words(language)
+    long = [word for word in own if len(word) >= _SHORTEST_NAME]
     # A hyphen or an apostrophe may be left out.
-    like |= words.distinct & {fold(re.sub(r"[^\w\s]", "", part)) for part in value.split() if not part.isalpha()} - {""}
+    whole = [fold(re.sub(r"\W", "", part)) for part in value.split() if len(words_of(part)) > 1]
+    # The last word is a part of the name whatever it is elsewhere (`Danny Le`, `Ann Nurse`), but no credential.
+    credentials = known_words(language, "names", "credentials")
+    parts = [w for w in long if w not in idle or (w == own[-1] and w not in credentials)] or long
+    like = set().union(*map(words.like, parts + [word for word in whole if len(word) > _SHORTEST_NAME]))
     if like:
         beside = {word[0] for word in own} | set(own)
         yield from (_place_of_name(words, run, like, own) for run in _runs(words, like, beside))
+
+
+def idle_words(language: str) -> frozenset[str]:
+    """What stands in many names and says nothing by itself: titles, particles, credentials."""
+    return known_words(language, "names", "titles", "particles", "connectors", "credentials")
 
 
 def _name_words(value: str) -> list[str]:
@@ -140,12 +150,14 @@ def _trimmed(words: _FoldedWords, run: list[int], like: set[str], beside: set[st
     """The run without what is no part of the name at its ends, and small letters that are a word; if a name is left."""
 
     def is_loose(at: int) -> bool:
-        word, (start, _) = words.folded[at], words.places[at]
-        return word not in like and (word not in beside or words.text[start].islower())
+        word, (start, end) = words.folded[at], words.places[at]
+        is_small = words.text[start].islower() and words.text[end : end + 1] not in _AFTER_INITIAL
+        return word not in like and (word not in beside or is_small)
 
     while run and is_loose(run[-1]):
         run = run[:-1]
-    while run and is_loose(run[0]):
+    # Particles of the name stand before it in small letters.
+    while run and is_loose(run[0]) and not (len(words.folded[run[0]]) > 1 and words.folded[run[0]] in beside):
         run = run[1:]
     if any(words.folded[at] in like for at in run):
         yield run
@@ -190,13 +202,17 @@ def _codes(words: _FoldedWords, value: str, language: str) -> Iterator[_Place]:
 
 def _phones(words: _FoldedWords, value: str, language: str) -> Iterator[_Place]:
     """The digits of a number with its country code, another or none."""
-    digits = "".join(filter(str.isdigit, value))
-    bare = digits.removeprefix("00") if value.strip().startswith("00") else digits
-    is_abroad = value.strip().startswith("+") or bare != digits
+    number = _EXTENSION.sub("", value).strip()
+    digits = "".join(filter(str.isdigit, number))
+    bare = digits.removeprefix("00") if number.startswith("00") else digits
+    is_abroad = number.startswith("+") or bare != digits
     forms = [digits, bare] + [bare[n:] for n in range(1, _LONGEST_COUNTRY + 1) if is_abroad]
     forms += [form.removeprefix("0") for form in forms] + ([bare[1:]] if len(bare) == 11 and bare[0] == "1" else [])
     long = [form for form in forms if len(form) >= _SHORTEST_PHONE] or [digits]
-    yield from _grouped(words, long, _COUNTRY + "0?")
+    for start, end, how, read in _grouped(words, long, rf"(?:\(\s?)?{_COUNTRY}\(?0?"):
+        extension = _EXTENSION.match(words.text, end)
+        is_open = words.text[start] == "(" and ")" not in words.text[start:end]
+        yield start + is_open, extension.end() if extension else end, how, read
 
 
 def _grouped(words: _FoldedWords, codes: Iterable[str], before: str) -> Iterator[_Place]:

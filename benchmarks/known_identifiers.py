@@ -1,0 +1,191 @@
+"""What a roster brings on invented notes: which mentions of what it says are found, and what else is.
+
+    phistack synthesize notes --documents 120 --seed 1
+    phistack train notes --model engine --submodels regex,tbed,crf
+    python -m benchmarks.known_identifiers --documents 400 --seed 2 --model engine
+
+The people of the invented notes are known, so a roster is written of them: names, birth dates, record and telephone
+numbers, addresses, relatives and staff. A mention is of the record if it is PHI of which every word is one of a name of
+the record, or that is the birth date or a number of it. Two parts: the notes as they are, with these mentions, and the
+same with a typing error in a word of five letters or more of each name. For each, without an engine and with
+one: how many mentions the record proposes, how many are accepted, and the false hits: accepted spans that a record says
+and that touch no PHI. `engine alone` is what it finds of the mentions without the roster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from rich.console import Console
+from rich.table import Table
+
+from ensemble.bundles.bundle import load_bundle
+from ensemble.deidentification.dates.parsing import parse_dates
+from ensemble.stacking.candidates import Decision
+from ensemble.stacking.known import KNOWN, KnownIdentifiers, Roster
+from ensemble.stacking.repeats.search import words_of
+from ensemble.synthesis import synthesize
+from ensemble.synthesis.people import Patient, Person, invent_patient
+from features.documents import Document, Span
+from features.labels import LabelSet
+from features.letters import fold
+from features.ranges import covering, touching
+
+__all__ = ["MentionCounts", "main", "mentions_of", "mistyped", "outcome", "write_roster"]
+
+Decide = Callable[[Iterable[Document]], Iterator[list[Decision]]]
+_NAMES = ("PATIENT", "DOCTOR")
+_NUMBERS = {"MEDICALRECORD": ("MEDICALRECORD",), "PHONE": ("phone home", "phone work", "phone cell", "phone relative")}
+_LONG_WORD = 5
+
+
+@dataclass(frozen=True, slots=True)
+class MentionCounts:
+    """Counts over all notes.
+
+    :param mentions: of what the record says.
+    :param proposed: those of them that a span of the source `known` covers, accepted or not.
+    :param accepted: those that accepted spans cover.
+    :param false_hits: accepted spans of the source `known` that touch no PHI.
+    """
+
+    mentions: int
+    proposed: int
+    accepted: int
+    false_hits: int
+
+
+def main() -> None:
+    """Parse the arguments and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--documents", type=int, default=400)
+    parser.add_argument("--seed", type=int, default=2)
+    parser.add_argument("--model", type=Path, help="an engine that was not trained on these notes")
+    arguments = parser.parse_args()
+    notes = synthesize(arguments.documents, seed=arguments.seed).documents
+    patients = {note.group: invent_patient(int(note.group), seed=arguments.seed) for note in notes}
+    rng = random.Random(arguments.seed)
+    exact = [(note, mentions_of(note, patients[note.group])) for note in notes]
+    table = Table("", "mentions", "proposed", "accepted", "false hits")
+    with TemporaryDirectory() as folder:
+        roster = Roster.open(write_roster(patients.values(), Path(folder) / "roster.csv"))
+        for what, pairs in (("exact", exact), ("one typing error", [mistyped(*pair, rng) for pair in exact])):
+            for system, decide in _systems(roster, arguments.model):
+                counts = outcome(pairs, decide)
+                figures = (counts.mentions, counts.proposed, counts.accepted, counts.false_hits)
+                table.add_row(f"{what}, {system}", *map(str, figures))
+    Console(width=110).print(table)
+
+
+def _systems(roster: Roster, model: Path | None) -> Iterator[tuple[str, Decide]]:
+    nothing: Decide = lambda notes: ([] for _ in notes)  # noqa: E731
+    yield "roster alone", KnownIdentifiers(roster, LabelSet.named("i2b2-2014"), "en").over(nothing)
+    if model is not None:
+        engine = load_bundle(model)
+        yield "engine alone", engine.decide
+        yield "both", engine.with_known(roster).decide
+
+
+def write_roster(patients: Iterable[Patient], path: Path) -> Path:
+    """A roster of invented patients as CSV."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["patient", "name", "dob", "mrn", "phone", "address", "relatives", "staff"])
+        for patient in patients:
+            home = patient.home
+            address = f"{home.street}, {home.city}, {home.state_letters} {home.postcode}"
+            numbers = ["; ".join(patient.facts[fact] for fact in facts) for facts in _NUMBERS.values()]
+            staff = "; ".join(_whole(person) for persons in patient.doctors.values() for person in persons)
+            name, relative = _whole(patient.name), _whole(patient.relative)
+            writer.writerow([patient.number, name, patient.born.isoformat(), *numbers, address, relative, staff])
+    return path
+
+
+def _whole(person: Person) -> str:
+    return " ".join(filter(None, (person.first, person.middle, person.last)))
+
+
+def mentions_of(note: Document, patient: Patient) -> list[Span]:
+    """The PHI of a note that the record of its patient says."""
+    persons = (patient.name, patient.relative, *(p for persons in patient.doctors.values() for p in persons))
+    names = [_words(_whole(person)) for person in persons]
+    numbers = {_bare(patient.facts[fact]) for facts in _NUMBERS.values() for fact in facts}
+
+    def is_of_record(span: Span) -> bool:
+        text = note.text[span.start : span.end]
+        if span.label in _NAMES:
+            # Bare initials and names without a whole word are left to the submodels.
+            words = _words(text)
+            return any(words <= name and max(map(len, words)) > 1 for name in names)
+        if span.label == "DATE":
+            points = parse_dates(text, "en", False) or ()
+            born = patient.born
+            return any((p.month, p.days) == (born.month, (born.day,)) and p.year == born.year for p in points)
+        return span.label in _NUMBERS and _bare(text) in numbers
+
+    return [span for span in note.spans if is_of_record(span)]
+
+
+def _words(text: str) -> set[str]:
+    return {fold(text[start:end]) for start, end in words_of(text)}
+
+
+def _bare(text: str) -> str:
+    return "".join(filter(str.isalnum, text)).casefold()
+
+
+def mistyped(note: Document, mentions: Sequence[Span], rng: random.Random) -> tuple[Document, list[Span]]:
+    """The note with a typing error in each mention of a name that has a long word, and these mentions."""
+    text, spans, changed, shift = "", [], [], 0
+    position = 0
+    for span in note.spans:
+        mention = note.text[span.start : span.end]
+        places = [(s, e) for s, e in words_of(mention) if e - s >= _LONG_WORD and mention[s:e].isalpha()]
+        new = mention
+        if span in mentions and span.label in _NAMES and places:
+            start, end = rng.choice(places)
+            new = mention[:start] + _one_edit(mention[start:end], rng) + mention[end:]
+        text += note.text[position : span.start] + new
+        moved = Span(span.start + shift, span.start + shift + len(new), span.label)
+        position, shift = span.end, shift + len(new) - len(mention)
+        spans.append(moved)
+        changed += [moved] if new != mention else []
+    return replace(note, text=text + note.text[position:], spans=tuple(spans)), changed
+
+
+def _one_edit(word: str, rng: random.Random) -> str:
+    at, letter = rng.randrange(len(word) - 1), rng.choice("aeilnorst")
+    letter = letter.upper() if word.isupper() else letter
+    return rng.choice(
+        (
+            word[:at] + letter + word[at:],
+            word[:at] + word[at + 1 :],
+            word[:at] + letter + word[at + 1 :],
+            word[:at] + word[at + 1] + word[at] + word[at + 2 :],
+        )
+    )
+
+
+def outcome(pairs: Sequence[tuple[Document, Sequence[Span]]], decide: Decide) -> MentionCounts:
+    """Compare decisions on notes with the mentions of what the records say."""
+    n_mentions = proposed = accepted = false_hits = 0
+    for (note, mentions), decisions in zip(pairs, decide([note for note, _ in pairs]), strict=True):
+        known = [d for d in decisions if any(vote.source == KNOWN for vote in d.votes)]
+        is_proposed = covering((d.span.start, d.span.end) for d in known)
+        is_accepted = covering((d.span.start, d.span.end) for d in decisions if d.accepted)
+        is_phi = touching((span.start, span.end) for span in note.spans)
+        n_mentions += len(mentions)
+        proposed += sum(is_proposed(span.start, span.end) for span in mentions)
+        accepted += sum(is_accepted(span.start, span.end) for span in mentions)
+        false_hits += sum(d.accepted and not is_phi(d.span.start, d.span.end) for d in known)
+    return MentionCounts(n_mentions, proposed, accepted, false_hits)
+
+
+if __name__ == "__main__":
+    main()
