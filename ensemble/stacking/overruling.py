@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ensemble.stacking.candidates import Decision
+from ensemble.stacking.known import KNOWN
 from ensemble.stacking.phrase_lists import ALWAYS, NEVER, Hit, PhraseList, read_list
 from features.documents import Span
 from features.errors import SettingsError
@@ -34,7 +35,7 @@ __all__ = ["CERTAIN", "PATTERNS", "Overruling", "overruled", "read_overruling"]
 PATTERNS = "patterns"
 """The source of what a user's own patterns find."""
 
-CERTAIN = frozenset(("known",))
+CERTAIN = frozenset((KNOWN,))
 """Sources of spans that no list of `never` uncovers."""
 
 
