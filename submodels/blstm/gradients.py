@@ -23,6 +23,7 @@ from submodels.blstm.character_lstm import CharacterLstm
 from submodels.blstm.encoder import EncodedNote, TokenRange
 from submodels.blstm.lstm import BidirectionalLstm
 from submodels.blstm.spelling import Spelling
+from submodels.blstm.tag_layers import TagLayers
 from submodels.blstm.weights import NetworkSizes, NetworkWeights
 from submodels.blstm.word_prediction import WordPrediction
 from submodels.chain.crf import Chain
@@ -134,18 +135,11 @@ def loss_and_gradients(
     lstm = BidirectionalLstm.run(inputs, batch.rows, weights)
     output, kept_output = _dropped(lstm.output, dropout, generator)
     # (n, n_tags): the scores of the tags; their gradient is the probability of each tag, less 1 for the gold one.
-    joined = np.concatenate([output, values], axis=1) if sizes.feature_layer else output
-    hidden = np.tanh(joined @ weights["hidden"] + weights["hidden_bias"]) if sizes.feature_layer else output
-    scores = hidden @ weights["dense"] + weights["dense_bias"]
-    of_rows, of_scores, gradients = _tags_loss(scores, batch, weights)
+    layers = TagLayers.of(output, values, weights)
+    of_rows, of_scores, gradients = _tags_loss(layers.scores, batch, weights)
     loss = float(of_rows.sum())
-    gradients |= {"dense": hidden.T @ of_scores, "dense_bias": of_scores.sum(axis=0)}
-    of_joined = of_scores @ weights["dense"].T
-    if sizes.feature_layer:
-        of_hidden = of_joined * (1 - hidden * hidden)
-        gradients |= {"hidden": joined.T @ of_hidden, "hidden_bias": of_hidden.sum(axis=0)}
-        of_joined = of_hidden @ weights["hidden"].T
-    of_output, after = np.split(of_joined, [output.shape[1]], axis=1)
+    of_output, after, of_layers = layers.back(of_scores, weights)
+    gradients |= of_layers
     if prediction is not None:
         other, of_states, more = prediction.loss_and_gradients(output, batch.words, batch.rows.first, weights)
         loss, of_output, gradients = loss + other, of_output + of_states, gradients | more
@@ -153,7 +147,7 @@ def loss_and_gradients(
     of_inputs *= kept_inputs
     edges = np.cumsum([vectors[0].shape[1], vectors[1].shape[1]])
     of_words, of_spelling, before = np.split(of_inputs, edges, axis=1)
-    of_values = np.ascontiguousarray(after if sizes.feature_layer else before)
+    of_values = np.ascontiguousarray(before if after is None else after)
     of_vectors = _added_up(batch.spellings, of_spelling, len(spelling.vectors))
     of_feature = _added_up(batch.features.ravel(), of_values.reshape(-1, sizes.feature), sizes.values)
     gradients |= {**of_lstm, **spelling.back(of_vectors, weights), "feature": of_feature}
