@@ -22,6 +22,7 @@ from ensemble.stacking.known.columns import label_of, roles
 from ensemble.stacking.known.roster import Roster
 from ensemble.stacking.known.search import KnownMention, found_in, idle_words
 from ensemble.stacking.repeats import WordCounts
+from ensemble.stacking.repeats.classifier import SAID_AGAIN
 from features.documents import Document, Span
 from features.labels import LabelSet
 from features.plain_view import plain_view
@@ -32,7 +33,6 @@ __all__ = ["KNOWN", "KnownIdentifiers"]
 KNOWN = "known"
 """The source of the votes for what a record says."""
 
-_SAID_AGAIN = "said again"
 _SHORT = 2
 _PERSONS = ("PERSON", "INITIALS", "USERNAME", "RELATIVE")
 _INSIDE_A_SENTENCE = re.compile(r"[^\W_][,;]?[ \t]+$|[^\W_][,;]?\n$")
@@ -116,7 +116,7 @@ class KnownIdentifiers:
 
 def _is_proposed(decision: Decision) -> bool:
     """Whether it is accepted, or a submodel would mark it; that a word is said again says nothing of it."""
-    return decision.accepted or any(vote.chosen and vote.source != _SAID_AGAIN for vote in decision.votes)
+    return decision.accepted or any(vote.chosen and vote.source != SAID_AGAIN for vote in decision.votes)
 
 
 def _is_capital_inside(text: str, span: Span) -> bool:
