@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from features.arrays import Floats, check_shapes
 
-__all__ = ["KernelSVM", "KernelSettings", "standardisation"]
+__all__ = ["KernelSVM", "KernelSettings"]
 
 _ROWS_AT_ONCE = 512
 _ROUNDING = 1e-9
@@ -71,7 +71,8 @@ class KernelSVM:
 
         if not len(rows):
             return cls.fit(np.zeros((1, rows.shape[1])), np.array([True]), settings)
-        mean, scale = standardisation(rows)
+        mean, deviation = rows.mean(axis=0), rows.std(axis=0)
+        scale = np.where(deviation > _ROUNDING, deviation, 1.0)
         if is_phi.all() or not is_phi.any():
             nothing = np.zeros((0, rows.shape[1]))
             return cls(mean, scale, nothing, np.zeros(0), 1.0 if is_phi.all() else -1.0, settings.gamma)
@@ -114,9 +115,3 @@ class KernelSVM:
         check_shapes(arrays, {"weights": arrays["support"].shape[:1]}, np.float64)
         intercept, gamma = arrays["constants"].tolist()
         return cls(arrays["mean"], arrays["scale"], arrays["support"], arrays["weights"], intercept, gamma)
-
-
-def standardisation(rows: Floats) -> tuple[Floats, Floats]:
-    """Mean and standard deviation of each feature, `(n_features,)` both; 1 where it is constant but for rounding."""
-    deviation = rows.std(axis=0)
-    return rows.mean(axis=0), np.where(deviation > _ROUNDING, deviation, 1.0)

@@ -16,10 +16,13 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemble.stacking.kernel_svm import standardisation
 from features.arrays import Floats, check_shapes
 
 __all__ = ["LinearSVM"]
+
+_LEAST_SCALE = 2.0
+"""By less no feature is divided, so that what is rare, such as a label with few mentions, weighs little unless it is
+often right; about the deviation of log-odds."""
 
 _INTERCEPT_SCALING = 10.0
 """So large that the penalty, which LIBLINEAR puts on the intercept too, hardly touches it."""
@@ -30,7 +33,7 @@ class LinearSVM:
     """The decision function of a trained machine.
 
     :param mean: of the features, `(n_features,)`.
-    :param scale: their standard deviation, `(n_features,)`; 1 for constant ones.
+    :param scale: their standard deviation, but no less than a certain one, `(n_features,)`.
     :param weights: of the standardised features, `(n_features,)`.
     :param intercept: added to every decision.
     """
@@ -55,7 +58,7 @@ class LinearSVM:
         if is_phi.all() or not is_phi.any():
             nothing = np.zeros(n_features)
             return cls(nothing, np.ones(n_features), nothing, -1.0 if len(is_phi) and not is_phi.any() else 1.0)
-        mean, scale = standardisation(rows)
+        mean, scale = rows.mean(axis=0), np.maximum(rows.std(axis=0), _LEAST_SCALE)
         svc = LinearSVC(C=c, dual=False, intercept_scaling=_INTERCEPT_SCALING, max_iter=10_000)
         svc.fit((rows - mean) / scale, is_phi)
         return cls(mean, scale, svc.coef_[0], float(svc.intercept_[0]))

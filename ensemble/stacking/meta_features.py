@@ -5,10 +5,10 @@
     features.columns                    ("vote:regex", "vote:crf", "same span", ...)
 
 Four sets: `log-odds` has how sure the submodels are of the candidate and of its rivals, on a scale on which a line can
-part them, and not its type, which in notes of another kind misleads; `liu2017` has the ten features of Liu 2017;
-`zhao2020` has who proposed the candidate, its overlap with others and its type (Zhao 2020, after Kim and Riloff 2015);
-`all` has the latter two, and the submodels' scores for it and its rivals as they are. A feature is a function from the
-candidates of some notes, as arrays, to its column.
+part them, and its type; `liu2017` has the ten features of Liu 2017; `zhao2020` has who proposed the candidate, its
+overlap with others and its type (Zhao 2020, after Kim and Riloff 2015); `all` has the latter two, and the submodels'
+scores for it and its rivals as they are. A feature is a function from the candidates of some notes, as arrays, to its
+column.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def log_odds(scores: Floats) -> Floats:
 
 def _columns(name: str, sources: Sequence[str], labels: Sequence[str], language: str) -> dict[str, _Column]:
     sets: dict[str, Callable[[], dict[str, _Column]]] = {
-        "log-odds": lambda: _log_odds(sources) | _votes(sources),
+        "log-odds": lambda: _log_odds(sources) | _votes(sources) | _labels(labels),
         "liu2017": lambda: _liu(sources, language),
         "zhao2020": lambda: _votes(sources) | _overlaps(sources) | _labels(labels),
         "all": lambda: _liu(sources, language) | _overlaps(sources) | _labels(labels) | _scores(sources),
