@@ -237,7 +237,7 @@ def saved(array: Any) -> bytes:
 
 
 ARRAYS = {
-    "a trillion numbers": ("support", npy("(1000000, 1000000)")),
+    "a trillion numbers": ("weights", npy("(1000000, 1000000)")),
     "a trillion numbers in one row": ("mean", npy("(1000000000000,)")),
     "more axes than there are": ("mean", npy("(" + "1, " * 40 + ")")),
     "a header that is code": ("mean", npy("(__import__('os').system('true'),)")),
@@ -246,11 +246,11 @@ ARRAYS = {
     "empty": ("mean", b""),
     "no numbers": ("mean", npy("(0,)")),
     "another length": ("weights", saved(np.zeros(3))),
-    "a number for a table": ("support", saved(np.zeros(3))),
-    "another type": ("constants", saved(np.zeros(2, dtype=np.float32))),
-    "not a number": ("constants", saved(np.array([0.0, np.nan]))),
-    "infinite": ("constants", saved(np.array([np.inf, 0.1]))),
-    "so large that sums are infinite": ("constants", saved(np.array([0.0, -1e308]))),
+    "a number for a table": ("weights", saved(np.array(3.0))),
+    "another type": ("intercept", saved(np.zeros(1, dtype=np.float32))),
+    "not a number": ("intercept", saved(np.array([np.nan]))),
+    "infinite": ("intercept", saved(np.array([np.inf]))),
+    "so large that sums are infinite": ("intercept", saved(np.array([-1e308]))),
 }
 
 

@@ -56,7 +56,7 @@ def test_ranges_and_help_of_a_group_hold() -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_explains_itself(phistack: Phistack, name: str) -> None:
-    status, shown, _ = phistack(name, "--help")
+    status, shown, _ = phistack(name.replace("_", "-"), "--help")
     assert status == 0
     assert "Usage" in shown
 

@@ -84,7 +84,7 @@ def test_an_ablation_leaves_each_part_out() -> None:
     assert names == [
         "regex", "tbed", "crf", "blstm", "stack",
         "without regex", "without tbed", "without crf", "without blstm", "without regex and tbed",
-        "stacker features liu2017", "stacker features zhao2020",
+        "stacker features liu2017", "stacker features zhao2020", "stacker features all",
     ]  # fmt: skip
     with_groups = variants_of(every, groups=True)[len(names) :]
     # Without annotators the group `tagging` has no columns.
@@ -101,7 +101,7 @@ def test_groups_that_are_left_out_already_are_not_left_out_again() -> None:
 
 def test_one_submodel_cannot_be_left_out() -> None:
     names = [variant.name for variant in variants_of(EngineSettings().only(("crf",)), groups=False)]
-    assert names == ["crf", "stack", "stacker features liu2017", "stacker features zhao2020"]
+    assert names == ["crf", "stack", *(f"stacker features {name}" for name in ("liu2017", "zhao2020", "all"))]
 
 
 def test_an_ablation_writes_all_its_files(ablation: Any) -> None:
@@ -115,7 +115,7 @@ def test_the_results_of_an_ablation_tell_how_they_came_about(ablation: Any) -> N
     assert results["schema"] == "phistack.ablation.v1"
     assert results["settings hash"] == SETTINGS.digest
     assert EngineSettings.from_dict(results["settings"]) == SETTINGS
-    assert results["variants tried"] == len(results["rows"]) == 7
+    assert results["variants tried"] == len(results["rows"]) == 8
     assert results["test"] is None
     assert "out of fold by patient, 2 folds" in results["protocol"]
     assert len(results["date"]) == 10

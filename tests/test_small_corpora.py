@@ -106,7 +106,8 @@ ODD = {
 def test_an_odd_corpus_can_be_trained_on(name: str, letters: Corpus) -> None:
     corpus = changed(letters, ODD[name])
     training, f1 = trained(corpus)
-    assert f1["stack"] >= max(f1.values()) - 0.12
+    # Two decisions more or less, where there are eight PHI in all.
+    assert f1["stack"] >= max(f1.values()) - 0.14
     for document in training.engine.annotate([document.with_spans(()) for document in corpus.documents]):
         assert all(document.text[span.start : span.end].strip() for span in document.spans)
 
