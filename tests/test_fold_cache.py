@@ -2,6 +2,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from ensemble.synthesis.corpus import synthesize
 from ensemble.training.fold_cache import FoldCache
@@ -22,6 +23,18 @@ def test_candidates_come_back_and_no_word_of_a_rule_is_kept(tmp_path: Path) -> N
     assert [None if note.left is None else note.left.tolist() for note in again] == [None, None, [0.1, 1 / 3, 1e-17]]
     assert [path.name for path in cache.folder.iterdir()] == ["key.json"]
     assert "secret" not in (cache.folder / "key.json").read_text()
+
+
+def test_a_process_in_another_folder_keeps_them_in_the_same_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that does fits may have begun before the folder was changed."""
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    cache = FoldCache(Path("folds"))
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    cache.put("key", TOLD)
+    assert (tmp_path / "folds" / "key.json").exists()
 
 
 def test_what_is_in_a_file_that_settings_name_counts_and_not_its_name(tmp_path: Path) -> None:

@@ -33,9 +33,10 @@ class FoldCache:
     """
 
     def __init__(self, folder: Path | None) -> None:
-        self.folder = folder
-        if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
+        # A process that does a fit may have begun elsewhere.
+        self.folder = None if folder is None else folder.absolute()
+        if self.folder is not None:
+            self.folder.mkdir(parents=True, exist_ok=True)
 
     def get(self, key: str) -> list[Told] | None:
         """What was kept under the key, or nothing; a damaged file counts as nothing."""
