@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import TypedDict
 
 from features.columns.table import FeatureTable
+from features.counting import most_frequent
 from features.tags import OUTSIDE
 
 __all__ = ["FrequentTags", "FrequentTagsState"]
@@ -56,7 +57,7 @@ class FrequentTags:
         available = tables[0].space.columns if tables else ()
         lookups = tuple(columns for columns in _LOOKUPS if set(columns) <= set(available))
         counts = [_counts(tables, gold, columns) for columns in lookups]
-        tagger = cls(lookups, tuple({values: _first(of_tag) for values, of_tag in c.items()} for c in counts))
+        tagger = cls(lookups, tuple({values: most_frequent(of_tag) for values, of_tag in c.items()} for c in counts))
         tags: list[list[str]] = [[] for _ in tables]
         for members in _by_group(tables).values():
             rows = [tables[i] for i in members]
@@ -111,11 +112,7 @@ def _counts(tables: Sequence[FeatureTable], gold: Sequence[Sequence[str]], colum
 def _without(counts: TagCounts, own: TagCounts) -> dict[Values, str]:
     """The most frequent tags of some values when their own counts are taken off."""
     rest = {values: counts[values] - of_tag for values, of_tag in own.items()}
-    return {values: _first(of_tag) for values, of_tag in rest.items() if of_tag}
-
-
-def _first(of_tag: Counter[str]) -> str:
-    return min(of_tag, key=lambda tag: (-of_tag[tag], tag))
+    return {values: most_frequent(of_tag) for values, of_tag in rest.items() if of_tag}
 
 
 def _values(table: FeatureTable, columns: tuple[str, ...]) -> Iterator[Values]:

@@ -22,6 +22,7 @@ from ensemble.deidentification.kinds import kind_of
 from ensemble.deidentification.memory import PatientMemory
 from ensemble.deidentification.policy import Policy
 from ensemble.deidentification.verification import Deidentified, verify
+from features.counting import most_frequent
 from features.documents import Corpus, Document, Span
 from features.errors import CorpusError
 from features.letters import normalised
@@ -144,7 +145,7 @@ def _shuffled(corpus: Corpus, policy: Policy, key: bytes | None) -> Shuffled:
         ring = _mixed(sorted(filter(None, mentions)), label, key)
         for said, other in zip(ring, ring[1:] + ring[:1], strict=True):
             if said != other:
-                table[label, said] = _usual(mentions[other])
+                table[label, said] = most_frequent(mentions[other])
     return table
 
 
@@ -154,8 +155,3 @@ def _mixed(mentions: list[str], label: str, key: bytes | None) -> list[str]:
         return mentions  # The deidentifier refuses to work without a key.
     keyed = KeyedChoices(key, _CORPUS)
     return sorted(mentions, key=lambda mention: (keyed.number(10**12, "shuffle", label, mention), mention))
-
-
-def _usual(ways: Counter[str]) -> str:
-    """How a mention is mostly written; of several ways the first in the alphabet."""
-    return min(ways, key=lambda way: (-ways[way], way))

@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import Any
 
 from ensemble.evaluation.pairing import DocumentPair, Phi
+from features.counting import most_frequent
 from features.phrases import Phrases
 from features.sheets import sheet
 
@@ -111,8 +112,7 @@ def _other_labels(pairs: Sequence[DocumentPair], names: tuple[str, str]) -> Iter
     for _, text, _, phi in _sides(pairs, names):
         labels[text[phi.start : phi.end]][phi.label] += 1
     for document, text, name, phi in _sides(pairs, names):
-        of_string = labels[text[phi.start : phi.end]]
-        usual = min(of_string, key=lambda label: (-of_string[label], label))
+        usual = most_frequent(labels[text[phi.start : phi.end]])
         if phi.label != usual:
             yield _doubt("same string, other label", document, text, phi, name, usual)
 
@@ -134,7 +134,7 @@ def _unmarked(pairs: Sequence[DocumentPair]) -> Iterator[Doubt]:
             string = pair.gold.text[phi.start : phi.end]
             if sum(map(str.isalnum, string)) >= _SHORTEST:
                 marked[string][phi.label] += 1
-    usual = {string: min(labels, key=lambda label: (-labels[label], label)) for string, labels in marked.items()}
+    usual = {string: most_frequent(labels) for string, labels in marked.items()}
     phrases = Phrases(usual)
     for pair in pairs:
         text, taken = pair.gold.text, bytearray(len(pair.gold.text))

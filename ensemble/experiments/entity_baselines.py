@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 
+from features.counting import most_frequent
 from features.documents import Corpus, Span
 from features.errors import TrainingError
 from features.phrases import Phrases
@@ -44,8 +45,6 @@ def entity_baselines(training: Corpus, test: Corpus) -> dict[str, Corpus]:
 
 
 def _annotated(test: Corpus, labels: Mapping[str, _Labels], is_taken: Callable[[_Labels], bool]) -> Corpus:
-    usual = {
-        entity: min(had, key=lambda label: (-had[label], label)) for entity, had in labels.items() if is_taken(had)
-    }
+    usual = {entity: most_frequent(had) for entity, had in labels.items() if is_taken(had)}
     phrases = Phrases(usual)
     return test.with_spans([[Span(*found) for found in phrases.find(note.text)] for note in test.documents])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from features.arrays import Floats
 
-__all__ = ["Curve", "calibrated", "calibration_curve", "platt_scaling"]
+__all__ = ["Curve", "calibrated", "calibration_curve", "logistic", "platt_scaling"]
 
 Curve = tuple[float, ...]
 """The slopes, one for all margins or one for each piece between `_BENDS`, and then the log-odds at a margin of 0."""
@@ -59,7 +59,7 @@ def calibration_curve(margins: Floats, is_phi: NDArray[np.bool_]) -> Curve:
     def loss(curve: Floats) -> tuple[float, Floats]:
         agreement = signs * (pieces @ curve)
         value = np.logaddexp(0.0, -agreement).sum() + 0.5 * curve @ penalty @ curve
-        gradient = -pieces.T @ (signs * _logistic(-agreement)) + penalty @ curve
+        gradient = -pieces.T @ (signs * logistic(-agreement)) + penalty @ curve
         return float(value), gradient
 
     bounds = [(0.0, None)] * n_pieces + [(None, None)]
@@ -71,7 +71,7 @@ def calibrated(margins: Floats, curve: Curve) -> Floats:
     """Margins as probabilities, by what `calibration_curve` or `platt_scaling` gave."""
     *slopes, intercept = curve
     log_odds = slopes[0] * margins if len(slopes) == 1 else _pieces(margins) @ np.array(slopes)
-    return _logistic(log_odds + intercept)
+    return logistic(log_odds + intercept)
 
 
 def _pieces(margins: Floats) -> Floats:
@@ -82,6 +82,7 @@ def _pieces(margins: Floats) -> Floats:
     return pieces
 
 
-def _logistic(log_odds: Floats) -> Floats:
+def logistic(log_odds: Floats) -> Floats:
+    """The probabilities that some log-odds are of, which may be as large as they like."""
     probabilities: Floats = 1.0 / (1.0 + np.exp(-np.clip(log_odds, -50.0, 50.0)))
     return probabilities

@@ -121,14 +121,14 @@ class CandidateArrays:
 
     def best_rival(self, values: Floats, kind: str) -> Floats:
         """The largest value among the rivals of a kind; 0 where there is none."""
-        candidates, others = self.rivals[kind]
-        best = np.zeros(len(self))
-        np.maximum.at(best, candidates, values[others])
-        return best
+        return self._best_over(self.rivals[kind], values)
 
     def best_of_rivals(self, values: Floats) -> Floats:
         """The largest value among the rivals of any kind; 0 where there is none."""
-        candidates, others = self.overlapping
+        return self._best_over(self.overlapping, values)
+
+    def _best_over(self, pairs: tuple[Integers, Integers], values: Floats) -> Floats:
+        candidates, others = pairs
         best = np.zeros(len(self))
         np.maximum.at(best, candidates, values[others])
         return best

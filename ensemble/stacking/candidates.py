@@ -12,10 +12,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from features.arrays import Floats
 from features.columns.table import FeatureTable
 from features.documents import Span
 from features.plain_view import PlainView
@@ -27,10 +31,12 @@ __all__ = [
     "PooledCandidate",
     "Pools",
     "chosen_spans",
+    "decided",
     "is_repetition",
     "non_overlapping",
     "pooled",
     "pools_of",
+    "which_are_phi",
 ]
 
 _OVER_AND_OVER = 40
@@ -127,7 +133,7 @@ def pools_of(
 def is_repetition(text: str) -> bool:
     """Whether a text is a short stretch over and over, at least forty times, as a line of dashes: it names nobody."""
     longest = min(len(text) // _OVER_AND_OVER, _OVER_AND_OVER)
-    return longest > 0 and any(text[n:] == text[:-n] for n in range(1, longest + 1))
+    return any(text[n:] == text[:-n] for n in range(1, longest + 1))
 
 
 def chosen_spans(candidates: Iterable[Candidate], view: PlainView) -> list[Span]:
@@ -160,3 +166,21 @@ def non_overlapping(items: Sequence[_Item], gains: Sequence[float]) -> list[int]
         else:
             position -= 1
     return sorted(chosen)
+
+
+def decided(pool: Sequence[PooledCandidate], probabilities: Floats, threshold: float | Floats) -> list[Decision]:
+    """A decision on each candidate: accepted are those without overlap that are together most above the threshold.
+
+    :param probabilities: of shape `(n_candidates,)`.
+    :param threshold: one, or one for each candidate.
+    """
+    accepted = {*non_overlapping(pool, (probabilities - threshold).tolist())}
+    return [
+        Decision(candidate.span, probability, i in accepted, candidate.votes)
+        for i, (candidate, probability) in enumerate(zip(pool, probabilities.tolist(), strict=True))
+    ]
+
+
+def which_are_phi(pools: Pools, gold: Iterable[Collection[Span]]) -> list[NDArray[np.bool_]]:
+    """For each note which of its candidates are gold spans, of shape `(n_candidates,)`."""
+    return [np.array([c.span in of_note for c in pool], dtype=bool) for pool, of_note in zip(pools, gold, strict=True)]

@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemble.stacking.candidates import Decision, PooledCandidate, non_overlapping
+from ensemble.stacking.calibration_curve import logistic
+from ensemble.stacking.candidates import Decision, PooledCandidate, decided, which_are_phi
 from ensemble.stacking.choosers import Voted
 from ensemble.stacking.folds import at_most_folds
 from ensemble.stacking.meta_features import log_odds
@@ -40,8 +41,7 @@ class _Machine(NamedTuple):
 
     def probabilities(self, rows: Floats) -> Floats:
         """How sure it is of each candidate, `(n_candidates,)`."""
-        found: Floats = 1.0 / (1.0 + np.exp(-(rows @ self.weights + self.intercept)))
-        return found
+        return logistic(rows @ self.weights + self.intercept)
 
 
 class LogOddsRegression:
@@ -69,7 +69,7 @@ class LogOddsRegression:
         gold = [set(document.spans) for document in documents]
         self.labels_ = {label: i for i, label in enumerate(sorted({c.span.label for pool in mine for c in pool}))}
         rows = list(map(self._rows, mine))
-        is_phi = [np.array([c.span in g for c in pool], dtype=bool) for g, pool in zip(gold, mine, strict=True)]
+        is_phi = which_are_phi(mine, gold)
         self.probabilities_: list[Floats] = [np.zeros(0)] * len(rows)
         for fold in at_most_folds(documents, n_folds=_FOLDS, seed=seed):
             rest = sorted({*range(len(rows))}.difference(fold))
@@ -78,8 +78,8 @@ class LogOddsRegression:
                 self.probabilities_[i] = machine.probabilities(rows[i])
         self._machine = _fitted(rows, is_phi)
         self.threshold_, _ = best_threshold(mine, self.probabilities_, gold)
-        decided = map(self._decided, mine, self.probabilities_)
-        self.out_of_fold_ = [[decision.span for decision in note if decision.accepted] for note in decided]
+        decisions = (decided(*note, self.threshold_) for note in zip(mine, self.probabilities_, strict=True))
+        self.out_of_fold_ = [[decision.span for decision in note if decision.accepted] for note in decisions]
         return self
 
     def choose(self, pools: Sequence[Sequence[Voted]]) -> list[list[Span]]:
@@ -89,7 +89,7 @@ class LogOddsRegression:
     def decide(self, pools: Sequence[Sequence[Voted]]) -> list[list[Decision]]:
         """For each note what it makes of each candidate that submodels proposed, sorted by span."""
         mine = list(map(self._proposed, pools))
-        return [self._decided(pool, self._machine.probabilities(self._rows(pool))) for pool in mine]
+        return [decided(pool, self._machine.probabilities(self._rows(pool)), self.threshold_) for pool in mine]
 
     def _proposed(self, pool: Sequence[Voted]) -> list[PooledCandidate]:
         """What the submodels proposed, sorted by span, without what others did, such as the search for repeats."""
@@ -109,13 +109,6 @@ class LogOddsRegression:
                 rows[i, 2 * n_members + self.labels_[candidate.span.label]] = 1.0
         rows[:, :n_members] = log_odds(scores)
         return rows
-
-    def _decided(self, pool: Sequence[PooledCandidate], probabilities: Floats) -> list[Decision]:
-        accepted = {*non_overlapping(pool, (probabilities - self.threshold_).tolist())}
-        return [
-            Decision(candidate.span, probability, i in accepted, candidate.votes)
-            for i, (candidate, probability) in enumerate(zip(pool, probabilities.tolist(), strict=True))
-        ]
 
 
 def _fitted(rows: Sequence[Floats], is_phi: Sequence[NDArray[np.bool_]]) -> _Machine:

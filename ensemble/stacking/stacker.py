@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensemble.stacking.calibration_curve import Curve, calibrated, calibration_curve
-from ensemble.stacking.candidates import Decision, PooledCandidate, non_overlapping
+from ensemble.stacking.candidates import Decision, PooledCandidate, decided, which_are_phi
 from ensemble.stacking.cross_fitting import machines_out_of_fold, margins_of
 from ensemble.stacking.folds import at_most_folds
 from ensemble.stacking.meta_features import FEATURE_SETS, MetaFeatures
@@ -136,7 +136,7 @@ class Stacker:
         self.features_ = MetaFeatures(sources, labels, self.settings.features, tables[0].space.settings.language)
         rows = self.features_.matrices(tables, pools)
         gold = [set(table.document.spans) for table in tables]
-        is_phi = _which_are_phi(tables, pools)
+        is_phi = which_are_phi(pools, gold)
         folds = self._folds(tables, seed)
         extremes = self.features_.extremes(next(table for table in tables if len(table)))
         if self.settings.weigh_forms:
@@ -158,14 +158,12 @@ class Stacker:
         self.svm_ = fit_svm(np.concatenate(rows), np.concatenate(is_phi), self.kernel_)
         weighed = self._weighed(tables, pools, best_probabilities, in_training=True)
         self.choices_ = recall_choices(pools, weighed, gold, self.threshold_)
-        decided = [
-            _decided(pool, probability, self.threshold_) for pool, probability in zip(pools, weighed, strict=True)
-        ]
+        decisions = [decided(pool, found, self.threshold_) for pool, found in zip(pools, weighed, strict=True)]
         if self.settings.seek_again:
             counts = counts or WordCounts.of((table.document for table in tables), self.features_.language)
-            self.repeats_ = RepeatClassifier(counts).fit(tables, decided, folds)
-            decided = self.repeats_.out_of_fold_
-        self.decided_ = [[d.in_note(table.view) for d in note] for table, note in zip(tables, decided, strict=True)]
+            self.repeats_ = RepeatClassifier(counts).fit(tables, decisions, folds)
+            decisions = self.repeats_.out_of_fold_
+        self.decided_ = [[d.in_note(table.view) for d in note] for table, note in zip(tables, decisions, strict=True)]
         self.out_of_fold_ = [[decision.span for decision in note if decision.accepted] for note in self.decided_]
         return self
 
@@ -229,8 +227,8 @@ class Stacker:
 
         :param thresholds: for each note that of each candidate, where it is not that of this stacker.
         """
-        decided = list(map(_decided, pools, probabilities, self._limits(pools, thresholds)))
-        yield from decided if self.repeats_ is None else self.repeats_.extended(tables, decided)
+        decisions = list(map(decided, pools, probabilities, self._limits(pools, thresholds)))
+        yield from decisions if self.repeats_ is None else self.repeats_.extended(tables, decisions)
 
     def accepted(
         self,
@@ -239,8 +237,8 @@ class Stacker:
         thresholds: Sequence[Floats] | None = None,
     ) -> list[set[Span]]:
         """The spans that `settled` accepts before it searches for what is said again."""
-        chosen = map(_accepted, pools, probabilities, self._limits(pools, thresholds))
-        return [{pool[i].span for i in of_note} for pool, of_note in zip(pools, chosen, strict=True)]
+        chosen = map(decided, pools, probabilities, self._limits(pools, thresholds))
+        return [{decision.span for decision in of_note if decision.accepted} for of_note in chosen]
 
     def judged_out_of_fold(
         self, tables: Sequence[FeatureTable], pools: Sequence[Sequence[PooledCandidate]]
@@ -337,23 +335,3 @@ class Stacker:
     def _folds(self, tables: Sequence[FeatureTable], seed: int) -> list[list[int]]:
         documents = [table.document for table in tables]
         return at_most_folds(documents, n_folds=self.settings.folds, seed=seed + 1)
-
-
-def _which_are_phi(
-    tables: Sequence[FeatureTable], pools: Sequence[Sequence[PooledCandidate]]
-) -> list[NDArray[np.bool_]]:
-    """For each note which of its candidates are gold spans, of shape `(n_candidates,)`."""
-    gold = [set(table.document.spans) for table in tables]
-    return [np.array([c.span in g for c in pool], dtype=bool) for g, pool in zip(gold, pools, strict=True)]
-
-
-def _decided(pool: Sequence[PooledCandidate], probabilities: Floats, threshold: float | Floats) -> list[Decision]:
-    accepted = _accepted(pool, probabilities, threshold)
-    return [
-        Decision(candidate.span, probability, i in accepted, candidate.votes)
-        for i, (candidate, probability) in enumerate(zip(pool, probabilities.tolist(), strict=True))
-    ]
-
-
-def _accepted(pool: Sequence[PooledCandidate], probabilities: Floats, threshold: float | Floats) -> set[int]:
-    return set(non_overlapping(pool, (probabilities - threshold).tolist()))

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, NamedTuple, Self, TypedDict
 from weakref import WeakKeyDictionary
 
 from features.columns.table import FeatureSpace, FeatureTable
+from features.counting import most_frequent
 from features.documents import Document, Span
 from features.errors import BundleError, LabelError, SettingsError, TrainingError
 from features.labels import LabelSet
@@ -251,7 +252,7 @@ class RegexSubmodel(Submodel):
 def _labelled(pattern: Pattern, matches: list[_Match]) -> _Fit:
     """The label that the gold gives most often to the pattern's matches, and how often."""
     hits = Counter(label for match in matches for label in match.labels)
-    label = min(hits, key=lambda name: (-hits[name], name), default="")
+    label = most_frequent(hits) if hits else ""
     precision = (hits[label] + 1) / (len(matches) + 2)
     return _Fit(pattern, label, precision, precision, len(matches), matches)
 

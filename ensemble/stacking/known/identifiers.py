@@ -20,9 +20,10 @@ from ensemble.deidentification.kinds import kind_of
 from ensemble.stacking.candidates import Decision
 from ensemble.stacking.known.columns import label_of, roles
 from ensemble.stacking.known.roster import Roster
-from ensemble.stacking.known.search import KnownMention, found_in, idle_words
+from ensemble.stacking.known.search import KnownMention, found_in
 from ensemble.stacking.repeats import WordCounts
 from ensemble.stacking.repeats.classifier import SAID_AGAIN
+from ensemble.stacking.repeats.search import idle_words
 from features.documents import Document, Span
 from features.labels import LabelSet
 from features.plain_view import plain_view

@@ -25,12 +25,12 @@ from ensemble.deidentification.word_lists import known_words
 from ensemble.stacking.known.columns import SearchedAs, label_of, roles, searched_as
 from ensemble.stacking.known.dates import date_pattern
 from ensemble.stacking.known.roster import Record
-from ensemble.stacking.repeats.search import words_of
+from ensemble.stacking.repeats.search import idle_words, words_of
 from features.documents import Span
 from features.labels import LabelSet
 from features.letters import edits, fold
 
-__all__ = ["How", "KnownMention", "found_in", "idle_words"]
+__all__ = ["How", "KnownMention", "found_in"]
 
 How = Literal["exact", "initials", "one typing error"]
 """`exact` in all but case, accents, order and grouping."""
@@ -120,11 +120,6 @@ def _names(words: _FoldedWords, value: str, language: str) -> Iterator[_Place]:
     if like:
         beside = {word[0] for word in own} | set(own)
         yield from (_place_of_name(words, run, like, own) for run in _runs(words, like, beside))
-
-
-def idle_words(language: str) -> frozenset[str]:
-    """What stands in many names and says nothing by itself: titles, particles, credentials."""
-    return known_words(language, "names", "titles", "particles", "connectors", "credentials")
 
 
 def _name_words(value: str) -> list[str]:

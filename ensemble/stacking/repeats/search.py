@@ -26,7 +26,7 @@ from features.documents import Span
 from features.letters import fold
 from features.ranges import covering
 
-__all__ = ["Mention", "Repeat", "SearchMode", "Seed", "search", "search_mode", "words_of"]
+__all__ = ["Mention", "Repeat", "SearchMode", "Seed", "idle_words", "search", "search_mode", "words_of"]
 
 SearchMode = Literal["parts", "whole"]
 """How a mention is sought again."""
@@ -149,7 +149,7 @@ def _seeds(
     shortest: int,
 ) -> Iterator[Seed]:
     """What is sought, the most frequent first."""
-    idle = _idle_words(language)
+    idle = _NUMERALS | idle_words(language)
     alike: defaultdict[tuple[str, tuple[str, ...]], list[tuple[int, Mention, list[str]]]] = defaultdict(list)
     for note, (text, found) in enumerate(zip(texts, mentions, strict=True)):
         for mention in found:
@@ -172,9 +172,9 @@ def _seeds(
 
 
 @cache
-def _idle_words(language: str) -> frozenset[str]:
-    """What stands in many names and says nothing by itself."""
-    return _NUMERALS | known_words(language, "names", "titles", "particles", "connectors", "credentials")
+def idle_words(language: str) -> frozenset[str]:
+    """What stands in many names and says nothing by itself: titles, particles, credentials."""
+    return known_words(language, "names", "titles", "particles", "connectors", "credentials")
 
 
 def _by_word(seeds: Iterable[Seed]) -> dict[str, list[Seed]]:
