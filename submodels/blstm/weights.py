@@ -4,8 +4,9 @@
     sizes.shapes()["word"]           (9000, 128)
     first_weights(sizes, seed=1)     {"word": array, "character": array, ..., "end": array}
 
-All are 32-bit floats, on disk 16-bit ones where that is asked for. `forward` and `backward` hold the kernels of the LSTM: rows for the input and then for the state,
-columns for input gate, candidate, forget gate and output gate, in this order.
+All are 32-bit floats, on disk 16-bit ones where that is asked for. `forward` and `backward` hold the kernels of the
+LSTM: rows for the input and then for the state, columns for input gate, candidate, forget gate and output gate, in this
+order.
 """
 
 from __future__ import annotations
