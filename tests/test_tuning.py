@@ -83,7 +83,7 @@ def test_a_space_that_cannot_be_used_is_one_sentence_with_its_file(tmp_path: Pat
     path = tmp_path / "space.toml"
     path.write_text(content)
     with pytest.raises(SettingsError, match=rf"search space .*space\.toml cannot be used: .*{reported}") as caught:
-        SearchSpace.from_toml(path)
+        SearchSpace.named(str(path))
     assert "\n" not in str(caught.value)
 
 

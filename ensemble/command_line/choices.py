@@ -23,6 +23,7 @@ __all__ = [
     "POLICIES",
     "PRESETS",
     "RECALLS",
+    "SPACES",
     "STRATEGIES",
     "SUBMODELS",
     "completing",
@@ -40,6 +41,7 @@ def _tables(folder: str, *but: str) -> tuple[str, ...]:
 POLICIES = _tables("ensemble/deidentification/policies")
 PRESETS = _tables("ensemble/training/presets")
 PAPERS = _tables("ensemble/experiments/papers")
+SPACES = _tables("ensemble/experiments/spaces")
 LABEL_SETS = _tables("features/label_sets", "mappings")
 STRATEGIES = (
     *("tag", "number", "mask", "remove", "surrogate", "substitute", "characters", "shuffle"),

@@ -96,7 +96,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "tune": (
         "phistack tune notes --submodel crf --space space.toml --out tuning",
-        "phistack tune notes --submodel tbed --space s.toml --out t --trials 50",
+        "phistack tune notes --submodel crf --space trienes2020 --out t --trials 50",
     ),
     "reproduce": (
         "phistack reproduce zhao2020 train test --out tables --folds 5",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from ensemble.command_line.choices import PAPERS, SUBMODELS, completing, one_of
+from ensemble.command_line.choices import PAPERS, SPACES, SUBMODELS, completing, one_of
 from ensemble.command_line.groups import TrainingOptions, with_options
 from ensemble.command_line.options import (
     CorpusArgument,
@@ -135,19 +135,31 @@ def tune(
         str, typer.Option(help="The submodel whose settings are sought.", autocompletion=completing(SUBMODELS))
     ],
     space: Annotated[
-        Path, typer.Option(metavar="FILE", help="A TOML file with the ranges of its settings.", show_default=False)
+        str,
+        typer.Option(
+            metavar="FILE",
+            help=f"A TOML file with the ranges of its settings; {one_of(SPACES)} is one of a paper.",
+            autocompletion=completing(SPACES),
+            show_default=False,
+        ),
     ],
     *,
-    trials: Annotated[int, typer.Option(help="How many settings are drawn at random.", min=1)] = 20,
+    trials: Annotated[
+        int | None,
+        typer.Option(help="How many settings are drawn at random.", min=1, show_default="20, or as FILE says"),
+    ] = None,
     criterion: CriterionOption = "strict",
     training: TrainingOptions,
 ) -> None:
-    """Search for better settings of a submodel at random, scored out of fold by patient, for `train --config`."""
+    """Search for better settings of a submodel at random, for `train --config`.
+
+    Trials are scored out of fold by patient, or on a part of the patients where the file of ranges says so.
+    """
     with stage("reading the notes"):
         from ensemble.experiments.search_space import SearchSpace
         from ensemble.experiments.tuning import tune
 
-        ranges = SearchSpace.from_toml(space)
+        ranges = SearchSpace.named(space)
         notes, _, settings = _read(training, corpus, None)
     kept = _kept(training, out)
     results = _write(out, lambda: tune(

@@ -4,7 +4,11 @@
     max_iterations = { from = 20, to = 80 }           whole numbers, as both ends are
     scheme = ["BIO", "BIOES"]                         one of these
 
-    space = SearchSpace.from_toml(Path("space.toml"))
+    [search]
+    trials = 250                                      how many are drawn where nothing else is said
+    validation = 20                                   percent of the patients that all trials are scored on
+
+    space = SearchSpace.named("trienes2020")          a shipped one, or the path of one's own
     space.sampled(30, seed=0)                         30 times a value of each, as {"c2": 0.0312, ...}
 
 Random search (Bergstra and Bengio 2012) by scikit-learn's `ParameterSampler` over the distributions of SciPy.
@@ -12,8 +16,10 @@ Random search (Bergstra and Bengio 2012) by scikit-learn's `ParameterSampler` ov
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import resources
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,9 +29,14 @@ from features.user_files import file_named, read_toml
 
 __all__ = ["SearchSpace"]
 
+_SHIPPED = resources.files("ensemble.experiments") / "spaces"
+_SEARCH = "search"
+
 _KEYS = ("from", "to", "scale")
 _SCALES = ("linear", "log")
 _DIGITS = 4
+_OF_SEARCH = ("trials", "validation")
+_MOST_VALIDATION = 50
 
 
 class _Distribution(Protocol):
@@ -39,22 +50,45 @@ class SearchSpace:
     """Settings and their ranges.
 
     :param ranges: setting -> the values to choose from, or a table of its ends and scale.
+    :param trials: how many settings are drawn where the user does not say.
+    :param validation: percent of the patients that all trials are scored on; 0 for cross-validation.
     :raises SettingsError: if there is no range, or one cannot be sampled from.
     """
 
     ranges: Mapping[str, Any] = field(repr=False)
+    trials: int = 20
+    validation: int = 0
 
     def __post_init__(self) -> None:
+        if self.trials < 1 or not 0 <= self.validation <= _MOST_VALIDATION:
+            raise SettingsError(f"trials must be 1 or more, validation from 0 to {_MOST_VALIDATION}, in percent")
         if not self.ranges:
             raise SettingsError("it names no setting to search")
         for name, given in self.ranges.items():
             _distribution(name, given)
 
     @classmethod
-    def from_toml(cls, path: Path) -> SearchSpace:
-        """Read a file; :raises SettingsError: naming the file and what is wrong in it."""
-        with file_named("the search space", path):
-            return cls(read_toml(path))
+    def named(cls, name: str) -> SearchSpace:
+        """A shipped space, or that of a file.
+
+        :param name: of a shipped one, or the path of a file.
+        :raises SettingsError: naming the file and what is wrong in it.
+        """
+        if name in {file.name.removesuffix(".toml") for file in _SHIPPED.iterdir()}:
+            return cls.from_dict(tomllib.loads((_SHIPPED / f"{name}.toml").read_text(encoding="utf-8")))
+        with file_named("the search space", Path(name)):
+            return cls.from_dict(read_toml(Path(name)))
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> SearchSpace:
+        """What a file declares; :raises SettingsError: for what cannot be sampled from."""
+        ranges = {name: given for name, given in table.items() if name != _SEARCH}
+        search = table.get(_SEARCH, {})
+        if not isinstance(search, Mapping) or not all(type(given) is int for given in search.values()):
+            raise SettingsError("[search] must be a table of whole numbers")
+        if unknown := sorted(search.keys() - {*_OF_SEARCH}):
+            raise SettingsError(f"[search]: {no_such('key', unknown[0], _OF_SEARCH)}")
+        return cls(ranges, **search)
 
     def sampled(self, trials: int, *, seed: int) -> list[dict[str, Any]]:
         """Random settings, the same for the same seed; fewer where all ranges are lists and there are no more."""

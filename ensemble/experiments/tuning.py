@@ -5,7 +5,7 @@
 
 The first trial is the submodel as it is, so that what is found is never worse out of fold. Features are read once, and
 with a cache the fits of folds are kept, so that a search that was stopped, or one of more trials, goes on. Zhao 2020
-tunes by 10-fold cross-validation.
+tunes by 10-fold cross-validation, Trienes 2020 on one part of the notes.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,9 +39,11 @@ __all__ = ["SCHEMA", "Trial", "Tuning", "tune"]
 SCHEMA = "phistack.tuning.v1"
 _LOG = logging.getLogger("phistack")
 _PROTOCOL = (
-    "Random search, {trials} trials. Each trial was trained and scored on the same notes out of fold by {unsplit}, "
-    "{folds} folds, seed {seed}. The best trial was chosen by these very scores, so its score is slightly too good."
+    "Random search, {trials} trials. Each trial was trained and scored on the same notes{how} by {unsplit}, "
+    "seed {seed}. The best trial was chosen by these very scores, so its score is slightly too good."
 )
+_OUT_OF_FOLD = " out of fold, {folds} folds"
+_VALIDATED = ", trained on {rest} % of them and scored on the other {validation} %,"
 
 
 class Trial(NamedTuple):
@@ -109,8 +112,9 @@ class Tuning:
     @property
     def caption(self) -> str:
         """What the table for LaTeX shows."""
+        how = f"on {self.space.validation} %" if self.space.validation else "out of fold on all"
         return (
-            f"Random search for the settings of {self.submodel}, out of fold on {self.corpus.documents} notes; "
+            f"Random search for the settings of {self.submodel}, {how} of {self.corpus.documents} notes; "
             f"criterion: {self.origin.criterion}. The best trial was chosen by these very scores."
         )
 
@@ -157,7 +161,7 @@ def tune(
     submodel: str,
     space: SearchSpace,
     *,
-    trials: int,
+    trials: int | None = None,
     criterion: str = "strict",
     jobs: int = 1,
     cache: Path | None = None,
@@ -167,25 +171,31 @@ def tune(
     :param corpus: annotated notes.
     :param settings: of training; the submodel's own are the first trial.
     :param submodel: its name in the settings, or that of a kind.
-    :param trials: how many settings are drawn.
+    :param trials: how many settings are drawn; those of the space where it is `None`.
     :param jobs: processes; the result does not depend on it.
     :param cache: a folder in which the predictions of folds are kept for the next run.
     :raises SettingsError: if the submodel has no such setting, or no drawn settings can work.
     :raises TrainingError: if nothing can be learned from the corpus.
     """
     rule = criterion_named(criterion)
-    drawn: list[dict[str, Any]] = [{}, *space.sampled(trials, seed=settings.seed)]
+    drawn: list[dict[str, Any]] = [{}, *space.sampled(trials or space.trials, seed=settings.seed)]
     begun = settings if submodel in settings.submodels else settings.only((*settings.submodels, submodel))
     for given in drawn:
         new_submodel(submodel, _with(begun, submodel, given).submodels[submodel])
     alone = begun.only((submodel,)).for_label_set(corpus.label_set.name)
     with stage("tuning", total=FEATURES + len(drawn) * FITS):
+        if space.validation:
+            alone = replace(alone, folds=round(100 / space.validation))
         _, tables, folds, _ = prepared(corpus, alone)
+        folds = folds[:1] if space.validation else folds
         search = _TrialsOfOne(corpus, alone, submodel, tables, folds, rule, jobs, FoldCache(cache))
         found = tuple(search.trials(drawn))
     if all(trial.counts is None for trial in found):
         raise SettingsError(f"no trial can work; the first one says: {found[0].reason}")
-    protocol = _PROTOCOL.format(trials=len(drawn) - 1, folds=len(folds), unsplit=settings.unsplit, seed=settings.seed)
+    how = (_VALIDATED if space.validation else _OUT_OF_FOLD).format(
+        folds=len(folds), validation=space.validation, rest=100 - space.validation
+    )
+    protocol = _PROTOCOL.format(trials=len(drawn) - 1, how=how, unsplit=settings.unsplit, seed=settings.seed)
     return Tuning(Origin(SCHEMA, rule.name, protocol, begun), CorpusFacts.of(corpus), submodel, space, found)
 
 
@@ -224,6 +234,10 @@ class _TrialsOfOne(NamedTuple):
         except SettingsError as error:
             return Trial(number, given, None, reason=str(error))
         views = [table.view for table in self.tables]
-        spans = list(map(chosen_spans, fitted.proposals[self.submodel], views))
-        counts = counts_of(self.corpus, self.corpus.with_spans(spans), self.criterion)
-        return Trial(number, given, total(counts))
+        answered = self.corpus.with_spans(list(map(chosen_spans, fitted.proposals[self.submodel], views)))
+        gold, found = (self._held_out(corpus) for corpus in (self.corpus, answered))
+        return Trial(number, given, total(counts_of(gold, found, self.criterion)))
+
+    def _held_out(self, corpus: Corpus) -> Corpus:
+        """The notes of the folds, which are all of them unless there is one part for validation only."""
+        return replace(corpus, documents=tuple(corpus.documents[i] for i in sorted(chain.from_iterable(self.folds))))

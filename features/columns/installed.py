@@ -29,6 +29,7 @@ COLUMNS = Registry(
     "phistack.columns",
     "feature column",
     {
+        "ascii": "features.columns.on_request:ASCII",
         "n_letters": "features.columns.on_request:N_LETTERS",
         "n_digits": "features.columns.on_request:N_DIGITS",
         "n_others": "features.columns.on_request:N_OTHERS",

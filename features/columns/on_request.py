@@ -4,9 +4,11 @@
     honorific                         whether it is a title or a medical profession, in any of our languages
     hospital                          `kind` for a word such as sjukhus or clinic, `name` for a well-known hospital
     zip                               whether it is a postal code of the United States, by the ranges of their states
+    ascii                             whether it has no character but those of ASCII
     number_pattern                    `date`, `part` or `phone` where a token is of what looks like one, by its figures
 
-They are what the CRF of Berg and Dalianis (2019) reads beside what every engine reads, and `zip` that of Liu (2017).
+They are what the CRF of Berg and Dalianis (2019) reads beside what every engine reads, `zip` that of Liu (2017) and
+`ascii` that of Trienes (2020).
 Words and postal codes are in `on_request.toml`.
 """
 
@@ -26,7 +28,7 @@ from features.columns.layout import Layout
 from features.columns.word_columns import NONE
 from features.letters import fold
 
-__all__ = ["HONORIFIC", "HOSPITAL", "NUMBER_PATTERN", "N_DIGITS", "N_LETTERS", "N_OTHERS", "ZIP"]
+__all__ = ["ASCII", "HONORIFIC", "HOSPITAL", "NUMBER_PATTERN", "N_DIGITS", "N_LETTERS", "N_OTHERS", "ZIP"]
 
 _MOST = 9
 _SHORTEST_ENDING = 3
@@ -49,6 +51,7 @@ def _counted(is_one: Callable[[str], bool]) -> WordColumn:
 N_LETTERS = _counted(str.isalpha)
 N_DIGITS = _counted(str.isdigit)
 N_OTHERS = _counted(lambda c: not c.isalnum())
+ASCII = WordColumn("orthography", lambda word: "1" if word.isascii() else NONE)
 
 
 @cache

@@ -1,0 +1,133 @@
+"""The presets trienes2020-* have the systems of Trienes 2020, value by value, but for what its page in docs says."""
+
+from typing import Any
+
+import pytest
+
+from ensemble.experiments.search_space import SearchSpace
+from ensemble.experiments.tuning import tune
+from ensemble.stacking.folds import training_folds
+from ensemble.synthesis.corpus import synthesize
+from ensemble.training.settings import EngineSettings, merged
+from ensemble.training.trainer import out_of_fold_corpora, train
+from features.columns.settings import FeatureSettings
+from features.columns.table import FeatureSpace
+from features.documents import Corpus, Document
+from features.tags import decode
+from submodels.base import new_submodel
+from submodels.chain.crf import IMPOSSIBLE
+from submodels.crf.cross_files import named_crosses
+from submodels.crf.templates import usable
+from tests.fixture_types import Phistack
+
+NOTES = synthesize(12, seed=2, language="nl")
+CRF_PRESET = EngineSettings.preset("trienes2020-crf")
+CRF: Any = new_submodel("crf", CRF_PRESET.submodels["crf"])
+READ, OF_LIU = set(CRF.declared), set(named_crosses("liu2017"))
+SPACE = SearchSpace.named("trienes2020")
+
+
+def named(crosses: set[Any]) -> set[str]:
+    return {name for cross in crosses for name, _ in cross}
+
+
+CRF_OF_THE_PAPER = [
+    ("BOW, POS and BOW + POS as Liu 2017 has them", {cross for cross in READ if named({cross}) <= {"word", "pos"}}, {
+        cross for cross in OF_LIU if named({cross}) <= {"word", "pos"}
+    }),
+    ("sentence", {"sentence_length", "end_mark", "unmatched_bracket"} <= named(READ), True),
+    ("affixes", {f"{a}{n}" for a in ("prefix", "suffix") for n in (1, 2, 3, 4, 5)} <= named(READ), True),
+    ("all caps, capitalised, capitals inside, digit, punctuation, ASCII", {
+        "all_upper", "starts_upper", "has_upper", "has_digit", "punctuation", "ascii"
+    } <= named(READ), True),
+    ("shape and entities", {"shape", "ner"} <= named(READ), True),
+    ("nothing but what Liu 2017 has and ASCII", named(READ - OF_LIU), {"ascii"}),
+    ("no word representations", {name for name in named(READ) if name.startswith(("brown", "vector"))}, set()),
+    ("every cross can be read", usable(CRF.declared, FeatureSettings(pos="nltk", ner="nltk", extra=("ascii",)).columns),
+     CRF.declared),
+    ("L-BFGS", CRF.algorithm, "lbfgs"),
+    ("elastic net", CRF.c1 > 0 < CRF.c2, True),
+    ("BIO", CRF.scheme, "BIO"),
+    ("all tokens, each sentence alone", (CRF.others, CRF.min_count, CRF.join_sentences), (1.0, 1, False)),
+    ("alone", tuple(CRF_PRESET.submodels), ("crf",)),
+    ("what it chooses", CRF.threshold, 1.0),
+    ("both coefficients are sought", set(SPACE.ranges), {"c1", "c2"}),
+    ("from 10^-4", {given["from"] for given in SPACE.ranges.values()}, {1e-4}),
+    ("to 10^1", {given["to"] for given in SPACE.ranges.values()}, {10.0}),
+    ("in the log10 space", {given["scale"] for given in SPACE.ranges.values()}, {"log"}),
+    ("trials", SPACE.trials, 250),
+    ("validation", SPACE.validation, 20),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("what", "ours", "paper"), CRF_OF_THE_PAPER, ids=[what for what, *_ in CRF_OF_THE_PAPER])
+def test_the_crf_has_the_values_of_the_paper(what: str, ours: object, paper: object) -> None:
+    assert ours == paper
+
+
+def test_a_word_of_other_characters_than_those_of_ascii_is_known() -> None:
+    space = FeatureSpace(FeatureSettings(extra=("ascii",), language="nl"))
+    [table] = space.fit([Document("1", "Mevrouw Noë kwam")])
+    assert [space.values("ascii")[i] for i in table.column("ascii")] == ["1", "", "1"]
+
+
+def f1_of(corpus: Corpus, found: Corpus) -> float:
+    right = sum(len({*a.spans} & {*b.spans}) for a, b in zip(found.documents, corpus.documents, strict=True))
+    return 2 * right / sum(len(d.spans) for part in (found, corpus) for d in part.documents)
+
+
+def test_the_crf_trains_and_scores_on_dutch_notes() -> None:
+    few = EngineSettings.from_dict(merged(CRF_PRESET.to_dict(), {"folds": 2, "features": {"language": "nl"}}))
+    notes = synthesize(30, seed=1, language="nl")
+    training = train(notes, few)
+    assert training.engine.names == ("crf",)
+    assert f1_of(notes, out_of_fold_corpora(training, notes)["crf"]) > 0.5
+
+
+# The search
+
+
+@pytest.fixture
+def small() -> EngineSettings:
+    return EngineSettings.from_dict({"folds": 3, "submodels": {"crf": {"max_iterations": 5}}})
+
+
+def test_every_trial_is_scored_once_on_a_fifth_of_the_patients_that_it_never_saw(small: EngineSettings) -> None:
+    space = SearchSpace(SPACE.ranges, trials=2, validation=20)
+    found = tune(NOTES, small, "crf", space)
+    assert len(found.trials) == 1 + 2 and "on the other 20 %" in found.origin.protocol
+    unseen = [NOTES.documents[i] for i in training_folds(NOTES.documents, n_folds=5, seed=small.seed)[0]]
+    for trial in found.trials:
+        assert trial.counts is not None
+        assert trial.counts.tp + trial.counts.fn == sum(len(d.spans) for d in unseen)
+
+
+def test_a_search_of_the_paper_is_one_command(phistack: Phistack, tmp_path: Any) -> None:
+    from features.formats import write_corpus
+
+    write_corpus(NOTES, tmp_path / "notes.jsonl", format="jsonl")
+    (tmp_path / "few.toml").write_text("[submodels.crf]\nmax_iterations = 3\n")
+    status, _shown, error = phistack(
+        "tune", tmp_path / "notes.jsonl", "--submodel", "crf", "--space", "trienes2020", "--trials", "2",
+        "--preset", "trienes2020-crf", "--config", tmp_path / "few.toml", "--out", tmp_path / "out",
+    )  # fmt: skip
+    assert status == 0, error
+    assert EngineSettings.from_toml(tmp_path / "out" / "settings.toml").submodels["crf"]["templates"] == "trienes2020"
+
+
+# Tags
+
+
+def test_an_inside_tag_after_none_begins_a_span() -> None:
+    tags = ["O", "I-Name", "I-Name", "O", "B-Date", "I-Name"]
+    assert decode(tags) == [(1, 3, "Name"), (4, 5, "Date"), (5, 6, "Name")]
+    assert decode(tags) == decode(["O", "B-Name", "I-Name", "O", "B-Date", "B-Name"])
+
+
+def test_no_path_of_the_crf_goes_from_outside_to_inside() -> None:
+    """So that there is nothing to mend where the paper mends it."""
+    tables = FeatureSpace(FeatureSettings(language="nl")).fit(NOTES.documents[:4])
+    chain = new_submodel("crf", {**CRF_PRESET.submodels["crf"], "max_iterations": 2}).fit(tables).chain_  # type: ignore[attr-defined]
+    inside = [i for i, tag in enumerate(chain.tags) if tag.startswith("I-")]
+    assert inside and (chain.transitions[chain.tags.index("O"), inside] == IMPOSSIBLE).all()
+    assert (chain.start[inside] == IMPOSSIBLE).all()
