@@ -28,6 +28,7 @@ from ensemble.stacking.calibration_curve import Curve, calibrated, calibration_c
 from ensemble.stacking.candidates import Decision, PooledCandidate, decided, which_are_phi
 from ensemble.stacking.cross_fitting import machines_out_of_fold, margins_of
 from ensemble.stacking.folds import at_most_folds
+from ensemble.stacking.merged_rules import MergedRules
 from ensemble.stacking.meta_features import FEATURE_SETS, MetaFeatures
 from ensemble.stacking.repeats.classifier import RepeatClassifier
 from ensemble.stacking.repeats.word_counts import WordCounts
@@ -57,6 +58,8 @@ class StackerSettings:
     :param weigh_forms: whether a candidate with a surface form that its label never had is less probable; see
         `ensemble.stacking.surface_forms`.
     :param seek_again: whether to search for what was accepted elsewhere in the note and in the patient's other notes.
+    :param rule_labels: labels left out of learning, which rules find and add last; see `ensemble.stacking.merged_rules`.
+    :param rules_file: path of a user's own patterns for these, added to the shipped ones.
     """
 
     features: str = "log-odds"
@@ -64,8 +67,13 @@ class StackerSettings:
     folds: int = 5
     weigh_forms: bool = True
     seek_again: bool = True
+    rule_labels: tuple[str, ...] = ()
+    rules_file: str = ""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "rule_labels", tuple(self.rule_labels))
+        if self.rules_file and not self.rule_labels:
+            raise SettingsError("rules_file has no effect without rule_labels; name the labels that its patterns find")
         if self.features not in FEATURE_SETS:
             raise SettingsError(no_such("set of stacker features", self.features, FEATURE_SETS))
         if self.kernel not in KERNELS:
@@ -92,8 +100,8 @@ class Stacker:
 
     Learned by `fit`: `features_`, `svm_`, `kernel_` (the chosen settings), `calibration_` (its curve), `threshold_`,
     `choices_` (thresholds for more recall or precision; see `recalling`), `figures_` (strict F1 in its own
-    cross-validation, for each setting tried), `forms_` and `repeats_` (`None` where the settings leave them out) and,
-    not saved, `decided_` (for each training note as it was written a decision on each candidate, out of fold, repeats
+    cross-validation, for each setting tried), `forms_`, `repeats_` and `rules_` (`None` where the settings leave them
+    out) and, not saved, `decided_` (for each training note as it was written a decision on each candidate, out of fold, repeats
     too), `out_of_fold_` (the spans accepted there), `folds_` and `machines_` (for each fold one that never saw its
     patients).
 
@@ -104,6 +112,7 @@ class Stacker:
         self.settings = settings or StackerSettings()
         self.repeats_: RepeatClassifier | None = None
         self.forms_: SurfaceForms | None = None
+        self.rules_: MergedRules | None = None
         self.choices_: Mapping[str, Mapping[str, float]] = {}
 
     @property
@@ -133,7 +142,10 @@ class Stacker:
         if not any(pools):
             raise TrainingError("no submodel proposed any PHI out of fold, so the stacker has nothing to learn from")
         labels = tuple(sorted({span.label for table in tables for span in table.document.spans}))
-        self.features_ = MetaFeatures(sources, labels, self.settings.features, tables[0].space.settings.language)
+        language = tables[0].space.settings.language
+        self.features_ = MetaFeatures(sources, labels, self.settings.features, language)
+        if self.settings.rule_labels:
+            self.rules_ = MergedRules.of(self.settings.rule_labels, self.settings.rules_file, language)
         rows = self.features_.matrices(tables, pools)
         gold = [set(table.document.spans) for table in tables]
         is_phi = which_are_phi(pools, gold)
@@ -163,6 +175,8 @@ class Stacker:
             counts = counts or WordCounts.of((table.document for table in tables), self.features_.language)
             self.repeats_ = RepeatClassifier(counts).fit(tables, decisions, folds)
             decisions = self.repeats_.out_of_fold_
+        if self.rules_ is not None:
+            decisions = list(self.rules_.merged(tables, decisions))
         self.decided_ = [[d.in_note(table.view) for d in note] for table, note in zip(tables, decisions, strict=True)]
         self.out_of_fold_ = [[decision.span for decision in note if decision.accepted] for note in self.decided_]
         return self
@@ -223,12 +237,13 @@ class Stacker:
         probabilities: Sequence[Floats],
         thresholds: Sequence[Floats] | None = None,
     ) -> Iterator[list[Decision]]:
-        """Decisions from probabilities, and on what is said again.
+        """Decisions from probabilities, on what is said again, and on what rules add.
 
         :param thresholds: for each note that of each candidate, where it is not that of this stacker.
         """
         decisions = list(map(decided, pools, probabilities, self._limits(pools, thresholds)))
-        yield from decisions if self.repeats_ is None else self.repeats_.extended(tables, decisions)
+        extended = decisions if self.repeats_ is None else self.repeats_.extended(tables, decisions)
+        yield from extended if self.rules_ is None else self.rules_.merged(tables, extended)
 
     def accepted(
         self,
@@ -300,8 +315,9 @@ class Stacker:
         folder.mkdir(parents=True, exist_ok=True)
         write_json(folder / "stacker.json", state)
         np.savez_compressed(folder / "stacker.npz", allow_pickle=False, **self.svm_.arrays())
-        if self.repeats_ is not None:
-            self.repeats_.save(folder)
+        for part in (self.repeats_, self.rules_):
+            if part is not None:
+                part.save(folder)
 
     @classmethod
     def load(cls, files: SavedFiles, *, sources: tuple[str, ...] = (), counts: WordCounts | None = None) -> Stacker:
@@ -330,6 +346,8 @@ class Stacker:
             stacker.svm_ = svm_from_arrays(files.arrays("stacker.npz"), len(stacker.features_.columns), stacker.kernel_)
         if counts is not None and stacker.settings.seek_again:
             stacker.repeats_ = RepeatClassifier.load(files, counts)
+        if stacker.settings.rule_labels:
+            stacker.rules_ = MergedRules.load(files, stacker.features_.language)
         return stacker
 
     def _folds(self, tables: Sequence[FeatureTable], seed: int) -> list[list[int]]:

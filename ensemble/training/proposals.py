@@ -29,6 +29,7 @@ from ensemble.tools.progress import stage
 from ensemble.tools.stopwatch import Spent, Stopwatch
 from ensemble.training.fit_progress import Fit, FitWatch, reporting
 from ensemble.training.fold_cache import FoldCache
+from ensemble.training.left_out_labels import learned_documents, without_labels
 from ensemble.training.settings import EngineSettings
 from features.columns.table import FeatureSpace, FeatureTable
 from features.documents import Corpus, Document
@@ -190,7 +191,8 @@ def prepared(
     """
     for name, arguments in settings.submodels.items():
         new_submodel(name, arguments)
-    documents = settings.grouped(corpus).documents
+    documents = learned_documents(settings.grouped(corpus), settings)
+    added = without_labels(added, settings.stacker.rule_labels)
     if not any(document.spans for document in documents):
         raise TrainingError("the corpus has no annotated PHI, so nothing can be learned; check its format and labels")
     parts = training_folds(documents, n_folds=settings.folds, seed=settings.seed) if folds else []

@@ -50,6 +50,7 @@ _TAKEN = ("stack", "stacker", "features", "load")
 _LATER_FEATURES = (
     "extra", "byte_pairs_per_word", "html", "vectors", "vector_clusters", "clusters", "further_words"
 )  # fmt: skip
+_LATER_STACKING = ("rule_labels", "rules_file")
 _MOST = 8
 """A stacker is trained for each subset of the submodels, and twice as many for each further one."""
 _LONGEST = 100
@@ -167,9 +168,11 @@ class EngineSettings:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; `from_dict` reads it back. What came later is left out where unused, as before there was any."""
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
-        for name in _LATER_FEATURES:
-            if getattr(self.features, name) == getattr(FeatureSettings(), name):
-                del plain["features"][name]
+        for part, names in (("features", _LATER_FEATURES), ("stacker", _LATER_STACKING)):
+            own = getattr(self, part)
+            for name in names:
+                if getattr(own, name) == getattr(type(own)(), name):
+                    del plain[part][name]
         if not self.group_by:
             del plain["group_by"]
         return plain
@@ -229,11 +232,14 @@ def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _preset(name: str) -> dict[str, Any]:
+    """The table of a preset; one that is `like` another is merged over it."""
     folder = resources.files("ensemble.training") / "presets"
     names = sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
     if name not in names:
         raise SettingsError(no_such("preset", name, names))
-    return tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8"))
+    table = tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8"))
+    like = table.pop("like", "")
+    return merged(_preset(like), table) if like else table
 
 
 def _refuse_unknown(table: Mapping[str, Any], kind: type, where: str) -> None:

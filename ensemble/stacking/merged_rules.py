@@ -1,0 +1,118 @@
+"""Rules for rare formulaic types, whose spans are merged after the SVM, as Liu 2017 does on N-GRID (section 3.6).
+
+    rules = MergedRules.of(("PHONE", "EMAIL"), "", "en")    what the shipped patterns know of these labels
+    rules.merged(table, decisions)                          the decisions, and what the rules find beside them
+
+These labels are left out of learning: no submodel and no stacker sees them. A match of a rule is accepted where it
+overlaps nothing that is accepted already; of matches that overlap each other the longest counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+from ensemble.stacking.candidates import Decision
+from features.columns.table import FeatureTable
+from features.documents import Span
+from features.errors import BundleError, SettingsError
+from features.labels import LabelSet
+from features.saved_files import SavedFiles, damage_refused
+from submodels.base import Candidate
+from submodels.regex.pattern_files import (
+    ANY_SET,
+    Pattern,
+    format_patterns,
+    parse_patterns,
+    shipped_patterns,
+    user_patterns,
+)
+from submodels.regex.scanner import Scanner
+
+__all__ = ["MERGED_RULES", "MergedRules"]
+
+MERGED_RULES = "merged rules"
+"""The source of what they find; no submodel can have a name with a blank."""
+
+_FILE = "merged_rules.toml"
+
+
+@dataclass(frozen=True)
+class MergedRules:
+    """Patterns that add to what the stacker accepts.
+
+    :param patterns: each with one label, that of `ANY_SET`.
+    :param language: of the notes, as an ISO 639-1 code, for validators.
+    """
+
+    patterns: tuple[Pattern, ...] = field(repr=False)
+    language: str
+
+    @classmethod
+    def of(cls, labels: Sequence[str], path: str, language: str) -> Self:
+        """The patterns of some labels: those shipped for a language, and those of a user's file.
+
+        :param path: of a pattern file; empty for none. A pattern of it takes the place of a shipped one of its name.
+        :raises SettingsError: if the file cannot be used, or no pattern finds one of the labels.
+        """
+        known = {pattern.name: pattern for pattern in shipped_patterns(language)}
+        known |= {pattern.name: pattern for pattern in user_patterns(Path(path))} if path else {}
+        found = tuple(replace(p, labels={ANY_SET: label}) for p in known.values() if (label := _label_in(p, labels)))
+        without = sorted({*labels} - {pattern.labels[ANY_SET] for pattern in found})
+        if without:
+            raise SettingsError(
+                f"no pattern of the language {language} finds {without[0]}; take it out of rule_labels, or give "
+                "patterns of your own as rules_file"
+            )
+        return cls(found, language)
+
+    @cached_property
+    def _scanner(self) -> Scanner:
+        return Scanner(self.patterns)
+
+    def find(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
+        """What the rules find in each note, without overlap, in order."""
+        hits: list[dict[Span, str]] = [{} for _ in tables]
+        for note, number, start, end in self._scanner.find([table.document.text for table in tables], self.language):
+            pattern = self.patterns[number]
+            hits[note].setdefault(Span(start, end, pattern.labels[ANY_SET]), pattern.name)
+        return [sorted(_apart(of_note), key=lambda candidate: candidate.span) for of_note in hits]
+
+    def merged(
+        self, tables: Sequence[FeatureTable], decisions: Iterable[Sequence[Decision]]
+    ) -> Iterator[list[Decision]]:
+        """The decisions on each note with the matches that overlap nothing accepted, sorted by span."""
+        for found, of_note in zip(self.find(tables), decisions, strict=True):
+            taken = [decision.span for decision in of_note if decision.accepted]
+            new = [Decision(c.span, 1.0, True, (c,)) for c in found if not any(map(c.span.overlaps, taken))]
+            yield sorted([*of_note, *new], key=lambda decision: decision.span)
+
+    def save(self, folder: Path) -> None:
+        """Write the patterns, as a person can read and edit them."""
+        (folder / _FILE).write_text(format_patterns(self.patterns), encoding="utf-8")
+
+    @classmethod
+    def load(cls, files: SavedFiles, language: str) -> Self:
+        """Read what `save` wrote; :raises BundleError: if it is not that."""
+        with damage_refused("the rules of the engine that are merged after the stacker"):
+            patterns = tuple(parse_patterns(files.text(_FILE)))
+            if not all(ANY_SET in pattern.labels for pattern in patterns):
+                raise BundleError("a rule of the engine has no label")
+        return cls(patterns, language)
+
+
+def _label_in(pattern: Pattern, labels: Sequence[str]) -> str:
+    """Which of some labels a pattern has: as it declares, or by way of the mappings between label sets."""
+    declared = (*pattern.labels.values(), *map(pattern.label_in, LabelSet.names()))
+    return next((label for label in declared if label in labels), "")
+
+
+def _apart(hits: dict[Span, str]) -> Iterator[Candidate]:
+    taken: list[Span] = []
+    for span in sorted(hits, key=lambda span: (span.start - span.end, span)):
+        if not any(map(span.overlaps, taken)):
+            taken.append(span)
+            yield Candidate(span, MERGED_RULES, evidence=hits[span])

@@ -1,0 +1,137 @@
+"""Rules that are merged after the SVM: their labels are not learned, and what they find is added beside what is accepted."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ensemble.bundles.bundle import load_bundle
+from ensemble.experiments.parts import stack_answers
+from ensemble.stacking.candidates import Decision
+from ensemble.stacking.merged_rules import MERGED_RULES, MergedRules
+from ensemble.synthesis.corpus import synthesize
+from ensemble.tasks.engines import train_with_report
+from ensemble.training.proposals import propose
+from ensemble.training.settings import EngineSettings, merged
+from features.columns.settings import FeatureSettings
+from features.columns.table import FeatureSpace
+from features.documents import Document, Span
+from features.errors import SettingsError
+from features.saved_files import SavedFiles
+from submodels.base import Candidate
+from tests.fixture_types import Phistack
+
+CORPUS = synthesize(10, seed=4)
+LEFT_OUT = ("PHONE", "EMAIL", "FAX")
+SETTINGS = EngineSettings.from_dict(
+    {"folds": 2, "submodels": {"crf": {"max_iterations": 20}}, "stacker": {"rule_labels": list(LEFT_OUT)}}
+)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    bundle = tmp_path_factory.mktemp("rules") / "engine"
+    training, report = train_with_report(CORPUS, bundle, SETTINGS)
+    return bundle, training, report
+
+
+def merged_into(text: str, accepted: list[Span], labels: tuple[str, ...] = LEFT_OUT) -> list[Decision]:
+    tables = FeatureSpace(FeatureSettings()).fit([Document("1", text)])
+    decisions = [Decision(span, 0.9, True, (Candidate(span, "crf"),)) for span in accepted]
+    [found] = MergedRules.of(labels, "", "en").merged(tables, [decisions])
+    return found
+
+
+def test_what_rules_find_is_added_with_their_name_where_nothing_is_accepted() -> None:
+    text = "Mail ann@ward.org or jo@mail.org, Dr. Hill"
+    kept = Span(text.index("jo@"), text.index(", Dr."), "DOCTOR")
+    found = merged_into(text, [kept])
+    assert [text[d.span.start : d.span.end] for d in found] == ["ann@ward.org", "jo@mail.org"]
+    assert [d.span.label for d in found] == ["EMAIL", "DOCTOR"] and all(d.accepted for d in found)
+    [vote] = found[0].votes
+    assert (vote.source, vote.evidence) == (MERGED_RULES, "email")
+
+
+def test_of_matches_that_overlap_the_longest_counts() -> None:
+    found = merged_into("Fax: (617) 555-0199", [])
+    assert len(found) == 1 and not any(a.span.overlaps(b.span) for a in found for b in found if a is not b)
+
+
+def test_no_submodel_and_no_stacker_sees_their_labels(trained: Any) -> None:
+    _, training, _ = trained
+    assert any(span.label in LEFT_OUT for document in CORPUS.documents for span in document.spans)
+    proposed = {c.span.label for note in training.out_of_fold["crf"] for c in note}
+    assert proposed and not proposed & {*LEFT_OUT}
+    assert not {*training.engine.stacker.features_.labels} & {*LEFT_OUT}
+    assert {*LEFT_OUT} <= {*training.engine.label_set.labels}
+
+
+def test_scores_out_of_fold_count_them(trained: Any) -> None:
+    _, training, report = trained
+    types = {score.name: score for score in report.scores["stack"].types}
+    assert types["PHONE"].recall.value > 0
+    decisions = [d for note in training.engine.stacker.decided_ for d in note if d.votes[0].source == MERGED_RULES]
+    assert {d.span.label for d in decisions} <= {*LEFT_OUT}
+
+
+def test_the_bundle_has_them_and_so_has_a_stack_of_some_submodels(trained: Any, phistack: Phistack, tmp_path: Path) -> None:
+    bundle, training, _ = trained
+    notes = synthesize(3, seed=9).documents
+    engine = load_bundle(bundle)
+    assert list(engine.annotate(notes)) == list(training.engine.annotate(notes))
+    votes = {vote.source for note in engine.decide(notes) for d in note if d.accepted for vote in d.votes}
+    assert votes == {"crf", MERGED_RULES, "said again"} or votes == {"crf", MERGED_RULES}
+    note = tmp_path / "note.txt"
+    note.write_text("Seen today. Mail: ann@ward.org, phone (617) 555-0199.\n", encoding="utf-8")
+    status, out, _ = phistack("explain", note, "--model", bundle)
+    assert status == 0 and MERGED_RULES in out and "EMAIL" in out
+
+
+def test_an_experiment_has_them_too() -> None:
+    proposed = propose(CORPUS, SETTINGS, unseen=synthesize(3, seed=9).documents)
+    answers = stack_answers(proposed, ("crf",), SETTINGS.stacker, seed=0)
+    assert {span.label for note in answers for span in note} & {*LEFT_OUT}
+
+
+def test_a_saved_rule_is_as_it_was(tmp_path: Path) -> None:
+    rules = MergedRules.of(LEFT_OUT, "", "en")
+    again = MergedRules.load(SavedFiles.written_by(rules.save), "en")
+    assert again.patterns == rules.patterns
+
+
+OWN = """[[patterns]]
+name = "own"
+regex = '\\bQX\\d{4}\\b'
+label = "BIOID"
+"""
+
+
+def test_patterns_of_ones_own_find_what_no_shipped_one_does(tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(OWN, encoding="utf-8")
+    rules = MergedRules.of(("BIOID",), str(tmp_path / "own.toml"), "en")
+    assert [pattern.name for pattern in rules.patterns] == ["own"]
+
+
+@pytest.mark.parametrize(
+    ("stacker", "reported"),
+    [
+        ({"rule_labels": ["PHONES"]}, "no label named PHONES (did you mean PHONE?)"),
+        ({"rule_labels": ["BIOID"]}, "no pattern of the language en finds BIOID"),
+        ({"rules_file": "own.toml"}, "rules_file has no effect without rule_labels"),
+    ],
+)
+def test_bad_settings_are_one_sentence(stacker: dict[str, Any], reported: str, tmp_path: Path) -> None:
+    table = merged(SETTINGS.to_dict() | {"stacker": {}}, {"stacker": stacker})
+    with pytest.raises(SettingsError) as error:
+        propose(CORPUS, EngineSettings.from_dict(table))
+    assert reported in str(error.value)
+
+
+def test_a_preset_may_be_like_another() -> None:
+    plain, ngrid = EngineSettings.preset("liu2017"), EngineSettings.preset("liu2017-ngrid")
+    assert not plain.stacker.rule_labels and "PHONE" in ngrid.stacker.rule_labels
+    assert merged(plain.to_dict(), {"stacker": {"rule_labels": list(ngrid.stacker.rule_labels)}}) == ngrid.to_dict()
+
+
+def test_settings_without_rules_are_written_as_before() -> None:
+    assert not {"rule_labels", "rules_file"} & {*EngineSettings().to_dict()["stacker"]}
