@@ -1,6 +1,7 @@
 """The tables of Liu 2017: by category, by criterion, by method, and what each method alone finds."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from features.labels import LabelSet
 
 TRAINING, TEST = synthesize(10, seed=4), synthesize(5, seed=5)
 SIZES = {"epochs": 2, "learning_rate": 0.01, "lstm_size": 8, "word_size": 8, "character_lstm": 4}
-SMALL = {
+SMALL: dict[str, Any] = {
     "folds": 2,
     "features": {"pos": "", "ner": ""},
     "submodels": {"crf": {"max_iterations": 12}, "bi-lstm": SIZES, "bi-lstm-fea": SIZES},
@@ -31,11 +32,16 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Any:
     write_reproduction(home / "out", lambda: reproduce("liu2017", TRAINING, TEST, settings, cache=home / "folds"))
     names = {path.name for path in (home / "out").iterdir()}
     assert {"table-4.txt", "table-5.tex", "table-6.txt", "table-figure-4.txt", "table-section-5.txt"} <= names
+    assert {"figure-4.svg", "figure-4.png"} <= names
+    drawn = (home / "out" / "figure-4.svg").read_text(encoding="utf-8")
+    assert all(word in drawn for word in ("BI-LSTM-FEA", "Ensemble", "LOCATION", "DATE"))
     return json.loads((home / "out" / "results.json").read_text(encoding="utf-8"))["tables"]
 
 
 def test_rows_are_those_of_the_paper_with_its_figures_beside_ours(results: Any) -> None:
-    assert list(results) == ["4", "5", "6", "figure-4", "section-5"]
+    assert list(results) == ["1", "4", "5", "6", "figure-4", "section-5"]
+    assert {row["category"]: row["paper"] for row in results["1"]}["ID"] == 1506
+    assert sum(row["training"] for row in results["1"]) == sum(len(d.spans) for d in TRAINING.documents)
     methods = {row["model"]: row for row in results["4"]}
     assert list(methods) == ["CRF-based", "BI-LSTM", "BI-LSTM-FEA", "Ensemble"]
     assert methods["Ensemble"]["paper"] == ["96.46", "93.80", "95.11"] and len(methods["CRF-based"]["ours"]) == 3
@@ -72,9 +78,11 @@ def test_what_one_method_alone_finds_is_counted_and_what_the_ensemble_keeps() ->
         WHOLE: [[ann, bo, eva]],
     }
     declared = next(table for table in published("liu2017")["tables"] if table["kind"] == "alone")
-    rows = {row["method"]: row["ours"] for row in found_alone(declared, gold, answers)[2]}
+    every = found_alone(declared, gold, answers)[2]
+    rows = {row["method"]: row["ours"] for row in every if not row["category"]}
     # Right, wrong, right and kept, wrong and kept.
     assert rows == {"CRF": [1, 1, 1, 0], "BI-LSTM": [1, 0, 0, 0], "BI-LSTM-FEA": [0, 1, 0, 1], "all": [2, 2, 1, 1]}
+    assert {row["method"]: row["ours"] for row in every if row["category"] == "NAME"} == rows
     assert evaluate(gold, gold.with_spans(answers[WHOLE])).strict.counts == (2, 1, 1)
 
 
@@ -86,8 +94,22 @@ def test_a_quick_run_changes_what_takes_long() -> None:
         assert quick.submodels[name]["lstm_size"] == PRESET.submodels[name]["lstm_size"]
 
 
-def test_the_figures_are_those_of_the_paper() -> None:
-    tables = {table["number"]: table for table in published("liu2017")["tables"]}
+def test_on_ngrid_the_rules_have_rows_of_their_own(tmp_path: Path) -> None:
+    fewer = {
+        "submodels": {name: {**given, "epochs": 1} for name, given in SMALL["submodels"].items() if "lstm" in name}
+    }
+    settings = EngineSettings.from_dict(merged(EngineSettings.preset("liu2017-ngrid").to_dict(), merged(SMALL, fewer)))
+    found = reproduce("liu2017-ngrid", TRAINING, TEST, settings, cache=tmp_path)
+    rows = {row["model"]: row["ours"] for row in found.tables[1].rows}
+    identifiers = {row["category"]: row["ours"] for row in found.tables[2].rows}["ID"]
+    assert identifiers[1] > 0, "learned by nobody, found by the rules"
+    assert rows["Overall"][1] > rows["Ensemble"][1] and 0 < rows["Rule-based"][1] < 0.3
+
+
+@pytest.mark.parametrize("paper", ["liu2017", "liu2017-ngrid"])
+def test_the_figures_are_those_of_the_paper(paper: str) -> None:
+    tables = {table["number"]: table for table in published(paper)["tables"]}
+    assert sum(tables[1]["figures"].values()) == {"liu2017": 28867, "liu2017-ngrid": 34364}[paper]
     for figures in (
         *tables[5]["figures"].values(),
         *(row["paper"] for row in (*tables[4]["rows"], *tables[6]["rows"])),

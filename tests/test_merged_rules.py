@@ -1,4 +1,4 @@
-"""Rules that are merged after the SVM: their labels are not learned, and what they find is added beside what is accepted."""
+"""Rules merged after the SVM: their labels are not learned, and what they find is added beside what is accepted."""
 
 from pathlib import Path
 from typing import Any
@@ -74,7 +74,9 @@ def test_scores_out_of_fold_count_them(trained: Any) -> None:
     assert {d.span.label for d in decisions} <= {*LEFT_OUT}
 
 
-def test_the_bundle_has_them_and_so_has_a_stack_of_some_submodels(trained: Any, phistack: Phistack, tmp_path: Path) -> None:
+def test_the_bundle_has_them_and_so_has_a_stack_of_some_submodels(
+    trained: Any, phistack: Phistack, tmp_path: Path
+) -> None:
     bundle, training, _ = trained
     notes = synthesize(3, seed=9).documents
     engine = load_bundle(bundle)

@@ -118,6 +118,14 @@ def test_other_label_sets_have_rows_of_their_own_beside_which_the_paper_has_noth
     assert (street["training"], street["test"], street["paper"]) == (1, 1, [])
 
 
+def test_the_figures_are_those_of_the_paper() -> None:
+    tables = {table["number"]: table for table in published("zhao2020")["tables"]}
+    assert [sum(counts[i] for counts in tables[2]["figures"].values()) for i in (0, 1)] == [17405, 11462]
+    for row in (row for number in (4, 5) for row in tables[number]["rows"] if "ours" in row):
+        precision, recall, f1 = map(float, row["paper"])
+        assert f1 == pytest.approx(2 * precision * recall / (precision + recall), abs=0.02), row
+
+
 def test_a_quick_run_changes_what_takes_long_and_says_so() -> None:
     full = EngineSettings.preset("zhao2020")
     quick = settings_of("zhao2020", full, quick=True)

@@ -8,6 +8,7 @@ several under a stacker. Liu 2017 counts what one method alone finds, as that is
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,11 +17,12 @@ from ensemble.evaluation.tables import TableRow, percent
 from ensemble.experiments.parts import Answers
 from features.documents import Corpus, Span
 
-__all__ = ["FilledTable", "by_category", "by_criterion", "found_alone", "of_methods"]
+__all__ = ["FilledTable", "by_category", "by_criterion", "counted_by_category", "found_alone", "of_methods"]
 
 FilledTable = tuple[Sequence[str], list[list[TableRow]], list[dict[str, Any]]]
 """The columns, the sections of a table, and its rows as JSON can hold them."""
 
+_Place = tuple[str, Span]
 _Answered = Mapping[tuple[str, ...], Answers]
 _MEASURES = ("P", "R", "F1")
 _NOTHING = ("", "", "")
@@ -48,6 +50,21 @@ def by_criterion(declared: Mapping[str, Any], gold: Corpus, answers: _Answered) 
     return _beside("criterion", rows)
 
 
+def counted_by_category(declared: Mapping[str, Any], training: Corpus, test: Corpus) -> FilledTable:
+    """How many PHI there are of each category."""
+    categories, figures = training.label_set.categories, declared["figures"]
+    counts = [Counter(categories[s.label] for d in corpus.documents for s in d.spans) for corpus in (training, test)]
+    named = dict.fromkeys([*figures, *(category for of_corpus in counts for category in of_corpus)])
+    rows: list[dict[str, Any]] = [
+        {"category": c, "training": counts[0][c], "test": counts[1][c], "paper": figures.get(c)} for c in named
+    ]
+    cells: list[TableRow] = [
+        (r["category"], str(r["training"]), str(r["test"]), str(r["training"] + r["test"]), str(r["paper"] or ""))
+        for r in rows
+    ]
+    return ("category", "training", "test", "both", "paper, both"), [cells], rows
+
+
 def of_methods(declared: Mapping[str, Any], gold: Corpus, answers: _Answered) -> FilledTable:
     """Strict F1 of each method by category."""
     methods: Mapping[str, Sequence[str]] = declared["methods"]
@@ -64,29 +81,47 @@ def of_methods(declared: Mapping[str, Any], gold: Corpus, answers: _Answered) ->
 
 
 def found_alone(declared: Mapping[str, Any], gold: Corpus, answers: _Answered) -> FilledTable:
-    """How many right and wrong spans one method alone finds, and how many of them the ensemble keeps."""
-    methods: Mapping[str, Sequence[str]] = declared["methods"]
-    spans = {name: _places(gold, answers[tuple(ours)]) for name, ours in methods.items()}
+    """How many right and wrong spans one method alone finds, and how many of them the ensemble keeps.
+
+    The paper counts all together; ours are also by category.
+    """
+    spans = {name: _places(gold, answers[tuple(ours)]) for name, ours in declared["methods"].items()}
     right, kept = _places(gold, [d.spans for d in gold.documents]), _places(gold, answers[tuple(declared["ours"])])
-    rows = []
-    for name, own in spans.items():
-        alone = own.difference(*(others for other, others in spans.items() if other != name))
-        counts = [len(alone & right), len(alone - right), len(alone & right & kept), len((alone - right) & kept)]
-        rows.append({"method": name, "ours": counts, "paper": declared["figures"].get(name, [])})
-    total = [sum(row["ours"][i] for row in rows) for i in range(4)]
-    rows.append({"method": "all", "ours": total, "paper": declared["figures"].get("all", [])})
-    cells: list[TableRow] = [
-        (row["method"], *map(str, row["ours"]), *(map(str, row["paper"] or [""] * 4))) for row in rows
+    alone = {name: own.difference(*(o for other, o in spans.items() if other != name)) for name, own in spans.items()}
+    sections = [_alone_rows("", alone, right, kept, declared["figures"])]
+    labels = gold.label_set.categories
+    for category in dict.fromkeys(labels.values()):
+        own = {name: {place for place in found if labels[place[1].label] == category} for name, found in alone.items()}
+        if any(own.values()):
+            sections.append(_alone_rows(category, own, right, kept, {}))
+    cells: list[list[TableRow]] = [
+        [(r["method"], r["category"], *map(str, r["ours"]), *map(str, r["paper"] or [""] * 4)) for r in section]
+        for section in sections
     ]
     columns = ("right", "wrong", "right, kept", "wrong, kept")
-    return ("method", *columns, *(f"paper, {column}" for column in columns)), [cells], rows
+    header = ("method", "category", *columns, *(f"paper, {column}" for column in columns))
+    return header, cells, [row for section in sections for row in section]
+
+
+def _alone_rows(
+    category: str,
+    alone: Mapping[str, set[_Place]],
+    right: set[_Place],
+    kept: set[_Place],
+    figures: Mapping[str, Sequence[int | str]],
+) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for name, own in (*alone.items(), ("all", set().union(*alone.values()))):
+        counts = [len(own & right), len(own - right), len(own & right & kept), len((own - right) & kept)]
+        rows.append({"category": category, "method": name, "ours": counts, "paper": figures.get(name, [])})
+    return rows
 
 
 def _report(gold: Corpus, answers: _Answered, ours: Sequence[str]) -> Report:
     return evaluate(gold, gold.with_spans(answers[tuple(ours)]))
 
 
-def _places(gold: Corpus, answers: Answers) -> set[tuple[str, Span]]:
+def _places(gold: Corpus, answers: Answers) -> set[_Place]:
     return {(document.id, span) for document, found in zip(gold.documents, answers, strict=True) for span in found}
 
 

@@ -4,8 +4,8 @@
 
 A paper declares its tables in `papers/NAME.toml`, each of a kind: `types` counts PHI by category and type, `models` has
 precision, recall and F1 of each row, `changes` F1 without each part of the system, `cases` the places where only one
-submodel is right; `categories`, `criteria`, `methods` and `alone` are those of `ensemble.experiments.method_tables`. A
-row with `ours` has our figures too.
+submodel is right; `counts`, `categories`, `criteria`, `methods` and `alone` are those of
+`ensemble.experiments.method_tables`. A row with `ours` has our figures too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,14 @@ from typing import Any, NamedTuple
 from ensemble.evaluation import Score
 from ensemble.evaluation.tables import Table, TableRow, escaped, percent, strong
 from ensemble.experiments.cases import Place, places_of
-from ensemble.experiments.method_tables import FilledTable, by_category, by_criterion, found_alone, of_methods
+from ensemble.experiments.method_tables import (
+    FilledTable,
+    by_category,
+    by_criterion,
+    counted_by_category,
+    found_alone,
+    of_methods,
+)
 from ensemble.experiments.parts import Answers
 from features.documents import Corpus, Span
 from features.shown import shown_id
@@ -37,12 +44,14 @@ class PaperTable(NamedTuple):
 
     :ivar number: in the paper; a name where it is no table there.
     :ivar rows: as JSON can hold them.
+    :ivar apart: categories that a picture of the table shows apart; `None` where there is no picture.
     """
 
     number: int | str
     table: Table
     caption: str
     rows: list[dict[str, Any]]
+    apart: Sequence[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +84,7 @@ def filled(declared: _Declared, run: PaperRun) -> PaperTable:
     number = declared["number"]
     title = f"Table {number}: {declared['title']}" if isinstance(number, int) else declared["title"]
     table = Table(columns, sections, title, n_texts=n_texts)
-    return PaperTable(number, table, f"{escaped(declared['title'])}.", rows)
+    return PaperTable(number, table, f"{escaped(declared['title'])}.", rows, declared.get("apart"))
 
 
 def _types(declared: _Declared, run: PaperRun) -> FilledTable:
@@ -152,7 +161,8 @@ def _of_answers(fill: Callable[[_Declared, Corpus, Mapping[Members, Answers]], F
 
 _Fill = Callable[[_Declared, PaperRun], FilledTable]
 _KINDS: Mapping[str, _Fill] = {
-    "types": _types, "models": _models, "changes": _changes, "cases": _cases,
+    "types": _types, "counts": lambda declared, run: counted_by_category(declared, run.training, run.test),
+    "models": _models, "changes": _changes, "cases": _cases,
     "categories": _of_answers(by_category), "criteria": _of_answers(by_criterion),
     "methods": _of_answers(of_methods), "alone": _of_answers(found_alone),
 }  # fmt: skip

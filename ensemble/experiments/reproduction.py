@@ -6,6 +6,7 @@
 
     out/results.json                   every figure, the settings and the protocol
     out/table-4.txt, table-4.tex       each table as text and for LaTeX
+    out/figure-4.png, figure-4.svg     a picture, where the paper has one
 
 Submodels propose once for all tables: fold by fold for the training notes, and for the test notes after training on
 all of the others; each row is a submodel alone or a stack over some of them. With a cache the predictions are kept, and
@@ -22,14 +23,18 @@ from pathlib import Path
 from typing import Any
 
 from ensemble.evaluation import criterion_named
+from ensemble.experiments.method_picture import method_picture
 from ensemble.experiments.paper_tables import Members, PaperRun, PaperTable, filled
 from ensemble.experiments.parts import Answers, alone_answers, stack_answers, systems_of
 from ensemble.experiments.results import CorpusFacts, Origin
+from ensemble.stacking.candidates import chosen_spans
+from ensemble.stacking.merged_rules import MERGED_RULES, MergedRules
 from ensemble.tools.progress import progress, stage
 from ensemble.training.proposals import Proposed, propose
 from ensemble.training.settings import EngineSettings, merged
 from features.documents import Corpus
 from features.errors import SettingsError
+from features.extras import need
 from features.suggestions import no_such
 from features.writing import new_folder, refuse_taken, write_json
 from submodels.base import KIND, kind_of
@@ -116,12 +121,15 @@ def reproduce(
     :param jobs: processes; the result does not depend on it.
     :param cache: a folder in which candidates are kept for the next run.
     :raises SettingsError: for another paper, submodel, or submodels that the tables do not have.
+    :raises MissingResourceError: if the paper has a figure, and what draws it is not installed.
     :raises TrainingError: if nothing can be learned from the training corpus.
     """
     declared = published(paper)
+    if any("apart" in table for table in declared["tables"]):
+        need("matplotlib", "pictures", f"a figure of {paper}")
     members, further = tuple(declared["members"]), declared.get("further", {})
-    rows = [row["ours"] for table in declared["tables"] for row in table.get("rows", ()) if "ours" in row]
-    wanted = tuple(dict.fromkeys([members, *((name,) for name in members), *map(tuple, rows)]))
+    rows = [row for table in declared["tables"] for row in _rows_of(table)]
+    wanted = tuple(dict.fromkeys([members, *((name,) for name in members), *rows]))
     has_cases = any(table["kind"] == "cases" for table in declared["tables"])
     named_here = (*members, only_right) if has_cases else members
     if missing := [name for name in named_here if name not in settings.submodels]:
@@ -146,6 +154,12 @@ def reproduce(
     return Reproduction(origin, paper, CorpusFacts.of(training), CorpusFacts.of(test), tables)
 
 
+def _rows_of(table: Mapping[str, Any]) -> list[Members]:
+    """The submodels of all that a table has figures of."""
+    named = [row["ours"] for row in table.get("rows", ()) if "ours" in row]
+    return list(map(tuple, [*named, *([table["ours"]] if "ours" in table else []), *table.get("methods", {}).values()]))
+
+
 def _without_taggers(settings: EngineSettings) -> str:
     """What the paper has and these settings leave out."""
     taggers = {"part of speech": settings.features.pos, "general named entities": settings.features.ner}
@@ -164,14 +178,23 @@ def _answers(proposed: Proposed, wanted: Sequence[Members], settings: EngineSett
     answers: dict[Members, Answers] = {}
     with progress("stacking", total=len(wanted), weight=_STACKING) as advance:
         for row in wanted:
-            alone = len(row) == 1
-            answers[row] = (
-                alone_answers(proposed, row[0])
-                if alone
-                else stack_answers(proposed, row, settings.stacker, seed=settings.seed)
-            )
+            answers[row] = _marked(proposed, row, settings)
             advance(" and ".join(row))
     return answers
+
+
+def _marked(proposed: Proposed, row: Members, settings: EngineSettings) -> Answers:
+    """What a submodel alone marks, or a stack of several; with the rules that are merged after it only where named."""
+    learned, stacker = tuple(name for name in row if name != MERGED_RULES), settings.stacker
+    if not learned:
+        rules = MergedRules.of(stacker.rule_labels, stacker.rules_file, settings.features.language)
+        views = [table.view for table in proposed.unseen]
+        return list(map(chosen_spans, rules.find(proposed.unseen), views))
+    if row == learned:
+        stacker = replace(stacker, rule_labels=(), rules_file="")
+    return alone_answers(proposed, row[0]) if len(row) == 1 else stack_answers(
+        proposed, learned, stacker, seed=settings.seed
+    )  # fmt: skip
 
 
 def write_reproduction(out: Path, measure: Callable[[], Reproduction]) -> Reproduction:
@@ -184,9 +207,11 @@ def write_reproduction(out: Path, measure: Callable[[], Reproduction]) -> Reprod
     found = measure()
     with new_folder(out) as folder:
         write_json(folder / "results.json", found.to_dict())
-        for number, table, caption, _ in found.tables:
+        for number, table, caption, rows, apart in found.tables:
             lines = [table.title, "", *table.markdown(), "", found.origin.protocol, ""]
             (folder / f"table-{number}.txt").write_text("\n".join(lines), encoding="utf-8")
             latex = table.latex(found.origin.comment, caption)
             (folder / f"table-{number}.tex").write_text(latex, encoding="utf-8")
+            if apart is not None:
+                method_picture(table.title, str(number), rows, folder, apart=apart)
     return found

@@ -58,7 +58,8 @@ class StackerSettings:
     :param weigh_forms: whether a candidate with a surface form that its label never had is less probable; see
         `ensemble.stacking.surface_forms`.
     :param seek_again: whether to search for what was accepted elsewhere in the note and in the patient's other notes.
-    :param rule_labels: labels left out of learning, which rules find and add last; see `ensemble.stacking.merged_rules`.
+    :param rule_labels: labels that are not learned, as rules find them after all else; see
+        `ensemble.stacking.merged_rules`.
     :param rules_file: path of a user's own patterns for these, added to the shipped ones.
     """
 
@@ -101,9 +102,9 @@ class Stacker:
     Learned by `fit`: `features_`, `svm_`, `kernel_` (the chosen settings), `calibration_` (its curve), `threshold_`,
     `choices_` (thresholds for more recall or precision; see `recalling`), `figures_` (strict F1 in its own
     cross-validation, for each setting tried), `forms_`, `repeats_` and `rules_` (`None` where the settings leave them
-    out) and, not saved, `decided_` (for each training note as it was written a decision on each candidate, out of fold, repeats
-    too), `out_of_fold_` (the spans accepted there), `folds_` and `machines_` (for each fold one that never saw its
-    patients).
+    out) and, not saved, `decided_` (for each training note as it was written a decision on each candidate, out of fold,
+    with repeats and what rules add), `out_of_fold_` (the spans accepted there), `folds_` and `machines_` (for each fold
+    one that never saw its patients).
 
     :param settings: how it is trained.
     """

@@ -1,6 +1,6 @@
 """Notes without the labels that only rules find, so that neither submodels nor stacker learn them.
 
-    documents = learned_documents(corpus, settings)      of `rule_labels` under [stacker] no span is left
+documents = learned_documents(corpus, settings)      of `rule_labels` under [stacker] no span is left
 """
 
 from __future__ import annotations

@@ -1,0 +1,59 @@
+"""F1 of each method by category as a picture, as figure 4 of Liu 2017 has it.
+
+    method_picture("Figure 4", "figure-4", rows, folder, apart=("LOCATION", "PROFESSION"))
+
+A dot for each method; its axis need not begin at 0, as that of bars would. Categories that are much lower are apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from itertools import cycle
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ensemble.experiments.pictures import BLUE, GREY, PALE, picture
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["method_picture"]
+
+_STYLES = (("#009E73", "^"), ("#E69F00", "s"), ("#D55E00", "D"), (BLUE, "o"), (GREY, "v"))
+_APART = 0.16
+"""How far the dots of a category are from each other; categories are 1 apart."""
+
+
+def method_picture(
+    title: str, name: str, rows: Sequence[Mapping[str, Any]], folder: Path, *, apart: Collection[str] = ()
+) -> None:
+    """Write `NAME.png` and `NAME.svg`.
+
+    :param rows: each with its `category`, and under `f1` what each method has there; `None` where there is nothing.
+    :param apart: categories of the second panel, if there are any of them.
+    """
+    panels = [[r for r in rows if r["category"] not in apart], [r for r in rows if r["category"] in apart]]
+    panels = [panel for panel in panels if panel]
+    widths = list(map(len, panels))
+    with picture(folder, name, title, size=(2.0 + 0.9 * sum(widths), 3.4)) as figure:
+        axes = figure.subplots(1, len(panels), width_ratios=widths, squeeze=False)[0]
+        for panel, of_panel in zip(axes, panels, strict=True):
+            _panel(panel, of_panel)
+        axes[0].set_ylabel("F1 in percent, strict")
+        handles, names = axes[0].get_legend_handles_labels()
+        figure.legend(handles, names, loc="outside lower center", ncols=len(names), frameon=False)
+
+
+def _panel(axes: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
+    methods = list(rows[0]["f1"])
+    for number, (method, (colour, marker)) in enumerate(zip(methods, cycle(_STYLES), strict=False)):
+        shift = _APART * (number - (len(methods) - 1) / 2)
+        there = [(place, row["f1"][method]) for place, row in enumerate(rows) if row["f1"][method] is not None]
+        found = [(place + shift, 100 * f1) for place, f1 in there]
+        places, values = zip(*found, strict=True) if found else ((), ())
+        axes.plot(places, values, marker, color=colour, markersize=6, label=method)
+    axes.set_xticks(range(len(rows)), [row["category"] for row in rows], fontsize=7)
+    axes.set_xlim(-0.6, len(rows) - 0.4)
+    axes.grid(axis="y", color=PALE, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.tick_params(axis="x", length=0)
