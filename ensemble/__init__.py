@@ -10,7 +10,7 @@ notes       `Document` with its `Span`s, `Corpus`, `LabelSet`; `read_corpus`, fo
             `write_corpus`, `synthesize`
 engines     `EngineSettings` with `FeatureSettings` and `StackerSettings`; `train`, which returns a `Training`;
             `Engine`, with a `Decision` on each `Candidate`; `save_bundle` with the `self_test` of an engine,
-            `load_bundle`; `train_bundle`, which trains, scores and saves
+            `load_bundle`, also of a `shipped_engine` by its name; `train_bundle`, which trains, scores and saves
 scores      `evaluate`, which returns a `Report`; `compare`, which returns a `Comparison`; `agree`, which returns an
             `Agreement` of two annotations; `out_of_fold_corpora`
 PHI out     `redact`; `Deidentifier` with its `Policy` and `PolicyOptions`, which returns a `Deidentified`;

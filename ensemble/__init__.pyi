@@ -4,6 +4,7 @@ from ensemble.batch import deidentify as deidentify
 from ensemble.bundles.bundle import load_bundle as load_bundle
 from ensemble.bundles.bundle import save_bundle as save_bundle
 from ensemble.bundles.self_test import self_test as self_test
+from ensemble.bundles.shipped import shipped_engine as shipped_engine
 from ensemble.deidentification import Deidentified as Deidentified
 from ensemble.deidentification import Deidentifier as Deidentifier
 from ensemble.deidentification import PatientMemory as PatientMemory

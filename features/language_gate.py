@@ -12,18 +12,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NotRequired, TypedDict
 
 from features.errors import BundleError
-from features.languages import LATIN, foreign_letters, furthest, scripts_of
+from features.languages import LATIN, foreign_letters, furthest, language_near, scripts_of
 from features.plain_view import plain_text
 from features.saved_files import SavedFiles
 from features.writing import write_json
 
-__all__ = ["LIFTED_BY", "LanguageGate"]
+__all__ = ["LIFTED_BY", "LanguageGate", "languages_of"]
 
 LIFTED_BY = "--any-language"
 """The option that lets every note through."""
@@ -126,6 +126,20 @@ class LanguageGate:
             raise BundleError(f"the file language_gate/{_FILE} has values out of their ranges; train the engine again")
         limits = (state["foreign"], state["distance"], state.get("html", False))
         return cls(tuple(state["languages"]), tuple(state["scripts"]), *limits)
+
+
+def languages_of(texts: Iterable[str], likely: Collection[str]) -> Counter[str]:
+    """How many texts are in which language, or in the letters of which script but Latin, as `features.languages` names.
+
+    :param likely: ISO 639-1 codes; what is no further from one of these than a gate lets through is in that.
+    :returns: nothing of a text that does not show a language.
+    """
+    return Counter(filter(None, (_language(plain_text(text), likely) for text in texts)))
+
+
+def _language(text: str, likely: Collection[str]) -> str:
+    script, share = foreign_letters(text, (LATIN,))
+    return script if share > _LEAST_FOREIGN else language_near(text, likely, _LEAST_DISTANCE)
 
 
 def _with_common_languages(texts: Sequence[str], languages: tuple[str, ...]) -> tuple[str, ...]:

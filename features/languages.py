@@ -18,12 +18,22 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
 
-__all__ = ["LATIN", "Foreign", "foreign_letters", "furthest", "language_of", "scripts_of", "stretches"]
+__all__ = [
+    "LATIN",
+    "Foreign",
+    "foreign_letters",
+    "furthest",
+    "language_near",
+    "language_of",
+    "scripts_of",
+    "stretches",
+]
 
 LATIN = "LATIN"
 """A script is named as Unicode names its letters: LATIN, GREEK, CYRILLIC, CJK, HIRAGANA, ARABIC, ..."""
@@ -34,6 +44,9 @@ _MOST_BLOCKS = 100
 _STRETCH = 200
 _LEAST = 12
 _NO_LANGUAGE = "zxx"
+# So far apart, two languages are distinguished: sentences of notes and questions in five languages are further from the
+# second nearest of these than 5, and lists of abbreviations nearer than 1.5.
+_CLEAR = 3.0
 # Letters that stand for figures and units in texts of any script.
 _NEUTRAL = ("FEMININE", "MASCULINE", "MICRO", "OHM", "KELVIN", "ANGSTROM", "MODIFIER", "SUPERSCRIPT", "SUBSCRIPT")
 
@@ -115,6 +128,25 @@ def furthest(text: str, languages: Collection[str]) -> tuple[str, float]:
 def language_of(texts: Iterable[str]) -> str:
     """The language in which most of some texts are most likely written, as an ISO 639-1 code; empty if unknown."""
     votes = Counter(max(scores, key=scores.__getitem__) for text in texts for scores in map(_scores, stretches(text)))
+    return votes.most_common(1)[0][0] if votes else ""
+
+
+def language_near(text: str, languages: Collection[str], distance: float) -> str:
+    """The language in which most of a text is, where that is likely one of some.
+
+    :param languages: ISO 639-1 codes; a stretch is in the nearest of these if that is not further than the distance.
+    :returns: an ISO 639-1 code; empty for a text that does not show a language, as one of abbreviations, which are as
+        near to several.
+    """
+    votes: Counter[str] = Counter()
+    for stretch in stretches(text):
+        scores, unit = _scores(stretch), len(stretch.encode()) ** 0.5
+        best = max(scores, key=scores.__getitem__)
+        first, second = (*sorted(languages, key=lambda one: scores.get(one, -inf), reverse=True), "", "")[:2]
+        if scores[best] - scores.get(first, -inf) > distance * unit:
+            votes[best] += 1
+        elif scores[first] - scores.get(second, -inf) > _CLEAR * unit:
+            votes[first] += 1
     return votes.most_common(1)[0][0] if votes else ""
 
 

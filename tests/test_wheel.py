@@ -11,6 +11,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("features", "tbed", "submodels", "ensemble")
+SHIPPED = "ensemble/bundles/engines/tiny.zip"
+"""An engine more than there are, as there may be none."""
 PIP = ("-m", "pip", "--disable-pip-version-check", "--quiet")
 
 
@@ -27,6 +29,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(ROOT / name, source)
     for package in PACKAGES:
         shutil.copytree(ROOT / package, source / package, ignore=shutil.ignore_patterns("__pycache__"))
+    (source / SHIPPED).parent.mkdir(exist_ok=True)
+    shutil.copy(ROOT / "tests" / "golden" / "bundle_protocol_2.zip", source / SHIPPED)
     _done(*PIP, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(built), str(source), cwd=built)
     return next(built.glob("phistack-*.whl"))
 
@@ -43,12 +47,28 @@ def outside(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[
 def test_the_wheel_has_every_file_of_the_packages_and_the_markers_of_their_types(wheel: Path) -> None:
     files = {path.relative_to(ROOT).as_posix() for name in PACKAGES for path in (ROOT / name).rglob("*.*")}
     packed = set(zipfile.ZipFile(wheel).namelist())
-    assert {name for name in packed if ".dist-info/" not in name} == {f for f in files if "__pycache__" not in f}
+    assert {name for name in packed if ".dist-info/" not in name} == {
+        SHIPPED,
+        *(f for f in files if "__pycache__" not in f),
+    }
     assert {f"{package}/py.typed" for package in PACKAGES} <= packed
 
 
 def test_the_command_runs_outside_the_checkout(outside: Callable[[str], str]) -> None:
     assert "deidentify" in outside("from ensemble.command_line.app import main; sys.argv = ['', '--help']; main()")
+
+
+def test_an_engine_that_ships_is_found_by_its_name_outside_the_checkout(outside: Callable[[str], str]) -> None:
+    shown = outside(
+        """
+from ensemble import Document, load_bundle, shipped_engine
+from ensemble.command_line.app import main
+print(load_bundle(shipped_engine("tiny")).names)
+sys.argv = ["phistack", "engines"]
+main()
+"""
+    )
+    assert "'blstm')" in shown and "tiny" in shown
 
 
 def test_an_engine_is_trained_and_used_outside_the_checkout(outside: Callable[[str], str]) -> None:

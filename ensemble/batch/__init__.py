@@ -4,6 +4,7 @@ summary = deidentify(RunSettings(source, target, bundle, Policy.named("safe-harb
 
 settings      what a run is asked to do; `commands` is between it and the command line
 formats       rows of any input, and what reads and writes them; what becomes of each column of a table
+sample        a few notes from the beginning, by which the engine may be chosen
 chunks        rows that are handled together
 workers       processes of this machine, this process, or a Dask cluster, in a `pool`; `work` is what one does with a
               `job`, `leak_search` what it does with an output, `isolation` is for notes under suspicion
@@ -17,6 +18,17 @@ from ensemble.batch.formats.columns import Columns
 from ensemble.batch.formats.rows import FormatSettings
 from ensemble.batch.reports.summary import Summary, notices
 from ensemble.batch.runner import deidentify, kept
+from ensemble.batch.sample import first_texts
 from ensemble.batch.settings import RunSettings
 
-__all__ = ["Columns", "FormatSettings", "RunSettings", "Summary", "audit_run", "deidentify", "kept", "notices"]
+__all__ = [
+    "Columns",
+    "FormatSettings",
+    "RunSettings",
+    "Summary",
+    "audit_run",
+    "deidentify",
+    "first_texts",
+    "kept",
+    "notices",
+]

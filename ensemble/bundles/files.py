@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, TypedDict
 
 import msgspec
 
+from ensemble.bundles.shipped import no_bundle
 from features.arrays import checked_sizes, read_member
 from features.errors import BundleError
 from features.labels import is_label
@@ -174,7 +175,7 @@ def _opened(path: Path) -> Iterator[Mapping[str, _Entry]]:
         with _opened_zip(path) as entries:
             yield entries
     else:
-        raise BundleError(f"there is no bundle at {path}; make one with: phistack train CORPUS --model {path}")
+        raise BundleError(no_bundle(path))
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import Any
 
 from ensemble.bundles.reliability import reliability_of
 
-__all__ = ["CALIBRATION_PICTURE", "model_card"]
+__all__ = ["CALIBRATION_PICTURE", "measured_elsewhere", "model_card"]
 
 CALIBRATION_PICTURE = "calibration.svg"
 """The file with the reliability diagrams, beside the card."""
@@ -31,12 +31,22 @@ A phistack engine that finds protected health information (PHI) in clinical note
 {reliability}
 
 {figures}
-{contradictions}{choosers}{calibration}{cascade}{choices}
+{elsewhere}{contradictions}{choosers}{calibration}{cascade}{choices}
 ## Use
 
 For finding PHI in notes of the same language and kind as those it was trained on. Every engine misses some PHI: check a
 sample of your own notes with `phistack evaluate` before you rely on it, and have people review what is released. Its
 vocabularies hold words of the training notes, so treat this bundle as you treat the notes themselves.
+"""
+
+_ELSEWHERE = """
+## Measured on other notes
+
+None of these were used to train or to choose.
+
+| corpus | figure | value |
+|---|---|---|
+{rows}
 """
 
 _CHOOSERS = """
@@ -113,6 +123,7 @@ def model_card(manifest: Mapping[str, Any]) -> str:
         reliability=_reliability(manifest),
         trained_on=_rows(manifest["trained_on"]),
         figures=_figures(manifest["figures"]),
+        elsewhere=_elsewhere(manifest),
         contradictions=_contradictions(manifest["figures"].get("contradictions", [])),
         choosers=_choosers(manifest["figures"].get("choosers", {})),
         calibration=_calibration(manifest["figures"].get("calibration", {})),
@@ -137,6 +148,18 @@ def _figures(figures: Mapping[str, Any]) -> str:
         recall, f1 = _interval(row.get("recall_interval")), _interval(row.get("interval"))
         lines.append(f"| {name} | {row['precision']:.4f} | {row['recall']:.4f} | {recall} | {row['f1']:.4f} | {f1} |")
     return "\n".join([figures.get("protocol", ""), "", *lines])
+
+
+def measured_elsewhere(manifest: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """What the builder of an engine measured on other notes: `corpus`, `figure` and `value` of each figure."""
+    return list(manifest["figures"].get("measured elsewhere", ()))
+
+
+def _elsewhere(manifest: Mapping[str, Any]) -> str:
+    """The figures on other notes; nothing for an engine of which none are known."""
+    figures = measured_elsewhere(manifest)
+    rows = "\n".join(f"| {row['corpus']} | {row['figure']} | {row['value']} |" for row in figures)
+    return _ELSEWHERE.format(rows=rows) if figures else ""
 
 
 def _contradictions(figures: Sequence[Mapping[str, Any]]) -> str:

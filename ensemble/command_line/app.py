@@ -16,7 +16,7 @@ from typing import Annotated, ParamSpec
 
 import typer
 
-from ensemble.command_line import annotation, batch, corpora, engines, experiments, patterns, scores
+from ensemble.command_line import annotation, batch, corpora, engines, experiments, patterns, scores, shipped
 from ensemble.command_line.examples import epilog
 from ensemble.command_line.output import fail, quiet_when_cut_off, say
 from ensemble.tools.numerics import keep_freed_memory, numeric_environment
@@ -45,6 +45,7 @@ _COMMANDS = (
     corpora.convert,
     corpora.pseudonymise,
     corpora.vectors,
+    shipped.engines,
     engines.train,
     engines.annotate,
     scores.evaluate,

@@ -19,7 +19,7 @@ from ensemble.command_line.options import (
     JobsOption,
     KeyOption,
     KnownOption,
-    ModelOption,
+    ModelChoiceOption,
     NeverOption,
     PatientColumnOption,
     PatternsOption,
@@ -27,7 +27,7 @@ from ensemble.command_line.options import (
     RecallOption,
     StrategyOption,
 )
-from ensemble.command_line.output import fail, say, tell_reliability, warn
+from ensemble.command_line.output import fail, say, tell_reliability, told_engine, warn
 from ensemble.tools.processes import keeping
 from features.errors import SettingsError
 from features.shown import explained
@@ -39,7 +39,7 @@ def deidentify(
     context: typer.Context,
     source: Annotated[Path, typer.Argument(metavar="IN", help="A folder, JSONL, CSV or Parquet.", show_default=False)],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The output, in the format of IN.", show_default=False)],
-    model: ModelOption,
+    model: ModelChoiceOption = None,
     config: ConfigOption = None,
     policy: PolicyOption = "tag",
     strategy: StrategyOption = None,
@@ -69,7 +69,7 @@ def deidentify(
     cluster: Annotated[str, typer.Option(help="Address of a Dask scheduler, tcp://HOST:PORT.")] = "",
 ) -> None:
     """Take the PHI out of many notes; after an interruption, the same command continues. Reports are in OUT.run."""
-    from ensemble.batch import Columns, FormatSettings, RunSettings, deidentify, kept, notices
+    from ensemble.batch import Columns, FormatSettings, RunSettings, deidentify, first_texts, kept, notices
     from ensemble.batch.commands import key_from, policy_from
     from ensemble.batch.formats.columns import treatments_of
     from ensemble.batch.reports.terminal_summary import done, held_back
@@ -83,9 +83,11 @@ def deidentify(
 
     treatments = treatments_of(merged(context, "column", column))
     columns = Columns(id_column, tuple(text_column or ("text",)), patient_column, treatments)
+    format_settings = FormatSettings(columns, encoding)
+    model = told_engine(model, lambda most: first_texts(source, format_settings, form=form, most=most))
     settings = RunSettings(
         source, out, model, policy_from(policy, merged(context, "strategy", strategy)), key_from(key_file),
-        form, FormatSettings(columns, encoding), read_struck(strike), timeout,
+        form, format_settings, read_struck(strike), timeout,
         read_overruling(always, never, patterns), recall, known=known,
         second_pass=second_pass, any_language=any_language, cascade=cascade, hide_ids=hide_ids, jobs=jobs,
         cluster=cluster, restart=restart,

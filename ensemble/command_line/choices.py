@@ -3,19 +3,22 @@
     POLICIES                                     "i2b2-2014", "limited-data-set", "mask", ...
     typer.Option(help=one_of(POLICIES), autocompletion=completing(POLICIES))
 
-What is a table in a file is found by the names of the files, and the kinds of submodels by what is installed. The
-others are written here once more, since importing what they name takes longer than printing help should; a test
-compares them with the code.
+What is a table or an engine in a file is found by the names of the files, and the kinds of submodels by what is
+installed. The others are written here once more, since importing what they name takes longer than printing help
+should; a test compares them with the code.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from glob import escape, glob
 from pathlib import Path
 
+from ensemble.bundles.shipped import shipped_names
 from submodels.registry import usual_names
 
 __all__ = [
+    "ENGINES",
     "FORMATS",
     "INPUT_FORMATS",
     "LABEL_SETS",
@@ -27,6 +30,7 @@ __all__ = [
     "STRATEGIES",
     "SUBMODELS",
     "completing",
+    "completing_paths",
     "one_of",
 ]
 
@@ -43,6 +47,7 @@ PRESETS = _tables("ensemble/training/presets")
 PAPERS = _tables("ensemble/experiments/papers")
 SPACES = _tables("ensemble/experiments/spaces")
 LABEL_SETS = _tables("features/label_sets", "mappings")
+ENGINES = shipped_names()
 STRATEGIES = (
     *("tag", "number", "mask", "remove", "surrogate", "substitute", "characters", "shuffle"),
     *("generalise", "keep"),
@@ -71,3 +76,9 @@ def completing(names: Iterable[str], after: str = "") -> Callable[[str], list[st
         return [f"{before}{sign}{name}" for name in known if name.startswith(begun)]
 
     return complete
+
+
+def completing_paths(names: Iterable[str]) -> Callable[[str], list[str]]:
+    """What completes a value that is one of some names, or a path."""
+    complete = completing(names)
+    return lambda incomplete: [*complete(incomplete), *sorted(glob(f"{escape(incomplete)}*"))]

@@ -45,7 +45,7 @@ def _take(context: typer.Context, path: Path | None) -> Path | None:
                 raise SettingsError(no_such("option", name, (*known, *_TABLES)))
             pairs = {option: _pairs(table, entries.get(table, {})) for table, option in _TABLES.items()}
         context.default_map = {
-            option.name: [value] if option.multiple and isinstance(value, str) else value
+            option.name: [value] if option.multiple and isinstance(value, str) else _typed(value)
             for name, option in known.items()
             if (value := entries.get(name)) is not None
         }
@@ -70,6 +70,11 @@ def merged(context: typer.Context, option: str, given: Sequence[str] | None) -> 
     named = {pair.rpartition("=")[0] for pair in given or ()}
     in_file = (pair for pair in context.meta.get(option, ()) if pair.rpartition("=")[0] not in named)
     return [*in_file, *(given or ())]
+
+
+def _typed(value: Any) -> Any:
+    """A number as the command line has it."""
+    return str(value) if type(value) in (int, float) else value
 
 
 def _shown(option: Any) -> str:

@@ -11,10 +11,12 @@ from ensemble.command_line.groups import KnowledgeOptions, ReadingOptions, Train
 from ensemble.command_line.options import (
     AnnotatedFormatOption,
     AnyLanguageOption,
+    BundleArgument,
     CascadeOption,
     CorpusArgument,
     JobsOption,
-    ModelOption,
+    ModelChoiceOption,
+    NewModelOption,
     PageOption,
     RecallOption,
     SeedOption,
@@ -30,6 +32,7 @@ from ensemble.command_line.output import (
     say_what_tags_cannot,
     say_where,
     tell_reliability,
+    told_engine,
     warn,
 )
 from ensemble.tools.comma_lists import comma_list
@@ -54,7 +57,7 @@ def demo(
 @with_options
 def train(
     corpus: CorpusArgument,
-    model: ModelOption,
+    model: NewModelOption,
     *,
     budget: Annotated[
         float | None,
@@ -96,8 +99,8 @@ def train(
 def annotate(
     source: SourceArgument,
     out: TargetArgument,
-    model: ModelOption,
     *,
+    model: ModelChoiceOption = None,
     to: AnnotatedFormatOption = "",
     submodels: SubsetOption = "",
     any_language: AnyLanguageOption = False,
@@ -112,11 +115,13 @@ def annotate(
         from ensemble.tasks.engines import Source, annotate_corpus, with_roster
         from ensemble.tools.garbage import keep_all
 
+        notes = Source(source, reading.reader, any_language)
+        model = told_engine(model, notes.sample)
         engine = with_roster(load_bundle(model, only=comma_list(submodels), cascade=cascade), knowledge.known)
         engine = engine.recalling(recall).overruled_by(knowledge.overruling)
         keep_all()
     tell_reliability(model)
-    corpus, held_back = annotate_corpus(Source(source, reading.reader, any_language), out, engine, format=to)
+    corpus, held_back = annotate_corpus(notes, out, engine, format=to)
     warn(corpus.warnings)
     say_where(corpus.documents, out)
     fail_for(held_back, len(corpus))
@@ -128,8 +133,8 @@ def explain(
         Path,
         typer.Argument(metavar="FILE", help="A note or corpus, or - for standard input.", show_default=False),
     ],
-    model: ModelOption,
     *,
+    model: ModelChoiceOption = None,
     html: PageOption = None,
     text: Annotated[bool, typer.Option("--text", help="Show the text of the spans.")] = False,
     submodels: SubsetOption = "",
@@ -143,16 +148,17 @@ def explain(
     from ensemble.bundles.bundle import load_bundle
     from ensemble.tasks.engines import Source, explain_corpus, with_roster
 
+    notes = Source(source, reading.reader, any_language)
+    model = told_engine(model, notes.sample)
     engine = with_roster(load_bundle(model, only=comma_list(submodels), cascade=cascade), knowledge.known)
     engine = engine.recalling(recall).overruled_by(knowledge.overruling)
-    notes = Source(source, reading.reader, any_language)
     n_shown, held_back = explain_corpus(notes, engine, console(), html=html, show_text=text)
     fail_for(held_back, n_shown)
 
 
 @with_options
 def rules(
-    model: Annotated[Path, typer.Argument(metavar="BUNDLE", help="A trained engine.", show_default=False)],
+    model: BundleArgument,
     *,
     score: Annotated[
         Path | None, typer.Option(help="Annotated notes on which to score each rule.", show_default=False)

@@ -32,12 +32,18 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "phistack vectors notes-without-spans words",
         "phistack vectors notes.jsonl words --size 200 --clusters 1000",
     ),
+    "engines": (
+        "phistack engines",
+        "phistack engines english",
+        "phistack engines --json engines.json",
+    ),
     "train": (
         "phistack train notes --model engine --jobs 4",
         "phistack train notes --model quick --submodels regex,tbed,crf --folds 3",
         "phistack train ours --model engine --add theirs",
     ),
     "annotate": (
+        "phistack annotate notes found",
         "phistack annotate new-notes annotated --model engine --to brat",
         "phistack annotate notes.csv found.csv --model engine --text-column body",
         "phistack annotate notes found --model engine --always ours --never drugs",
@@ -75,7 +81,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "phistack reader-test score answers.json sheet-1.csv sheet-2.csv",
     ),
     "explain": (
-        "phistack explain note.txt --model engine",
+        "phistack explain note.txt --model english",
         "phistack explain notes --model engine --text --html why.html",
     ),
     "rules": (
@@ -107,6 +113,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "phistack frontier notes --model engine --out speed --repetitions 5",
     ),
     "deidentify": (
+        "phistack deidentify notes clean",
         "phistack deidentify notes.csv clean.csv --model engine --column dob=DATE",
         "phistack deidentify notes clean --model engine --policy safe-harbor --jobs 4",
         "phistack deidentify visits.csv clean.csv --config release.toml --jobs 8",

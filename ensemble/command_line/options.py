@@ -8,11 +8,13 @@ Those that several commands take together are values of `ensemble.command_line.g
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from ensemble.bundles.shipped import bundle_path
 from ensemble.command_line.choices import (
+    ENGINES,
     FORMATS,
     INPUT_FORMATS,
     LABEL_SETS,
@@ -22,6 +24,7 @@ from ensemble.command_line.choices import (
     STRATEGIES,
     SUBMODELS,
     completing,
+    completing_paths,
     one_of,
 )
 
@@ -29,6 +32,7 @@ __all__ = [
     "AlwaysOption",
     "AnnotatedFormatOption",
     "AnyLanguageOption",
+    "BundleArgument",
     "CascadeOption",
     "ColumnOption",
     "ConvertedFormatOption",
@@ -43,8 +47,10 @@ __all__ = [
     "LabelSetOption",
     "LatexOption",
     "MapLabelsOption",
+    "ModelChoiceOption",
     "ModelOption",
     "NeverOption",
+    "NewModelOption",
     "OutOption",
     "PageOption",
     "PatientColumnOption",
@@ -77,8 +83,36 @@ TargetArgument = Annotated[
     Path, typer.Argument(metavar="OUT", help="The output, or - for standard output.", show_default=False)
 ]
 
-ModelOption = Annotated[
-    Path, typer.Option("--model", help="The trained engine: a bundle folder or .zip.", show_default=False)
+_MODEL = f"a bundle folder or .zip, or {one_of(ENGINES)}" if ENGINES else "a bundle folder or .zip"
+
+
+def _model_option(help: str) -> Any:
+    return typer.Option(
+        "--model",
+        metavar="BUNDLE",
+        parser=bundle_path,
+        help=help,
+        show_default=False,
+        autocompletion=completing_paths(ENGINES),
+    )
+
+
+BundleArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="BUNDLE",
+        parser=bundle_path,
+        help=f"The trained engine: {_MODEL}.",
+        show_default=False,
+        autocompletion=completing_paths(ENGINES),
+    ),
+]
+ModelOption = Annotated[Path, _model_option(f"The trained engine: {_MODEL}.")]
+ModelChoiceOption = Annotated[
+    Path | None, _model_option(f"The trained engine: {_MODEL}; default: the one that ships for the notes' language.")
+]
+NewModelOption = Annotated[
+    Path, typer.Option("--model", help="The bundle to make: a folder, or a file .zip.", show_default=False)
 ]
 OutOption = Annotated[Path, typer.Option("--out", help="The folder to make.", show_default=False)]
 SubmodelsOption = Annotated[

@@ -10,6 +10,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec
 
+from ensemble.tools.progress import stage
 from features.errors import MissingResourceError, SettingsError
 from features.shown import explained, shown_id
 
@@ -30,6 +31,7 @@ __all__ = [
     "say_what_tags_cannot",
     "say_where",
     "tell_reliability",
+    "told_engine",
     "warn",
 ]
 
@@ -69,6 +71,22 @@ def warn(counts: Mapping[str, int]) -> None:
     """Print oddities and how often each was met."""
     for what, count in sorted(counts.items()):
         print(f"phistack: warning: {what}: {count}", file=sys.stderr)
+
+
+def told_engine(model: Path | None, sample: Callable[[int], Iterable[str]]) -> Path:
+    """The engine that was named, or else the one that ships for the language of the notes, which is said then.
+
+    :param sample: the texts of at most so many of the notes.
+    :raises SettingsError: if none was named and none ships for them.
+    """
+    if model is not None:
+        return model
+    with stage("looking in what language the notes are"):
+        from ensemble.bundles.language_choice import MOST_NOTES, engine_for
+
+        path, reason = engine_for(sample(MOST_NOTES))
+    print(f"engine: {reason}; --model names another", file=sys.stderr)
+    return path
 
 
 def tell_reliability(model: Path) -> None:

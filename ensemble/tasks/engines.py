@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from features.errors import CorpusError
 from features.formats import USUAL_READER, Reader
 from features.formats.corpora import STANDARD, input_path, write_notes
 from features.formats.recognise import format_told_by
+from features.labels import LabelSet
 from features.shown import shown_id
 from features.writing import refuse_taken
 
@@ -48,6 +50,8 @@ __all__ = [
 
 _LOG = logging.getLogger("phistack")
 _OF_BUDGET = "Its submodels were chosen from all that were trained by the same score, among those fast enough."
+_NO_LABELS = LabelSet("none", {})
+"""What is expected of notes of which no span is looked at."""
 HeldBack = Mapping[str, str]
 """Id -> reason of the notes that the engine cannot read."""
 
@@ -154,9 +158,9 @@ def with_roster(engine: Engine, path: Path | None) -> Engine:
     return engine.with_known(roster)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Source:
-    """Notes that an engine is to read.
+    """Notes that an engine is to read; they are read once, when they are first asked for.
 
     :param path: a file or folder, or `-` for standard input.
     :param reader: how it is read.
@@ -172,9 +176,19 @@ class Source:
         """The name of the format of the notes; :raises CorpusError: if it is none that is known."""
         return self.reader.format_of(input_path(self.path))
 
+    @cached_property
+    def notes(self) -> Corpus:
+        """All notes, without any spans that they had; :raises CorpusError: if there are none to be had."""
+        corpus = self.reader.read(input_path(self.path), label_set=_NO_LABELS, accept_unknown_labels=True)
+        return replace(corpus, documents=tuple(document.with_spans(()) for document in corpus.documents))
+
+    def sample(self, most: int) -> list[str]:
+        """The texts of some notes from all over them; :raises CorpusError: if there are none to be had."""
+        return [document.text for document in self.notes.documents[:: 1 + (len(self.notes) - 1) // most]]
+
     def read(self, engine: Engine) -> tuple[Corpus, HeldBack]:
-        """The notes that the engine can read, without any spans that they had; :raises CorpusError: if it can none."""
-        corpus = self.reader.read(input_path(self.path), label_set=engine.label_set, accept_unknown_labels=True)
+        """The notes that the engine can read; :raises CorpusError: if it can none."""
+        corpus = self.notes
         objection = engine.language_gate.objection
         reasons = {} if self.any_language else {document.id: objection(document.text) for document in corpus.documents}
         held_back = {id: reason for id, reason in reasons.items() if reason}
@@ -183,10 +197,10 @@ class Source:
             raise CorpusError(
                 f"the engine cannot read any of the {len(corpus)} notes; document {shown_id(id)}: {reason}"
             )
-        readable = tuple(document.with_spans(()) for document in corpus.documents if document.id not in held_back)
+        readable = tuple(document for document in corpus.documents if document.id not in held_back)
         if engine.known is not None and (n_others := sum(d.group not in engine.known.roster for d in readable)):
             _LOG.warning("%d of %d notes are of patients who are not in the roster", n_others, len(readable))
-        return replace(corpus, documents=readable), held_back
+        return replace(corpus, documents=readable, label_set=engine.label_set), held_back
 
 
 def annotate_corpus(source: Source, out: Path, engine: Engine, *, format: str = "") -> tuple[Corpus, HeldBack]:
@@ -204,7 +218,7 @@ def annotate_corpus(source: Source, out: Path, engine: Engine, *, format: str = 
         for document in engine.annotate(corpus.documents):
             annotated.append(document)
             advance("")
-    result = replace(corpus, documents=tuple(annotated), label_set=engine.label_set)
+    result = replace(corpus, documents=tuple(annotated))
     of_text = "jsonl" if out == STANDARD else "brat"
     write_notes(result, out, format=format or format_told_by(out) or (of_text if found == "text" else found))
     return result, held_back

@@ -1,0 +1,88 @@
+"""Which of the engines that ship is for some notes, by the language of these.
+
+    chosen = engine_for(["Dolor torácico de tres días de evolución.", ...])
+    chosen.path         the bundle `spanish`
+    chosen.reason       "spanish, as 48 of the 50 notes looked at are in Spanish (es)"
+
+The language of most notes decides; the engine's own language gate then holds back those of others.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from ensemble.bundles.files import read_manifest
+from ensemble.bundles.shipped import shipped_engine, shipped_names
+from features.errors import SettingsError
+from features.language_gate import languages_of
+
+__all__ = ["MOST_NOTES", "ChosenEngine", "engine_for"]
+
+MOST_NOTES = 50
+"""So many notes say in what language the others are."""
+
+_OR_TRAIN = "or train one of your own with: phistack train CORPUS --model BUNDLE"
+
+
+class ChosenEngine(NamedTuple):
+    """An engine that ships, and why it was chosen, in words."""
+
+    path: Path
+    reason: str
+
+
+def engine_for(texts: Iterable[str]) -> ChosenEngine:
+    """The engine for the language that most of some notes are in.
+
+    :param texts: of notes; those that do not show a language do not count.
+    :raises SettingsError: if no engine ships for that language, or no note shows one.
+    """
+    names = _by_language()
+    if not names:
+        raise SettingsError(f"no engine ships with this phistack; name one with --model, {_OR_TRAIN}")
+    known = list(texts)
+    seen = languages_of(known, names)
+    if not seen:
+        raise SettingsError(
+            f"the notes do not show in what language they are; name an engine with --model: {_listed(names)}, "
+            f"{_OR_TRAIN}"
+        )
+    language = seen.most_common(1)[0][0]
+    if language not in names:
+        raise SettingsError(
+            f"{_counted(seen, language, len(known))}, and no engine ships for that; there are {_listed(names)}: name "
+            f"one with --model, {_OR_TRAIN}"
+        )
+    return ChosenEngine(
+        shipped_engine(names[language]), f"{names[language]}, as {_counted(seen, language, len(known))}"
+    )
+
+
+def _by_language() -> dict[str, str]:
+    """The language of each engine that ships, as an ISO 639-1 code -> its name; of two, the first by name."""
+    names = reversed(shipped_names())
+    return {read_manifest(shipped_engine(name)).get("language", ""): name for name in names}
+
+
+def _listed(names: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} ({language})" for language, name in sorted(names.items(), key=lambda pair: pair[1]))
+
+
+def _counted(seen: Counter[str], language: str, total: int) -> str:
+    others = [f"{n} in {_in_words(other)}" for other, n in seen.most_common() if other != language]
+    beside = f" ({', '.join(others)})" if others else ""
+    count = "the note" if total == 1 else f"{seen[language]} of the {total} notes looked at"
+    return f"{count} {'is' if seen[language] == 1 else 'are'} in {_in_words(language)}{beside}"
+
+
+def _in_words(language: str) -> str:
+    """The name of a language, or of a script, in English."""
+    from babel import Locale
+
+    if language.isupper():
+        return f"{language.title()} letters"
+    name = Locale("en").languages.get(language)
+    return f"{name} ({language})" if name else language

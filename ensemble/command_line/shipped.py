@@ -1,0 +1,51 @@
+"""The command that tells of the engines that ship."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ensemble.bundles.shipped import bundle_path
+from ensemble.command_line.choices import ENGINES, completing_paths
+from ensemble.command_line.options import JsonOption
+from ensemble.command_line.output import console, say
+from features.errors import SettingsError
+from features.writing import write_new
+
+__all__ = ["engines"]
+
+
+def engines(
+    model: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="NAME",
+            parser=bundle_path,
+            help="Print the model card of this one; a bundle of your own has one too.",
+            show_default=False,
+            autocompletion=completing_paths(ENGINES),
+        ),
+    ] = None,
+    json_file: JsonOption = None,
+) -> None:
+    """List the engines that ship, with their figures, or print the model card of one."""
+    from ensemble.tasks.shipped_engines import card_of, elsewhere_table, facts_of_shipped, shipped_table
+
+    if model is not None:
+        if json_file:
+            raise SettingsError("--json has the figures of all engines that ship; leave the name out")
+        say(card_of(model).rstrip())
+        return
+    found = facts_of_shipped()
+    if json_file:
+        write_new(json_file, json.dumps([engine.to_dict() for engine in found], indent=2, ensure_ascii=False) + "\n")
+    if not found:
+        say("no engine ships with this phistack; one of your own is made with: phistack train CORPUS --model BUNDLE")
+        return
+    console().print(shipped_table(found).rich())
+    if any(engine.measured_elsewhere for engine in found):
+        console().print(elsewhere_table(found).rich())
+    say("`phistack engines NAME` prints the model card of one; `--model NAME` uses it")

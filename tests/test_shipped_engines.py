@@ -1,0 +1,267 @@
+"""Engines that ship: named wherever an engine is, chosen by the notes' language, listed with what is known of them."""
+
+import io
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ensemble import BundleError, load_bundle, save_bundle, self_test, shipped_engine, synthesize, train
+from ensemble.batch import Columns, FormatSettings, first_texts
+from ensemble.batch.formats.json_lines import JsonLines
+from ensemble.bundles import shipped
+from ensemble.bundles.shipped import bundle_path
+from ensemble.command_line.choices import completing_paths
+from ensemble.training.settings import EngineSettings
+from features import files
+from features.formats import read_corpus, write_corpus
+from features.language_gate import languages_of
+from tests.fixture_types import Phistack
+from tests.invented_corpora import spanish_legal_prose
+
+ENGLISH = "Seen by Dr. Ames on 05/12/2019 for chest pain. The patient was sent home with her daughter and will call."
+SPANISH = "Dolor torácico desde hace tres días, sin fiebre ni tos. Acude con su hija, que refiere que no duerme bien."
+FINNISH = "Potilas kertoi rintakivusta, joka on jatkunut kolme päivää. Hänellä ei ole kuumetta eikä yskää tänään."
+RUSSIAN = "Пациент Иван Петров, 65 лет, поступил с болью в груди."
+ELSEWHERE = {"corpus": "presidio-synth-v2", "figure": "recall, touched", "value": 98.7}
+STRICT = {"stack": {"precision": 0.9, "recall": 0.8125, "f1": 0.85}}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two engines, as small as they can be, in a folder of their own."""
+    folder = tmp_path_factory.mktemp("engines")
+    for name, notes in (("english", synthesize(12, seed=1)), ("spanish", spanish_legal_prose(12))):
+        settings = EngineSettings.chosen(language=notes.label_set.language)
+        engine = train(notes, replace(settings, folds=2).only(("regex", "crf"))).engine
+        figures = {"strict": STRICT, "measured elsewhere": [ELSEWHERE]} if name == "english" else {}
+        facts = {"documents": 12, "patients": 12}
+        save_bundle(engine, folder / f"{name}.zip", self_test=self_test(engine), trained_on=facts, figures=figures)
+    return folder
+
+
+@pytest.fixture
+def ships(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The two ship; gives the folder in which commands are given."""
+    monkeypatch.setattr(shipped, "FOLDER", folder)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _notes(folder: Path, *texts: str) -> Path:
+    folder.mkdir()
+    for number, text in enumerate(texts, 1):
+        (folder / f"{number}.txt").write_text(text, encoding="utf-8")
+    return folder
+
+
+def _sentence(reported: tuple[int, str, str]) -> str:
+    """The one sentence of a command that did nothing."""
+    status, shown, error = reported
+    lines = [line for line in error.splitlines() if line.startswith("phistack: ")]
+    assert (status, shown, len(lines)) == (1, "", 1), reported
+    return lines[0]
+
+
+def test_a_name_stands_for_a_bundle_and_a_path_that_exists_wins(ships: Path, folder: Path) -> None:
+    assert bundle_path("english") == shipped_engine("english") == folder / "english.zip"
+    assert bundle_path("mine") == Path("mine")
+    assert load_bundle(shipped_engine("spanish")).space.settings.language == "es"
+    (ships / "english").mkdir()
+    assert bundle_path("english") == Path("english")
+    with pytest.raises(
+        BundleError, match=r"at englisch \(did you mean english\?\); the engines that ship are english, "
+    ):
+        shipped_engine("englisch")
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["annotate notes out --model", "explain notes --model", "deidentify notes out --model", "errors gold --model",
+     "frontier gold --model", "rules", "engines"],
+)  # fmt: skip
+def test_every_command_that_takes_an_engine_takes_a_name(phistack: Phistack, ships: Path, command: str) -> None:
+    _notes(ships / "notes", ENGLISH)
+    write_corpus(synthesize(2, seed=2), ships / "gold", format="i2b2")
+    sentence = _sentence(phistack(*command.split(), "englsh"))
+    assert "no bundle at englsh (did you mean english?); the engines that ship are english, spanish; one of" in sentence
+    assert not (ships / "out").exists()
+    if command.startswith("frontier"):
+        return
+    status, _, error = phistack(*command.split(), "english")
+    if command == "rules":
+        assert "TBED" in error, "an engine without rules was found"
+    else:
+        assert status == 0, error
+
+
+def test_training_makes_a_bundle_of_any_name(phistack: Phistack, ships: Path) -> None:
+    write_corpus(synthesize(8, seed=2), ships / "gold", format="i2b2")
+    assert phistack("train", "gold", "--model", "english", "--submodels", "regex", "--folds", 2)[0] == 0
+    assert load_bundle(ships / "english").names == ("regex",)
+
+
+@pytest.mark.parametrize(("text", "engine", "language"), [(ENGLISH, "english", "English (en)"),
+                                                          (SPANISH, "spanish", "Spanish (es)")])  # fmt: skip
+def test_without_a_name_the_language_decides_and_is_said(
+    phistack: Phistack, ships: Path, text: str, engine: str, language: str
+) -> None:
+    _notes(ships / "notes", text, text + "\n", "BP 120/80")
+    said = f"engine: {engine}, as 2 of the 3 notes looked at are in {language}; --model names another\n"
+    for command in ("annotate notes out", "explain notes", "deidentify notes clean"):
+        status, _, error = phistack(*command.split())
+        assert status == 0, error
+        assert error.count(said) == 1
+        assert error.count("engine: ") == (1 if command == "explain notes" else 2)
+    assert len(read_corpus(ships / "out")) == len(list((ships / "clean").iterdir())) == 3
+
+
+def test_notes_of_another_language_are_held_back(phistack: Phistack, ships: Path) -> None:
+    _notes(ships / "notes", ENGLISH, SPANISH, ENGLISH)
+    for command in ("annotate notes out", "explain notes", "deidentify notes clean"):
+        status, _, error = phistack(*command.split())
+        assert (status, "as 2 of the 3 notes looked at are in English (en) (1 in Spanish (es));" in error) == (3, True)
+    assert sorted(path.name for path in (ships / "clean").iterdir()) == ["1.txt", "3.txt"]
+    assert "seems to be es" in (ships / "clean.run" / "quarantine.jsonl").read_text()
+
+
+@pytest.mark.parametrize(
+    ("texts", "reported"),
+    [
+        ((FINNISH, FINNISH, ENGLISH), "2 of the 3 notes looked at are in Finnish (fi) (1 in English (en)), and no eng"),
+        ((RUSSIAN,), "the note is in Cyrillic letters, and no engine ships for that; there are eng"),
+        (("BP 120/80", ""), "the notes do not show in what language they are; name an engine with --model: english"),
+        ((), "no "),
+    ],
+)
+@pytest.mark.parametrize("command", ["annotate notes out", "explain notes", "deidentify notes out"])
+def test_where_no_engine_can_be_chosen_one_sentence_says_why(
+    phistack: Phistack, ships: Path, texts: tuple[str, ...], reported: str, command: str
+) -> None:
+    _notes(ships / "notes", *texts)
+    sentence = _sentence(phistack(*command.split()))
+    assert reported in sentence
+    assert "Potilas" not in sentence and "Пациент" not in sentence
+    if texts:
+        assert "english (en), spanish (es)" in sentence and "phistack train CORPUS --model BUNDLE" in sentence
+    assert [path.name for path in ships.iterdir()] == ["notes"]
+
+
+def test_a_choice_from_no_engine_says_so(phistack: Phistack, ships: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shipped, "FOLDER", ships / "none")
+    _notes(ships / "notes", ENGLISH)
+    assert "no engine ships with this phistack; name one with --model, or train" in _sentence(
+        phistack("annotate", "notes", "out")
+    )
+    assert "there is no bundle at english; one is made with: " in _sentence(
+        phistack("annotate", "notes", "out", "--model", "english")
+    )
+    status, shown, _ = phistack("engines")
+    assert (status, shown[:38]) == (0, "no engine ships with this phistack; on")
+
+
+@pytest.mark.parametrize("command", ["annotate - -", "explain -"])
+def test_notes_through_a_pipe_are_read_once(
+    phistack: Phistack, ships: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    files._standard_input.cache_clear()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(SPANISH.encode())))
+    status, shown, error = phistack(*command.split())
+    files._standard_input.cache_clear()
+    assert status == 0, error
+    assert "engine: spanish, as the note is in Spanish (es); --model" in error
+    assert shown if command == "explain -" else SPANISH in shown or json.loads(shown)["text"] == SPANISH
+
+
+def test_a_run_that_goes_on_has_the_same_engine(phistack: Phistack, ships: Path) -> None:
+    _notes(ships / "notes", ENGLISH, ENGLISH)
+    assert phistack("deidentify", "notes", "clean")[0] == 0
+    assert phistack("deidentify", "notes", "clean", "--model", "english")[0] == 0
+    assert "are already there" in _sentence(phistack("deidentify", "notes", "clean", "--model", "spanish"))
+    (ships / "asked.toml").write_text('model = "english"')
+    status, _, error = phistack("deidentify", "notes", "other", "--config", "asked.toml")
+    assert (status, "looked at" in error) == (0, False)
+    assert {path.read_text() for path in (ships / "other").iterdir()} == {
+        path.read_text() for path in (ships / "clean").iterdir()
+    }
+
+
+def test_a_table_is_chosen_for_by_its_text_columns(phistack: Phistack, ships: Path) -> None:
+    (ships / "notes.csv").write_text(f'id,text,comment\n1,{ENGLISH},"{SPANISH * 3}"\n2,,x\n', encoding="utf-8")
+    sentence = _sentence(phistack("deidentify", "notes.csv", "out.csv"))
+    assert "engine" not in sentence and "comment=redact" in sentence
+    status, _, error = phistack("deidentify", "notes.csv", "out.csv", "--column", "comment=remove")
+    assert (status, "english, as the note is in English (en); " in error) == (0, True)
+
+
+def test_only_the_beginning_of_an_input_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = []
+    row = JsonLines._row
+    monkeypatch.setattr(JsonLines, "_row", lambda self, place, line: read.append(place) or row(self, place, line))
+    lines = ["not JSON", '{"id": "x", "text": " "}']
+    lines += [json.dumps({"id": f"n{i}", "text": f"Note {i}", "other": "left out"}) for i in range(3000)]
+    (tmp_path / "notes.jsonl").write_text("\n".join(lines))
+    found = first_texts(tmp_path / "notes.jsonl", FormatSettings(Columns()), most=50)
+    assert found == [f"Note {i}" for i in range(50)]
+    assert len(read) == 52
+    (tmp_path / "bad.jsonl").write_text("bad\n" * 3000)
+    assert first_texts(tmp_path / "bad.jsonl", FormatSettings(Columns()), most=50) == []
+    assert len(read) == 1052
+
+
+def test_a_text_that_is_nearly_in_one_of_the_likely_languages_is() -> None:
+    assert languages_of([ENGLISH, SPANISH, FINNISH, RUSSIAN, "", "120/80"], ("en", "es")) == {
+        "en": 1, "es": 1, "fi": 1, "CYRILLIC": 1,
+    }  # fmt: skip
+    assert languages_of(["paciente com dor no peito"], ("es",)) == {"es": 1}
+    assert languages_of(["O paciente foi internado com dor no peito e teve alta em bom estado."], ("es",)) == {"pt": 1}
+
+
+@pytest.mark.parametrize(
+    "text", ["pt c/o sob x 3d. hx htn dm2 cad s/p cabg, meds asa metop lisinopril", "na k cl bun cre glu wbc hgb plt"]
+)
+def test_abbreviations_choose_no_engine(text: str) -> None:
+    assert languages_of([text], ("en", "es", "nl", "de", "sv")) == {}
+
+
+def test_the_engines_are_listed_with_what_is_known_of_them(phistack: Phistack, ships: Path) -> None:
+    status, shown, _ = phistack("engines", "--json", "engines.json")
+    assert status == 0
+    rows = [line.split() for line in shown.splitlines()]
+    size = f"{shipped_engine('english').stat().st_size / 1e6:.1f}"
+    assert ["english", "en", "i2b2-2014", "regex,", "crf", "12", "notes", size, "90.00", "81.25"] in rows
+    assert ["english", "presidio-synth-v2", "recall,", "touched", "98.7"] in rows
+    english, spanish = json.loads((ships / "engines.json").read_text())
+    assert (english["submodels"], english["recall"], spanish["recall"]) == (["regex", "crf"], 0.8125, None)
+    assert english["measured_elsewhere"] == [ELSEWHERE] and english["trained_on"] == {"documents": 12, "patients": 12}
+
+
+def test_the_card_of_one_is_printed(phistack: Phistack, ships: Path) -> None:
+    status, shown, error = phistack("engines", "english")
+    assert (status, error) == (0, "")
+    assert shown.startswith("# Model card\n") and "| presidio-synth-v2 | recall, touched | 98.7 |" in shown
+    assert "## Measured on other notes" not in phistack("engines", "spanish")[1]
+    assert "leave the name out" in _sentence(phistack("engines", "english", "--json", "x.json"))
+    _notes(ships / "notes", ENGLISH)
+    assert "not a phistack bundle" in _sentence(phistack("engines", "notes"))
+
+
+def test_a_shell_completes_names_and_paths(ships: Path) -> None:
+    (ships / "engine").mkdir()
+    complete = completing_paths(("english", "spanish"))
+    assert complete("eng") == ["english", "engine"]
+    assert complete("sp") == ["spanish"]
+
+
+def test_help_names_the_engines(folder: Path) -> None:
+    code = "import sys; from pathlib import Path; from ensemble.bundles import shipped\n"
+    code += f"shipped.FOLDER = Path({str(folder)!r})\n"
+    code += "from ensemble.command_line.app import main; main()"
+    for command in ("annotate", "deidentify", "errors", "rules"):
+        done = subprocess.run(
+            [sys.executable, "-c", code, command, "--help"], capture_output=True, text=True, check=True
+        )
+        assert "english or spanish" in " ".join(done.stdout.split())
