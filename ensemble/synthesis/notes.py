@@ -23,7 +23,7 @@ from ensemble.synthesis.phi import Scene
 from ensemble.synthesis.templates import NoteTemplate, table, templates
 from features.documents import Span
 
-__all__ = ["PiecewiseScene", "Telling", "compose", "style", "write_note"]
+__all__ = ["PiecewiseScene", "Telling", "compose", "spoken_words", "style", "write_note", "write_template"]
 
 _ONE_SEX: Mapping[str, tuple[str, ...]] = {
     "F": ("ravida", "Pap ", "LMP", "hCG", "pregnant", "Hysterectomy", "ovarian"),
@@ -52,9 +52,13 @@ def write_note(patient: Patient, note_type: str, note_date: date, rng: random.Ra
     admitted = note_date - timedelta(days=rng.randint(1, 14))
     scene = Scene(patient, note_date, admitted, rng, rng.choice(FULL_FORMATS))
     builder = TextBuilder(style(note_type in _INFORMAL, rng), rng)
-    words = {**table("vocabulary"), **_BY_SEX[patient.sex], "relative": (patient.relation,)}
-    told = Telling(builder, scene, words, lambda part: _fitting(templates(part, note_type), patient))
+    told = Telling(builder, scene, spoken_words(patient), lambda part: _fitting(templates(part, note_type), patient))
     return compose(table("note_types")[note_type], told)
+
+
+def spoken_words(patient: Patient) -> Mapping[str, Sequence[str]]:
+    """What templates may name in braces, in notes of a patient."""
+    return {**table("vocabulary"), **_BY_SEX[patient.sex], "relative": (patient.relation,)}
 
 
 class PiecewiseScene(Protocol):
@@ -88,7 +92,7 @@ class Telling:
 
 def compose(recipe: Mapping[str, Any], told: Telling) -> tuple[str, tuple[Span, ...]]:
     """A note by a recipe, as `note_types.toml` has them: titles, and parts with their headings."""
-    _write(told.scene.rng.choice(recipe["titles"]), told)
+    write_template(told.scene.rng.choice(recipe["titles"]), told)
     for part in recipe["parts"]:
         _write_part(part, told)
     return told.builder.build()
@@ -111,15 +115,15 @@ def _write_part(part: Mapping[str, Any], told: Telling) -> None:
     heading, marker = rng.choice(part["headings"]), rng.choice(_MARKERS) if layout == "list" else ""
     builder.literal(_paragraph_break(part["pool"], builder))
     if lead := part.get("lead"):
-        _write(rng.choice(lead), told)
+        write_template(rng.choice(lead), told)
         builder.literal("\n")
     if heading:
-        _write(heading, told)
+        write_template(heading, told)
         builder.literal(" " if layout == "prose" and heading.endswith(":") and rng.random() < 0.5 else "\n")
     for position, template in enumerate(drawn):
         if position:
             builder.literal(" " if layout == "prose" else "\n")
-        _write(("" if template.text[0] in "#*-1234" else marker) + template.text, told)
+        write_template(("" if template.text[0] in "#*-1234" else marker) + template.text, told)
         if layout == "prose" and not template.text.endswith(_ENDINGS):
             builder.literal(".")
     builder.literal("\n")
@@ -156,7 +160,8 @@ def _is_fact(slot: Placeholder) -> bool:
     return slot.label not in ("DATE", "DOCTOR") or slot.role in ("birth", "admit", "note", "")
 
 
-def _write(template: str, told: Telling) -> None:
+def write_template(template: str, told: Telling) -> None:
+    """Write what a template says, with its PHI."""
     for piece in expand(template, told.words, told.scene.rng):
         for text, label in [(piece, "")] if isinstance(piece, str) else told.scene.pieces(piece):
             if label:

@@ -1,0 +1,95 @@
+"""What an engine and a policy change in notes whose identifiers are marked, whatever these are called.
+
+    found = redaction_on(engine, gold, Policy.named("safe-harbor"))
+    found.touched, found.precision, found.clean_changed        in [0, 1]
+
+An identifier is touched if any of it is changed, and covered if all of it is; a changed stretch is right if it touches an
+identifier. Labels are not looked at, so that notes of any label set can be measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ensemble.deidentification import Deidentifier, Policy
+from ensemble.engine import Engine
+from features.documents import Corpus, Document
+from features.ranges import touching
+
+__all__ = ["Redaction", "changed_stretches", "redaction_on"]
+
+Stretch = tuple[int, int]
+"""First character and the one after the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """Counts over a corpus.
+
+    :param identifiers: that are marked in it.
+    :param touched: of them, those of which something is changed.
+    :param covered: of them, those of which all is changed.
+    :param changed: stretches that are changed.
+    :param right: of them, those that touch an identifier.
+    :param clean: notes without an identifier.
+    :param clean_changed: of them, those in which something is changed.
+    """
+
+    identifiers: int = 0
+    touched: int = 0
+    covered: int = 0
+    changed: int = 0
+    right: int = 0
+    clean: int = 0
+    clean_changed: int = 0
+
+    def figures(self) -> dict[str, float]:
+        """The shares, each where there is something to count."""
+        shares = {
+            "identifiers touched": (self.touched, self.identifiers),
+            "identifiers covered": (self.covered, self.identifiers),
+            "precision": (self.right, self.changed),
+            "clean notes changed": (self.clean_changed, self.clean),
+        }
+        return {name: part / whole for name, (part, whole) in shares.items() if whole}
+
+
+def redaction_on(engine: Engine, gold: Corpus, policy: Policy) -> Redaction:
+    """Annotate notes, apply a policy, and count."""
+    counts = [0] * 7
+    for document, stretches in zip(gold.documents, changed_stretches(engine, gold.documents, policy), strict=True):
+        for at, number in enumerate(_counts(document, stretches)):
+            counts[at] += number
+    return Redaction(*counts)
+
+
+def changed_stretches(engine: Engine, documents: Sequence[Document], policy: Policy) -> list[list[Stretch]]:
+    """The stretches of each note that a policy changes; what it leaves as it was, such as a bare year, is not one."""
+    deidentifier = Deidentifier(policy, engine.label_set, engine.space.settings.language)
+    found = []
+    for document in engine.annotate(documents):
+        result = deidentifier.apply(document, document.spans)
+        found.append(
+            [
+                (r.span.start, r.span.end)
+                for r in result.replacements
+                if result.text[r.start_in_output : r.end_in_output] != document.text[r.span.start : r.span.end]
+            ]
+        )
+    return found
+
+
+def _counts(document: Document, stretches: Sequence[Stretch]) -> tuple[int, ...]:
+    is_changed, is_gold = touching(stretches), touching((span.start, span.end) for span in document.spans)
+    changed = {at for start, end in stretches for at in range(start, end)}
+    clean = not document.spans
+    return (
+        len(document.spans),
+        sum(is_changed(span.start, span.end) for span in document.spans),
+        sum(changed.issuperset(range(span.start, span.end)) for span in document.spans),
+        len(stretches),
+        sum(is_gold(*stretch) for stretch in stretches),
+        clean,
+        clean and bool(stretches),
+    )

@@ -1,0 +1,232 @@
+"""Plain clinical prose that carries invented identifiers.
+
+    carry(notes, seed=7)        the same notes, annotated, about patients who never lived
+
+Real prose shows an engine how much of a note is no PHI, which no template can. The notes must have no identifiers but a
+few names: persons after a title or with two known names are replaced by invented ones, wherever they stand in the note;
+dates, ages and weekdays are marked as they are; a sentence with another word that may be a name, a place or an employer
+is left out. Then lines and sentences of the templates are strewn in, with all that identifies.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+from itertools import count
+
+from ensemble.synthesis.builder import TextBuilder
+from ensemble.synthesis.dates import FULL_FORMATS
+from ensemble.synthesis.grammar import Placeholder
+from ensemble.synthesis.notes import Telling, spoken_words, style, write_template
+from ensemble.synthesis.people import Patient, invent_patient
+from ensemble.synthesis.phi import Scene
+from ensemble.synthesis.templates import templates
+from features.columns.gazetteers import Gazetteers
+from features.documents import Corpus, Document, Span
+from features.labels import LabelSet
+
+__all__ = ["carry"]
+
+_NAME = r"[A-Z][a-z]+(?:['’-][A-Z][a-z]+)*"
+_TITLED = re.compile(rf"\b(?P<title>Mr|Mrs|Ms|Miss|Dr|Doctor)(?P<dot>\.? +)(?P<first>{_NAME} +)?(?P<last>{_NAME})(?!\w)")
+_PAIR = re.compile(rf"(?<!\w)(?P<first>{_NAME}) (?P<last>{_NAME})(?!\w)")
+_NAMES = re.compile(rf"{_NAME}(?: {_NAME})?")
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_SENTENCE = re.compile(r"[^\n]*?(?:[.!?](?=\s|$)[ \t]*|(?=\n)|$)|\n", re.DOTALL)
+_MARKED = {
+    "AGE": re.compile(r"\b\d{1,3}(?=[ -](?:year|yr)s?[ -]old|[ -]?y[./]?o\b)|(?:(?<=[Aa]ge )|(?<=[Aa]ged ))\d{1,3}\b"),
+    "DATE": re.compile(
+        r"\b(?:\d{1,2}/\d{1,2}/(?:\d{4}|\d\d)|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day(?=s?\b)|(?:19|20)\d\d(?!\w))"
+    ),
+}
+"""Label -> what is marked as it stands."""
+_LEFT_OUT = re.compile(
+    r"\b(?:works? (?:as|for|at|in)|job|employed|retired|occupation|profession"
+    r"|January|February|March|April|June|July|August|September|October|November|December"
+    r"|Thanksgiving|Christmas|Easter|Labor Day)\b"
+    r"|\b[A-Z]\w+ (?:Hospital|Clinic|Center|Centre|University|School|Church|Club)\b|\bMay\b(?! (?:be|have|need|use|take))"
+)
+_PRONOUNS = {"F": re.compile(r"\b(?:[Ss]he|[Hh]er|Ms|Mrs)\b"), "M": re.compile(r"\b(?:[Hh]e|[Hh]is|Mr)\b")}
+_THE_PATIENT = re.compile(r"(?:^|(?<=[.\n] ))(?:The patient|Patient|Pt)(?= (?:is|has|was|denies|reports|presents|states))")
+
+_LINES = ("history", "findings", "plan")
+_AFTER_LINE, _AFTER_SENTENCE, _NAMED = 0.10, 0.05, 0.15
+"""How often a line or sentence of the templates follows one of the note, and the patient is named."""
+_WITHOUT_MORE = 0.3
+"""The share of notes that get no identifiers but those for their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Knowledge:
+    """What can be known of words.
+
+    :param names: given and family names, in lower case.
+    :param places: single words that are places.
+    :param words: that stand in small letters somewhere in the notes.
+    """
+
+    names: Mapping[str, frozenset[str]] = field(repr=False)
+    words: frozenset[str] = field(repr=False)
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> _Knowledge:
+        """What lists and texts tell."""
+        lists = Gazetteers.of_language("en").to_dict()
+        kinds = {
+            "first": ("first_name",), "last": ("last_name",), "place": ("city", "region", "country"),
+        }  # fmt: skip
+        names = {
+            kind: frozenset(name.casefold() for column in columns for name in lists[column])
+            for kind, columns in kinds.items()
+        }
+        return cls(names, frozenset(w for text in texts for w in _WORD.findall(text) if w.islower()))
+
+    def may_identify(self, word: str) -> bool:
+        """Whether a word with a capital, of which nothing else is known, may be a name or a place."""
+        known = word.casefold().removesuffix("'s").removesuffix("’s")
+        return known not in self.words and any(known in names for names in self.names.values())
+
+
+def carry(notes: Sequence[Document], *, seed: int = 0, copies: int = 1) -> Corpus:
+    """Annotated notes in the label set of i2b2 2014, made of English ones without identifiers.
+
+    :param notes: any spans that they have are not looked at.
+    :param copies: how many of each note are made, of other patients.
+    :returns: documents named `NOTE-COPY`, those of one note in one group.
+    """
+    knowledge = _Knowledge.of([note.text for note in notes])
+    documents = [
+        Document(f"{note.id}-{copy}", *_carried(note, copy, knowledge, seed), group=note.group)
+        for note in notes
+        for copy in range(1, copies + 1)
+    ]
+    return Corpus(tuple(documents), LabelSet.named("i2b2-2014"))
+
+
+def _carried(note: Document, copy: int, knowledge: _Knowledge, seed: int) -> tuple[str, tuple[Span, ...]]:
+    rng = random.Random(f"{seed}/carrier/{note.id}/{copy}")
+    patient = _fitting_patient(note.text, rng)
+    day = patient.first_visit
+    scene = Scene(patient, day, day - timedelta(days=rng.randint(1, 14)), rng, rng.choice(FULL_FORMATS))
+    builder = TextBuilder(style(rng.random() < 0.2, rng), rng)
+    told = Telling(builder, scene, spoken_words(patient), lambda part: templates(part, "discharge"))
+    _Carrier(told, _persons(note.text, knowledge), knowledge, rng.random() < _WITHOUT_MORE).write(note.text)
+    return builder.build()
+
+
+def _fitting_patient(text: str, rng: random.Random) -> Patient:
+    """A patient of the sex of whom the note speaks."""
+    said = {sex: len(pattern.findall(text)) for sex, pattern in _PRONOUNS.items()}
+    wanted = max(said, key=said.__getitem__)
+    patients = (invent_patient(number, seed=rng.getrandbits(32)) for number in count(100))
+    return next(patient for patient in patients if patient.sex == wanted or not any(said.values()))
+
+
+def _persons(text: str, knowledge: _Knowledge) -> dict[str, Placeholder]:
+    """Each word that names a person of the note -> what stands for it; the patient is whom it names most."""
+    last: Counter[str] = Counter()
+    found: dict[str, Placeholder] = {}
+    doctors: set[str] = set()
+    for match in _TITLED.finditer(text):
+        if match["title"].startswith("D"):
+            doctors.add(match["last"])
+        last[match["last"]] += 1
+        if match["first"]:
+            found[match["first"].strip()] = Placeholder("PATIENT", "", "first")
+    for match in _PAIR.finditer(text):
+        if match["first"].casefold() in knowledge.names["first"] and match["last"].casefold() in knowledge.names["last"]:
+            if not {match["first"].casefold(), match["last"].casefold()} & knowledge.words:
+                found.setdefault(match["first"], Placeholder("PATIENT", "", "first"))
+                last[match["last"]] += 1
+    patients = [name for name, _ in last.most_common() if name not in doctors]
+    for name in last:
+        if name in doctors:
+            found[name] = Placeholder("DOCTOR", "other", "lastname")
+        else:
+            found[name] = Placeholder("PATIENT", "" if name == patients[0] else "relative", "lastname")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Carrier:
+    """Writes one note.
+
+    :param persons: as `_persons` finds them.
+    :param bare: whether nothing is strewn in.
+    """
+
+    told: Telling
+    persons: Mapping[str, Placeholder] = field(repr=False)
+    knowledge: _Knowledge = field(repr=False)
+    bare: bool
+
+    def write(self, text: str) -> None:
+        """Write the whole note."""
+        rng = self.told.scene.rng
+        if not self.bare:
+            self._strew("header", rng.randint(0, 6))
+        for sentence in _SENTENCE.findall(text):
+            if sentence == "\n":
+                self.told.builder.literal("\n")
+                self._maybe(_AFTER_LINE, "", "\n")
+            elif not self._is_left_out(sentence):
+                self._write(sentence)
+                if sentence.endswith((". ", "? ")):
+                    self._maybe(_AFTER_SENTENCE, "", " ")
+        if not self.bare:
+            self.told.builder.literal("\n")
+            self._strew("closing", rng.randint(0, 2))
+
+    def _maybe(self, share: float, before: str, after: str) -> None:
+        if not self.bare and self.told.scene.rng.random() < share:
+            self._strew(self.told.scene.rng.choice(_LINES), 1, after)
+
+    def _strew(self, part: str, number: int, after: str = "\n") -> None:
+        pool = self.told.pool(part)
+        for template in self.told.scene.rng.choices(pool, [template.weight for template in pool], k=number):
+            write_template(template.text, self.told)
+            self.told.builder.literal(after)
+
+    def _is_left_out(self, sentence: str) -> bool:
+        """Whether a sentence may identify somebody by a word that is not replaced."""
+        if _LEFT_OUT.search(sentence):
+            return True
+        capitals = (word for word in _WORD.findall(sentence) if word[0].isupper() and not word.isupper())
+        return any(self.knowledge.may_identify(word) and word not in self.persons for word in capitals)
+
+    def _write(self, sentence: str) -> None:
+        """A sentence with its persons replaced and its dates and ages marked."""
+        rng, end = self.told.scene.rng, 0
+        if not self.bare and rng.random() < _NAMED and (match := _THE_PATIENT.match(sentence)):
+            write_template("{Mr} [[PATIENT:last]]", self.told)
+            end = match.end()
+        for start, stop, what in self._found(sentence):
+            if start < end:
+                continue
+            self.told.builder.literal(sentence[end:start])
+            if isinstance(what, Placeholder):
+                for text, label in self.told.scene.pieces(what):
+                    self.told.builder.phi(text, label)
+            else:
+                self.told.builder.phi(sentence[start:stop], what)
+            end = stop
+        self.told.builder.literal(sentence[end:])
+
+    def _found(self, sentence: str) -> list[tuple[int, int, Placeholder | str]]:
+        return sorted(self._finds(sentence), key=lambda found: (found[0], -found[1]))
+
+    def _finds(self, sentence: str) -> Iterator[tuple[int, int, Placeholder | str]]:
+        for match in _NAMES.finditer(sentence):
+            people = [self.persons.get(name) for name in match[0].split(" ")]
+            if len(people) == 2 and people[0] and people[1]:
+                yield match.start(), match.end(), replace(people[1], form="full")
+        for name, person in self.persons.items():
+            for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", sentence):
+                yield match.start(), match.end(), person
+        for label, pattern in _MARKED.items():
+            for match in pattern.finditer(sentence):
+                yield match.start(), match.end(), label
