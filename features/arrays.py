@@ -34,14 +34,14 @@ Integers32 = NDArray[np.int32]
 
 _MAGIC = b"\x93NUMPY"
 _HEADER = re.compile(
-    rb"\{'descr': '(?P<type><f[48]|<i[48])', 'fortran_order': (?P<columns_first>True|False), "
+    rb"\{'descr': '(?P<type><f[248]|<i[48])', 'fortran_order': (?P<columns_first>True|False), "
     rb"'shape': \((?P<shape>(?:\d{1,12}(?:,|(?:, \d{1,12}){1,7}))?)\), \} *\n"
 )
 _SMALL = 2**24
 
 
 def read_arrays(data: bytes) -> dict[str, NDArray[Any]]:
-    """The arrays of an `.npz` file by name: 32 or 64 bit, floats or integers.
+    """The arrays of an `.npz` file by name: floats of 16, 32 or 64 bits, integers of 32 or 64.
 
     :raises BundleError: if it holds anything else, or far more than its size lets expect.
     :raises ValueError, OSError, RuntimeError or zipfile.BadZipFile: if it is damaged.

@@ -281,6 +281,17 @@ def test_files_are_json_and_arrays_without_objects(fitted: BlstmSubmodel, tmp_pa
         assert all(weights[name].dtype == np.float32 for name in weights.files)
 
 
+def test_weights_of_half_precision_say_the_same_before_and_after_they_are_saved(
+    tables: list[FeatureTable], unseen: list[FeatureTable], tmp_path: Path
+) -> None:
+    model = BlstmSubmodel(**QUICK, half_precision=True).fit(tables[:8], seed=3)
+    model.save(tmp_path)
+    with np.load(tmp_path / "weights-1.npz", allow_pickle=False) as weights:
+        assert all(weights[name].dtype == np.float16 for name in weights.files)
+    loaded = BlstmSubmodel.load(SavedFiles.of_folder(tmp_path), tables[0].space)
+    assert loaded.propose(unseen) == model.propose(unseen)
+
+
 @pytest.mark.parametrize("change", ["words", "tags", "columns", "values"])
 def test_files_that_do_not_belong_together_are_refused(
     fitted: BlstmSubmodel, tables: list[FeatureTable], tmp_path: Path, change: str

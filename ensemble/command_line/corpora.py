@@ -38,6 +38,12 @@ def synthesize(
     to: SynthesisedFormatOption = "",
     seed: SeedOption = 0,
     language: Annotated[str, typer.Option(help="en (labels of i2b2-2014), nl (nut) or sv (stockholm-epr-phi).")] = "en",
+    registers: Annotated[
+        str, typer.Option(help="hospital (notes of a few types) or all (as notes are met).")
+    ] = "hospital",
+    lexicon: Annotated[
+        str, typer.Option(help="With all: whole, train, or test (names and words train lacks).")
+    ] = "whole",
 ) -> None:
     """Write annotated synthetic notes: English, Dutch or Swedish."""
     from ensemble.synthesis import synthesize
@@ -45,7 +51,7 @@ def synthesize(
     from features.formats.recognise import format_told_by
 
     with stage("inventing the notes"):
-        corpus = synthesize(documents, seed=seed, language=language)
+        corpus = synthesize(documents, seed=seed, language=language, registers=registers, lexicon=lexicon)
         usual = "i2b2" if language == "en" else "brat"
         write_notes(corpus, out, format=to or format_told_by(out) or usual)
     say_where(corpus.documents, out)

@@ -12,6 +12,8 @@
     phi          from a placeholder and a patient to the words of the note
     builder      text that grows together with its spans, typing errors and line breaks
     notes        one note from the parts of its type
+    noise        what scanners and exports do to a note, in any language, with exact spans
+    lexicon      which words training notes may use, and which are kept for measuring
     local        patients, and the words of placeholders, of the languages that are all tables: `templates/nl`, `sv`
 
 The notes are hard on purpose. People are called May, Parkinson or Graves in notes that speak of Graves' disease;

@@ -1,6 +1,7 @@
 """A whole corpus of invented notes.
 
-    synthesize(200, seed=7)    documents 100-01, 100-02, 101-01, ..., about two a patient
+    synthesize(200, seed=7)                      documents 100-01, 100-02, 101-01, ..., about two a patient
+    synthesize(200, seed=7, registers="all")     the same, in all registers of the language
 
 Each patient has a random generator of its own, seeded by the seed and the number of the patient.
 """
@@ -8,11 +9,12 @@ Each patient has a random generator of its own, seeded by the seed and the numbe
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from functools import partial
 from itertools import count, islice
 
+from ensemble.synthesis.lexicon import LEXICONS
 from ensemble.synthesis.local import invent_local_patient, write_local_note
 from ensemble.synthesis.notes import write_note
 from ensemble.synthesis.people import invent_patient
@@ -21,16 +23,26 @@ from features.documents import Corpus, Document
 from features.errors import SettingsError
 from features.labels import LabelSet
 
-__all__ = ["LANGUAGES", "synthesize"]
+__all__ = ["LANGUAGES", "REGISTERS", "synthesize"]
 
 LANGUAGES = (ENGLISH, "nl", "sv")
 """In which there are notes."""
+
+REGISTERS: Mapping[str, tuple[str, ...]] = {"hospital": LANGUAGES, "all": ()}
+"""Choice of registers -> the languages that have it."""
 
 _FIRST_PATIENT = 100
 _RECORDS_PER_PATIENT = (1, 2, 2, 2, 3)
 
 
-def synthesize(n_documents: int, *, seed: int = 0, language: str = ENGLISH) -> Corpus:
+def synthesize(
+    n_documents: int,
+    *,
+    seed: int = 0,
+    language: str = ENGLISH,
+    registers: str = "hospital",
+    lexicon: str = "whole",
+) -> Corpus:
     """Invent annotated notes: in the label set of i2b2 2014, or of NUT in Dutch, or of Stockholm EPR PHI in Swedish.
 
     The first notes of a large corpus are those of a small one with the same seed.
@@ -38,20 +50,35 @@ def synthesize(n_documents: int, *, seed: int = 0, language: str = ENGLISH) -> C
     :param n_documents: how many notes; at least 0.
     :param seed: the same seed gives the same notes on every machine and in every process.
     :param language: `en`, `nl` or `sv`.
+    :param registers: `hospital` for notes of a few types, or `all` for every register that the language has.
+    :param lexicon: with `all`: `train` leaves out a fifth of the names and of the words that merely look like PHI,
+        `test` uses those alone, `whole` uses all.
     :returns: documents named `PATIENT-RECORD`, grouped by patient; English ones with labels about as frequent as in the
         i2b2 2014 corpus (Zhao et al. 2020, table 2).
-    :raises SettingsError: if the number is negative, or there are no notes in the language.
+    :raises SettingsError: if the number is negative, or there are no such notes in the language.
     """
-    if language not in LANGUAGES:
-        raise SettingsError(f"there are no synthetic notes in the language {language}, only in {', '.join(LANGUAGES)}")
-    if n_documents < 0:
-        raise SettingsError(f"the number of notes must be at least 0, not {n_documents}")
+    _check(n_documents, language, registers, lexicon)
     if language == ENGLISH:
         records, label_set = _records, "i2b2-2014"
     else:
         records, label_set = partial(_local_records, language), table(f"{language}/world")["label_set"]
     patients = (documents for number in count(_FIRST_PATIENT) for documents in records(number, seed))
     return Corpus(tuple(islice(patients, n_documents)), LabelSet.named(label_set))
+
+
+def _check(n_documents: int, language: str, registers: str, lexicon: str) -> None:
+    if language not in LANGUAGES:
+        raise SettingsError(f"there are no synthetic notes in the language {language}, only in {', '.join(LANGUAGES)}")
+    if n_documents < 0:
+        raise SettingsError(f"the number of notes must be at least 0, not {n_documents}")
+    if registers not in REGISTERS:
+        raise SettingsError(f"there is no choice of registers {registers}, only {' and '.join(REGISTERS)}")
+    if language not in REGISTERS[registers]:
+        raise SettingsError(f"the notes in the language {language} have the registers hospital only, not {registers}")
+    if lexicon not in LEXICONS:
+        raise SettingsError(f"there is no lexicon {lexicon}, only {', '.join(LEXICONS)}")
+    if lexicon != "whole" and registers == "hospital":
+        raise SettingsError(f"the lexicon {lexicon} needs all registers: the notes of a hospital have one lexicon")
 
 
 def _records(number: int, seed: int) -> Iterator[Document]:

@@ -38,7 +38,7 @@ from submodels.blstm.excerpts import Excerpt
 from submodels.blstm.inference import blocks_of, emissions_of
 from submodels.blstm.mention_replacement import Mentions
 from submodels.blstm.training import SCHEDULES, NumpyTrainer, Trainer, TrainingPlan, train
-from submodels.blstm.weights import NetworkSizes, WordStart, save_weights
+from submodels.blstm.weights import NetworkSizes, WordStart, as_floats32, rounded, save_weights
 from submodels.blstm.word_prediction import WordPrediction
 from submodels.chain.candidates import HasTokens, batches, propose
 from submodels.chain.crf import Chain
@@ -134,6 +134,7 @@ class BlstmSubmodel(Submodel):
     :param easy_below: a row of lines whose loss was less when it was last read is easy; 0 for none.
     :param easy_share: share of the easy rows that each pass reads.
     :param threshold: least probability of a candidate that is not on the best path.
+    :param half_precision: whether weights are rounded to 16 bits once they are learned, which halves the bundle.
     :param trainer: `numpy`, the fastest on a processor, or `tensorflow`, which computes the same and can use a GPU.
     :param threads: threads of TensorFlow within one operation; 0 for all cores, or one where each core has a process of
         its own. Without effect once TensorFlow has begun to work.
@@ -172,6 +173,7 @@ class BlstmSubmodel(Submodel):
     easy_below: float = 0.3
     easy_share: float = 0.2
     threshold: float = 0.05
+    half_precision: bool = False
     trainer: str = "numpy"
     threads: int = 0
 
@@ -205,7 +207,8 @@ class BlstmSubmodel(Submodel):
             _LOG.info("blstm: network %d of %d", number + 1, self.networks)
             its_seed = seed + _BETWEEN_SEEDS * number
             trainer = self._trainer(notes, characters, plan, its_seed, start)
-            self.weights_.append(train(trainer, mentions, plan, seed=its_seed, reported=partial(self._report, number)))
+            weights = train(trainer, mentions, plan, seed=its_seed, reported=partial(self._report, number))
+            self.weights_.append(rounded(weights) if self.half_precision else weights)
         return self
 
     def _report(self, number: int, share: float, words: str) -> None:
@@ -277,7 +280,7 @@ class BlstmSubmodel(Submodel):
         write_json(folder / _SETTINGS_FILE, self.settings())
         write_json(folder / _VOCABULARY_FILE, vocabularies, indent=None)
         for number, weights in enumerate(self.weights_, start=1):
-            save_weights(folder / _WEIGHTS_FILE.format(number), weights)
+            save_weights(folder / _WEIGHTS_FILE.format(number), weights, half_precision=self.half_precision)
 
     @classmethod
     def load(cls, files: SavedFiles, space: FeatureSpace) -> Self:
@@ -296,9 +299,10 @@ class BlstmSubmodel(Submodel):
                     raise BundleError("the BLSTM-CNN-CRF knows feature values that this engine does not have")
             model.encoder_ = Encoder(found["words"], found["characters"], found["columns"], found["values"])
             numbers = range(1, model.networks + 1)
-            model.weights_ = [files.arrays(_WEIGHTS_FILE.format(number)) for number in numbers]
-            for weights in model.weights_:
-                check_shapes(weights, model._sizes().shapes(), np.float32)
+            saved = [files.arrays(_WEIGHTS_FILE.format(number)) for number in numbers]
+            for weights in saved:
+                check_shapes(weights, model._sizes().shapes(), np.float16 if model.half_precision else np.float32)
+            model.weights_ = [as_floats32(weights) for weights in saved]
             model.chain()
         return model
 

@@ -4,8 +4,9 @@
     sizes.shapes()["word"]           (9000, 128)
     first_weights(sizes, seed=1)     {"word": array, "character": array, ..., "end": array}
 
-All are 32-bit floats. `forward` and `backward` hold the kernels of the LSTM: rows for the input and then for the state,
-columns for input gate, candidate, forget gate and output gate, in this order.
+All are 32-bit floats, on disk 16-bit ones where that is asked for. `forward` and `backward` hold the kernels of the
+LSTM: rows for the input and then for the state, columns for input gate, candidate, forget gate and output gate, in this
+order.
 """
 
 from __future__ import annotations
@@ -13,12 +14,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from features.arrays import Floats32, Integers32
 
-__all__ = ["CHARACTERS", "NetworkSizes", "NetworkWeights", "WordStart", "first_weights", "save_weights"]
+__all__ = [
+    "CHARACTERS",
+    "NetworkSizes",
+    "NetworkWeights",
+    "WordStart",
+    "as_floats32",
+    "first_weights",
+    "rounded",
+    "save_weights",
+]
 
 NetworkWeights = Mapping[str, Floats32]
 
@@ -125,7 +137,23 @@ def first_weights(sizes: NetworkSizes, seed: int, start: WordStart | None = None
     return weights
 
 
-def save_weights(path: Path, weights: NetworkWeights) -> None:
-    """Write weights as NumPy arrays in a zip file."""
+def as_floats32(weights: Mapping[str, Any]) -> NetworkWeights:
+    """The weights as 32-bit floats, whatever they are."""
+    return {name: array.astype(np.float32, copy=False) for name, array in weights.items()}
+
+
+def rounded(weights: NetworkWeights) -> NetworkWeights:
+    """The weights, each as near as 16 bits can say it."""
+    return as_floats32(_half(weights))
+
+
+def save_weights(path: Path, weights: NetworkWeights, *, half_precision: bool = False) -> None:
+    """Write weights as NumPy arrays in a zip file; :param half_precision: whether as 16-bit floats."""
     with path.open("wb") as file:
-        np.savez(file, allow_pickle=False, **weights)
+        np.savez(file, allow_pickle=False, **(_half(weights) if half_precision else weights))
+
+
+def _half(weights: NetworkWeights) -> dict[str, NDArray[np.float16]]:
+    # What is beyond the range of 16 bits, as tags that may not follow each other, becomes the end of the range.
+    most = np.finfo(np.float16).max
+    return {name: np.clip(array, -most, most).astype(np.float16) for name, array in weights.items()}

@@ -1,0 +1,39 @@
+"""Words held out of training notes: the same everywhere, a fifth of all, and never what is said in any case."""
+
+import pytest
+
+from ensemble.synthesis import synthesize
+from ensemble.synthesis.lexicon import held_out_of, is_held_out, part_of
+from features.errors import SettingsError
+
+WORDS = [f"{first}{last}" for first in "abcdefghijklmnopqrstuvwxyz" for last in ("son", "ov", "ella", "aki", "nes")]
+
+
+def test_a_fifth_is_held_out_by_the_word_alone() -> None:
+    assert 0.1 < sum(map(is_held_out, WORDS)) / len(WORDS) < 0.3
+    assert all(is_held_out(word) == is_held_out(word.upper()) for word in WORDS)
+    assert is_held_out("Núñez") == is_held_out("NUNEZ")
+
+
+def test_training_and_test_part_the_whole() -> None:
+    train, test = part_of(WORDS, "train"), part_of(WORDS, "test")
+    assert sorted(train + test) == sorted(part_of(WORDS, "whole")) == sorted(WORDS)
+    assert not set(train) & set(test) and set(test) == set(held_out_of(WORDS))
+
+
+def test_short_lists_and_what_is_said_anyway_are_not_held_out() -> None:
+    assert part_of(WORDS[:10], "train") == part_of(WORDS[:10], "test") == WORDS[:10]
+    first = held_out_of(WORDS)[0]
+    assert first not in held_out_of(WORDS, said=f"seen by {first.upper()}, again")
+    assert first in held_out_of(WORDS, said=f"seen by x{first}, again")
+
+
+def test_unknown_choices_are_refused() -> None:
+    with pytest.raises(SettingsError, match="no choice of registers pub, only hospital and all"):
+        synthesize(1, registers="pub")
+    with pytest.raises(SettingsError, match="no lexicon dev, only whole, train, test"):
+        synthesize(1, lexicon="dev")
+    with pytest.raises(SettingsError, match="lexicon test needs all registers"):
+        synthesize(1, lexicon="test")
+    with pytest.raises(SettingsError, match="language sv have the registers hospital only"):
+        synthesize(1, language="sv", registers="all")
