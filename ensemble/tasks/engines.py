@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -87,10 +87,14 @@ def train_with_report(
     cache: Path | None = None,
     budget: float | None = None,
     added: Corpus | None = None,
+    sources: str = "",
+    measure: Callable[[Engine], Sequence[Mapping[str, Any]]] | None = None,
 ) -> tuple[Training, TrainingReport]:
     """As `train_bundle`; returns the training, and all that it says of itself out of fold.
 
     :param added: further annotated notes, from which the submodels learn and which nothing is scored on.
+    :param sources: where the notes are from, for the model card.
+    :param measure: what else is measured with the engine: rows with `corpus`, `figure` and `value`, for the card.
     """
     refuse_taken(path)
     if budget is not None:
@@ -98,6 +102,7 @@ def train_with_report(
     corpus = settings.grouped(corpus)
     training = train(corpus, settings, jobs=jobs, cache=cache, added=added)
     facts: dict[str, Any] = {"added documents": len(added)} if added else {}
+    facts |= {"sources": sources} if sources else {}
     if budget is not None:
         choice = best_within(budget, training, corpus.documents)
         training = training.only(choice.subset)
@@ -122,6 +127,7 @@ def train_with_report(
             **report.figures(),
             **_of_cascade(training.engine),
             "recall choices": training.engine.stacker.choices_,
+            **({"measured elsewhere": list(measure(training.engine))} if measure else {}),
         },
     )
     return training, report

@@ -1,0 +1,148 @@
+"""Build an engine that ships, from its seed, and measure it on notes that nobody made for it.
+
+    python -m benchmarks.engines english --out engine.zip
+    python -m benchmarks.engines english --out ensemble/bundles/engines/english.zip
+    python -m benchmarks.engines english --measure engine.zip        an engine that is there
+
+`benchmarks/engines.toml` says what each learns from. The same corpora and seed give the same file, byte for byte, on
+machines with the same packages and processor. What is measured stands in the model card: identifiers that the policy
+safe-harbor touches or covers, whatever their labels, and what it changes besides.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measuring import ROOT
+from benchmarks.redaction import redaction_on
+from ensemble.bundles.bundle import load_bundle
+from ensemble.deidentification import Policy
+from ensemble.engine import Engine
+from ensemble.evaluation.tables import percent
+from ensemble.synthesis import synthesize
+from ensemble.synthesis.carriers import carry
+from ensemble.tasks.engines import train_with_report
+from ensemble.training.settings import EngineSettings, merged
+from features.documents import Corpus, Document
+from features.errors import SettingsError
+from features.formats import read_corpus
+from features.suggestions import no_such
+
+__all__ = ["Recipe", "recipe"]
+
+_FILE = Path(__file__).with_suffix(".toml")
+_SMALL: Mapping[str, Any] = {
+    "folds": 5,
+    "submodels": {"regex": {}, "tbed": {}, "crf": {}, "blstm": {"networks": 1, "half_precision": True}},
+}
+"""How engines that ship differ from the defaults: one network, of half the precision."""
+_HELD_OUT = 5
+"""Of so many carriers and held-out patients, one is for measuring."""
+_SEED, _OTHER_SEED = 17, 1017
+_MEASURED_NOTES = 120
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """What an engine learns from, as `engines.toml` has it."""
+
+    name: str
+    language: str
+    sources: str
+    invented: int = 0
+    corpora: Sequence[str] = ()
+    carriers: Sequence[str] = ()
+    copies: int = 1
+    measured: Sequence[str] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    home: Path
+
+    @cached_property
+    def notes(self) -> Corpus:
+        """All that it learns from; :raises SettingsError: if a corpus is not there."""
+        parts = [_read(self.home / name) for name in self.corpora]
+        if self.invented:
+            parts.append(synthesize(self.invented, seed=_SEED, language=self.language, registers="all", lexicon="train"))
+        if self.carriers:
+            parts.append(carry(self._carriers(held_out=False), seed=_SEED, copies=self.copies))
+        return replace(parts[0], documents=tuple(document for part in parts for document in part.documents))
+
+    @property
+    def engine_settings(self) -> EngineSettings:
+        """How it is trained."""
+        table = merged({"features": {"language": self.language}}, merged(_SMALL, self.settings))
+        return EngineSettings.from_dict(table)
+
+    def measure(self, engine: Engine) -> Iterator[dict[str, Any]]:
+        """What the policy safe-harbor does with notes that it did not learn from."""
+        policy = Policy.named("safe-harbor")
+        for name, gold in self._others():
+            for figure, share in redaction_on(engine, gold, policy).figures().items():
+                yield {"corpus": name, "figure": figure, "value": percent(share)}
+
+    def _others(self) -> Iterator[tuple[str, Corpus]]:
+        """Corpora to measure on, the invented ones of other names and other words."""
+        for name in self.measured:
+            yield name, _read(self.home / name)
+        if self.carriers:
+            yield "notes kept back, with invented identifiers", carry(self._carriers(held_out=True), seed=_OTHER_SEED)
+        if self.invented:
+            unseen = synthesize(
+                _MEASURED_NOTES, seed=_OTHER_SEED, language=self.language, registers="all", lexicon="test"
+            )
+            yield "invented notes, other names and words", unseen
+
+    def _carriers(self, *, held_out: bool) -> list[Document]:
+        notes = [document for name in self.carriers for document in _read(self.home / name).documents]
+        return [note for number, note in enumerate(notes) if (number % _HELD_OUT == 0) == held_out]
+
+
+def recipe(name: str, corpora: Path) -> Recipe:
+    """The recipe of an engine.
+
+    :param corpora: the folder of all corpora.
+    :raises SettingsError: for an engine that has none.
+    """
+    recipes = tomllib.loads(_FILE.read_text(encoding="utf-8"))
+    if name not in recipes:
+        raise SettingsError(no_such("engine", name, recipes))
+    return Recipe(name=name, home=corpora, **recipes[name])
+
+
+def _read(folder: Path) -> Corpus:
+    if not folder.is_dir():
+        raise SettingsError(f"there is no corpus {folder}; name the folder of all corpora with --corpora")
+    return read_corpus(folder, accept_unknown_labels=True)
+
+
+def main() -> None:
+    """Parse the arguments and run."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("name")
+    parser.add_argument("--corpora", type=Path, default=ROOT.parent / "shared" / "corpora")
+    parser.add_argument("--out", type=Path, help="the bundle to make")
+    parser.add_argument("--cache", type=Path, help="folder that keeps the predictions of finished folds")
+    parser.add_argument("--measure", type=Path, help="measure this bundle instead of making one")
+    parser.add_argument("--jobs", type=int, default=2)
+    arguments = parser.parse_args()
+    wanted = recipe(arguments.name, arguments.corpora)
+    if arguments.measure is None:
+        if arguments.out is None:
+            parser.error("give --out or --measure")
+        train_with_report(
+            wanted.notes, arguments.out, wanted.engine_settings, jobs=arguments.jobs, cache=arguments.cache,
+            sources=wanted.sources, measure=lambda engine: list(wanted.measure(engine)),
+        )  # fmt: skip
+        print(f"{arguments.out}: {arguments.out.stat().st_size / 1e6:.2f} MB")
+    for row in wanted.measure(load_bundle(arguments.measure or arguments.out)):
+        print(f"{row['corpus']}: {row['figure']} {row['value']}")
+
+
+if __name__ == "__main__":
+    main()
