@@ -68,7 +68,9 @@ class Recipe:
         """All that it learns from; :raises SettingsError: if a corpus is not there."""
         parts = [_read(self.home / name) for name in self.corpora]
         if self.invented:
-            parts.append(synthesize(self.invented, seed=_SEED, language=self.language, registers="all", lexicon="train"))
+            parts.append(
+                synthesize(self.invented, seed=_SEED, language=self.language, registers="all", lexicon="train")
+            )
         if self.carriers:
             parts.append(carry(self._carriers(held_out=False), seed=_SEED, copies=self.copies))
         return replace(parts[0], documents=tuple(document for part in parts for document in part.documents))
@@ -93,10 +95,10 @@ class Recipe:
         if self.carriers:
             yield "notes kept back, with invented identifiers", carry(self._carriers(held_out=True), seed=_OTHER_SEED)
         if self.invented:
-            unseen = synthesize(
-                _MEASURED_NOTES, seed=_OTHER_SEED, language=self.language, registers="all", lexicon="test"
-            )
-            yield "invented notes, other names and words", unseen
+            yield "invented notes, other names and words", self._invented(_MEASURED_NOTES, _OTHER_SEED, "test")
+
+    def _invented(self, n_notes: int, seed: int, lexicon: str) -> Corpus:
+        return synthesize(n_notes, seed=seed, language=self.language, registers="all", lexicon=lexicon)
 
     def _carriers(self, *, held_out: bool) -> list[Document]:
         notes = [document for name in self.carriers for document in _read(self.home / name).documents]

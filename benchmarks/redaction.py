@@ -3,8 +3,8 @@
     found = redaction_on(engine, gold, Policy.named("safe-harbor"))
     found.touched, found.precision, found.clean_changed        in [0, 1]
 
-An identifier is touched if any of it is changed, and covered if all of it is; a changed stretch is right if it touches an
-identifier. Labels are not looked at, so that notes of any label set can be measured.
+An identifier is touched if any of it is changed, and covered if all of it is; a changed stretch is right if it touches
+an identifier. Labels are not looked at, so that notes of any label set can be measured.
 """
 
 from __future__ import annotations

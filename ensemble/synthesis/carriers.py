@@ -15,7 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, timedelta
+from datetime import timedelta
 from itertools import count
 
 from ensemble.synthesis.builder import TextBuilder
@@ -32,7 +32,9 @@ from features.labels import LabelSet
 __all__ = ["carry"]
 
 _NAME = r"[A-Z][a-z]+(?:['’-][A-Z][a-z]+)*"
-_TITLED = re.compile(rf"\b(?P<title>Mr|Mrs|Ms|Miss|Dr|Doctor)(?P<dot>\.? +)(?P<first>{_NAME} +)?(?P<last>{_NAME})(?!\w)")
+_TITLED = re.compile(
+    rf"\b(?P<title>Mr|Mrs|Ms|Miss|Dr|Doctor)(?P<dot>\.? +)(?P<first>{_NAME} +)?(?P<last>{_NAME})(?!\w)"
+)
 _PAIR = re.compile(rf"(?<!\w)(?P<first>{_NAME}) (?P<last>{_NAME})(?!\w)")
 _NAMES = re.compile(rf"{_NAME}(?: {_NAME})?")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
@@ -48,11 +50,17 @@ _LEFT_OUT = re.compile(
     r"\b(?:works? (?:as|for|at|in)|job|employed|retired|occupation|profession"
     r"|January|February|March|April|June|July|August|September|October|November|December"
     r"|Thanksgiving|Christmas|Easter|Labor Day)\b"
-    r"|\b[A-Z]\w+ (?:Hospital|Clinic|Center|Centre|University|School|Church|Club)\b|\bMay\b(?! (?:be|have|need|use|take))"
+    r"|\b[A-Z]\w+ (?:Hospital|Clinic|Center|Centre|University|School|Church|Club)\b"
+    r"|\bMay\b(?! (?:be|have|need|use|take))"
 )
+_PLACE = re.compile(rf"\b(?:in|at|from|near|around|outside) (?P<word>{_NAME})")
 _PRONOUNS = {"F": re.compile(r"\b(?:[Ss]he|[Hh]er|Ms|Mrs)\b"), "M": re.compile(r"\b(?:[Hh]e|[Hh]is|Mr)\b")}
-_THE_PATIENT = re.compile(r"(?:^|(?<=[.\n] ))(?:The patient|Patient|Pt)(?= (?:is|has|was|denies|reports|presents|states))")
+_THE_PATIENT = re.compile(
+    r"(?:^|(?<=[.\n] ))(?:The patient|Patient|Pt)(?= (?:is|has|was|denies|reports|presents|states))"
+)
 
+_COLUMNS = {"first": ("first_name",), "last": ("last_name",), "place": ("city", "region", "country")}
+"""Kind of name -> the lists that hold them."""
 _LINES = ("history", "findings", "plan")
 _AFTER_LINE, _AFTER_SENTENCE, _NAMED = 0.10, 0.05, 0.15
 """How often a line or sentence of the templates follows one of the note, and the patient is named."""
@@ -64,8 +72,7 @@ _WITHOUT_MORE = 0.3
 class _Knowledge:
     """What can be known of words.
 
-    :param names: given and family names, in lower case.
-    :param places: single words that are places.
+    :param names: kind (`first`, `last` or `place`) -> names, in lower case.
     :param words: that stand in small letters somewhere in the notes.
     """
 
@@ -76,14 +83,20 @@ class _Knowledge:
     def of(cls, texts: Sequence[str]) -> _Knowledge:
         """What lists and texts tell."""
         lists = Gazetteers.of_language("en").to_dict()
-        kinds = {
-            "first": ("first_name",), "last": ("last_name",), "place": ("city", "region", "country"),
-        }  # fmt: skip
         names = {
             kind: frozenset(name.casefold() for column in columns for name in lists[column])
-            for kind, columns in kinds.items()
+            for kind, columns in _COLUMNS.items()
         }
         return cls(names, frozenset(w for text in texts for w in _WORD.findall(text) if w.islower()))
+
+    def is_full_name(self, first: str, last: str) -> bool:
+        """Whether two words with a capital are a given and a family name, and no other words."""
+        given, family = first.casefold(), last.casefold()
+        return given in self.names["first"] and family in self.names["last"] and not {given, family} & self.words
+
+    def is_strange(self, word: str) -> bool:
+        """Whether a word never stands in small letters, and is no day of the week."""
+        return word.casefold() not in self.words and not _MARKED["DATE"].fullmatch(word)
 
     def may_identify(self, word: str) -> bool:
         """Whether a word with a capital, of which nothing else is known, may be a name or a place."""
@@ -138,10 +151,9 @@ def _persons(text: str, knowledge: _Knowledge) -> dict[str, Placeholder]:
         if match["first"]:
             found[match["first"].strip()] = Placeholder("PATIENT", "", "first")
     for match in _PAIR.finditer(text):
-        if match["first"].casefold() in knowledge.names["first"] and match["last"].casefold() in knowledge.names["last"]:
-            if not {match["first"].casefold(), match["last"].casefold()} & knowledge.words:
-                found.setdefault(match["first"], Placeholder("PATIENT", "", "first"))
-                last[match["last"]] += 1
+        if knowledge.is_full_name(match["first"], match["last"]):
+            found.setdefault(match["first"], Placeholder("PATIENT", "", "first"))
+            last[match["last"]] += 1
     patients = [name for name, _ in last.most_common() if name not in doctors]
     for name in last:
         if name in doctors:
@@ -194,6 +206,8 @@ class _Carrier:
     def _is_left_out(self, sentence: str) -> bool:
         """Whether a sentence may identify somebody by a word that is not replaced."""
         if _LEFT_OUT.search(sentence):
+            return True
+        if any(self.knowledge.is_strange(match["word"]) for match in _PLACE.finditer(sentence)):
             return True
         capitals = (word for word in _WORD.findall(sentence) if word[0].isupper() and not word.isupper())
         return any(self.knowledge.may_identify(word) and word not in self.persons for word in capitals)

@@ -1,0 +1,47 @@
+"""What `benchmarks.redaction` counts, with an engine that marks what it is told to."""
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from benchmarks.redaction import changed_stretches, redaction_on
+from ensemble.deidentification import Policy
+from features.documents import Corpus, Document, Span
+from features.labels import LabelSet
+
+LABELS = LabelSet.named("i2b2-2014")
+NOTES = (
+    Document("a", "Seen Ann Hill on 3/4/2021.", (Span(5, 13, "NAME"), Span(17, 25, "WHEN"))),
+    Document("b", "Aspirin since 2019, aged 44.", ()),
+    Document("c", "No change.", ()),
+)
+MARKED = {
+    "a": (Span(9, 13, "PATIENT"), Span(17, 25, "DATE")),
+    "b": (Span(0, 7, "PATIENT"), Span(14, 18, "DATE"), Span(25, 27, "AGE")),
+    "c": (),
+}
+
+
+@dataclass
+class Told:
+    """An engine that finds what `MARKED` says."""
+
+    label_set = LABELS
+    space = SimpleNamespace(settings=SimpleNamespace(language="en"))
+
+    def annotate(self, documents: Any) -> list[Document]:
+        return [document.with_spans(MARKED[document.id]) for document in documents]
+
+
+def test_it_counts_what_is_touched_covered_right_and_changed() -> None:
+    found = redaction_on(Told(), Corpus(NOTES, LABELS), Policy.named("safe-harbor"))  # type: ignore[arg-type]
+    assert (found.identifiers, found.touched, found.covered) == (2, 2, 1)
+    assert (found.changed, found.right, found.clean, found.clean_changed) == (3, 2, 2, 1)
+    assert found.figures()["precision"] == pytest.approx(2 / 3)
+
+
+def test_what_the_policy_leaves_as_it_was_is_not_changed() -> None:
+    stretches = changed_stretches(Told(), NOTES, Policy.named("safe-harbor"))  # type: ignore[arg-type]
+    assert stretches[1] == [(0, 7)], "a bare year and an age under 90 stay"
