@@ -9,13 +9,13 @@ Wrist pain.
 
 HISTORY OF PRESENT ILLNESS
 
-Ms. Ramirez is a 41-year-old female. The patient fell on Tuesday and has had pain since 2019. She grew up in Chicago.
-Melissa Ramirez denies numbness. Dr. Howard saw the fracture first. Seen with her friend Melissa. Strength is 4/5.
-She works as a carpenter. Lachman's test is negative, pain 2/7 days.
+Ms. Thistlewood is a 41-year-old female. The patient fell on Tuesday and has had pain since 2019. She grew up
+in Chicago. Philippa Thistlewood denies numbness. Dr. Quarrington saw the fracture first. Seen with her friend Philippa.
+Strength is 4/5. She works as a carpenter. Lachman's test is negative, pain 2/7 days.
 
 PLAN
 
-Continue ibuprofen 400 mg. Ms. Ramirez will return in 2 weeks.
+Continue ibuprofen 400 mg. Ms. Thistlewood will return in 2 weeks.
 """
 
 
@@ -30,7 +30,7 @@ def found(document: Document) -> dict[str, str]:
 def test_nobody_of_the_note_remains() -> None:
     for document in carried().documents:
         words = document.text.lower()
-        assert not any(name in words for name in ("ramirez", "howard", "melissa")), document.id
+        assert not any(name in words for name in ("thistlewood", "quarrington", "philippa")), document.id
 
 
 def test_a_sentence_that_may_identify_by_another_word_is_left_out() -> None:

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from benchmarks.redaction import changed_stretches, redaction_on
 from ensemble.deidentification import Policy
+from ensemble.engine import Engine
 from features.documents import Corpus, Document, Span
 from features.labels import LabelSet
 
@@ -35,13 +36,16 @@ class Told:
         return [document.with_spans(MARKED[document.id]) for document in documents]
 
 
+TOLD = cast(Engine, Told())
+
+
 def test_it_counts_what_is_touched_covered_right_and_changed() -> None:
-    found = redaction_on(Told(), Corpus(NOTES, LABELS), Policy.named("safe-harbor"))  # type: ignore[arg-type]
+    found = redaction_on(TOLD, Corpus(NOTES, LABELS), Policy.named("safe-harbor"))
     assert (found.identifiers, found.touched, found.covered) == (2, 2, 1)
     assert (found.changed, found.right, found.clean, found.clean_changed) == (3, 2, 2, 1)
     assert found.figures()["precision"] == pytest.approx(2 / 3)
 
 
 def test_what_the_policy_leaves_as_it_was_is_not_changed() -> None:
-    stretches = changed_stretches(Told(), NOTES, Policy.named("safe-harbor"))  # type: ignore[arg-type]
+    stretches = changed_stretches(TOLD, NOTES, Policy.named("safe-harbor"))
     assert stretches[1] == [(0, 7)], "a bare year and an age under 90 stay"

@@ -89,10 +89,11 @@ class _Knowledge:
         }
         return cls(names, frozenset(w for text in texts for w in _WORD.findall(text) if w.islower()))
 
-    def is_full_name(self, first: str, last: str) -> bool:
-        """Whether two words with a capital are a given and a family name, and no other words."""
+    def is_full_name(self, first: str, last: str, *, surely: bool) -> bool:
+        """Whether two words with a capital are a given and a family name; :param surely: whether the second is one."""
         given, family = first.casefold(), last.casefold()
-        return given in self.names["first"] and family in self.names["last"] and not {given, family} & self.words
+        known = given in self.names["first"] and family in self.names["last"] and family not in self.words
+        return (surely or known) and given not in self.words
 
     def is_strange(self, word: str) -> bool:
         """Whether a word never stands in small letters, and is no day of the week."""
@@ -151,7 +152,7 @@ def _persons(text: str, knowledge: _Knowledge) -> dict[str, Placeholder]:
         if match["first"]:
             found[match["first"].strip()] = Placeholder("PATIENT", "", "first")
     for match in _PAIR.finditer(text):
-        if knowledge.is_full_name(match["first"], match["last"]):
+        if knowledge.is_full_name(match["first"], match["last"], surely=match["last"] in last):
             found.setdefault(match["first"], Placeholder("PATIENT", "", "first"))
             last[match["last"]] += 1
     patients = [name for name, _ in last.most_common() if name not in doctors]
