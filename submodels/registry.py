@@ -26,6 +26,7 @@ KINDS = Registry(
         "tbed.v1": "submodels.tbed:TbedSubmodel",
         "crf.v1": "submodels.crf.submodel:CrfSubmodel",
         "blstm.v1": "submodels.blstm.submodel:BlstmSubmodel",
+        "deduce.v1": "submodels.deduce.submodel:DeduceSubmodel",
     },
 )
 # Ours are in a table and not among the entry points of our own package: metadata is written when a package is
@@ -40,7 +41,7 @@ def usual_name(kind: str) -> str:
     return match["name"] if match else ""
 
 
-SUBMODELS = tuple(map(usual_name, KINDS.ours))
+SUBMODELS = ("regex", "tbed", "crf", "blstm")
 """The submodels that are trained when nothing else is said, by their usual names."""
 
 

@@ -126,7 +126,7 @@ from ensemble.command_line.app import main
 sys.argv = ["phistack", "train", "--help"]
 main()
 """
-    assert "blstm,lookup" in re.sub(r"\s", "", done("-c", program, at=home, installed=home / "installed"))
+    assert ",lookup" in re.sub(r"\s", "", done("-c", program, at=home, installed=home / "installed"))
 
 
 @pytest.fixture

@@ -84,6 +84,22 @@ def test_the_crf_trains_and_scores_on_dutch_notes() -> None:
     assert f1_of(notes, out_of_fold_corpora(training, notes)["crf"]) > 0.5
 
 
+# The rules
+
+RULES_PRESET = EngineSettings.preset("trienes2020-rules")
+
+
+def test_the_rules_are_alone_and_match_fuzzily() -> None:
+    assert {name: dict(given) for name, given in RULES_PRESET.submodels.items()} == {"deduce": {"fuzzy": True}}
+    assert RULES_PRESET.features.language == "nl" and not RULES_PRESET.stacker.seek_again
+
+
+def test_the_rules_train_and_score_on_dutch_notes() -> None:
+    training = train(NOTES, EngineSettings.from_dict(merged(RULES_PRESET.to_dict(), {"folds": 2})))
+    assert training.engine.names == ("deduce",)
+    assert f1_of(NOTES, out_of_fold_corpora(training, NOTES)["deduce"]) > 0.6
+
+
 # The search
 
 
