@@ -234,7 +234,7 @@ def test_notes_and_sentences_seldom_repeat(corpus: Corpus) -> None:
 def test_expand_chooses_everything_but_phi() -> None:
     words = {"drug": ["aspirin"], "Mr": ["Ms."]}
     pieces = expand("{drug_cap}, a {drug} (x), <7-7> (mg|mg). {Mr} [[PATIENT.own:last]]\\n", words, random.Random(0))
-    assert pieces == ["Aspirin, an aspirin (x), 7 mg. Ms. ", Placeholder("PATIENT", "own", "last"), "\n"]
+    assert pieces == ["Aspirin, a aspirin (x), 7 mg. Ms. ", Placeholder("PATIENT", "own", "last"), "\n"]
 
 
 def test_expand_refuses_an_unknown_vocabulary() -> None:
@@ -263,12 +263,19 @@ def test_builder_keeps_offsets(pieces: list[tuple[str, str]]) -> None:
     assert [(span.label, text[span.start : span.end]) for span in spans] == expected
 
 
+def written_with_article(*, english: bool) -> str:
+    builder = TextBuilder(Style(), random.Random(0), english=english)
+    builder.literal("a aspirin")
+    return builder.build()[0]
+
+
 def test_builder_mends_the_article_before_an_age() -> None:
     builder = TextBuilder(Style(), random.Random(0))
     builder.literal("a ")
     builder.phi("80", "AGE")
     text, spans = builder.build()
     assert text == "an 80"
+    assert written_with_article(english=True) == "an aspirin" and written_with_article(english=False) == "a aspirin"
     assert text[spans[0].start : spans[0].end] == "80"
 
 

@@ -37,7 +37,9 @@ def synthesize(
     documents: Annotated[int, typer.Option(help="How many notes.", min=1)] = 100,
     to: SynthesisedFormatOption = "",
     seed: SeedOption = 0,
-    language: Annotated[str, typer.Option(help="en (labels of i2b2-2014), nl (nut) or sv (stockholm-epr-phi).")] = "en",
+    language: Annotated[
+        str, typer.Option(help="en or de (labels of i2b2-2014), nl (nut) or sv (stockholm-epr-phi).")
+    ] = "en",
     registers: Annotated[
         str, typer.Option(help="hospital (notes of a few types) or all (as notes are met).")
     ] = "hospital",
@@ -45,14 +47,14 @@ def synthesize(
         str, typer.Option(help="With all: whole, train, or test (names and words train lacks).")
     ] = "whole",
 ) -> None:
-    """Write annotated synthetic notes: English, Dutch or Swedish."""
+    """Write annotated synthetic notes: English, German, Dutch or Swedish."""
     from ensemble.synthesis import synthesize
     from features.formats.corpora import write_notes
     from features.formats.recognise import format_told_by
 
     with stage("inventing the notes"):
         corpus = synthesize(documents, seed=seed, language=language, registers=registers, lexicon=lexicon)
-        usual = "i2b2" if language == "en" else "brat"
+        usual = "i2b2" if corpus.label_set.name == "i2b2-2014" else "brat"
         write_notes(corpus, out, format=to or format_told_by(out) or usual)
     say_where(corpus.documents, out)
 

@@ -24,6 +24,7 @@ _LONG_WORD = re.compile(r"\b[a-z]{6,}\b")
 _NAME_LABELS = frozenset(("PATIENT", "DOCTOR"))
 _MISTYPED_LABELS = _NAME_LABELS | {"HOSPITAL", "CITY", "STREET", "PROFESSION"}
 _ARTICLE_AT_END = re.compile(r"\b[Aa] $")
+_ARTICLE_BEFORE_VOWEL = re.compile(r"\b([Aa]) (?=[aei]|o(?!n[ce])|8|11\b|18\b)")
 _SAID_WITH_VOWEL = re.compile(r"8|11\b|18\b|[AEIOUaeio]")
 
 
@@ -50,6 +51,7 @@ class TextBuilder:
     :param rng: decides where the errors fall.
     :param names: the labels of names, which are in small letters where the style says so.
     :param mistyped: the labels of what may have typing errors.
+    :param english: whether `a` becomes `an` before a vowel.
     """
 
     def __init__(
@@ -58,22 +60,25 @@ class TextBuilder:
         rng: random.Random,
         names: Collection[str] = _NAME_LABELS,
         mistyped: Collection[str] = _MISTYPED_LABELS,
+        english: bool = True,
     ) -> None:
         self.style = style
         self.rng = rng
-        self._names, self._mistyped = names, mistyped
+        self._names, self._mistyped, self._english = names, mistyped, english
         self._pieces: list[str] = []
         self._spans: list[Span] = []
         self._length = 0
 
     def literal(self, text: str) -> None:
         """Add text that is not PHI."""
+        if self._english:
+            text = _ARTICLE_BEFORE_VOWEL.sub(r"\1n ", text)
         typed = _LONG_WORD.sub(self._maybe_mistyped, text)
         self._add(self._cased(typed))
 
     def phi(self, text: str, label: str) -> None:
         """Add PHI; an article before it becomes `an` where the PHI is said with a vowel (an 80-year-old)."""
-        if self._pieces and _ARTICLE_AT_END.search(self._pieces[-1]) and _SAID_WITH_VOWEL.match(text):
+        if self._english and self._pieces and _ARTICLE_AT_END.search(self._pieces[-1]) and _SAID_WITH_VOWEL.match(text):
             self._pieces[-1] = self._pieces[-1][:-1] + self._cased("n ")
             self._length += 1
         if label in self._mistyped and self.rng.random() < self.style.name_errors:

@@ -25,7 +25,7 @@ from features.labels import LabelSet
 
 __all__ = ["LANGUAGES", "REGISTERS", "synthesize"]
 
-LANGUAGES = (ENGLISH, "nl", "sv")
+LANGUAGES = (ENGLISH, "de", "nl", "sv")
 """In which there are notes."""
 
 REGISTERS: Mapping[str, tuple[str, ...]] = {"hospital": LANGUAGES, "all": ()}
@@ -97,7 +97,7 @@ def _local_records(language: str, number: int, seed: int) -> Iterator[Document]:
     """The notes of one patient of another language, the oldest first."""
     patient = invent_local_patient(number, seed=seed, language=language)
     rng = random.Random(f"{seed}/notes/{language}/{number}")
-    note_types = table(f"{language}/world")["note_types"]
+    note_types = table(f"{language}/note_types")
     day = patient.first_visit
     for record in range(1, rng.choice(_RECORDS_PER_PATIENT) + 1):
         text, spans = write_local_note(patient, rng.choice(list(note_types)), day, rng)

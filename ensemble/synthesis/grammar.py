@@ -29,7 +29,6 @@ _NOTATION = re.compile(
     r"|\((?P<alternatives>[^()]*\|[^()]*)\)"
     r"|<(?P<low>\d+(?:\.\d+)?)-(?P<high>\d+(?:\.\d+)?)>"
 )
-_ARTICLE_BEFORE_VOWEL = re.compile(r"\b([Aa]) (?=[aei]|o(?!n[ce])|8|11\b|18\b)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ def expand(template: str, words: Mapping[str, Sequence[str]], rng: random.Random
             merged[-1] += piece
         elif piece:
             merged.append(piece)
-    return [_ARTICLE_BEFORE_VOWEL.sub(r"\1n ", p) if isinstance(p, str) else p for p in merged]
+    return merged
 
 
 def _expand(template: str, words: Mapping[str, Sequence[str]], rng: random.Random) -> Iterator[TemplatePiece]:
