@@ -1,4 +1,4 @@
-"""Invented notes in languages other than English: reproducible, labelled at the right places, varied, in their language."""
+"""Invented notes in languages other than English: reproducible, labelled at the right places, varied."""
 
 import random
 import re
@@ -50,7 +50,7 @@ def test_the_same_seed_gives_the_same_notes_and_few_are_the_first_of_many(langua
 
 def test_the_notes_are_in_their_language_and_have_every_label_of_its_set(request: pytest.FixtureRequest) -> None:
     for language, label_set in LANGUAGES.items():
-        notes = synthesize(300, seed=3, language=language)
+        notes = synthesize(300, seed=3, language=language, registers="all")
         assert notes.label_set.name == label_set
         assert language_of(note.text for note in notes.documents[:40]) == language
         assert {span.label for note in notes.documents for span in note.spans} >= set(
@@ -130,6 +130,32 @@ def test_each_part_has_a_hundred_templates(language: str) -> None:
         note_type = next(name for language_, name, pool in POOLS if language_ == language and pool == part)
         pool = templates(part, note_type, language)
         assert len({re.sub(r"\W+|\d+", " ", template.text).casefold() for template in pool}) >= 100, part
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_notes_of_all_registers_keep_their_spans_under_noise_and_some_name_nobody(language: str) -> None:
+    notes = synthesize(200, seed=4, language=language, registers="all", lexicon="train").documents
+    assert notes == synthesize(200, seed=4, language=language, registers="all", lexicon="train").documents
+    assert 0.05 < sum(not note.spans for note in notes) / len(notes) < 0.3
+    assert any(note.text.isupper() for note in notes)
+    for note in notes:
+        for span in note.spans:
+            words = note.text[span.start : span.end]
+            assert words == words.strip() and words
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_names_that_are_held_out_stand_in_no_training_note(language: str) -> None:
+    named = [
+        {
+            part
+            for number in range(100, 250)
+            for person in invent_local_patient(number, seed=0, language=language, lexicon=lexicon).people["COLLEAGUE"]
+            for part in (person.first, *person.surnames)
+        }
+        for lexicon in ("train", "test")
+    ]
+    assert len(named[1] - named[0]) / len(named[1]) > 0.9
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

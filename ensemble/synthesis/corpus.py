@@ -28,7 +28,7 @@ __all__ = ["LANGUAGES", "REGISTERS", "synthesize"]
 LANGUAGES = (ENGLISH, "de", "nl", "sv")
 """In which there are notes."""
 
-REGISTERS: Mapping[str, tuple[str, ...]] = {"hospital": LANGUAGES, "all": ()}
+REGISTERS: Mapping[str, tuple[str, ...]] = {"hospital": LANGUAGES, "all": LANGUAGES[1:]}
 """Choice of registers -> the languages that have it."""
 
 _FIRST_PATIENT = 100
@@ -43,13 +43,13 @@ def synthesize(
     registers: str = "hospital",
     lexicon: str = "whole",
 ) -> Corpus:
-    """Invent annotated notes: in the label set of i2b2 2014, or of NUT in Dutch, or of Stockholm EPR PHI in Swedish.
+    """Invent annotated notes: with the labels of i2b2 2014, or of NUT in Dutch, or of Stockholm EPR PHI in Swedish.
 
     The first notes of a large corpus are those of a small one with the same seed.
 
     :param n_documents: how many notes; at least 0.
     :param seed: the same seed gives the same notes on every machine and in every process.
-    :param language: `en`, `nl` or `sv`.
+    :param language: one of `LANGUAGES`.
     :param registers: `hospital` for notes of a few types, or `all` for every register that the language has.
     :param lexicon: with `all`: `train` leaves out a fifth of the names and of the words that merely look like PHI,
         `test` uses those alone, `whole` uses all.
@@ -61,7 +61,8 @@ def synthesize(
     if language == ENGLISH:
         records, label_set = _records, "i2b2-2014"
     else:
-        records, label_set = partial(_local_records, language), table(f"{language}/world")["label_set"]
+        records = partial(_local_records, language, registers, lexicon)
+        label_set = table(f"{language}/world")["label_set"]
     patients = (documents for number in count(_FIRST_PATIENT) for documents in records(number, seed))
     return Corpus(tuple(islice(patients, n_documents)), LabelSet.named(label_set))
 
@@ -93,13 +94,14 @@ def _records(number: int, seed: int) -> Iterator[Document]:
         day += timedelta(days=rng.randint(4, 600))
 
 
-def _local_records(language: str, number: int, seed: int) -> Iterator[Document]:
+def _local_records(language: str, registers: str, lexicon: str, number: int, seed: int) -> Iterator[Document]:
     """The notes of one patient of another language, the oldest first."""
-    patient = invent_local_patient(number, seed=seed, language=language)
+    patient = invent_local_patient(number, seed=seed, language=language, lexicon=lexicon)
     rng = random.Random(f"{seed}/notes/{language}/{number}")
-    note_types = table(f"{language}/note_types")
+    recipes = table(f"{language}/note_types").items()
+    note_types = [name for name, recipe in recipes if registers == "all" or recipe.get("hospital", True)]
     day = patient.first_visit
     for record in range(1, rng.choice(_RECORDS_PER_PATIENT) + 1):
-        text, spans = write_local_note(patient, rng.choice(list(note_types)), day, rng)
+        text, spans = write_local_note(patient, rng.choice(note_types), day, rng, registers)
         yield Document(f"{number}-{record:02d}", text, spans, group=str(number))
         day += timedelta(days=rng.randint(2, 400))

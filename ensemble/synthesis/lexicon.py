@@ -4,6 +4,7 @@
     part_of(["Okonkwo", "Smith", ...], "train")  without those that are held out
     part_of(["Okonkwo", "Smith", ...], "test")   those alone
     part_of(["Okonkwo", "Smith", ...], "whole")  all
+    lists_of("de/words", "", "train")            the lists of a table of templates, each without what is held out
 
 A list of few words is never split: there would be too little to choose from. Neither is held out what notes say anyway.
 """
@@ -12,11 +13,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 
+from ensemble.synthesis.templates import table
 from features.letters import fold
 
-__all__ = ["LEXICONS", "held_out_of", "is_held_out", "part_of"]
+__all__ = ["LEXICONS", "held_out_of", "is_held_out", "lists_of", "part_of"]
 
 LEXICONS = ("whole", "train", "test")
 _ONE_IN, _SMALLEST = 5, 20
@@ -50,6 +53,17 @@ def part_of(entries: Sequence[str], lexicon: str, said: str = "") -> list[str]:
         return list(entries)
     unseen = frozenset(held_out)
     return [entry for entry in entries if (entry in unseen) == (lexicon == "test")]
+
+
+@cache
+def lists_of(name: str, section: str, lexicon: str) -> Mapping[str, Sequence[str]]:
+    """The lists of a table, or of a section of it, as a lexicon has them; none where there is no such section.
+
+    :param name: as for `ensemble.synthesis.templates.table`.
+    :param section: its key, or empty for the whole table.
+    """
+    lists = table(name).get(section, {}) if section else table(name)
+    return {key: part_of(entries, lexicon) for key, entries in lists.items()}
 
 
 def _stands_in(phrase: str, text: str) -> bool:

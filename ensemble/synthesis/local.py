@@ -7,8 +7,8 @@
 
 A language is a folder `templates/LANGUAGE`: sentences by part, `words.toml` (clinical words), `note_types.toml`, and
 `world.toml`: the label of each kind of PHI (a kind without one is no PHI in that label set), how dates and numbers are
-written, and of what the names of people, places and institutions are made. Placeholders name the kind of a person or place
-and not a label, so that languages with other label sets share the notation:
+written, and of what the names of people, places and institutions are made. Placeholders name the kind of a person or
+place and not a label, so that languages with other label sets share the notation:
 
     [[PATIENT]] [[RELATIVE]] [[DOCTOR]] [[COLLEAGUE]] [[NURSE]]     forms: those of `LocalName.parts`
     [[DATE.recent]]     roles note, soon, recent, past, next, birth; forms: those of the table [dates]
@@ -29,7 +29,9 @@ from typing import Any
 from ensemble.synthesis.builder import TextBuilder
 from ensemble.synthesis.grammar import Placeholder, expand
 from ensemble.synthesis.identifiers import random_code
+from ensemble.synthesis.lexicon import lists_of
 from ensemble.synthesis.names import LocalName, faker_of_locale, invent_name
+from ensemble.synthesis.noise import noisy
 from ensemble.synthesis.notes import Telling, compose, style
 from ensemble.synthesis.templates import NoteTemplate, table, templates
 from features.documents import Span
@@ -50,6 +52,12 @@ _ONE_A_PATIENT = frozenset(("HOSPITAL", "HOME", "SSN", "HEALTHPLAN", "MEDICALREC
 _WITHOUT_PHI = 0.1
 """The share of notes that name nobody."""
 
+_NOISE: Sequence[tuple[int, tuple[str, ...]]] = (
+    *((60, ()), (5, ("upper",)), (3, ("lower",)), (5, ("scan",)), (2, ("scan", "joined")), (5, ("joined",))),
+    *((5, ("wrapped",)), (5, ("hard wrap",)), (2, ("hard wrap", "spaced")), (5, ("typing",)), (3, ("accents lost",))),
+)
+"""Share of notes of all registers -> what is done to them, as in `ensemble.synthesis.noise`."""
+
 
 @dataclass(frozen=True, slots=True)
 class LocalPatient:
@@ -59,10 +67,12 @@ class LocalPatient:
     :param sex: `F` or `M`.
     :param people: placeholder -> the names of the persons that it may mean.
     :param relation: of the relative, in words.
+    :param lexicon: from which all names and words come.
     """
 
     key: str
     language: str
+    lexicon: str
     sex: str
     people: Mapping[str, tuple[LocalName, ...]] = field(repr=False)
     relation: str
@@ -70,16 +80,14 @@ class LocalPatient:
     first_visit: date
 
 
-def invent_local_patient(number: int, *, seed: int, language: str) -> LocalPatient:
-    """The patient of a number; the same seed, number and language give the same patient."""
+def invent_local_patient(number: int, *, seed: int, language: str, lexicon: str = "whole") -> LocalPatient:
+    """The patient of a number; the same seed, number, language and lexicon give the same patient."""
     key = f"{seed}/patient/{language}/{number}"
     rng = random.Random(key)
     sex, sex_of_relative = rng.choice("FM"), rng.choice("FM")
+    known_sex = {"PATIENT": sex, "RELATIVE": sex_of_relative}
     people = {
-        kind: tuple(
-            invent_name(language, {"PATIENT": sex, "RELATIVE": sex_of_relative}.get(kind) or rng.choice("FM"), rng)
-            for _ in range(n)
-        )
+        kind: tuple(invent_name(language, known_sex.get(kind) or rng.choice("FM"), rng, lexicon) for _ in range(n))
         for kind, n in _PERSONS.items()
     }
     if rng.random() < 0.5:
@@ -88,7 +96,7 @@ def invent_local_patient(number: int, *, seed: int, language: str) -> LocalPatie
     first_visit = date(rng.randint(2005, 2024), 1, 1) + timedelta(days=rng.randrange(365))
     born = first_visit - timedelta(days=int(365.25 * min(97, max(19, rng.gauss(65, 18)))) + rng.randrange(365))
     relation = rng.choice(table(f"{language}/world")["relations"][sex_of_relative])
-    return LocalPatient(key, language, sex, people, relation, born, first_visit)
+    return LocalPatient(key, language, lexicon, sex, people, relation, born, first_visit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +179,8 @@ class LocalScene:
         world, faker = self.world, faker_of_locale(self.world["locale"], rng)
         words = {name: (str(getattr(faker, method)()),) for name, method in world["faker"].items()}
         words |= {"domain": (self._domain(),)}
-        return "".join(map(str, expand(rng.choice(patterns), {**world["inside"], **words}, rng)))
+        inside = lists_of(f"{self.patient.language}/world", "inside", self.patient.lexicon)
+        return "".join(map(str, expand(rng.choice(patterns), {**inside, **words}, rng)))
 
     def _email(self) -> str:
         person = self.rng.choice(self.patient.people[self.rng.choice(("DOCTOR", "DOCTOR", "NURSE", "PATIENT"))])
@@ -208,19 +217,24 @@ def _fields(day: date, names: Mapping[str, Any], rng: random.Random) -> dict[str
 
 
 def write_local_note(
-    patient: LocalPatient, note_type: str, note_date: date, rng: random.Random
+    patient: LocalPatient, note_type: str, note_date: date, rng: random.Random, registers: str = "hospital"
 ) -> tuple[str, tuple[Span, ...]]:
     """A note of one of the types of the language; :returns: the text and its spans, sorted and without overlap."""
     language = patient.language
     world, recipe = table(f"{language}/world"), table(f"{language}/note_types")[note_type]
     scene = LocalScene(patient, note_date, rng, rng.choice(world["dates"]["full"]))
     labels = {label for kind, label in world["labels"].items() if kind in (*_PERSONS, "first", "last")}
-    builder = TextBuilder(style(recipe["informal"], rng), rng, labels, labels, english=False)
-    words = {**table(f"{language}/words"), **scene.words}
+    typed = style(recipe["informal"], rng)
+    if registers == "all":
+        typed = replace(typed, case=typed.case if typed.case == "lower names" else "", width=0)
+    builder = TextBuilder(typed, rng, labels, labels, english=False)
+    words = {**lists_of(f"{language}/words", "", patient.lexicon), **scene.words}
     names_nobody = rng.random() < _WITHOUT_PHI
 
     def pool(part: str) -> Sequence[NoteTemplate]:
         found = templates(part, note_type, language)
         return [template for template in found if not template.slots] if names_nobody else found
 
-    return compose(recipe, Telling(builder, scene, words, pool))
+    text, spans = compose(recipe, Telling(builder, scene, words, pool))
+    shares, kinds = zip(*_NOISE, strict=True)
+    return noisy(text, spans, rng.choices(kinds, shares)[0], rng) if registers == "all" else (text, spans)

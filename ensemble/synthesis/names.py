@@ -1,22 +1,23 @@
 """Names of people of many origins, and the forms in which notes write them.
 
-    name = invent_name("de", "F", rng)       LocalName(first="Ayşe", surnames=("Yıldız",), origin="tr_TR")
+    name = invent_name("de", "F", rng)       LocalName(first="Ayşe", surnames=("Yıldız",), origin="turkish")
     name.parts("formal", rng)                [("last", "Yıldız"), ("", ", "), ("first", "Ayşe")]
 
-The table `[origins]` of `templates/LANGUAGE/world.toml` says how frequent which origin is. An origin is `own` (the lists
-`[names]` of the language), a locale of Faker, or one of `templates/origins.toml`, which has names of languages in other
-scripts as they are written in Europe.
+The table `[origins]` of `templates/LANGUAGE/world.toml` says how frequent which origin is. An origin is `own` (the
+lists `[names]` of the language), a locale of Faker, or one of `templates/origins.toml`, which has names of languages in
+other scripts as they are written in Europe.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ensemble.synthesis.grammar import expand
+from ensemble.synthesis.lexicon import is_held_out, lists_of
 from ensemble.synthesis.templates import table
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class LocalName:
     origin: str
 
     def parts(self, form: str, rng: random.Random) -> list[tuple[str, str]]:
-        """The name in one form, as parts `first`, `last` or `letters` with their text; a part without name stands between.
+        """The name in one form: parts `first`, `last` or `letters` with their text, and what stands between without one.
 
         :param form: `full`, `formal`, `upper`, `first`, `last`, `initialled`, `letters`, `genitive`, or empty for any
             of the usual ones.
@@ -67,24 +68,34 @@ class LocalName:
         return [said.get(part, ("", part)) for part in _FORMS[form or rng.choice(("full", "full", "last"))]]
 
 
-def invent_name(language: str, sex: str, rng: random.Random) -> LocalName:
-    """A name of a woman (`F`) or man (`M`), of an origin as frequent as the language says."""
+def invent_name(language: str, sex: str, rng: random.Random, lexicon: str = "whole") -> LocalName:
+    """A name of a woman (`F`) or man (`M`), of an origin as frequent as the language says.
+
+    :param lexicon: one of `ensemble.synthesis.lexicon.LEXICONS`.
+    """
     world = table(f"{language}/world")
     origins = world["origins"]
     origin = rng.choices(list(origins), list(origins.values()))[0]
+    n_surnames = world.get("surnames", 1) if origin == "own" or "_" in origin else 1
     if "_" in origin:
         faker = faker_of_locale(origin, rng)
-        first = faker.first_name_female() if sex == "F" else faker.first_name_male()
-        return LocalName(first, tuple(_surname(faker) for _ in range(world.get("surnames", 1))), origin)
-    lists = world["names"] if origin == "own" else table("origins")[origin]
-    n_surnames = world.get("surnames", 1) if origin == "own" else 1
-    return LocalName(
-        _made(lists[sex], world, rng), tuple(_made(lists["last"], world, rng) for _ in range(n_surnames)), origin
+        given = faker.first_name_female if sex == "F" else faker.first_name_male
+        surnames = (_drawn(lambda: _surname(faker), lexicon) for _ in range(n_surnames))
+        return LocalName(_drawn(given, lexicon), tuple(surnames), origin)
+    lists = lists_of(*((f"{language}/world", "names") if origin == "own" else ("origins", origin)), lexicon)
+    inside = lists_of(f"{language}/world", "inside", lexicon)
+    first, *surnames_made = (
+        "".join(map(str, expand(rng.choice(lists[key]), inside, rng))) for key in (sex, *("last",) * n_surnames)
     )
+    return LocalName(first, tuple(surnames_made), origin)
 
 
-def _made(entries: Sequence[str], world: Mapping[str, Any], rng: random.Random) -> str:
-    return "".join(map(str, expand(rng.choice(entries), world.get("inside", {}), rng)))
+def _drawn(draw: Callable[[], str], lexicon: str) -> str:
+    """What is drawn first of what the lexicon has, or after many draws whatever comes."""
+    drawn = [draw()]
+    while lexicon != "whole" and is_held_out(drawn[-1]) != (lexicon == "test") and len(drawn) < 50:
+        drawn.append(draw())
+    return drawn[-1]
 
 
 def _surname(faker: Faker) -> str:
