@@ -51,7 +51,7 @@ class LocalName:
     origin: str
 
     def parts(self, form: str, rng: random.Random) -> list[tuple[str, str]]:
-        """The name in one form: parts `first`, `last` or `letters` with their text and, without one, what stands between.
+        """The name in one form: parts `first`, `last` or `letters` with their text; what stands between has no part.
 
         :param form: `full`, `formal`, `upper`, `first`, `last`, `initialled`, `letters`, `genitive`, or empty for any
             of the usual ones.
