@@ -52,7 +52,14 @@ def drawn_note(lengths: list[int], random: np.random.Generator) -> EncodedNote:
 @given(
     notes=st.lists(st.lists(st.integers(1, 5), min_size=1, max_size=3), min_size=1, max_size=3),
     seed=st.integers(0, 2**32 - 1),
-    sizes=st.sampled_from([SIZES, replace(SIZES, kernels=(), character_lstm=3), replace(SIZES, feature_layer=3)]),
+    sizes=st.sampled_from(
+        [
+            SIZES,
+            replace(SIZES, kernels=(), character_lstm=3),
+            replace(SIZES, feature_layer=3),
+            replace(SIZES, chain=False),
+        ]
+    ),
 )
 def test_loss_and_gradients_are_those_of_keras(notes: list[list[int]], seed: int, sizes: NetworkSizes) -> None:
     load_keras(1)

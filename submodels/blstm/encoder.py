@@ -229,15 +229,17 @@ def _pieces(lines: Integers32, sentences: Integers32, longest: int) -> Iterator[
             yield from pairwise(sentences[(sentences >= start) & (sentences <= end)].tolist())
 
 
-def batches_of(rows: Sequence[TokenRange], *, tokens: int) -> list[list[TokenRange]]:
+def batches_of(rows: Sequence[TokenRange], *, tokens: int, at_once: int = 0) -> list[list[TokenRange]]:
     """Rows of about the same length put together, so that a batch has about `tokens` tokens with its padding.
 
+    :param at_once: in its place, how many rows a batch has.
     :returns: batches, the shortest rows first; rows of equal length stay in order.
     """
     batches: list[list[TokenRange]] = []
     for row in sorted(rows, key=lambda row: row[2] - row[1]):
         length = row[2] - row[1]
-        if not batches or (len(batches[-1]) + 1) * length > tokens:
+        n_with = len(batches[-1]) + 1 if batches else 0
+        if not batches or (n_with > at_once if at_once else n_with * length > tokens):
             batches.append([])
         batches[-1].append(row)
     return batches

@@ -136,7 +136,8 @@ def loss_and_gradients(
     output, kept_output = _dropped(lstm.output, dropout, generator)
     # (n, n_tags): the scores of the tags; their gradient is the probability of each tag, less 1 for the gold one.
     layers = TagLayers.of(output, values, weights)
-    of_rows, of_scores, gradients = _tags_loss(layers.scores, batch, weights)
+    tags_loss = _tags_loss if sizes.chain else _softmax_loss
+    of_rows, of_scores, gradients = tags_loss(layers.scores, batch, weights)
     loss = float(of_rows.sum())
     of_output, after, of_layers = layers.back(of_scores, weights)
     gradients |= of_layers
@@ -184,12 +185,30 @@ def _tags_loss(
     np.subtract.at(of_end, tags[lattice.lines.last], 1)
     pairs = np.setdiff1d(np.arange(len(tags) - 1), lattice.lines.last)
     np.subtract.at(of_transitions, (tags[pairs], tags[pairs + 1]), 1)
-    rows = batch.rows
-    # (n_rows,): of the rows in the order of the text; `Lines` has the longest first.
     of_sequences = lattice.log_z - lattice.path_scores(tags)
-    losses = np.bincount(rows.line[lattice.lines.first], of_sequences).astype(np.float64)[np.argsort(rows.first)]
     gradients = (of_transitions.astype(np.float32), of_start, of_end)
+    losses = _by_row(batch.rows, lattice.lines.first, of_sequences)
     return losses, of_scores, dict(zip(names, gradients, strict=True))
+
+
+def _softmax_loss(
+    scores: Floats32, batch: FlatBatch, weights: NetworkWeights
+) -> tuple[Floats, Floats32, dict[str, Floats32]]:
+    """The same where each tag is by itself: cross-entropy, token by token."""
+    tokens = np.arange(len(scores))
+    below_best = (scores - scores.max(axis=1, keepdims=True)).astype(np.float64)
+    log_z = np.log(np.exp(below_best).sum(axis=1))
+    of_scores = np.exp(below_best - log_z[:, None]).astype(np.float32)
+    of_scores[tokens, batch.tags] -= 1
+    return _by_row(batch.rows, tokens, log_z - below_best[tokens, batch.tags]), of_scores, {}
+
+
+def _by_row(rows: Lines, tokens: Integers, losses: Floats) -> Floats:
+    """The sums over each row, of shape `(n_rows,)`, in the order of the text; `Lines` has the longest row first.
+
+    :param tokens: one of each loss.
+    """
+    return np.bincount(rows.line[tokens], losses).astype(np.float64)[np.argsort(rows.first)]
 
 
 def _added_up(ids: Integers | Integers32, rows: Floats32, n: int) -> Floats32:

@@ -75,16 +75,22 @@ class TaggingNetwork:
         :returns: also the negative log-likelihood of the gold tags of each row, of shape `(n_rows,)`.
         """
         # (n_rows, n_tokens): 1 for a token, 0 for the padding after it; all losses are sums over what is there.
-        w = self.weights
         states = self._states(batch, training=True)
         mask = ops.cast(ops.arange(ops.shape(states)[1])[None, :] < batch["lengths"][:, None], "float32")
         rows = negative_log_likelihood(
-            self._scores(states, batch), batch["tags"], batch["begins"], mask, w["transitions"], w["start"], w["end"]
+            self._scores(states, batch), batch["tags"], batch["begins"], mask, *self._chain()
         )
         total = ops.sum(rows)
         if self.prediction is not None:
             total += self._prediction_loss(self.prediction, states, batch["words"], mask)
         return total / ops.cast(ops.sum(batch["begins"]), "float32"), rows
+
+    def _chain(self) -> tuple[Any, Any, Any]:
+        """Transitions, start and end; where each tag is by itself, these are 0, which makes the same of the loss."""
+        if self.sizes.chain:
+            return self.weights["transitions"], self.weights["start"], self.weights["end"]
+        n_tags = self.sizes.tags
+        return ops.zeros((n_tags, n_tags)), ops.zeros(n_tags), ops.zeros(n_tags)
 
     def _prediction_loss(self, prediction: WordPrediction, states: Any, words: Any, mask: Any) -> Any:
         """As `WordPrediction.loss_and_gradients`; `mask`, of shape `(n_rows, n_tokens)`, is 0 for padding."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -33,12 +34,20 @@ from features.suggestions import no_such
 from features.tags import OUTSIDE, SCHEMES, decode
 from features.writing import write_json
 from submodels.base import Candidate, LineMask, Submodel, saved_submodel
+from submodels.blstm.development import EarlyStopping, f1_of, held_back
 from submodels.blstm.encoder import EncodedNote, Encoder
 from submodels.blstm.excerpts import Excerpt
 from submodels.blstm.inference import blocks_of, emissions_of
 from submodels.blstm.mention_replacement import Mentions
 from submodels.blstm.training import SCHEDULES, NumpyTrainer, Trainer, TrainingPlan, train
-from submodels.blstm.weights import NetworkSizes, WordStart, as_floats32, rounded, save_weights
+from submodels.blstm.weights import (
+    NetworkSizes,
+    NetworkWeights,
+    WordStart,
+    as_floats32,
+    rounded,
+    save_weights,
+)
 from submodels.blstm.word_prediction import WordPrediction
 from submodels.chain.candidates import HasTokens, batches, propose
 from submodels.chain.crf import Chain
@@ -63,8 +72,10 @@ _LIMITS = {
     "feature_layer": (0, 4096), "channels": (1, 1024),
     "feature_size": (1, 1024), "lstm_size": (1, 4096), "dropout": (0, 0.95), "word_dropout": (0, 0.95),
     "value_dropout": (0, 0.95), "replacement": (0, 1), "language_model": (0, 1000),
-    "foreseen_words": (1, 10**6), "epochs": (1, 10_000), "batch_tokens": (1, 10**6), "least_steps": (0, 10**6),
-    "learning_rate": (1e-8, 1), "clip": (1e-6, 1e6), "average": (0, 0.99999),
+    "foreseen_words": (1, 10**6), "epochs": (1, 10_000), "batch_tokens": (1, 10**6), "batch_rows": (0, 10**6),
+    "least_steps": (0, 10**6),
+    "learning_rate": (1e-8, 1), "decay": (0.01, 1), "development": (0, 0.9), "patience": (1, 10_000),
+    "clip": (1e-6, 1e6), "average": (0, 0.99999),
     "easy_below": (0, 1000), "easy_share": (0, 1),
     "threshold": (1e-6, 1), "networks": (1, 100), "threads": (0, 1024),
 }  # fmt: skip
@@ -103,6 +114,8 @@ class BlstmSubmodel(Submodel):
     :param columns: feature columns that are read; those that the feature space leaves out are dropped, and those of
         other packages are read too; with an empty list none is read.
     :param scheme: `BIO` or `BIOES`.
+    :param crf: whether a linear chain over the tags is learned; without it each token has the softmax of its scores,
+        and only what the scheme forbids is left out.
     :param networks: how many are trained and averaged; time and size grow with them.
     :param window: lines are joined to about so many tokens, so that the network sees what is around them; with 1 it
         reads each sentence alone.
@@ -126,9 +139,14 @@ class BlstmSubmodel(Submodel):
     :param foreseen_words: so many of the most frequent words are distinguished in it.
     :param epochs: of training: passes over the notes, or several passes where the notes are few.
     :param batch_tokens: tokens of a batch; less where the notes are few.
+    :param batch_rows: in its place, how many rows a batch has, each of a sentence or more; see `window`.
     :param least_steps: steps of training that few notes get at least.
     :param learning_rate: the highest of the schedule; Zhao 2020 has 0.0002.
     :param schedule: how the learning rate goes: `rise and fall`, to nothing in the end, or `constant`.
+    :param decay: the rate is multiplied with this after each epoch; 1 for none.
+    :param development: share of the patients on whose notes each epoch is scored and none is trained; the best epoch
+        counts. 0 for none.
+    :param patience: after so many epochs in a row that are no better there training ends.
     :param clip: the largest norm of a gradient.
     :param average: how much of the running average of the weights is kept at each step; 0 for the last weights.
     :param easy_below: a row of lines whose loss was less when it was last read is easy; 0 for none.
@@ -146,6 +164,7 @@ class BlstmSubmodel(Submodel):
 
     columns: Sequence[str] = DEFAULT_COLUMNS
     scheme: str = "BIOES"
+    crf: bool = True
     networks: int = 2
     window: int = 64
     word_size: int = 64
@@ -165,9 +184,13 @@ class BlstmSubmodel(Submodel):
     foreseen_words: int = 400
     epochs: int = 12
     batch_tokens: int = 2048
+    batch_rows: int = 0
     least_steps: int = 240
     learning_rate: float = 0.011
     schedule: str = "rise and fall"
+    decay: float = 1.0
+    development: float = 0.0
+    patience: int = 3
     clip: float = 10.0
     average: float = 0.99
     easy_below: float = 0.3
@@ -188,6 +211,7 @@ class BlstmSubmodel(Submodel):
         :raises SettingsError: if a setting is out of its range.
         """
         self._check_settings()
+        tables, development = held_back(tables, self.development, seed=seed)
         tags = [table.tags(scheme=self.scheme) for table in tables]
         self.tags_ = tuple(sorted({OUTSIDE}.union(*tags)))
         if self.tags_ == (OUTSIDE,):
@@ -207,9 +231,17 @@ class BlstmSubmodel(Submodel):
             _LOG.info("blstm: network %d of %d", number + 1, self.networks)
             its_seed = seed + _BETWEEN_SEEDS * number
             trainer = self._trainer(notes, characters, plan, its_seed, start)
-            weights = train(trainer, mentions, plan, seed=its_seed, reported=partial(self._report, number))
+            stopping = EarlyStopping(partial(self._f1, development), self.patience) if development else None
+            reported = partial(self._report, number)
+            weights = train(trainer, mentions, plan, seed=its_seed, reported=reported, stopping=stopping)
             self.weights_.append(rounded(weights) if self.half_precision else weights)
         return self
+
+    def _f1(self, tables: Sequence[FeatureTable], weights: NetworkWeights) -> float:
+        """How well one network with these weights does on annotated notes."""
+        trial = copy(self)
+        trial.weights_, trial.threshold = [weights], 1.0
+        return f1_of(tables, trial.propose(tables))
 
     def _report(self, number: int, share: float, words: str) -> None:
         """Report how far the training of one of the networks is."""
@@ -261,6 +293,11 @@ class BlstmSubmodel(Submodel):
 
     def chain(self) -> Chain:
         """The averaged transitions between tags, those that the scheme forbids left out."""
+        if not self.crf:
+            n_tags = len(self.tags_)
+            return Chain(self.tags_, np.zeros((n_tags, n_tags)), np.zeros(n_tags), np.zeros(n_tags)).constrained(
+                self.scheme
+            )
         transitions, start, end = (
             np.stack([weights[name] for weights in self.weights_]).astype(np.float64).mean(axis=0)
             for name in ("transitions", "start", "end")
@@ -363,6 +400,7 @@ class BlstmSubmodel(Submodel):
             channels=self.channels,
             feature=self.feature_size,
             lstm=self.lstm_size,
+            chain=self.crf,
         )
 
     def _plan(self, notes: Sequence[EncodedNote]) -> TrainingPlan:
@@ -374,9 +412,11 @@ class BlstmSubmodel(Submodel):
             epochs=self.epochs,
             passes=max(1, round(self.least_steps / steps)),
             batch_tokens=batch_tokens,
+            batch_rows=self.batch_rows,
             window=self.window,
             learning_rate=self.learning_rate,
             schedule=self.schedule,
+            decay=self.decay,
             clip=self.clip,
             dropout=self.dropout,
             word_dropout=self.word_dropout,

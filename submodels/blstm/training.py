@@ -5,9 +5,9 @@
     train(trainer, mentions, plan, seed=1)              the averaged weights
 
 Adam with clipped gradients; the learning rate rises in the first tenth and then falls to nothing, unless it is to be
-constant. What is kept is a running average of the weights (Polyak and Juditsky 1992), which is better than the last
-weights and costs next to nothing. No notes are held out to decide when to stop: with a rate that falls the last average
-was as good as the best one.
+constant or decay from epoch to epoch. What is kept is a running average of the weights (Polyak and Juditsky 1992),
+which is better than the last weights and costs next to nothing. No notes are held out to decide when to stop, unless a
+system of a paper does so: with a rate that falls the last average was as good as the best one.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import numpy as np
 from features.arrays import Floats, Integers32
 from features.reporting import report
 from submodels.blstm.adam import Adam
+from submodels.blstm.development import EarlyStopping
 from submodels.blstm.easy_rows import EasyRows
 from submodels.blstm.encoder import UNKNOWN, EncodedNote, TokenRange, batches_of, rows_of
 from submodels.blstm.gradients import FlatBatch, loss_and_gradients
@@ -42,9 +43,11 @@ class TrainingPlan:
     :param epochs: how many.
     :param passes: passes over the notes in an epoch.
     :param batch_tokens: tokens of a batch, with its padding.
+    :param batch_rows: in its place, rows of a batch; 0 where tokens count.
     :param window: see `rows_of`.
     :param learning_rate: the highest.
     :param schedule: one of `SCHEDULES`.
+    :param decay: what the rate is multiplied with after each epoch.
     :param clip: the largest norm of a gradient.
     :param dropout: rate for the input of the LSTM and for its output.
     :param word_dropout: the share of words that are read as unknown.
@@ -59,9 +62,11 @@ class TrainingPlan:
     epochs: int
     passes: int
     batch_tokens: int
+    batch_rows: int
     window: int
     learning_rate: float
     schedule: str
+    decay: float
     clip: float
     dropout: float
     word_dropout: float
@@ -168,13 +173,15 @@ def train(
     *,
     seed: int,
     reported: Callable[[float, str], None] = report,
+    stopping: EarlyStopping | None = None,
 ) -> NetworkWeights:
     """Train the network.
 
     :param mentions: those of the training notes.
     :param seed: decides on the order of the notes, what is replaced and what is made unknown.
     :param reported: is called before each step with the share that is done, and in words what is being done.
-    :returns: the averaged weights.
+    :param stopping: ends the training once it is no longer better.
+    :returns: the averaged weights, where there is one to judge those of the best epoch.
     """
     generator = np.random.default_rng(seed)
     easy = EasyRows(mentions.notes, below=plan.easy_below, share=plan.easy_share)
@@ -186,10 +193,14 @@ def train(
             reported((number + place / len(batches)) / n_passes, f"epoch {epoch} of {plan.epochs}")
             done += 1
             rate = plan.learning_rate * SCHEDULES[plan.schedule]((number + (place + 1) / len(batches)) / n_passes)
+            rate *= plan.decay ** (epoch - 1)
             step = TrainingStep(rows, notes, rate, kept=min(plan.average, done / (done + 10)))
             easy.remember(rows, notes, trainer.step(step, generator))
         _LOG.info("blstm: epoch %d of %d, %d batches", epoch, plan.epochs, len(batches))
-    return trainer.averaged()
+        is_last_pass = (number + 1) % plan.passes == 0
+        if stopping is not None and is_last_pass and stopping.seen(trainer.averaged()):
+            break
+    return trainer.averaged() if stopping is None else stopping.best
 
 
 def _pass(
@@ -201,7 +212,9 @@ def _pass(
     """
     notes = mentions.replaced(plan.replacement, generator) if plan.replacement else mentions.notes
     rows = easy.left_out(rows_of(notes, window=plan.window), notes, generator)
-    batches = batches_of([rows[i] for i in generator.permutation(len(rows))], tokens=plan.batch_tokens)
+    batches = batches_of(
+        [rows[i] for i in generator.permutation(len(rows))], tokens=plan.batch_tokens, at_once=plan.batch_rows
+    )
     return [batches[i] for i in generator.permutation(len(batches))], notes
 
 

@@ -56,6 +56,7 @@ class NetworkSizes:
     :param character_lstm: the same of an LSTM that reads characters; 0 for none.
     :param feature_layer: outputs of a layer that joins the feature values' vectors to the LSTM's states; 0 where the
         LSTM reads them.
+    :param chain: whether a linear chain joins the tags; otherwise each is by itself.
     """
 
     words: int
@@ -71,6 +72,7 @@ class NetworkSizes:
     lstm: int = 128
     character_lstm: int = 0
     feature_layer: int = 0
+    chain: bool = True
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Name of each weight -> its shape."""
@@ -92,13 +94,10 @@ class NetworkSizes:
                 shapes[f"{direction}_bias"] = (4 * units,)
         if self.feature_layer:
             shapes |= {"hidden": (2 * self.lstm + features, self.feature_layer), "hidden_bias": (self.feature_layer,)}
-        return shapes | {
-            "dense": (self.feature_layer or 2 * self.lstm, self.tags),
-            "dense_bias": (self.tags,),
-            "transitions": (self.tags, self.tags),
-            "start": (self.tags,),
-            "end": (self.tags,),
-        }
+        shapes |= {"dense": (self.feature_layer or 2 * self.lstm, self.tags), "dense_bias": (self.tags,)}
+        if self.chain:
+            shapes |= {"transitions": (self.tags, self.tags), "start": (self.tags,), "end": (self.tags,)}
+        return shapes
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,107 @@
+"""The network as Berg and Dalianis train it: softmax, a rate that decays, notes held back that say when to stop."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ensemble.synthesis.corpus import synthesize
+from features.columns.settings import FeatureSettings
+from features.columns.table import FeatureSpace, FeatureTable
+from features.errors import SettingsError
+from features.saved_files import SavedFiles
+from submodels.blstm.development import EarlyStopping, f1_of, held_back
+from submodels.blstm.encoder import batches_of
+from submodels.blstm.submodel import BlstmSubmodel
+from submodels.blstm.training import NumpyTrainer
+
+TINY: dict[str, Any] = {
+    "networks": 1, "epochs": 2, "least_steps": 0, "lstm_size": 8, "word_size": 8, "columns": (), "learning_rate": 0.02,
+    "average": 0.0, "language_model": 0.0, "replacement": 0.0, "easy_below": 0.0,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def tables() -> list[FeatureTable]:
+    return FeatureSpace(FeatureSettings()).fit(synthesize(10, seed=3).documents)
+
+
+def test_no_patient_is_on_both_sides(tables: list[FeatureTable]) -> None:
+    training, development = held_back(tables, 0.3, seed=1)
+    sides = [{table.document.group for table in part} for part in (training, development)]
+    assert development and not sides[0] & sides[1] and len(training) + len(development) == len(tables)
+    assert held_back(tables, 0.3, seed=1)[1] == development
+    assert held_back(tables, 0.0, seed=1) == (tables, [])
+    assert held_back(tables[:1], 0.5, seed=1) == (tables[:1], [])
+    assert len(held_back(tables, 0.001, seed=1)[1]) >= 1
+
+
+def test_training_ends_once_it_is_no_better_and_the_best_weights_stay() -> None:
+    scores = iter([0.5, 0.6, 0.6, 0.4])
+    stopping = EarlyStopping(lambda weights: next(scores), patience=2)
+    told = [stopping.seen({"epoch": np.array([n], dtype=np.float32)}) for n in range(4)]
+    assert told == [False, False, False, True] and stopping.best["epoch"][0] == 1
+
+
+def test_the_network_is_judged_on_notes_that_it_never_read(
+    tables: list[FeatureTable], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged: list[list[str]] = []
+
+    def watched(notes: list[FeatureTable], found: Any) -> float:
+        judged.append([table.document.id for table in notes])
+        return 1.0 / len(judged)
+
+    monkeypatch.setattr("submodels.blstm.submodel.f1_of", watched)
+    model = BlstmSubmodel(**{**TINY, "epochs": 9}, development=0.2, patience=3).fit(tables, seed=1)
+    assert len(judged) == 4, "the first epoch is the best, and three follow"
+    words = {table.document.id: {word.lower() for word in table.words if word.isalpha()} for table in tables}
+    read = set().union(*(of_note for id, of_note in words.items() if id not in judged[0]))
+    only_held = set().union(*(words[id] for id in judged[0])) - read
+    assert only_held and not only_held & {*model.encoder_.words}
+
+
+def test_f1_is_that_of_the_spans(tables: list[FeatureTable]) -> None:
+    assert f1_of(tables, [[] for _ in tables]) == 0.0
+    model = BlstmSubmodel(**TINY).fit(tables)
+    assert 0.0 <= f1_of(tables, model.propose(tables)) <= 1.0
+
+
+def test_without_a_chain_tags_are_the_likeliest_that_the_scheme_allows(tables: list[FeatureTable]) -> None:
+    larger = {"epochs": 6, "lstm_size": 32, "word_size": 32, "columns": ("key", "shape", "number", "line_start")}
+    model = BlstmSubmodel(**{**TINY, **larger}, crf=False).fit(tables, seed=1)
+    assert not {"transitions", "start", "end"} & {*model.weights_[0]}
+    chain = model.chain()
+    assert {*np.unique(chain.transitions)} <= {0.0, -10_000.0}
+    again = BlstmSubmodel.load(SavedFiles.written_by(model.save), tables[0].space)
+    assert again.propose(tables) == model.propose(tables)
+    chosen = [{(c.span.start, c.span.end, c.span.label) for c in note if c.chosen} for note in model.propose(tables)]
+    assert any(chosen)
+    for table, found, scores in zip(tables, chosen, model.emissions(tables), strict=True):
+        tags = [model.tags_[i] for i in scores.argmax(axis=1)]
+        starts, ends = table.offsets
+        alone = {
+            (int(starts[i]), int(ends[i]), tag[2:])
+            for i, tag in enumerate(tags)
+            if tag.startswith("S-") and {tags[i - 1 : i] and tags[i - 1], *tags[i + 1 : i + 2]} <= {"O"}
+        }
+        assert alone <= found, "where the likeliest tags are allowed, they are taken"
+
+
+def test_the_rate_decays_from_epoch_to_epoch(monkeypatch: pytest.MonkeyPatch, tables: list[FeatureTable]) -> None:
+    rates: list[float] = []
+    step = NumpyTrainer.step
+    monkeypatch.setattr(NumpyTrainer, "step", lambda self, s, g: (rates.append(s.rate), step(self, s, g))[1])
+    BlstmSubmodel(**{**TINY, "epochs": 3}, schedule="constant", decay=0.5).fit(tables)
+    assert list(dict.fromkeys(rates)) == pytest.approx([0.02, 0.01, 0.005])
+
+
+def test_a_batch_has_so_many_rows() -> None:
+    rows = [(0, 0, n) for n in (5, 1, 3, 2, 8)]
+    assert list(map(len, batches_of(rows, tokens=4, at_once=2))) == [2, 2, 1]
+
+
+@pytest.mark.parametrize("wrong", [{"decay": 2.0}, {"development": 1.0}, {"patience": 0}, {"batch_rows": -1}])
+def test_what_cannot_be_is_refused(tables: list[FeatureTable], wrong: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError, match=next(iter(wrong))):
+        BlstmSubmodel(**TINY, **wrong).fit(tables)
