@@ -69,7 +69,7 @@ def test_the_preset_has_the_features_of_the_paper_at_a_window_of_five() -> None:
     read = {(name, offset) for cross in model.declared for name, offset in cross}
     wanted = ("lower", "prefix4", "prefix8", "suffix4", "suffix8", "pos", "starts_upper", "first_name", "city", *NAMES)
     assert all((name, offset) in read for name in wanted for offset in (-2, -1, 0, 1, 2))
-    assert preset.features.extra == NAMES and tuple(preset.submodels) == ("crf",) and preset.folds == 10
+    assert preset.features.extra == ("lemma", *NAMES) and tuple(preset.submodels) == ("crf",) and preset.folds == 10
 
 
 def test_the_preset_trains_and_scores_on_swedish_notes() -> None:

@@ -200,7 +200,7 @@ def test_a_changed_package_is_other_code(packages: Callable[..., None], tmp_path
         ({"extra": ("wrad",)}, r"the feature column wrad is not installed \(did you mean ward\?\)"),
         ({"extra": ("word",)}, "the column word is one of phistack's own"),
         ({"extra": ("ward",), "without": ("colours",)}, "no column group named colours.*wards"),
-        ({"extra": ("bad",)}, "registers as the feature column bad is no WordColumn or LayoutColumn"),
+        ({"extra": ("bad",)}, "registers as the feature column bad is no column of features.columns.installed"),
         ({"extra": ("Upper",)}, "its name is none"),
     ],
 )

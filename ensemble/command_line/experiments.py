@@ -56,7 +56,8 @@ def ablate(
         notes, settings, test=other, groups=groups, criterion=criterion, shuffles=shuffles,
         jobs=training.jobs, cache=training.cache,
     ))  # fmt: skip
-    console().print(results.chooser_table().rich())
+    for table in filter(None, (results.fold_table(), results.chooser_table())):
+        console().print(table.rich())
     say(the_way(results.choosers))
 
 

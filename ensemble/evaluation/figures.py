@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ensemble.evaluation.measures import MEASURES, Macro
 from ensemble.evaluation.report import Report
 from ensemble.evaluation.scores import Score
 from ensemble.evaluation.tables import Table, percent
 
-__all__ = ["figures_of", "table_of"]
+__all__ = ["figures_of", "fold_figures", "fold_table", "table_of"]
 
 
 def figures_of(reports: Mapping[str, Report]) -> dict[str, dict[str, Any]]:
@@ -40,3 +41,17 @@ def table_of(title: str, reports: Mapping[str, Report]) -> Table:
         for name, score in ((name, report.strict) for name, report in reports.items())
     ]
     return Table(("system", "precision", "recall", "F1", "95 % interval"), [rows], title)
+
+
+def fold_figures(means: Mapping[str, Macro]) -> dict[str, dict[str, dict[str, float]]]:
+    """The means over folds as manifests and results files hold them: system -> measure -> mean and deviation."""
+    return {name: {measure: getattr(mean, measure)._asdict() for measure in MEASURES} for name, mean in means.items()}
+
+
+def fold_table(title: str, means: Mapping[str, Macro]) -> Table:
+    """The same as a table in percent, with the standard deviation in brackets."""
+    rows = [
+        (name, *(f"{percent(found.mean)} ({percent(found.sd)})" for found in (getattr(mean, m) for m in MEASURES)))
+        for name, mean in means.items()
+    ]
+    return Table(("system", "precision", "recall", "F1"), [rows], title)

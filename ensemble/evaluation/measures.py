@@ -24,14 +24,14 @@ FloatArray = NDArray[np.float64]
 
 
 class MeanAndDeviation(NamedTuple):
-    """A mean over documents and its standard deviation, dividing by the number of documents."""
+    """A mean over documents, or folds, and its standard deviation, dividing by their number."""
 
     mean: float
     sd: float
 
 
 class Macro(NamedTuple):
-    """Measures averaged over documents; `f1_of_means`, of the two means, is the macro F1 of the i2b2 script."""
+    """Measures averaged over documents or folds; `f1_of_means`, of the two means, is the macro F1 of i2b2's script."""
 
     precision: MeanAndDeviation
     recall: MeanAndDeviation

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ensemble.evaluation import criterion_named
+from ensemble.evaluation.figures import fold_table
 from ensemble.evaluation.intervals import RESAMPLES
 from ensemble.evaluation.tables import Cell, Table, escaped, points, share, strong
 from ensemble.experiments.cases import Place, cases_as_text, patterns, places_of, saved_by_the_stack
@@ -29,6 +30,7 @@ from ensemble.experiments.pictures import ablation_chart
 from ensemble.experiments.results import BOOTSTRAP, CorpusFacts, Origin
 from ensemble.experiments.training_choosers import choosers_of
 from ensemble.experiments.variants import ALONE, Variant, VariantRow, variants_of
+from ensemble.stacking.folds import at_most_folds
 from ensemble.stacking.svm import KERNELS
 from ensemble.tools.processes import in_processes
 from ensemble.tools.progress import progress, stage
@@ -96,6 +98,11 @@ class Ablation:
     def chooser_table(self) -> Table:
         """The stack beside other ways to choose from the same candidates."""
         return chooser_table(self.choosers, self.origin.title("choosers, 95 % intervals"))
+
+    def fold_table(self) -> Table | None:
+        """The means over the folds; none where other notes were scored."""
+        means = {row.variant.name: row.of_folds for row in self.rows if row.of_folds}
+        return fold_table("mean over the folds, standard deviation in brackets", means) if means else None
 
     def draw(self, folder: Path) -> None:
         """The chart, the table of the choosers, and the cases where the stack is right and a submodel wrong."""
@@ -174,11 +181,13 @@ def ablate(
     protocol = (_OUT_OF_FOLD if test is None else _ON_TEST).format(
         unsplit=settings.unsplit, folds=settings.folds, seed=settings.seed
     )
+    folds = at_most_folds(corpus.documents, n_folds=settings.folds, seed=settings.seed) if test is None else []
+    rows = [VariantRow(v, systems.scores[v.name], gaps.get((v.name, STACK, "f1"))) for v in variants]
     return Ablation(
         origin=Origin(SCHEMA, rule.name, protocol, settings),
         training=CorpusFacts.of(corpus),
         test=None if test is None else CorpusFacts.of(test),
-        rows=tuple(VariantRow(v, systems.scores[v.name], gaps.get((v.name, STACK, "f1"))) for v in variants),
+        rows=tuple(replace(row, of_folds=row.score.over_folds(folds)) if folds else row for row in rows),
         choosers=choosers_of(
             proposed[settings.features.without],
             corpus,

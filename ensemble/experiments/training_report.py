@@ -15,12 +15,14 @@ from typing import Any
 from ensemble.evaluation import Report, evaluate_systems
 from ensemble.evaluation.calibration import Calibration
 from ensemble.evaluation.contradictions import Contradictions, contradictions
-from ensemble.evaluation.figures import figures_of, table_of
+from ensemble.evaluation.figures import figures_of, fold_figures, fold_table, table_of
+from ensemble.evaluation.measures import Macro
 from ensemble.evaluation.tables import Table
 from ensemble.experiments.calibrations import calibration_table, calibrations_of
 from ensemble.experiments.chooser_scores import ChooserRow, chooser_table, in_short, share_of_the_way, the_way
 from ensemble.experiments.parts import STACK
 from ensemble.experiments.training_choosers import choosers_out_of_fold
+from ensemble.stacking.folds import at_most_folds
 from ensemble.training.settings import EngineSettings
 from ensemble.training.trainer import Training, out_of_fold_corpora
 from features.documents import Corpus
@@ -43,7 +45,8 @@ class TrainingReport:
 
     :param unsplit: what no fold splits.
     :param protocol: how the scores came about, in sentences.
-    :param scores: of each submodel and the stack.
+    :param scores: of each submodel and the stack, all folds together.
+    :param of_folds: the same scored fold by fold, and averaged.
     :param choosers: all ways to choose from the same candidates.
     :param calibrations: of each submodel and the stack: whether it is as often right as it says.
     :param contradictions: how often the labels of the notes contradict each other, by how far one looks.
@@ -52,6 +55,7 @@ class TrainingReport:
     unsplit: str
     protocol: str
     scores: Mapping[str, Report]
+    of_folds: Mapping[str, Macro]
     choosers: tuple[ChooserRow, ...]
     calibrations: Mapping[str, Calibration]
     contradictions: tuple[Contradictions, ...]
@@ -65,14 +69,16 @@ class TrainingReport:
         """The scores, the choosers in short, and how far what each says can be relied on."""
         title = f"choosers from the same candidates, strict, out of fold, {_SHUFFLES} shuffles"
         scores = table_of(f"strict, out of fold by {self.unsplit}", self.scores)
+        by_fold = fold_table("mean over the folds, standard deviation in brackets", self.of_folds)
         calibrated = calibration_table(self.calibrations, "calibration, out of fold")
-        return [scores, chooser_table(self._in_short(), title), calibrated]
+        return [scores, by_fold, chooser_table(self._in_short(), title), calibrated]
 
     def figures(self) -> dict[str, Any]:
         """What the manifest holds of it, JSON-ready."""
         return {
             "protocol": self.protocol,
             "strict": figures_of(self.scores),
+            "mean of folds": fold_figures(self.of_folds),
             "choosers": {
                 "shuffles": _SHUFFLES,
                 "in short": the_way(self.choosers),
@@ -95,10 +101,13 @@ def report_on(training: Training, corpus: Corpus, settings: EngineSettings, *, r
     :param remark: what else there is to say of how the scores came about.
     """
     protocol = _PROTOCOL.format(unsplit=settings.unsplit, folds=settings.folds, seed=settings.seed)
+    scores = evaluate_systems(corpus, out_of_fold_corpora(training, corpus))
+    folds = at_most_folds(corpus.documents, n_folds=settings.folds, seed=settings.seed)
     return TrainingReport(
         settings.unsplit,
         f"{protocol} {remark}".rstrip(),
-        evaluate_systems(corpus, out_of_fold_corpora(training, corpus)),
+        scores,
+        {name: report.strict.over_folds(folds) for name, report in scores.items()},
         choosers_out_of_fold(training, corpus, shuffles=_SHUFFLES, seed=settings.seed),
         calibrations_of(corpus.documents, training.engine.stacker.decided_, training.engine.names),
         tuple(contradictions(corpus.documents, context=context) for context in _CONTEXTS),

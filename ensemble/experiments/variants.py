@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ensemble.evaluation import Score
+from ensemble.evaluation.figures import fold_figures
+from ensemble.evaluation.measures import Macro
 from ensemble.evaluation.systems import Difference
 from ensemble.experiments.parts import STACK
 from ensemble.stacking.meta_features import FEATURE_SETS
@@ -45,11 +47,13 @@ class VariantRow:
     """A variant and its score.
 
     :param difference: of its F1 to that of the stack, which the stack itself does not have.
+    :param of_folds: the mean over the folds, where it was scored out of fold.
     """
 
     variant: Variant
     score: Score
     difference: Difference | None
+    of_folds: Macro | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The row as JSON can hold it."""
@@ -61,6 +65,8 @@ class VariantRow:
             "feature groups left out": list(self.variant.without),
             **self.score.to_dict(),
         }
+        if self.of_folds:
+            row["mean of folds"] = fold_figures({"": self.of_folds})[""]
         if self.difference:
             gap, p, p_holm = self.difference
             row["difference"] = {"f1": gap._asdict(), "p": p, "p after Holm": p_holm}

@@ -4,6 +4,7 @@ What such a column can be read off is a word alone, or a token's place in its no
 
     WARD = WordColumn("wards", lambda word: "1" if word in WARDS else "")
     NEAR = LayoutColumn("wards", codes_near_wards)          a function of a `Layout`, as those of `layout_columns`
+    STEM = LanguageColumn("wards", lambda language: stemmer(language))      of a word, otherwise in each language
 
 A package registers such an object under the name of the column, by an entry point in the group `phistack.columns`
 (`features.registry`). Features have it where the settings name it: `[features]`, `extra = ["ward"]`.
@@ -20,10 +21,11 @@ from features.arrays import Integers32
 from features.columns.distinct import Coded
 from features.columns.layout import Layout
 from features.columns.vocabulary import Vocabulary
-from features.errors import PackageError
+from features.errors import MissingResourceError, PackageError
+from features.extras import need
 from features.registry import Registry
 
-__all__ = ["COLUMNS", "LayoutColumn", "WordColumn", "installed_column"]
+__all__ = ["COLUMNS", "LanguageColumn", "LayoutColumn", "WordColumn", "installed_column"]
 
 COLUMNS = Registry(
     "phistack.columns",
@@ -36,6 +38,7 @@ COLUMNS = Registry(
         "honorific": "features.columns.on_request:HONORIFIC",
         "hospital": "features.columns.on_request:HOSPITAL",
         "zip": "features.columns.on_request:ZIP",
+        "lemma": "features.columns.lemmas:LEMMA",
         "number_pattern": "features.columns.on_request:NUMBER_PATTERN",
     },
 )
@@ -62,6 +65,26 @@ class WordColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class LanguageColumn:
+    """A column that is read off one word alone, by the language of the notes.
+
+    :param group: as that of a `WordColumn`.
+    :param value_in: language, as an ISO 639-1 code -> the function that gives a word's value.
+    :param module: that must be installed; empty for none.
+    :param extra: of phistack, which brings it.
+    """
+
+    group: str
+    value_in: Callable[[str], Callable[[str], str]] = field(repr=False)
+    module: str = ""
+    extra: str = ""
+
+    def of(self, language: str) -> WordColumn:
+        """The column of one language."""
+        return WordColumn(self.group, self.value_in(language))
+
+
+@dataclass(frozen=True, slots=True)
 class LayoutColumn:
     """A column that is read off the tokens of some notes laid end to end.
 
@@ -82,15 +105,24 @@ class LayoutColumn:
 
 
 @cache
-def installed_column(name: str) -> WordColumn | LayoutColumn:
-    """A column by its name; :raises PackageError: if none is installed, or it is not what it must be."""
+def installed_column(name: str) -> WordColumn | LanguageColumn | LayoutColumn:
+    """A column by its name.
+
+    :raises PackageError: if none is installed, it is not what it must be, or what it needs is not installed.
+    """
     column = COLUMNS.load(name)
-    if not isinstance(column, WordColumn | LayoutColumn) or not _NAME.fullmatch(name):
+    if not isinstance(column, WordColumn | LanguageColumn | LayoutColumn) or not _NAME.fullmatch(name):
         raise PackageError(
-            f"what the package {COLUMNS.packages(name)[0]} registers as the feature column {name} is no WordColumn or "
-            f"LayoutColumn of features.columns.installed, or its name is none: small letters, digits and _"
+            f"what the package {COLUMNS.packages(name)[0]} registers as the feature column {name} is no column of "
+            f"features.columns.installed, or its name is none: small letters, digits and _"
         )
-    return column
+    found: WordColumn | LanguageColumn | LayoutColumn = column
+    if isinstance(found, LanguageColumn) and found.module:
+        try:
+            need(found.module, found.extra, f"the feature column {name}")
+        except MissingResourceError as error:
+            raise PackageError(str(error)) from None
+    return found
 
 
 def _string(name: str, value: object) -> str:

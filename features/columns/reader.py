@@ -16,7 +16,7 @@ from features.arrays import Integers32
 from features.columns.annotators import Annotator, annotators_of
 from features.columns.distinct import Distinct
 from features.columns.gazetteers import GAZETTEER_COLUMNS, Gazetteers
-from features.columns.installed import installed_column
+from features.columns.installed import LanguageColumn, installed_column
 from features.columns.layout import Layout
 from features.columns.layout_columns import LAYOUT_COLUMNS
 from features.columns.representations import BROWN_COLUMNS, VECTOR_CLUSTER, Representations
@@ -67,7 +67,9 @@ class ColumnReader:
         if name in BROWN_COLUMNS or name == VECTOR_CLUSTER:
             return vocabulary.ids(*self._representations.column(name, layout))
         if name in self._settings.extra:
-            return installed_column(name).ids(name, layout, vocabulary)
+            column = installed_column(name)
+            column = column.of(self._settings.language) if isinstance(column, LanguageColumn) else column
+            return column.ids(name, layout, vocabulary)
         annotator = next(annotator for annotator in self._annotators if annotator.column == name)
         tags = Distinct()
         codes = tags.numbers(annotator.columns(layout.words, layout.sentences)[name])
