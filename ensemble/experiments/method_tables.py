@@ -22,7 +22,7 @@ __all__ = ["FilledTable", "by_category", "by_criterion", "counted_by_category", 
 FilledTable = tuple[Sequence[str], list[list[TableRow]], list[dict[str, Any]]]
 """The columns, the sections of a table, and its rows as JSON can hold them."""
 
-_Place = tuple[str, Span]
+_SpanOfNote = tuple[str, Span]
 _Answered = Mapping[tuple[str, ...], Answers]
 _MEASURES = ("P", "R", "F1")
 _NOTHING = ("", "", "")
@@ -105,9 +105,9 @@ def found_alone(declared: Mapping[str, Any], gold: Corpus, answers: _Answered) -
 
 def _alone_rows(
     category: str,
-    alone: Mapping[str, set[_Place]],
-    right: set[_Place],
-    kept: set[_Place],
+    alone: Mapping[str, set[_SpanOfNote]],
+    right: set[_SpanOfNote],
+    kept: set[_SpanOfNote],
     figures: Mapping[str, Sequence[int | str]],
 ) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
@@ -121,7 +121,7 @@ def _report(gold: Corpus, answers: _Answered, ours: Sequence[str]) -> Report:
     return evaluate(gold, gold.with_spans(answers[tuple(ours)]))
 
 
-def _places(gold: Corpus, answers: Answers) -> set[_Place]:
+def _places(gold: Corpus, answers: Answers) -> set[_SpanOfNote]:
     return {(document.id, span) for document, found in zip(gold.documents, answers, strict=True) for span in found}
 
 
