@@ -35,5 +35,3 @@ def test_unknown_choices_are_refused() -> None:
         synthesize(1, lexicon="dev")
     with pytest.raises(SettingsError, match="lexicon test needs all registers"):
         synthesize(1, lexicon="test")
-    with pytest.raises(SettingsError, match="language sv have the registers hospital only"):
-        synthesize(1, language="sv", registers="all")

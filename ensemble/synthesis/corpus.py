@@ -9,7 +9,7 @@ Each patient has a random generator of its own, seeded by the seed and the numbe
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import partial
 from itertools import count, islice
@@ -18,6 +18,7 @@ from ensemble.synthesis.lexicon import LEXICONS
 from ensemble.synthesis.local import invent_local_patient, write_local_note
 from ensemble.synthesis.notes import write_note
 from ensemble.synthesis.people import invent_patient
+from ensemble.synthesis.registers import register_records
 from ensemble.synthesis.templates import ENGLISH, NOTE_TYPES, table
 from features.documents import Corpus, Document
 from features.errors import SettingsError
@@ -28,8 +29,8 @@ __all__ = ["LANGUAGES", "REGISTERS", "synthesize"]
 LANGUAGES = (ENGLISH, "de", "nl", "sv")
 """In which there are notes."""
 
-REGISTERS: Mapping[str, tuple[str, ...]] = {"hospital": LANGUAGES, "all": LANGUAGES[1:]}
-"""Choice of registers -> the languages that have it."""
+REGISTERS = ("hospital", "all")
+"""Which notes: of a few types, or in every register that the language has."""
 
 _FIRST_PATIENT = 100
 _RECORDS_PER_PATIENT = (1, 2, 2, 2, 3)
@@ -58,8 +59,10 @@ def synthesize(
     :raises SettingsError: if the number is negative, or there are no such notes in the language.
     """
     _check(n_documents, language, registers, lexicon)
+    records: Callable[[int, int], Iterator[Document]]
+    label_set = "i2b2-2014"
     if language == ENGLISH:
-        records, label_set = _records, "i2b2-2014"
+        records = partial(_records_of_all_registers, lexicon) if registers == "all" else _records
     else:
         records = partial(_local_records, language, registers, lexicon)
         label_set = table(f"{language}/world")["label_set"]
@@ -74,8 +77,6 @@ def _check(n_documents: int, language: str, registers: str, lexicon: str) -> Non
         raise SettingsError(f"the number of notes must be at least 0, not {n_documents}")
     if registers not in REGISTERS:
         raise SettingsError(f"there is no choice of registers {registers}, only {' and '.join(REGISTERS)}")
-    if language not in REGISTERS[registers]:
-        raise SettingsError(f"the notes in the language {language} have the registers hospital only, not {registers}")
     if lexicon not in LEXICONS:
         raise SettingsError(f"there is no lexicon {lexicon}, only {', '.join(LEXICONS)}")
     if lexicon != "whole" and registers == "hospital":
@@ -92,6 +93,12 @@ def _records(number: int, seed: int) -> Iterator[Document]:
         text, spans = write_note(patient, rng.choices(NOTE_TYPES, shares)[0], day, rng)
         yield Document(f"{number}-{record:02d}", text, spans, group=str(number))
         day += timedelta(days=rng.randint(4, 600))
+
+
+def _records_of_all_registers(lexicon: str, number: int, seed: int) -> Iterator[Document]:
+    """The notes of one patient in the registers drawn for them, the oldest first."""
+    for record, (text, spans) in enumerate(register_records(number, seed=seed, lexicon=lexicon), start=1):
+        yield Document(f"{number}-{record:02d}", text, spans, group=str(number))
 
 
 def _local_records(language: str, registers: str, lexicon: str, number: int, seed: int) -> Iterator[Document]:

@@ -23,7 +23,7 @@ from ensemble.synthesis.phi import Scene
 from ensemble.synthesis.templates import NoteTemplate, table, templates
 from features.documents import Span
 
-__all__ = ["PiecewiseScene", "Telling", "compose", "spoken_words", "style", "write_note", "write_template"]
+__all__ = ["PiecewiseScene", "Telling", "compose", "fitting", "spoken_words", "style", "write_note", "write_template"]
 
 _ONE_SEX: Mapping[str, tuple[str, ...]] = {
     "F": ("ravida", "Pap ", "LMP", "hCG", "pregnant", "Hysterectomy", "ovarian"),
@@ -52,7 +52,7 @@ def write_note(patient: Patient, note_type: str, note_date: date, rng: random.Ra
     admitted = note_date - timedelta(days=rng.randint(1, 14))
     scene = Scene(patient, note_date, admitted, rng, rng.choice(FULL_FORMATS))
     builder = TextBuilder(style(note_type in _INFORMAL, rng), rng)
-    told = Telling(builder, scene, spoken_words(patient), lambda part: _fitting(templates(part, note_type), patient))
+    told = Telling(builder, scene, spoken_words(patient), lambda part: fitting(templates(part, note_type), patient))
     return compose(table("note_types")[note_type], told)
 
 
@@ -133,7 +133,7 @@ def _paragraph_break(pool: str, builder: TextBuilder) -> str:
     return "\n" if pool == "header" or builder.rng.random() < 0.9 else ""
 
 
-def _fitting(pool: Sequence[NoteTemplate], patient: Patient) -> list[NoteTemplate]:
+def fitting(pool: Sequence[NoteTemplate], patient: Patient) -> list[NoteTemplate]:
     """The templates without what is said of the other sex only."""
     other = _ONE_SEX["M" if patient.sex == "F" else "F"]
     return [template for template in pool if not any(words in template.text for words in other)]

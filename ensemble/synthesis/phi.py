@@ -20,7 +20,7 @@ from ensemble.synthesis.places import Address, invent_address
 from ensemble.synthesis.templates import table
 from features.errors import SettingsError
 
-__all__ = ["Scene"]
+__all__ = ["Scene", "day_of"]
 
 _DATE_ROLES: Mapping[str, tuple[int, int, tuple[str, ...]]] = {
     "note": (0, 0, dates.FULL_FORMATS),
@@ -81,7 +81,7 @@ def _date(scene: Scene, slot: Placeholder) -> str:
         return str(rng.choice(table("places")["holidays"]))
     if slot.role == "birthday":
         return dates.write_date(scene.patient.born, ("{m}/{d}", "{month} {d}", "{month} {nth}"), rng)
-    day, formats = _day(scene, slot.role)
+    day, formats = day_of(scene, slot.role)
     if slot.form == "full":
         formats = dates.FULL_FORMATS
     if formats is dates.FULL_FORMATS and rng.random() < 0.6:
@@ -89,7 +89,8 @@ def _date(scene: Scene, slot: Placeholder) -> str:
     return dates.write_date(day, formats, rng)
 
 
-def _day(scene: Scene, role: str) -> tuple[date, tuple[str, ...]]:
+def day_of(scene: Scene, role: str) -> tuple[date, tuple[str, ...]]:
+    """A day in a role, never before the patient's first birthday, and the formats that are usual for it."""
     if role == "birth":
         return scene.patient.born, dates.FULL_FORMATS
     if role == "admit":

@@ -3,6 +3,7 @@
     templates("plan", "radiology")        the templates from which a radiology report draws its plan
     table("names")                        `templates/names.toml`
     templates("plan", "report", "nl")     those of Dutch notes, in `templates/nl/plan.txt`
+    templates("portal", "body", "en")     those of the register of portal messages, in `templates/en/portal.txt`
 
 A file `templates/PART.txt` has sections: a line `= discharge letter` names the note types that draw on the lines
 below it. What stands before the first section is a comment.
@@ -22,7 +23,7 @@ from ensemble.synthesis.grammar import Placeholder, placeholders
 __all__ = ["ENGLISH", "NOTE_TYPES", "NoteTemplate", "table", "templates"]
 
 ENGLISH = "en"
-"""The language whose tables lie beside each other; each other one has a folder of its own."""
+"""The language whose tables of hospital notes lie beside each other; each other one has a folder of its own."""
 
 NOTE_TYPES = ("discharge", "letter", "nursing", "radiology", "telephone", "problems")
 
@@ -56,13 +57,12 @@ def table(name: str) -> dict[str, Any]:
 
 
 @cache
-def templates(part: str, note_type: str, language: str = ENGLISH) -> tuple[NoteTemplate, ...]:
+def templates(part: str, note_type: str, folder: str = "") -> tuple[NoteTemplate, ...]:
     """The templates of one part of one note type, each once, in the order of the file."""
-    factors = table("label_factors") if language == ENGLISH else {}
+    factors = {} if folder else table("label_factors")
     found: dict[str, NoteTemplate] = {}
     drawing: list[str] = []
-    folder = _FILES if language == ENGLISH else _FILES / language
-    for line in (folder / f"{part}.txt").read_text(encoding="utf-8").splitlines():
+    for line in (_FILES / folder / f"{part}.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith("= "):
             drawing = line.split()[1:]
         elif line and note_type in drawing:

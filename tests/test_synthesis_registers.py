@@ -1,0 +1,199 @@
+"""English notes of all registers: reproducible, in their shares, exact spans, words that look like PHI and are none."""
+
+import hashlib
+import random
+import re
+from collections import Counter
+
+import pytest
+
+from ensemble.synthesis import synthesize
+from ensemble.synthesis.grammar import expand, placeholders
+from ensemble.synthesis.lexicon import is_held_out
+from ensemble.synthesis.notes import spoken_words
+from ensemble.synthesis.persons import invent_person
+from ensemble.synthesis.registers import REGISTER_NAMES, pool_of, registers_of
+from ensemble.synthesis.rich_scene import RichScene, invent_rich_patient
+from ensemble.synthesis.templates import table
+from ensemble.synthesis.word_lists import ORIGINS, names, terms
+from features.documents import Corpus, Document
+from features.labels import LabelSet
+from features.letters import fold
+
+RECIPES = table("en/registers")["register"]
+WRITTEN = [(register, part["pool"]) for register in REGISTER_NAMES for part in RECIPES[register]["parts"]]
+PROSE = [register for register in REGISTER_NAMES if register != "hospital"]
+HOSPITAL_NOTES = "3d39065e51e2d140a06e0122f04795221b93f207f36ea2cc8de595494d0631c1"
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    return synthesize(600, seed=3, registers="all", lexicon="train")
+
+
+def register_of(note: Document, seed: int = 3) -> str:
+    number, record = note.id.split("-")
+    return registers_of(int(number), seed=seed)[int(record) - 1]
+
+
+def test_hospital_notes_are_what_they_were() -> None:
+    notes = synthesize(40, seed=7).documents
+    written = [(d.id, d.group, d.text, [(s.start, s.end, s.label) for s in d.spans]) for d in notes]
+    assert hashlib.sha256(repr(written).encode()).hexdigest() == HOSPITAL_NOTES
+
+
+def test_the_same_seed_gives_the_same_notes_and_few_are_the_first_of_many() -> None:
+    notes = synthesize(20, seed=5, registers="all").documents
+    assert synthesize(20, seed=5, registers="all").documents == notes
+    assert synthesize(9, seed=5, registers="all").documents == notes[:9]
+    assert synthesize(20, seed=6, registers="all").documents != notes
+
+
+def test_every_register_occurs_with_its_share(corpus: Corpus) -> None:
+    found = Counter(map(register_of, corpus.documents))
+    total = sum(recipe["share"] for recipe in RECIPES.values())
+    for register, recipe in RECIPES.items():
+        assert found[register] / len(corpus) == pytest.approx(recipe["share"] / total, abs=0.05), register
+
+
+def test_spans_are_exact_through_all_noise(corpus: Corpus) -> None:
+    for note in corpus.documents:
+        assert all(a.end <= b.start for a, b in zip(note.spans, note.spans[1:], strict=False)), note.id
+        for span in note.spans:
+            words = note.text[span.start : span.end]
+            assert words and words == words.strip(), note.id
+            assert re.search(r"\w", words), note.id
+
+
+def test_nothing_of_the_notation_is_left(corpus: Corpus) -> None:
+    for note in corpus.documents:
+        assert not re.search(r"\[\[|\]\]|[{}]|\\n|<[\d.]+-[\d.]+>|_cap\b", note.text), note.id
+
+
+def test_about_a_tenth_of_long_notes_and_a_third_of_questions_have_no_phi(corpus: Corpus) -> None:
+    clean: dict[str, list[bool]] = {register: [] for register in REGISTER_NAMES}
+    for note in corpus.documents:
+        clean[register_of(note)].append(not note.spans)
+    shares = {register: sum(found) / len(found) for register, found in clean.items()}
+    assert 0.2 < shares["question"] < 0.5
+    others = [one for register in REGISTER_NAMES if register not in ("question", "general") for one in clean[register]]
+    assert 0.04 < sum(others) / len(others) < 0.2
+    assert shares["general"] == 1
+
+
+@pytest.mark.parametrize(("register", "part"), WRITTEN)
+def test_every_template_can_be_written(register: str, part: str) -> None:
+    patient = invent_rich_patient(100, seed=0, lexicon="whole")
+    scene = RichScene(patient, patient.first_visit, patient.first_visit, random.Random(0))
+    once = RECIPES[register].get("once", [{}])[0]
+    words = {**spoken_words(patient), **terms("whole"), **{name: (word,) for name, word in once.items()}}
+    labels = set(LabelSet.named("i2b2-2014").labels)
+    pool = pool_of(part, register)
+    assert pool
+    for template in pool:
+        assert expand(template.text, words, random.Random(1)), template.text
+        for slot in template.slots:
+            pieces = scene.pieces(slot)
+            assert {label for _, label in pieces} - {""} <= labels and "".join(text for text, _ in pieces).strip()
+
+
+@pytest.mark.parametrize("register", PROSE)
+def test_each_register_has_sixty_templates_of_its_own(register: str) -> None:
+    parts = [part["pool"] for part in RECIPES[register]["parts"] if "/" not in part["pool"]]
+    distinct = {re.sub(r"\W+|\d+", " ", one.text).casefold() for part in parts for one in pool_of(part, register)}
+    assert len(distinct) >= (150 if register == "question" else 60)
+
+
+def test_vocabularies_name_no_phi_and_are_many() -> None:
+    lists = table("en/terms")
+    entries = {entry for entries in lists.values() for entry in entries.split(", ")}
+    assert len(entries) >= 1500
+    assert not any(placeholders(entry) for entry in entries)
+
+
+@pytest.mark.parametrize("name", ["eponym_disease", "score", "drug_brand", "guideline", "spine"])
+def test_what_merely_looks_like_phi_is_never_within_a_span(corpus: Corpus, name: str) -> None:
+    hits = 0
+    for word in terms("train")[name]:
+        if len(word) < 5 or not re.search(r"[a-z].*[A-Z ]|[A-Z].*[-\d']", word) or re.search(r"[<(|]", word):
+            continue
+        for note in (one for one in corpus.documents if word in one.text):
+            for hit in re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", note.text):
+                hits += 1
+                assert not any(s.start < hit.end() and hit.start() < s.end for s in note.spans), (note.id, word)
+    assert hits > 10
+
+
+def test_a_third_of_the_sentences_has_a_term(corpus: Corpus) -> None:
+    lists = table("en/terms")
+    entries = [fold(entry) for entries in lists.values() for entry in entries.split(", ") if "<" not in entry]
+    entries = [entry for entry in entries if len(entry) > 3]
+    sentences = [s for note in corpus.documents[::8] for s in re.split(r"(?<=[.:?]) |\n", note.text) if len(s) > 12]
+    assert sum(any(entry in fold(s) for entry in entries) for s in sentences) / len(sentences) > 0.33
+
+
+def test_names_held_out_are_in_no_training_note(corpus: Corpus) -> None:
+    lists = (
+        "city",
+        "founder",
+        "saint",
+        *(f"{origin}.{part}" for origin in ORIGINS for part in ("female", "male", "family")),
+    )
+    unseen = {fold(name) for one in lists for name in {*names("whole")[one]} - {*names("train")[one]}}
+    everything = {fold(name) for one in lists for name in names("whole")[one]}
+    assert len(unseen) > 300 and all(map(is_held_out, unseen)) and len(unseen) / len(everything) > 0.12
+    for note in corpus.documents:
+        for span in note.spans:
+            if span.label in ("PATIENT", "DOCTOR", "CITY", "HOSPITAL"):
+                written = fold(note.text[span.start : span.end])
+                assert written not in unseen, note.id
+                assert not {*re.split(r"[\s,]+", written)} & unseen, note.id
+
+
+def test_terms_held_out_are_in_no_training_note_and_in_test_notes(corpus: Corpus) -> None:
+    made_again = ("dose", "laboratory", "vital", "fraction", "code", "symptom", "body_part", "condition", "test")
+    lists = [name for name in table("en/terms") if name not in made_again]
+    of_train = {name: {*terms("train")[name]} for name in lists}
+    unseen = {term for name in lists for term in {*terms("whole")[name]} - of_train[name] if term.isascii()}
+    unseen = {term for term in unseen if "<" not in term and len(term) > 5}
+    inside = re.compile(r"\S+@\S+|www\S+|http\S+")
+    for note in corpus.documents:
+        plain = "".join(c for at, c in enumerate(note.text) if not any(s.start <= at < s.end for s in note.spans))
+        plain = inside.sub("", plain)
+        assert not [
+            term for term in unseen if term in plain and re.search(rf"(?<![\w-]){re.escape(term)}(?![\w-])", plain)
+        ]
+    test_notes = synthesize(60, seed=3, registers="all", lexicon="test").documents
+    assert sum(any(term in note.text for term in unseen) for note in test_notes) > 20
+
+
+def test_people_of_every_origin_occur() -> None:
+    assert len(ORIGINS) >= 25
+    rng = random.Random(2)
+    drawn = Counter(invent_person("F", "train", rng).origin for _ in range(3000))
+    assert set(drawn) == set(ORIGINS) and min(drawn.values()) > 20
+
+
+@pytest.mark.parametrize("origin", ORIGINS)
+def test_an_origin_has_names_enough_and_each_lexicon_its_own(origin: str) -> None:
+    whole, train, test = (names(lexicon) for lexicon in ("whole", "train", "test"))
+    given = {*whole[f"{origin}.female"], *whole[f"{origin}.male"]}
+    assert len(given) >= 40 and len({*whole[f"{origin}.family"]}) >= 40
+    assert not {*train[f"{origin}.family"]} & {*test[f"{origin}.family"]}
+    person = invent_person("M", "test", random.Random(1), origin=origin)
+    assert person.origin == origin and person.last.split()[0] not in train[f"{origin}.family"]
+
+
+def test_names_are_written_in_many_ways() -> None:
+    rng = random.Random(4)
+    people = [invent_person(rng.choice("FM"), "whole", rng) for _ in range(400)]
+    assert any(person.turned for person in people)
+    assert any(not person.last.isascii() for person in people)
+    assert any("-" in person.last for person in people) and any(" " in person.last for person in people)
+    assert all(
+        "None" not in person.written(form, rng) for person in people[:40] for form in ("", "short", "dotted", "nick")
+    )
+    robert = next(
+        p for p in (invent_person("M", "whole", rng, origin="anglo") for _ in range(4000)) if p.first == "Robert"
+    )
+    assert robert.nick in ("Bob", "Bobby", "Rob") and robert.written("short", rng).startswith("Robert ")
