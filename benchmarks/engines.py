@@ -38,7 +38,7 @@ __all__ = ["Recipe", "recipe"]
 
 _FILE = Path(__file__).with_suffix(".toml")
 _SMALL: Mapping[str, Any] = {
-    "folds": 5,
+    "folds": 3,
     "submodels": {"regex": {}, "tbed": {}, "crf": {}, "blstm": {"networks": 1, "half_precision": True}},
 }
 """How engines that ship differ from the defaults: one network, of half the precision."""
