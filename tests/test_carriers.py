@@ -1,7 +1,14 @@
 """Plain notes that carry invented identifiers: what is replaced, marked and left out."""
 
-from ensemble.synthesis.carriers import carry
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from ensemble.command_line.app import app
+from ensemble.synthesis import carry
 from features.documents import Corpus, Document
+from features.errors import SettingsError
+from features.formats import read_corpus
 
 VISIT = """CHIEF COMPLAINT
 
@@ -66,3 +73,21 @@ def test_the_same_seed_gives_the_same_notes_and_copies_are_of_other_patients() -
     texts = [document.text for document in carried().documents]
     assert len(set(texts)) == len(texts)
     assert {document.group for document in carried().documents} == {"v1"}
+
+
+def test_the_command_writes_them_behind_the_invented_notes(tmp_path: Path) -> None:
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain" / "v1.txt").write_text(VISIT, encoding="utf-8")
+    command = ["synthesize", str(tmp_path / "out.jsonl"), "--documents", "3", "--carriers", str(tmp_path / "plain")]
+    answer = CliRunner().invoke(app, command)
+    assert answer.exit_code == 0, answer.output
+    notes = read_corpus(tmp_path / "out.jsonl").documents
+    assert [note.id for note in notes] == ["100-01", "100-02", "101-01", "v1-1"]
+    assert "Thistlewood" not in notes[-1].text
+
+
+def test_other_languages_are_refused(tmp_path: Path) -> None:
+    command = ["synthesize", str(tmp_path / "out"), "--language", "nl", "--carriers", str(tmp_path)]
+    answer = CliRunner().invoke(app, command)
+    assert isinstance(answer.exception, SettingsError)
+    assert not (tmp_path / "out").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -46,14 +47,26 @@ def synthesize(
     lexicon: Annotated[
         str, typer.Option(help="With all: whole, train, or test (names and words train lacks).")
     ] = "whole",
+    carriers: Annotated[
+        Path | None,
+        typer.Option(
+            help="English notes without identifiers, which are written too, with invented ones.", show_default=False
+        ),
+    ] = None,
 ) -> None:
     """Write annotated synthetic notes: English, German, Dutch or Swedish."""
-    from ensemble.synthesis import synthesize
+    from ensemble.synthesis import carry, synthesize
+    from features.formats import read_corpus
     from features.formats.corpora import write_notes
     from features.formats.recognise import format_told_by
 
+    if carriers and language != "en":
+        raise SettingsError("only English notes can carry invented identifiers: --carriers goes with --language en")
     with stage("inventing the notes"):
         corpus = synthesize(documents, seed=seed, language=language, registers=registers, lexicon=lexicon)
+        if carriers:
+            carrying = carry(read_corpus(carriers, accept_unknown_labels=True).documents, seed=seed)
+            corpus = replace(corpus, documents=corpus.documents + carrying.documents)
         usual = "i2b2" if corpus.label_set.name == "i2b2-2014" else "brat"
         write_notes(corpus, out, format=to or format_told_by(out) or usual)
     say_where(corpus.documents, out)

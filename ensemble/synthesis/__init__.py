@@ -13,6 +13,7 @@
     builder      text that grows together with its spans, typing errors and line breaks
     notes        one note from the parts of its type
     noise        what scanners and exports do to a note, in any language, with exact spans
+    carriers     plain clinical prose that carries invented identifiers
     lexicon      which words training notes may use, and which are kept for measuring
     local        patients, and the words of placeholders, of the languages that are all tables: `templates/nl`, `sv`
 
@@ -20,6 +21,7 @@ The notes are hard on purpose. People are called May, Parkinson or Graves in not
 values such as `SVR of 1739` look like years and are not; names come upper-case, lower-case and mistyped.
 """
 
+from ensemble.synthesis.carriers import carry
 from ensemble.synthesis.corpus import synthesize
 
-__all__ = ["synthesize"]
+__all__ = ["carry", "synthesize"]
