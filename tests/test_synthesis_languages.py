@@ -21,8 +21,11 @@ from features.languages import language_of
 from tests.fixture_types import Phistack
 
 PARTS = ("header", "opening", "history", "findings", "plan", "closing")
-LANGUAGES = {"de": "i2b2-2014", "nl": "nut", "sv": "stockholm-epr-phi"}
-NOT_IN_NOTES = {"DEPARTMENT", "ROOM", "AGE-OVER-90", "IPADDR", "ACCOUNT", "BIOID", "OTHER"}
+LANGUAGES = {"de": "i2b2-2014", "es": "meddocan", "nl": "nut", "sv": "stockholm-epr-phi"}
+NOT_IN_NOTES = {
+    *("DEPARTMENT", "ROOM", "AGE-OVER-90", "IPADDR", "ACCOUNT", "BIOID", "OTHER"),
+    *("DIREC_PROT_INTERNET", "IDENTIF_BIOMETRICOS", "OTROS_SUJETO_ASISTENCIA"),
+}
 POOLS = [
     (language, note_type, part["pool"])
     for language in LANGUAGES
@@ -68,7 +71,9 @@ def test_spans_fit_their_words_and_nothing_of_the_notation_is_left(corpus: Corpu
 
 
 def test_records_of_a_patient_name_the_same_people(corpus: Corpus) -> None:
-    label = {"nut": "Name", "stockholm-epr-phi": "Last_Name"}.get(corpus.label_set.name, "PATIENT")
+    label = {"nut": "Name", "stockholm-epr-phi": "Last_Name", "meddocan": "NOMBRE_SUJETO_ASISTENCIA"}.get(
+        corpus.label_set.name, "PATIENT"
+    )
     names: dict[str, set[str]] = defaultdict(set)
     for note in corpus.documents:
         names[note.group] |= {note.text[s.start : s.end].casefold() for s in note.spans if s.label == label}
@@ -100,6 +105,7 @@ def test_values_that_look_like_phi_are_not_labelled(corpus: Corpus) -> None:
     language = next(name for name, label_set in LANGUAGES.items() if label_set == corpus.label_set.name)
     patterns = {
         "de": (r"\bC5/C6\b", r"\bMorbus [A-Z]\w+", r"\b1-0-1\b"),
+        "es": (r"\bL4-L5\b", r"(?i)enfermedad de [A-Z]\w+", r"\b1-0-1\b"),
         "nl": (r"10-12 weken", r"\d/30\b"),
         "sv": (r"10-12 veckor", r"\b5/5 kraft"),
     }
@@ -178,7 +184,7 @@ def test_a_placeholder_without_words_and_a_language_without_notes_are_refused() 
     scene = LocalScene(patient, patient.first_visit, random.Random(0), "{y}")
     with pytest.raises(SettingsError, match="BLOOD"):
         scene.pieces(Placeholder("BLOOD"))
-    with pytest.raises(SettingsError, match="no synthetic notes in the language fi, only in en, de, nl, sv"):
+    with pytest.raises(SettingsError, match="no synthetic notes in the language fi, only in en, de, es, nl, sv"):
         synthesize(1, language="fi")
 
 

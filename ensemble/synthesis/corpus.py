@@ -26,7 +26,7 @@ from features.labels import LabelSet
 
 __all__ = ["LANGUAGES", "REGISTERS", "synthesize"]
 
-LANGUAGES = (ENGLISH, "de", "nl", "sv")
+LANGUAGES = (ENGLISH, "de", "es", "nl", "sv")
 """In which there are notes."""
 
 REGISTERS = ("hospital", "all")
