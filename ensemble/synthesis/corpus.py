@@ -44,7 +44,7 @@ def synthesize(
     registers: str = "hospital",
     lexicon: str = "whole",
 ) -> Corpus:
-    """Invent annotated notes: with the labels of i2b2 2014, or of NUT in Dutch, or of Stockholm EPR PHI in Swedish.
+    """Invent annotated notes, with the labels of i2b2 2014 or of a corpus in their language: MEDDOCAN, NUT, Stockholm.
 
     The first notes of a large corpus are those of a small one with the same seed.
 
