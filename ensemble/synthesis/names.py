@@ -4,8 +4,8 @@
     name.parts("formal", rng)                [("last", "Yıldız"), ("", ", "), ("first", "Ayşe")]
 
 The table `[origins]` of `templates/LANGUAGE/world.toml` says how frequent which origin is. An origin is `own` (the
-lists `[names]` of the language), a locale of Faker, or one of `templates/origins.toml`, which has names of languages in
-other scripts as they are written in Europe.
+lists `[names]` of the language), a locale of Faker, one of `templates/origins.toml`, which has names of languages in
+other scripts as they are written in Europe, or `abroad`: any of the origins of English notes.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from ensemble.synthesis.grammar import expand
 from ensemble.synthesis.lexicon import is_held_out, lists_of
+from ensemble.synthesis.persons import invent_person
 from ensemble.synthesis.templates import table
 
 if TYPE_CHECKING:
@@ -77,6 +78,9 @@ def invent_name(language: str, sex: str, rng: random.Random, lexicon: str = "who
     origins = world["origins"]
     origin = rng.choices(list(origins), list(origins.values()))[0]
     n_surnames = world.get("surnames", 1) if origin == "own" or "_" in origin else 1
+    if origin == "abroad":
+        person = invent_person(sex, lexicon, rng)
+        return LocalName(person.first, (person.last,), person.origin)
     if "_" in origin:
         faker = faker_of_locale(origin, rng)
         given = faker.first_name_female if sex == "F" else faker.first_name_male
