@@ -68,13 +68,12 @@ def _word(slot: str, lexicon: str, rng: random.Random) -> str:
 def invent_city(lexicon: str, rng: random.Random) -> str:
     """A city: of the United States, of elsewhere, or nowhere."""
     lists, dice = names(lexicon), rng.random()
-    if dice < 0.25:
-        return rng.choice(lists["city_start"]) + rng.choice(lists["city_end"])
-    if dice < 0.35:
-        return f"{rng.choice(('North', 'South', 'East', 'West', 'New', 'Port', 'Lake', 'Mount', 'Fort', 'Upper'))} " + (
-            rng.choice(lists["city_start"]) + rng.choice(lists["city_end"])
-        )
-    return rng.choice(lists["city_abroad" if dice < 0.5 else "city"]).removeprefix("the ")
+    if dice < 0.5:
+        return rng.choice(lists["city_abroad" if dice < 0.13 else "city"]).removeprefix("the ")
+    first, family = rng.choice(lists["city_start"]), rng.choice(lists[f"{rng.choice(ORIGINS)}.family"])
+    end, second, title = (rng.choice(lists[part]) for part in ("city_end", "city_second", "city_title"))
+    made = (first + end, first + end, f"{first} {second}", f"{first} {second}", f"{family} {second}", f"{family}{end}")
+    return rng.choice((*made, f"{title} {family}", f"{title} {first}{end}"))
 
 
 def invent_home(lexicon: str, rng: random.Random) -> Address:

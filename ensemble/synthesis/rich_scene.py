@@ -283,6 +283,14 @@ def _listed(name: str) -> Callable[[RichScene, Placeholder], str]:
     return lambda scene, slot: scene.rng.choice(names(scene.lexicon)[name]).removeprefix("the ")
 
 
+def _landmark(scene: RichScene, slot: Placeholder) -> str:
+    lists, rng = names(scene.lexicon), scene.rng
+    if slot.role == "county":
+        name = rng.choice((*lists["county"], *lists["anglo.family"]))
+        return f"{name} {rng.choice(('County', 'county', 'Parish'))}"
+    return rng.choice(lists["area" if slot.role == "area" else "landmark"]).removeprefix("the ")
+
+
 _WRITERS: Mapping[str, Callable[[RichScene, Placeholder], str]] = {
     "AGE": _age,
     "CITY": _city,
@@ -291,7 +299,7 @@ _WRITERS: Mapping[str, Callable[[RichScene, Placeholder], str]] = {
     "DOCTOR": _doctor,
     "EMAIL": _email,
     "HOSPITAL": _hospital,
-    "LOCATION-OTHER": _listed("landmark"),
+    "LOCATION-OTHER": _landmark,
     "ORGANIZATION": _organization,
     "PATIENT": _patient,
     "PHONE": _phone,

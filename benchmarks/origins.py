@@ -1,0 +1,135 @@
+"""Recall by origin of name: the same invented sentences for every origin, with names that no training note has.
+
+    phistack synthesize notes --documents 1000 --registers all --lexicon train --seed 1
+    phistack train notes --model engine
+    python -m benchmarks.origins engine                           29 origins, 240 sentences each; some minutes
+    python -m benchmarks.origins engine --origins korean,hebrew --sentences 60
+
+A name is *touched* if any accepted span, of whatever label, touches it, and *covered* if accepted spans cover all its
+letters. Sentence, form of the name and sex are the same for each origin, so that only the name makes a difference. The
+last line is the largest gap in names touched, between the best origin and the worst.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from ensemble.bundles.bundle import load_bundle
+from ensemble.synthesis.persons import invent_person
+from ensemble.synthesis.word_lists import ORIGINS
+from ensemble.tools.comma_lists import comma_list
+from features.documents import Document, Span
+from features.ranges import covering, touching
+
+__all__ = ["SENTENCES", "Recall", "gap", "main", "recall_of", "sentences"]
+
+SENTENCES = (
+    "{full} was examined this morning and feels better.",
+    "Mr. {last} did not come to his appointment.",
+    "Thank you for sending us {full}, who has had a cough for three weeks.",
+    "Name: {formal}",
+    "Patient: {full}  Sex: F  Ward: 4",
+    "Seen together with Dr. {last}, who agrees.",
+    "Dictated by {full}, MD",
+    "We spoke with the sister, {first}, about the plan.",
+    "Is metoprolol safe for {full} after the operation?",
+    "{first} slept well and ate half of breakfast.",
+    "Dr. {initialled} will call back tomorrow.",
+    "The wound of Ms. {last} is dry; the sutures stay for ten days.",
+    "pt {lower} states pain is worse at night",
+    "{upper} - ADMITTED FOR OBSERVATION",
+    "Please forward the report to {full} at the clinic.",
+    "According to {first}, the tablets were never taken.",
+    "Discussed with {full}, NP, and with the family.",
+    "{full} has diabetes and hypertension and takes lisinopril.",
+    "Which antibiotic for {full} with a penicillin allergy?",
+    "Regards,\n{full}",
+)
+"""The name stands in braces, in one of the forms in which a person is written; `last` is the family name alone."""
+
+Decide = Callable[[Iterable[Document]], Iterable[Document]]
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """How many names of one origin were found.
+
+    :param names: how many there were; at least 1.
+    :param touched: those that a span touches.
+    :param covered: those of which spans cover every letter.
+    """
+
+    origin: str
+    names: int
+    touched: int
+    covered: int
+
+
+def main() -> None:
+    """Parse the arguments and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", type=Path, help="a bundle")
+    parser.add_argument("--sentences", type=int, default=240, help="for each origin")
+    parser.add_argument("--origins", default=",".join(ORIGINS), help="names separated by commas")
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    engine = load_bundle(arguments.model)
+    found = [
+        recall_of(origin, engine.annotate, arguments.sentences, seed=arguments.seed)
+        for origin in comma_list(arguments.origins)
+    ]
+    Console(width=80).print(table_of(found))
+    print(f"largest gap {gap(found):.1f} points")
+
+
+def table_of(found: Sequence[Recall]) -> Table:
+    """A row an origin, the best found first."""
+    table = Table("origin", "names", "touched", "covered")
+    for one in sorted(found, key=lambda one: -one.touched / one.names):
+        table.add_row(one.origin, str(one.names), *(f"{100 * n / one.names:.1f}" for n in (one.touched, one.covered)))
+    return table
+
+
+def gap(found: Sequence[Recall]) -> float:
+    """Between the best origin and the worst, in points of percent of the names touched."""
+    shares = [100 * one.touched / one.names for one in found]
+    return max(shares) - min(shares)
+
+
+def recall_of(origin: str, annotate: Decide, n_sentences: int, *, seed: int = 0) -> Recall:
+    """Count the names of one origin that are found.
+
+    :param annotate: gives the documents back with the spans that were found.
+    """
+    touched = covered = 0
+    gold = list(sentences(origin, n_sentences, seed=seed))
+    for document, answer in zip(gold, annotate(gold), strict=True):
+        (name,) = document.spans
+        ranges = [(span.start, span.end) for span in answer.spans]
+        touched += touching(ranges)(name.start, name.end)
+        covered += covering(ranges)(name.start, name.end)
+    return Recall(origin, len(gold), touched, covered)
+
+
+def sentences(origin: str, number: int, *, seed: int = 0) -> Iterator[Document]:
+    """Sentences with one name each, of which no training note of the lexicon `train` has a word."""
+    for at in range(number):
+        rng = random.Random(f"{seed}/origins/{at}")
+        frame, sex = SENTENCES[at % len(SENTENCES)], rng.choice("FM")
+        before, _, rest = frame.partition("{")
+        form, _, after = rest.partition("}")
+        person = invent_person(sex, "test", random.Random(f"{seed}/{origin}/{at}"), origin=origin)
+        name = person.written({"last": "lastname"}.get(form, form), rng)
+        span = Span(len(before), len(before) + len(name), "PATIENT")
+        yield Document(f"{origin}-{at}", f"{before}{name}{after}", (span,))
+
+
+if __name__ == "__main__":
+    main()
