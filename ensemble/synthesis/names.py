@@ -34,6 +34,7 @@ _FORMS: Mapping[str, Sequence[str]] = {
     "last": ("last",),
     "initialled": ("initial", " ", "last"),
     "letters": ("letters",),
+    "dotted": ("dotted",),
     "genitive": ("first genitive",),
 }
 """Form of a name -> its parts, and what stands between them."""
@@ -54,8 +55,8 @@ class LocalName:
     def parts(self, form: str, rng: random.Random) -> list[tuple[str, str]]:
         """The name in one form: parts `first`, `last` or `letters` with their text; what stands between has no part.
 
-        :param form: `full`, `formal`, `upper`, `first`, `last`, `initialled`, `letters`, `genitive`, or empty for any
-            of the usual ones.
+        :param form: `full`, `formal`, `upper`, `first`, `last`, `initialled`, `letters`, `dotted`, `genitive`, or empty
+            for any of the usual ones.
         """
         last = " ".join(self.surnames)
         said = {
@@ -63,6 +64,7 @@ class LocalName:
             "last": ("last", last if form != "last" or rng.random() < 0.6 else self.surnames[0]),
             "initial": ("first", f"{self.first[0]}."),
             "capitals": ("last", last.upper()),
+            "dotted": ("last", f"{last[0].upper()}."),
             "letters": ("letters", self.first[0] + last[0].upper()),
             "first genitive": ("first", self.first + ("" if self.first[-1] in "sxzß" else "s")),
         }
