@@ -110,6 +110,9 @@ RICH_SHAPES: Mapping[str, Sequence[str]] = {
 }
 """Label or kind -> shapes beside those of hospital notes."""
 
+_FREE = frozenset(("MEDICALRECORD", "HEALTHPLAN", "ACCOUNT", "DEVICE", "LICENSE", "VEHICLE", "BIOID", "IDNUM"))
+_GROUPS = ("##", "###", "####", "#####", "@", "@@", "@@@", "@#", "@##", "#@#", "@@##", "##@")
+
 _DOMAINS = ("gmail.com", "yahoo.com", "hotmail.com", "outlook.com", "aol.com", "icloud.com", "nhs.net", "example.org")
 _SITES = (
     "www.{}.example.org",
@@ -147,7 +150,7 @@ def invent_rich_patient(number: int, *, seed: int, lexicon: str) -> Patient:
     first_visit = date(rng.randint(1998, 2026), 1, 1) + timedelta(days=rng.randrange(365))
     age = rng.gauss(55, 20) if rng.random() < 0.85 else rng.uniform(0, 18)
     own, other = invent_institution("hospital", lexicon, rng), invent_institution("hospital", lexicon, rng)
-    codes = {kind: random_code(shapes, rng) for kind, shapes in RICH_SHAPES.items()}
+    codes = {kind: _new_code(kind, rng) for kind in RICH_SHAPES}
     phones = {f"phone {role}": random_code(RICH_SHAPES["PHONE"], rng) for role in _PHONES}
     users = {f"username {turn}": random_code(RICH_SHAPES["username"], rng) for turn in range(2)}
     work = {"profession": rng.choice(names(lexicon)["profession"]), "social": codes["SSN"]}
@@ -276,7 +279,15 @@ def _age(scene: RichScene, slot: Placeholder) -> str:
 
 def _code(scene: RichScene, slot: Placeholder) -> str:
     own = slot.role != "other" and slot.label in scene.patient.facts
-    return scene.patient.facts[slot.label] if own else random_code(RICH_SHAPES[slot.label], scene.rng)
+    return scene.patient.facts[slot.label] if own else _new_code(slot.label, scene.rng)
+
+
+def _new_code(label: str, rng: random.Random) -> str:
+    """A code in one of the shapes of its label or, where each institution has its own, now and then in a new shape."""
+    if label not in _FREE or rng.random() > 0.3:
+        return random_code(RICH_SHAPES[label], rng)
+    groups = [random_code(_GROUPS, rng) for _ in range(rng.randint(1, 3))]
+    return rng.choice(("-", "-", "", "", "/", ".", " ")).join((*groups, random_code(("###", "####", "#####"), rng)))
 
 
 def _listed(name: str) -> Callable[[RichScene, Placeholder], str]:
@@ -314,5 +325,5 @@ _WRITERS: Mapping[str, Callable[[RichScene, Placeholder], str]] = {
         ("SSN", "ACCOUNT", "LICENSE", "VEHICLE", "IPADDR", "MEDICALRECORD", "HEALTHPLAN", "DEVICE", "BIOID", "FAX"),
         _code,
     ),
-    "IDNUM": lambda scene, slot: random_code(RICH_SHAPES["IDNUM"], scene.rng),
+    "IDNUM": lambda scene, slot: _new_code("IDNUM", scene.rng),
 }
