@@ -39,7 +39,7 @@ def synthesize(
     to: SynthesisedFormatOption = "",
     seed: SeedOption = 0,
     language: Annotated[
-        str, typer.Option(help="en or de (labels of i2b2-2014), es (meddocan), nl (nut) or sv (stockholm-epr-phi).")
+        str, typer.Option(help="en or de (labels of i2b2-2014), es (meddocan), nl (nut), no or sv (stockholm-epr-phi).")
     ] = "en",
     registers: Annotated[
         str, typer.Option(help="hospital (notes of a few types) or all (as notes are met).")
@@ -54,7 +54,7 @@ def synthesize(
         ),
     ] = None,
 ) -> None:
-    """Write annotated synthetic notes: English, German, Spanish, Dutch or Swedish."""
+    """Write annotated synthetic notes: English, German, Spanish, Dutch, Norwegian or Swedish."""
     from ensemble.synthesis import carry, synthesize
     from features.formats import read_corpus
     from features.formats.corpora import write_notes

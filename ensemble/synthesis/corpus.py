@@ -26,7 +26,7 @@ from features.labels import LabelSet
 
 __all__ = ["LANGUAGES", "REGISTERS", "synthesize"]
 
-LANGUAGES = (ENGLISH, "de", "es", "nl", "sv")
+LANGUAGES = (ENGLISH, "de", "es", "nl", "no", "sv")
 """In which there are notes."""
 
 REGISTERS = ("hospital", "all")
