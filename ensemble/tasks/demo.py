@@ -1,6 +1,9 @@
 """The main job on synthetic notes, end to end: train, score, explain, redact, and a page that shows it all.
 
+An engine that ships is shown first, on other notes, as that takes seconds.
+
 demo_output/
+    shipped.html     those notes, if the engine ships
     corpus/          the training notes, i2b2 XML
     unseen/          notes that the engine never saw, i2b2 XML with gold
     engine/          the bundle
@@ -24,6 +27,7 @@ from ensemble.evaluation.figures import table_of
 from ensemble.stacking.folds import held_out_patients
 from ensemble.synthesis import synthesize
 from ensemble.tasks.engines import note_view, score_on, train_bundle
+from ensemble.tasks.shown_notes import show_shipped
 from ensemble.training.settings import EngineSettings
 from ensemble.views.page import NoteView, write_page
 from features.documents import Corpus, Document
@@ -53,9 +57,10 @@ def run_demo(out: Path, *, n_documents: int, seed: int = 0, jobs: int = 2) -> No
     refuse_taken(out)
     console = Console(width=120)
     begin = time.perf_counter()
-    training, held_out = held_out_patients(synthesize(n_documents, seed=seed), parts=4, seed=seed)
-    console.print(f"{len(training)} synthetic notes to train on, {len(held_out)} of other patients to score.")
     with new_folder(out) as folder:
+        show_shipped(console, folder / "shipped.html")
+        training, held_out = held_out_patients(synthesize(n_documents, seed=seed), parts=4, seed=seed)
+        console.print(f"{len(training)} synthetic notes to train on, {len(held_out)} of other patients to score.")
         write_corpus(training, folder / "corpus", format="i2b2")
         settings = EngineSettings(folds=_FOLDS, seed=seed, submodels=_SUBMODELS)
         trained, _ = train_bundle(training, folder / "engine", settings, jobs=jobs)
