@@ -10,7 +10,6 @@ a program in the same folder. A block is left out where the line above it says w
 """
 
 import ast
-import os
 import re
 import shlex
 import subprocess
@@ -22,16 +21,13 @@ from pathlib import Path
 import pytest
 
 import ensemble
+from tests.house_copy import house_copy
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(
     r"^(?:<!-- not run: (?P<reason>[^\n]+?) -->\n+)?```(?P<language>console|python)\n(?P<body>.*?)^```$", re.M | re.S
 )
 TARGET = re.compile(r"^([a-z]+):", re.M)
-PROGRAMS = {
-    "phistack": '#!/bin/sh\nexec "{python}" -c "from ensemble.command_line.app import main; main()" "$@"\n',
-    "python": '#!/bin/sh\nexec "{python}" "$@"\n',
-}
 
 
 @dataclass(frozen=True)
@@ -71,18 +67,8 @@ EXAMPLES = list(examples_of(README))
 
 @pytest.fixture(scope="module")
 def workplace(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
-    """A folder that all examples share, and an environment in which `phistack` is the one of this checkout."""
-    folder = tmp_path_factory.mktemp("readme")
-    programs = tmp_path_factory.mktemp("programs")
-    for name, script in PROGRAMS.items():
-        (programs / name).write_text(script.format(python=sys.executable), encoding="utf-8")
-        (programs / name).chmod(0o755)
-    environment = os.environ | {
-        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT),
-        "COLUMNS": "120",
-    }
-    return folder, environment
+    """A folder that all examples share, and an environment in which `phistack` is a copy of this checkout's."""
+    return tmp_path_factory.mktemp("readme"), house_copy(tmp_path_factory.mktemp("house"))
 
 
 def run(command: list[str], workplace: tuple[Path, dict[str, str]]) -> None:

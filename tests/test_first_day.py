@@ -1,0 +1,54 @@
+"""The page of the first day: its commands work in the order in which they stand there.
+
+They are run with a copy of the packages, in which an English engine ships: the one that there is, or, where none is,
+the golden bundle in its place.
+"""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.house_copy import house_copy
+from tests.test_readme import examples_of
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "first-day.md").read_text(encoding="utf-8")
+COMMANDS = [command for example in examples_of(PAGE) if not example.reason for command in example.commands()]
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """The folder in which all commands were run, and what each said."""
+    environment, folder = house_copy(tmp_path_factory.mktemp("house")), tmp_path_factory.mktemp("first-day")
+    said = {}
+    for command in COMMANDS:
+        done = subprocess.run(
+            ["bash", "-euc", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
+        )
+        said[command] = done.stdout + done.stderr
+        assert done.returncode == 0, f"{command}\n{said[command][-3000:]}"
+    return folder, said
+
+
+@pytest.mark.slow
+def test_every_command_of_the_page_ends_well_and_the_engine_is_chosen(shown: tuple[Path, dict[str, str]]) -> None:
+    folder, said = shown
+    assert "english" in said["phistack engines"]
+    first = said["phistack deidentify notes clean --policy safe-harbor"]
+    assert "engine: english, as 20 of the 20 notes looked at are in English (en); --model names another" in first
+    for clean in ("clean", "cleaner", "cleanest"):
+        assert len(list((folder / clean).iterdir())) == 20
+    assert "is complete" in said["phistack audit clean"]
+    assert "looked at" not in said["phistack deidentify notes cleanest --model ours --policy safe-harbor"]
+
+
+@pytest.mark.slow
+def test_what_the_page_says_to_look_at_is_there(shown: tuple[Path, dict[str, str]]) -> None:
+    folder, _ = shown
+    for name in ("summary.html", "quarantine.jsonl", "review.tsv"):
+        assert f"clean.run/{name}" in PAGE and (folder / "clean.run" / name).is_file()
+
+
+def test_the_page_is_read_in_ten_minutes() -> None:
+    assert len(PAGE.split()) < 10 * 150
