@@ -28,7 +28,7 @@ from rich.table import Table
 from ensemble.bundles.bundle import load_bundle
 from ensemble.deidentification.dates.parsing import parse_dates
 from ensemble.stacking.candidates import Decision
-from ensemble.stacking.known import KNOWN, KnownIdentifiers, Roster
+from ensemble.stacking.known import KNOWN, KnownIdentifiers, RecordSearch, Roster
 from ensemble.stacking.repeats.search import words_of
 from ensemble.synthesis import synthesize
 from ensemble.synthesis.people import Patient, Person, invent_patient
@@ -85,7 +85,7 @@ def main() -> None:
 
 def _systems(roster: Roster, model: Path | None) -> Iterator[tuple[str, Decide]]:
     nothing: Decide = lambda notes: ([] for _ in notes)  # noqa: E731
-    yield "roster alone", KnownIdentifiers(roster, LabelSet.named("i2b2-2014"), "en").over(nothing)
+    yield "roster alone", KnownIdentifiers(roster, RecordSearch(LabelSet.named("i2b2-2014"), "en")).over(nothing)
     if model is not None:
         engine = load_bundle(model)
         yield "engine alone", engine.decide

@@ -17,7 +17,7 @@ from copy import copy
 
 from ensemble.stacking.candidates import Decision, pools_of
 from ensemble.stacking.cascade import Cascade
-from ensemble.stacking.known import KnownIdentifiers, Roster
+from ensemble.stacking.known import KnownIdentifiers, RecordSearch, Roster
 from ensemble.stacking.overruling import Overruling
 from ensemble.stacking.stacker import Stacker
 from ensemble.stacking.subsets import Subset, in_order, no_stacker
@@ -111,7 +111,8 @@ class Engine:
         engine = copy(self)
         settings, counts = self.space.settings, self.stacker.counts
         is_word = counts.is_word if counts is not None else None
-        engine.known = KnownIdentifiers(roster, self.label_set, settings.language, is_word, settings.html)
+        search = RecordSearch(self.label_set, settings.language, is_word, settings.html)
+        engine.known = KnownIdentifiers(roster, search)
         return engine
 
     def recalling(self, choice: str) -> Engine:

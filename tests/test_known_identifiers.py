@@ -19,7 +19,7 @@ from benchmarks.known_identifiers import mistyped as mistyped_in
 from ensemble.batch import RunSettings, audit_run, deidentify
 from ensemble.deidentification import Policy
 from ensemble.stacking.candidates import Decision
-from ensemble.stacking.known import KNOWN, KnownIdentifiers, Roster
+from ensemble.stacking.known import KNOWN, KnownIdentifiers, RecordSearch, Roster
 from ensemble.stacking.known.columns import label_of, role_of, roles
 from ensemble.stacking.known.dates import date_pattern
 from ensemble.stacking.known.search import found_in
@@ -47,7 +47,7 @@ def roster(folder: Path, text: str = ROSTER, name: str = "roster.csv") -> Path:
 
 @pytest.fixture
 def known(tmp_path: Path) -> KnownIdentifiers:
-    return KnownIdentifiers(Roster.open(roster(tmp_path)), I2B2, "en")
+    return KnownIdentifiers(Roster.open(roster(tmp_path)), RecordSearch(I2B2, "en"))
 
 
 def marked(known: KnownIdentifiers, text: str, decisions: Sequence[Decision] = ()) -> list[tuple[str, str]]:
@@ -112,7 +112,7 @@ def test_what_only_looks_like_it_is_not(known: KnownIdentifiers, text: str) -> N
     ],
 )
 def test_particles_initials_and_short_names(tmp_path: Path, name: str, mentions: Sequence[str]) -> None:
-    known = KnownIdentifiers(Roster.open(roster(tmp_path, f'patient,name\n110,"{name}"\n')), I2B2, "en")
+    known = KnownIdentifiers(Roster.open(roster(tmp_path, f'patient,name\n110,"{name}"\n')), RecordSearch(I2B2, "en"))
     for mention in mentions:
         assert marked(known, f"then {mention} came") == [("PATIENT", mention)]
     assert marked(known, "MD seen by a nurse; le, de, d and van of S or J.") == []
@@ -223,7 +223,9 @@ def test_each_label_set_has_labels_for_what_rosters_hold() -> None:
 def test_spanish_notes_and_a_column_named_as_a_label(tmp_path: Path) -> None:
     text = "paciente;nombre;apellidos;fecha de nacimiento;médico;HOSPITAL\n"
     text += "7;Íñigo;Ruiz Peña;03/04/1950;Eva Sáez;Monte Alto\n"
-    known = KnownIdentifiers(Roster.open(roster(tmp_path, text), ("HOSPITAL",)), LabelSet.named("meddocan"), "es")
+    known = KnownIdentifiers(
+        Roster.open(roster(tmp_path, text), ("HOSPITAL",)), RecordSearch(LabelSet.named("meddocan"), "es")
+    )
     note = "PENA RUIZ, INIGO, nacido el 3 de abril de 1950. Dra. Saez, Monte  alto."
     found = [d.span for d in known.added(Document("7", note), []) if d.accepted]
     assert [(span.label, note[span.start : span.end]) for span in found] == [
@@ -357,7 +359,9 @@ def test_a_list_of_never_uncovers_nothing_that_a_roster_says(run: RunSettings, t
 def test_on_invented_notes_every_mention_of_the_record_is_proposed_and_hardly_anything_else(tmp_path: Path) -> None:
     notes = synthesize(40, seed=11).documents
     patients = {note.group: invent_patient(int(note.group), seed=11) for note in notes}
-    known = KnownIdentifiers(Roster.open(write_roster(patients.values(), tmp_path / "roster.csv")), I2B2, "en")
+    known = KnownIdentifiers(
+        Roster.open(write_roster(patients.values(), tmp_path / "roster.csv")), RecordSearch(I2B2, "en")
+    )
     rng = random.Random(0)
     exact = [(note, mentions_of(note, patients[note.group])) for note in notes]
     for pairs in (exact, [mistyped_in(*pair, rng) for pair in exact]):

@@ -6,6 +6,7 @@ from ensemble.batch.workers.detector import Detection
 from ensemble.batch.workers.identifier_register import IdentifierRegister, by_length
 from ensemble.batch.workers.review_words import KnownWords, capitalised, resembling, struck_places
 from ensemble.deidentification import Deidentifier, Policy, verify
+from ensemble.stacking.known import RecordSearch
 from features.documents import Document, Span
 from features.labels import LabelSet
 
@@ -63,7 +64,7 @@ def test_what_a_column_tells_is_found_however_column_and_text_are_written() -> N
                 (Part(name, "PATIENT"), Part(text)),
                 (Detection((Span(0, len(name), "PATIENT"),)), Detection(())),
             )
-            [(_, in_text)] = with_column_identifiers([parts], [found], "en")
+            [(_, in_text)] = with_column_identifiers([parts], [found], RecordSearch(LabelSet.named("i2b2-2014"), "en"))
             assert [text[span.start : span.end] for span in in_text.spans] == [there]
 
 

@@ -1,12 +1,13 @@
 """Identifiers in a column of a table, searched for in the texts of the same patient.
 
     parts = (Part("Hill, Ann", "PATIENT"), Part("The wife of Ann Hill called."))
-    with_column_identifiers([parts], found, "en")[0][1].spans    (Span(12, 20, "PATIENT"),): nothing had to detect it
+    with_column_identifiers([parts], found, search)[0][1].spans    (Span(12, 20, "PATIENT"),): nothing had to detect it
 
-A table knows the patient's name for certain, so it is replaced wherever it stands: whole, in parts and in any order, as
-`ensemble.stacking.repeats` finds it, also parts of two letters (`Ng`, `Li`). Only a single word in small letters is
-left that is one of the language, such as `hope`, or has two letters, such as `ng` for nanogram. Dates, numbers and
-places are sought as they are written; what anybody may share, such as an age, is not. All is read in its plain view.
+A table knows the patient's name for certain, so it is a roster of the patient's own: what a column says is found as
+`ensemble.stacking.known` finds what a record says, with initials, a typing error away, dates in any format, numbers in
+any grouping; and, as `ensemble.stacking.repeats` does, whole, in parts and in any order, also parts of two letters
+(`Ng`, `Li`). Only a single word in small letters is left that is one of the language, such as `hope`, or has two
+letters, such as `ng` for nanogram. What anybody may share, such as an age, is not sought. All is read in plain view.
 """
 
 from __future__ import annotations
@@ -18,10 +19,15 @@ from itertools import islice
 from ensemble.batch.formats.rows import Part
 from ensemble.batch.workers.detector import Detection
 from ensemble.deidentification.kinds import kind_anywhere
-from ensemble.stacking.repeats import Mention, Repeat, SearchMode, WordCounts, search, search_mode
+from ensemble.stacking.candidates import Decision
+from ensemble.stacking.known import RecordSearch
+from ensemble.stacking.known.reading import separated
+from ensemble.stacking.known.roster import Record
+from ensemble.stacking.repeats import Mention, Repeat, SearchMode, WordCounts, search_mode
+from ensemble.stacking.repeats import search as search_again
 from features.documents import Document, Span
 from features.letters import fold
-from features.plain_view import plain_view
+from features.plain_view import plain_text, plain_view
 from features.ranges import covering
 
 __all__ = ["with_column_identifiers"]
@@ -33,26 +39,50 @@ _SHORTEST_PART = 2
 
 
 def with_column_identifiers(
-    notes: Sequence[Sequence[Part]], found: Sequence[Sequence[Detection]], language: str
+    notes: Sequence[Sequence[Part]], found: Sequence[Sequence[Detection]], search: RecordSearch
 ) -> list[tuple[Detection, ...]]:
     """What was found in the notes of a patient, with the identifiers of their columns.
 
     :param notes: the parts of each note; those with a label are one identifier as a whole.
     :param found: for each note what is in each part.
-    :param language: ISO 639-1 code.
     """
     pairs = [pair for parts, in_parts in zip(notes, found, strict=True) for pair in zip(parts, in_parts, strict=True)]
     views = [plain_view(Document("part", part.text, in_part.spans if part.label else ())) for part, in_part in pairs]
     mentions = [[Mention(span) for span in view.document.spans] for view in views]
-    repeats = search([view.document.text for view in views], mentions, language, _search_mode, _SHORTEST_PART)
+    texts = [view.document.text for view in views]
+    repeats = search_again(texts, mentions, search.language, _search_mode, _SHORTEST_PART)
     again = (
-        view.all_in_note(repeat.span for repeat in of_part if _is_certain(repeat, language))
+        view.all_in_note(repeat.span for repeat in of_part if _is_certain(repeat, search.language))
         for view, of_part in zip(views, repeats, strict=True)
     )
+    record = _record(part for part, _ in pairs)
     more = (
-        found if part.label else _with_spans(found, spans) for (part, found), spans in zip(pairs, again, strict=True)
+        found if part.label else _with_record(part, _with_spans(found, spans), record, search)
+        for (part, found), spans in zip(pairs, again, strict=True)
     )
     return [tuple(islice(more, len(parts))) for parts in notes]
+
+
+def _record(parts: Iterable[Part]) -> Record:
+    """What the columns say of the patient, by label: a roster with one record."""
+    values: dict[str, dict[str, None]] = {}
+    for part in parts:
+        if part.label and _search_mode(part.label):
+            values.setdefault(part.label, {}).update(dict.fromkeys(separated(plain_text(part.text))))
+    return {label: tuple(of_label) for label, of_label in values.items()}
+
+
+def _with_record(part: Part, found: Detection, record: Record, search: RecordSearch) -> Detection:
+    """What was found in a text, with what the record says of letters and digits that nothing covers yet."""
+    known = search.added(Document("part", part.text), [Decision(span, 1.0, True, ()) for span in found.spans], record)
+    covered = {at for span in found.spans for at in range(span.start, span.end)}
+    more = (
+        decision.span
+        for decision in known
+        if decision.accepted
+        and any(part.text[at].isalnum() for at in {*range(decision.span.start, decision.span.end)} - covered)
+    )
+    return replace(found, spans=(*found.spans, *more))
 
 
 def _search_mode(label: str) -> SearchMode | None:

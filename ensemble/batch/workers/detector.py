@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ensemble.engine import Engine
 from ensemble.stacking.candidates import Decision
-from ensemble.stacking.known import KNOWN, KnownIdentifiers, Roster
+from ensemble.stacking.known import KNOWN, KnownIdentifiers, RecordSearch, Roster
 from ensemble.stacking.overruling import Overruling, overruled
 from ensemble.stacking.repeats.word_counts import WordCounts
 from features.documents import Document, Span
@@ -89,9 +89,14 @@ class Detector:
 
     def with_known(self, roster: Roster) -> Detector:
         """The same, which finds what a roster says, too; :raises SettingsError: as `KnownIdentifiers`."""
-        known = KnownIdentifiers(roster, self.label_set, self.language, self.is_word, self.html)
+        known = KnownIdentifiers(roster, self.record_search)
         reading_all = known.over(self.reading_all) if self.reading_all else None
         return replace(self, decide=known.over(self.decide), reading_all=reading_all, known=known)
+
+    @property
+    def record_search(self) -> RecordSearch:
+        """The search for what is known of a patient."""
+        return RecordSearch(self.label_set, self.language, self.is_word, self.html)
 
     def is_word(self, word: str) -> bool:
         """Whether a folded word is one of the language, as far as is known."""

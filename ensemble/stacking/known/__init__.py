@@ -1,6 +1,6 @@
 """What a hospital knows of the patient of a note, proposed beside what the submodels propose.
 
-known = KnownIdentifiers(Roster.open(path), label_set, "en")
+known = KnownIdentifiers(Roster.open(path), RecordSearch(label_set, "en"))
 known.added(document, decisions)           the decisions, and what the record of the note's patient says
 
 columns      what each column of a roster holds, and the label that it has in an engine
@@ -11,7 +11,7 @@ search       names, codes, telephone numbers and addresses, however they are wri
 identifiers  which of these are accepted, and what becomes of decisions that they overlap
 """
 
-from ensemble.stacking.known.identifiers import KNOWN, KnownIdentifiers
+from ensemble.stacking.known.identifiers import KNOWN, KnownIdentifiers, RecordSearch
 from ensemble.stacking.known.roster import Roster, roster_digest
 
-__all__ = ["KNOWN", "KnownIdentifiers", "Roster", "roster_digest"]
+__all__ = ["KNOWN", "KnownIdentifiers", "RecordSearch", "Roster", "roster_digest"]

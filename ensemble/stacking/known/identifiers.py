@@ -1,6 +1,6 @@
 """Known identifiers among the decisions on a note.
 
-    known = KnownIdentifiers(roster, label_set, "en", counts.is_word)
+    known = KnownIdentifiers(roster, RecordSearch(label_set, "en", counts.is_word))
     known.added(document, decisions)        with decisions whose votes are of the source `known`
 
 What a record says is accepted, unless all its words are words of the language and nothing else supports it: neither a
@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from ensemble.deidentification.kinds import kind_of
 from ensemble.stacking.candidates import Decision
 from ensemble.stacking.known.columns import label_of, roles
-from ensemble.stacking.known.roster import Roster
+from ensemble.stacking.known.roster import Record, Roster
 from ensemble.stacking.known.search import KnownMention, found_in
 from ensemble.stacking.repeats import WordCounts
 from ensemble.stacking.repeats.classifier import SAID_AGAIN
@@ -29,7 +29,7 @@ from features.labels import LabelSet
 from features.plain_view import plain_view
 from submodels.base import Candidate
 
-__all__ = ["KNOWN", "KnownIdentifiers"]
+__all__ = ["KNOWN", "KnownIdentifiers", "RecordSearch"]
 
 KNOWN = "known"
 """The source of the votes for what a record says."""
@@ -40,43 +40,26 @@ _INSIDE_A_SENTENCE = re.compile(r"[^\W_][,;]?[ \t]+$|[^\W_][,;]?\n$")
 
 
 @dataclass(frozen=True, slots=True)
-class KnownIdentifiers:
-    """The search for what records say.
+class RecordSearch:
+    """The search for what the record of a patient says.
 
-    :param roster: the records.
     :param label_set: of the decisions.
     :param language: ISO 639-1 code.
     :param is_word: whether a folded word is one of the language; otherwise by a list of names that are.
     :param html: whether notes are read without the markup of HTML.
-    :raises SettingsError: if the label set has no label for what a column of the roster holds.
     """
 
-    roster: Roster
     label_set: LabelSet
     language: str
     is_word: Callable[[str], bool] | None = None
     html: bool = False
 
-    def __post_init__(self) -> None:
-        for role in self.roster.roles:
-            if role in roles():
-                label_of(role, self.label_set)
+    def added(self, document: Document, decisions: Sequence[Decision], record: Record) -> list[Decision]:
+        """The decisions on a note and on what the record says, sorted by span.
 
-    def over(
-        self, decide: Callable[[Iterable[Document]], Iterator[list[Decision]]]
-    ) -> Callable[..., Iterator[list[Decision]]]:
-        """The same way to decide on notes, with what is known."""
-
-        def decide_with(documents: Iterable[Document]) -> Iterator[list[Decision]]:
-            notes = list(documents)
-            return map(self.added, notes, decide(notes))
-
-        return decide_with
-
-    def added(self, document: Document, decisions: Sequence[Decision]) -> list[Decision]:
-        """The decisions on a note and on what the record of its patient says, sorted by span."""
+        :raises SettingsError: if the label set has no label for what the record holds.
+        """
         view = plain_view(document.with_spans(()), html=self.html)
-        record = self.roster.record(document.group)
         hits = found_in(view.document.text, record, self.label_set, self.language) if record else iter(())
         best: dict[Span, tuple[KnownMention, bool]] = {}
         for hit in hits:
@@ -113,6 +96,39 @@ class KnownIdentifiers:
     def _kind(self, label: str) -> str:
         kind = kind_of(label, self.label_set.name)
         return "PERSON" if kind in _PERSONS else kind
+
+
+@dataclass(frozen=True, slots=True)
+class KnownIdentifiers:
+    """The search for what the records of a roster say.
+
+    :param roster: the records.
+    :param search: for what each of them says.
+    :raises SettingsError: if the label set has no label for what a column of the roster holds.
+    """
+
+    roster: Roster
+    search: RecordSearch
+
+    def __post_init__(self) -> None:
+        for role in self.roster.roles:
+            if role in roles():
+                label_of(role, self.search.label_set)
+
+    def over(
+        self, decide: Callable[[Iterable[Document]], Iterator[list[Decision]]]
+    ) -> Callable[..., Iterator[list[Decision]]]:
+        """The same way to decide on notes, with what is known."""
+
+        def decide_with(documents: Iterable[Document]) -> Iterator[list[Decision]]:
+            notes = list(documents)
+            return map(self.added, notes, decide(notes))
+
+        return decide_with
+
+    def added(self, document: Document, decisions: Sequence[Decision]) -> list[Decision]:
+        """The decisions on a note and on what the record of its patient says, sorted by span."""
+        return self.search.added(document, decisions, self.roster.record(document.group))
 
 
 def _is_proposed(decision: Decision) -> bool:

@@ -23,7 +23,7 @@ from features.formats.parquet_table import parquet_module
 from features.regular_files import open_regular
 from features.shown import shown_label
 
-__all__ = ["Cells", "rows_of"]
+__all__ = ["Cells", "rows_of", "separated"]
 
 Cells = dict[str, list[str]]
 """The values of each column of a row that holds any."""
@@ -125,7 +125,12 @@ def _values(column: str, cell: Any) -> Iterator[str]:
         for value in cell:
             yield from _values(column, value)
     elif cell is not None:
-        yield from filter(None, (value.strip() for value in _SEVERAL.split(_text(column, cell))))
+        yield from separated(_text(column, cell))
+
+
+def separated(cell: str) -> list[str]:
+    """The values of a cell."""
+    return [value.strip() for value in _SEVERAL.split(cell) if value.strip()]
 
 
 def _text(column: str, value: object) -> str:

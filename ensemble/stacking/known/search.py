@@ -25,7 +25,7 @@ from ensemble.deidentification.word_lists import known_words
 from ensemble.stacking.known.columns import SearchedAs, label_of, roles, searched_as
 from ensemble.stacking.known.dates import date_pattern
 from ensemble.stacking.known.roster import Record
-from ensemble.stacking.repeats.search import idle_words, words_of
+from ensemble.stacking.repeats.search import NUMERALS, idle_words, words_of
 from features.documents import Span
 from features.labels import LabelSet
 from features.letters import edits, fold
@@ -109,13 +109,13 @@ _Place = tuple[int, int, How, tuple[str, ...]]
 def _names(words: _FoldedWords, value: str, language: str) -> Iterator[_Place]:
     """Runs of words of a name."""
     own = _name_words(value)
-    idle = idle_words(language)
+    idle = idle_words(language) | NUMERALS
     long = [word for word in own if len(word) >= _SHORTEST_NAME]
     # A hyphen or an apostrophe may be left out.
     whole = [fold(re.sub(r"\W", "", part)) for part in value.split() if len(words_of(part)) > 1]
-    # The last word is a part of the name whatever it is elsewhere (`Danny Le`, `Ann Nurse`), but no credential.
-    credentials = known_words(language, "names", "credentials")
-    parts = [w for w in long if w not in idle or (w == own[-1] and w not in credentials)] or long
+    # The last word is a part of the name whatever it is elsewhere (`Danny Le`, `Ann Nurse`), but no credential or `IV`.
+    never = known_words(language, "names", "credentials") | NUMERALS
+    parts = [w for w in long if w not in idle or (w == own[-1] and w not in never)] or long
     like = set().union(*map(words.like, parts + [word for word in whole if len(word) > _SHORTEST_NAME]))
     if like:
         beside = {word[0] for word in own} | set(own)

@@ -26,7 +26,7 @@ from features.documents import Span
 from features.letters import fold
 from features.ranges import covering
 
-__all__ = ["Mention", "Repeat", "SearchMode", "Seed", "idle_words", "search", "search_mode", "words_of"]
+__all__ = ["NUMERALS", "Mention", "Repeat", "SearchMode", "Seed", "idle_words", "search", "search_mode", "words_of"]
 
 SearchMode = Literal["parts", "whole"]
 """How a mention is sought again."""
@@ -46,7 +46,7 @@ _CUT = re.compile(f"({_WORD.pattern})")
 _GAP = re.compile(r"[ \t]{0,3},?[ \t]{0,3}(?:\r?\n)?[ \t]{0,3}|[-‐‑'’]")
 _AFTER_INITIAL = re.compile(r"\.?[ \t]?,?[ \t]?")
 _SHORTEST_PART, _SHORTEST_CODE = 3, 4
-_NUMERALS = frozenset({"ii", "iii", "iv"})
+NUMERALS = frozenset({"ii", "iii", "iv"})
 _LONGEST = 9
 _WIDEST_GAP = 3
 _MOST_SEEDS = 20
@@ -149,7 +149,7 @@ def _seeds(
     shortest: int,
 ) -> Iterator[Seed]:
     """What is sought, the most frequent first."""
-    idle = _NUMERALS | idle_words(language)
+    idle = NUMERALS | idle_words(language)
     alike: defaultdict[tuple[str, tuple[str, ...]], list[tuple[int, Mention, list[str]]]] = defaultdict(list)
     for note, (text, found) in enumerate(zip(texts, mentions, strict=True)):
         for mention in found:
