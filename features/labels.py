@@ -48,6 +48,7 @@ class _LabelFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     types: dict[str, _LabelEntry]
     language: str = "en"
+    by_name_only: bool = False
     mappings: dict[str, dict[str, str]] = msgspec.field(name="from", default_factory=dict)
 
 
@@ -79,8 +80,7 @@ class LabelSet:
         """Read a label set that phistack ships; :raises LabelError: for a name without a table."""
         if name not in cls.names():
             raise LabelError(f"{no_such('label set', name, cls.names())}, or give a TOML file")
-        table = tomllib.loads((_TABLES / f"{name}.toml").read_text(encoding="utf-8"))
-        return cls._of_table(name, msgspec.convert(table, _LabelFile))
+        return cls._of_table(name, _shipped(name))
 
     @classmethod
     def _of_table(cls, name: str, table: _LabelFile) -> LabelSet:
@@ -93,6 +93,11 @@ class LabelSet:
         """The label sets that phistack ships."""
         files = (entry.name for entry in _TABLES.iterdir())
         return tuple(sorted(f.removesuffix(".toml") for f in files if f.endswith(".toml") and f != "mappings.toml"))
+
+    @classmethod
+    def recognised(cls) -> tuple[str, ...]:
+        """Those of them that a corpus may be known by; the others have labels so general that a user must name them."""
+        return tuple(name for name in cls.names() if not _shipped(name).by_name_only)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -117,6 +122,10 @@ class LabelSet:
         """This set with further labels (label -> category), as when a user accepts unknown ones."""
         new = {label: category for label, category in categories.items() if label not in self.categories}
         return LabelSet(self.name, {**self.categories, **new}, self.hipaa_labels, self.language) if new else self
+
+
+def _shipped(name: str) -> _LabelFile:
+    return msgspec.convert(tomllib.loads((_TABLES / f"{name}.toml").read_text(encoding="utf-8")), _LabelFile)
 
 
 def is_label(label: str) -> bool:

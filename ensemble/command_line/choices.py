@@ -49,7 +49,7 @@ SPACES = _tables("ensemble/experiments/spaces")
 LABEL_SETS = _tables("features/label_sets", "mappings")
 ENGINES = shipped_names()
 STRATEGIES = (
-    *("tag", "number", "mask", "remove", "surrogate", "substitute", "characters", "shuffle"),
+    *("tag", "number", "name", "numbered", "mask", "remove", "surrogate", "substitute", "characters", "shuffle"),
     *("generalise", "keep"),
 )
 INPUT_FORMATS = ("jsonl", "csv", "parquet", "text", "brat", "i2b2", "ngrid", "meddocan")

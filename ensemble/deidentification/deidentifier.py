@@ -31,6 +31,7 @@ Shuffled = Mapping[tuple[str, str], str]
 """Label and normalised mention -> the mention that takes its place."""
 
 _NUMBERS = 10**6
+_NUMBERING = {"number": strategies.number, "numbered": strategies.numbered}
 _SEVERITY = {"keep": 0, "generalise": 1}
 
 
@@ -71,7 +72,7 @@ class Deidentifier:
         self.policy = policy
         self.label_set = label_set
         self.language = language
-        self._looks_back = policy.uses("surrogate", label_set) or policy.uses("number", label_set)
+        self._looks_back = any(policy.uses(strategy, label_set) for strategy in ("surrogate", *_NUMBERING))
         self._shuffled = shuffled or {}
         self._key = None if key is None else usable_key(key)
 
@@ -138,9 +139,11 @@ class Deidentifier:
 
     def _replace(self, span: Span, mention: str, context: Context, memory: PatientMemory | None) -> tuple[str, str]:
         strategy, kind = self.strategy(span.label), kind_of(span.label, self.label_set.name)
-        if strategy == "number":
+        if strategy in _NUMBERING:
             number = self._number(span.label, kind, plain_text(mention), context, memory)
-            return strategy, strategies.number(span.label, number)
+            return strategy, _NUMBERING[strategy](span.label, number)
+        if strategy == "name":
+            return strategy, strategies.name(span.label)
         if strategy == "surrogate" and stays(kind, plain_text(mention), context):
             return "keep", mention
         if strategy == "substitute":

@@ -15,6 +15,8 @@ import tomllib
 from functools import cache
 from importlib import resources
 
+from features.labels import LabelSet
+
 __all__ = ["KINDS", "kind_anywhere", "kind_of", "name_role"]
 
 KINDS = (
@@ -46,7 +48,7 @@ def kind_anywhere(label: str) -> str:
 
     :returns: one of `KINDS`; OTHER for a label that no set has and that is no usual name of a kind.
     """
-    kinds = (table[label] for label_set, table in _tables().items() if label_set != _OWN_LABELS and label in table)
+    kinds = (table[label] for name, table in _tables().items() if name in LabelSet.recognised() and label in table)
     usual = _tables()[_OWN_LABELS].get(label.upper().replace("-", "_"), "OTHER")
     return next(kinds, usual)
 

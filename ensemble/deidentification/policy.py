@@ -16,6 +16,8 @@ A policy names labels or kinds of PHI; a label beats its kind, and what is not n
 
     tag          [PATIENT]
     number       [PATIENT-1], the same person the same number
+    name         PATIENT, the label without brackets
+    numbered     PATIENT 1, the same with a number for each person
     mask         an asterisk for every character, whatever its alphabet
     remove       nothing
     surrogate    another of the same kind; tagged where none can be made
@@ -45,7 +47,7 @@ from features.user_files import file_named, read_toml
 
 __all__ = ["KEYED", "REMOVING", "RESTRICTED_ZIP3", "STRATEGIES", "Policy", "PolicyOptions"]
 
-REMOVING = ("tag", "number", "mask", "remove", "surrogate", "substitute", "characters", "shuffle")
+REMOVING = ("tag", "number", "name", "numbered", "mask", "remove", "surrogate", "substitute", "characters", "shuffle")
 """Those that leave nothing of what was there."""
 
 STRATEGIES = (*REMOVING, "generalise", "keep")

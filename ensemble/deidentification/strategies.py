@@ -2,6 +2,8 @@
 
 tag("PATIENT")               "[PATIENT]"
 number("PATIENT", 1)         "[PATIENT-1]"
+name("PER")                  "PER"
+numbered("Person", 1)        "Person 1"
 mask("Zoë 7")                "*****"
 generalise("ZIP", "03601-1234", options, None, "en")    "000"
 """
@@ -16,7 +18,7 @@ from ensemble.deidentification.dates.parsing import year_of
 from ensemble.deidentification.policy import PolicyOptions
 from ensemble.deidentification.professions import profession_group
 
-__all__ = ["generalise", "mask", "number", "tag"]
+__all__ = ["generalise", "mask", "name", "number", "numbered", "tag"]
 
 _ZIP = re.compile(r"(\d{3})\d{2}(?:[- ]?\d{4})?")
 
@@ -29,6 +31,16 @@ def tag(label: str) -> str:
 def number(label: str, which: int) -> str:
     """The label and the number of the person or thing, in brackets."""
     return f"[{label}-{which}]"
+
+
+def name(label: str) -> str:
+    """The label as it is, as Tjong Kim Sang et al. (2019) write the class of an entity."""
+    return label
+
+
+def numbered(label: str, which: int) -> str:
+    """The label and the number of the person or thing, as AnonyMate (Adams et al. 2019) writes `Person 1`."""
+    return f"{label} {which}"
 
 
 def mask(mention: str) -> str:

@@ -52,7 +52,7 @@ def read_corpus(
     """Read annotated notes from a file or folder of any known format.
 
     :param label_set: the labels to expect; otherwise those of the format, or the first shipped set that has most labels
-        of the corpus and most of its spans, or else the corpus' own labels.
+        of the corpus and most of its spans, but for sets of general labels, or else the corpus' own labels.
     :param accept_unknown_labels: widen the label set by labels that it lacks, rather than refuse them.
     :param language: of the notes, where the labels are the corpus' own; otherwise recognised from their text.
     :param format: the name of the format; otherwise it is recognised.

@@ -74,7 +74,7 @@ def _nearest(counts: Counter[str], usual: str | None) -> LabelSet:
     """The usual set, or else that which lacks the fewest labels."""
     if usual is not None:
         return LabelSet.named(usual)
-    shipped = map(LabelSet.named, LabelSet.names())
+    shipped = map(LabelSet.named, LabelSet.recognised())
     return min(shipped, key=lambda labels: sum(label not in labels for label in counts))
 
 
