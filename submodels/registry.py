@@ -27,6 +27,7 @@ KINDS = Registry(
         "crf.v1": "submodels.crf.submodel:CrfSubmodel",
         "blstm.v1": "submodels.blstm.submodel:BlstmSubmodel",
         "deduce.v1": "submodels.deduce.submodel:DeduceSubmodel",
+        "entities.v1": "submodels.entities.submodel:EntitySubmodel",
     },
 )
 # Ours are in a table and not among the entry points of our own package: metadata is written when a package is

@@ -2,6 +2,8 @@
 
     annotators_of(pos="nltk", ner="nltk")                      NLTK's English tagger and named-entity chunker
     annotators_of(pos="", ner="http://localhost:9000")         a CoreNLP server's named entities
+    annotators_of(pos="", ner="spacy:nl_core_news_sm")         those of a pipeline of spaCy
+    installed_tagger("nl")                                     "spacy:nl_core_news_sm", if that is installed
     refuse_other_languages("es", pos="nltk", ner="")           raises: NLTK's taggers know English only
 
 Data or a server that is not there is an error that names the command which fetches or starts it, and never an empty
@@ -10,10 +12,13 @@ column: a model must not meet other features than those it was trained with.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.util import find_spec
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -21,13 +26,33 @@ import numpy as np
 from features.arrays import Integers32
 from features.errors import MissingResourceError, SettingsError
 
-__all__ = ["Annotator", "CoreNlpAnnotator", "NltkAnnotator", "NltkEntities", "annotators_of", "refuse_other_languages"]
+__all__ = [
+    "INSTALLED",
+    "Annotator",
+    "CoreNlpAnnotator",
+    "NltkAnnotator",
+    "NltkEntities",
+    "SpacyAnnotator",
+    "annotators_of",
+    "installed_tagger",
+    "refuse_other_languages",
+]
 
 _START_SERVER = "java -mx4g -cp '*' edu.stanford.nlp.pipeline.StanfordCoreNLPServer -port 9000"
 _TAGGER = "averaged_perceptron_tagger_eng"
 _CHUNKER = "maxent_ne_chunker_tab"
-_NLTK = "nltk"
+_NLTK, _SPACY = "nltk", "spacy"
+INSTALLED = "installed"
+"""The setting that takes what is there for the language: a pipeline of spaCy, or else NLTK."""
+
+_PIPELINES = {
+    "de": "de_core_news_sm", "en": "en_core_web_sm", "es": "es_core_news_sm", "fr": "fr_core_news_sm",
+    "nl": "nl_core_news_sm", "sv": "sv_core_news_sm",
+}  # fmt: skip
+"""Language -> the usual pipeline of spaCy, which is a package of this name."""
 _WITHOUT = 'or do without, with {0} = "" under [features] of the settings file'
+
+_PIPELINE = re.compile(r"[a-z]{2,3}_[a-z0-9]+_[a-z0-9_]+")
 
 _TagSentences = Callable[[list[list[str]]], list[list[tuple[str, str]]]]
 
@@ -53,15 +78,37 @@ class Annotator(Protocol):
 def annotators_of(pos: str, ner: str) -> tuple[Annotator, ...]:
     """The annotators that settings ask for.
 
-    :param pos: empty for none, `nltk`, or the URL of a CoreNLP server.
+    :param pos: empty for none, `nltk`, `spacy:` and the name of a pipeline, or the URL of a CoreNLP server.
     :param ner: likewise.
     :raises SettingsError: for anything else.
     """
     ours: dict[str, Annotator] = {"pos": NltkAnnotator(), "ner": NltkEntities()}
     return tuple(
-        ours[column] if given == _NLTK else CoreNlpAnnotator(_checked(column, given), column)
+        ours[column] if given == _NLTK else _elsewhere(column, given)
         for column, given in (("pos", pos), ("ner", ner))
         if given
+    )
+
+
+def _elsewhere(column: str, given: str) -> Annotator:
+    program, _, pipeline = given.partition(":")
+    # An engine may be a stranger's, and spaCy would import any package that it names.
+    is_pipeline = program == _SPACY and (_PIPELINE.fullmatch(pipeline) or Path(pipeline).is_dir())
+    return SpacyAnnotator(pipeline, column) if is_pipeline else CoreNlpAnnotator(
+        _checked(column, given), column
+    )  # fmt: skip
+
+
+def installed_tagger(language: str) -> str:
+    """The setting for what is installed for a language; :raises SettingsError: if nothing is, saying what to do."""
+    pipeline = _PIPELINES.get(language, "")
+    if pipeline and find_spec(_SPACY) is not None and find_spec(pipeline) is not None:
+        return f"{_SPACY}:{pipeline}"
+    if language == "en":
+        return _NLTK
+    raise SettingsError(
+        f"no general tagger for the language {language} is installed; get one with: pip install spacy && python -m "
+        f"spacy download {pipeline or 'PIPELINE'}, or give the URL of a CoreNLP server as ner under [features]"
     )
 
 
@@ -77,7 +124,10 @@ def refuse_other_languages(language: str, *, pos: str, ner: str) -> None:
 
 def _checked(column: str, url: str) -> str:
     if not url.startswith(("http://", "https://")):
-        raise SettingsError(f"the setting {column} must be nltk or the URL of a CoreNLP server, not {url}")
+        raise SettingsError(
+            f"the setting {column} must be nltk, spacy: and the name of a pipeline, or the URL of a CoreNLP server, "
+            f"not {url}"
+        )
     return url
 
 
@@ -148,6 +198,41 @@ def _no_chunker() -> MissingResourceError:
         f"the data of the named-entity chunker is missing; get it with: python -m nltk.downloader {_TAGGER} {_CHUNKER} "
         f"words ({_WITHOUT.format('ner')})"
     )
+
+
+@dataclass(frozen=True)
+class SpacyAnnotator:
+    """Tags of a pipeline of spaCy (Honnibal et al. 2020), which is installed beside phistack and asks no server.
+
+    :param pipeline: its name as a package, for example `nl_core_news_sm`, or the path of its folder.
+    :param column: `pos` or `ner`.
+    """
+
+    pipeline: str
+    column: str
+
+    @cached_property
+    def _language(self) -> Any:
+        try:
+            import spacy
+
+            return spacy.load(self.pipeline)
+        except (ImportError, OSError):
+            raise MissingResourceError(
+                f"the pipeline {self.pipeline} of spaCy is not installed; get it with: pip install spacy && python -m "
+                f"spacy download {self.pipeline} ({_WITHOUT.format(self.column)})"
+            ) from None
+
+    def columns(self, words: Sequence[str], sentences: Integers32) -> dict[str, list[str]]:
+        """The column that the pipeline tags, our tokens being its tokens; see `Annotator.columns`."""
+        language = self._language
+        from spacy.tokens import Doc
+
+        docs = (Doc(language.vocab, words=of_sentence) for of_sentence in _cut(words, sentences) if of_sentence)
+        return {self.column: [self._tag(token) for doc in language.pipe(docs) for token in doc]}
+
+    def _tag(self, token: Any) -> str:
+        return str(token.ent_type_ or "O") if self.column == "ner" else str(token.tag_ or token.pos_)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from features.byte_pairs import BytePairs
+from features.columns.annotators import INSTALLED, installed_tagger
 from features.columns.gazetteers import GAZETTEER_COLUMNS
 from features.columns.installed import installed_column
 from features.columns.representations import BROWN_COLUMNS, VECTOR_CLUSTER
@@ -64,8 +65,8 @@ class FeatureSettings:
     :param byte_pairs_per_word: in its place, the number of merges for each distinct word of the training notes.
     :param split_lines: whether a line end ends a sentence; `None` lets the training spans decide.
     :param without: column groups to leave out.
-    :param pos: part-of-speech column: empty for none, `nltk`, or the URL of a CoreNLP server.
-    :param ner: general named-entity column, likewise.
+    :param pos: part-of-speech column: empty for none, `nltk`, `spacy:` and a pipeline, or the URL of a CoreNLP server.
+    :param ner: general named-entity column, likewise; `installed` becomes what is there for the language.
     :param extra: columns that are not read otherwise, ours on request or of other packages, by their names; see
         `features.columns.installed`.
     :param vectors: a file of word vectors; see `features.word_vectors`. Empty for none.
@@ -103,6 +104,8 @@ class FeatureSettings:
             raise SettingsError("give byte_pairs, or byte_pairs_per_word, and not both")
         if not 2 <= self.vector_clusters <= _MOST_CLUSTERS or self.further_words < 0:
             raise SettingsError(f"vector_clusters must be from 2 to {_MOST_CLUSTERS}, further_words 0 or more")
+        if self.ner == INSTALLED:
+            object.__setattr__(self, "ner", installed_tagger(self.language))
         own = (*(name for names in COLUMN_GROUPS.values() for name in names), *BROWN_COLUMNS, VECTOR_CLUSTER)
         ours = set(own).intersection(self.extra)
         if ours:
