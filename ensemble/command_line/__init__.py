@@ -1,6 +1,6 @@
 """The commands of `phistack`, a file for each group of them.
 
-corpora       synthesize, convert, pseudonymise
+corpora       synthesize, convert, egofy, pseudonymise
 engines       demo, train, annotate, explain, rules
 scores        evaluate, compare, baseline, errors, frontier
 annotation    agreement, causes, reader-test

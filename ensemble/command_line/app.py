@@ -44,6 +44,7 @@ _COMMANDS = (
     corpora.synthesize,
     corpora.convert,
     corpora.pseudonymise,
+    corpora.egofy,
     corpora.vectors,
     shipped.engines,
     engines.train,

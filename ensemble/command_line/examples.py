@@ -23,6 +23,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "phistack convert notes.csv notes.jsonl --id-column note_id",
         "phistack convert meddocan renamed --to brat --map-labels nut",
     ),
+    "egofy": (
+        "phistack egofy biography.txt ego.txt --to text --subject 'Mata Hari' --gender female",
+        "phistack egofy darwin.jsonl ego.jsonl --subject 'Charles Darwin' --gender male --language en",
+    ),
     "pseudonymise": (
         "phistack pseudonymise notes shared --policy trienes2020 --key-file key",
         "phistack pseudonymise sv.jsonl out.jsonl --policy dalianis2019 --seed 1",

@@ -93,7 +93,7 @@ def annotators_of(pos: str, ner: str) -> tuple[Annotator, ...]:
 def _elsewhere(column: str, given: str) -> Annotator:
     program, _, pipeline = given.partition(":")
     # An engine may be a stranger's, and spaCy would import any package that it names.
-    is_pipeline = program == _SPACY and (_PIPELINE.fullmatch(pipeline) or Path(pipeline).is_dir())
+    is_pipeline = program == _SPACY and (_PIPELINE.fullmatch(pipeline) or (pipeline and Path(pipeline).is_dir()))
     return SpacyAnnotator(pipeline, column) if is_pipeline else CoreNlpAnnotator(
         _checked(column, given), column
     )  # fmt: skip
