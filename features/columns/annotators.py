@@ -107,7 +107,7 @@ def installed_tagger(language: str) -> str:
     if language == "en":
         return _NLTK
     raise SettingsError(
-        f"no general tagger for the language {language} is installed; get one with: pip install spacy && python -m "
+        f"no general tagger for the language {language} is installed; get one with: pip install phistack[entities] && python -m "
         f"spacy download {pipeline or 'PIPELINE'}, or give the URL of a CoreNLP server as ner under [features]"
     )
 
@@ -219,7 +219,7 @@ class SpacyAnnotator:
             return spacy.load(self.pipeline)
         except (ImportError, OSError):
             raise MissingResourceError(
-                f"the pipeline {self.pipeline} of spaCy is not installed; get it with: pip install spacy && python -m "
+                f"the pipeline {self.pipeline} of spaCy is not installed; get it with: pip install phistack[entities] && python -m "
                 f"spacy download {self.pipeline} ({_WITHOUT.format(self.column)})"
             ) from None
 
