@@ -107,8 +107,8 @@ def installed_tagger(language: str) -> str:
     if language == "en":
         return _NLTK
     raise SettingsError(
-        f"no general tagger for the language {language} is installed; get one with: pip install phistack[entities] && python -m "
-        f"spacy download {pipeline or 'PIPELINE'}, or give the URL of a CoreNLP server as ner under [features]"
+        f"no general tagger for the language {language} is installed; get one with: pip install "
+        f"phistack[entities] && python -m spacy download {pipeline or 'PIPELINE'}, or give the URL of a CoreNLP server as ner under [features]"
     )
 
 
@@ -219,8 +219,8 @@ class SpacyAnnotator:
             return spacy.load(self.pipeline)
         except (ImportError, OSError):
             raise MissingResourceError(
-                f"the pipeline {self.pipeline} of spaCy is not installed; get it with: pip install phistack[entities] && python -m "
-                f"spacy download {self.pipeline} ({_WITHOUT.format(self.column)})"
+                f"the pipeline {self.pipeline} of spaCy is not installed; get it with: pip install "
+                f"phistack[entities] && python -m spacy download {self.pipeline} ({_WITHOUT.format(self.column)})"
             ) from None
 
     def columns(self, words: Sequence[str], sentences: Integers32) -> dict[str, list[str]]:
