@@ -108,7 +108,8 @@ def installed_tagger(language: str) -> str:
         return _NLTK
     raise SettingsError(
         f"no general tagger for the language {language} is installed; get one with: pip install "
-        f"phistack[entities] && python -m spacy download {pipeline or 'PIPELINE'}, or give the URL of a CoreNLP server as ner under [features]"
+        f"phistack[entities] && python -m spacy download {pipeline or 'PIPELINE'}, "
+        "or give the URL of a CoreNLP server as ner under [features]"
     )
 
 
