@@ -11,18 +11,19 @@ Beside the forms of `Person` there are `nick`, `lower`, `short` (Richard B.), `g
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ensemble.synthesis.lexicon import is_held_out
 from ensemble.synthesis.people import Person
 from ensemble.synthesis.templates import table
-from ensemble.synthesis.word_lists import FOLDER, ORIGINS, Lists, names
+from ensemble.synthesis.word_lists import FOLDER, ORIGINS, names
 from features.letters import without_accents
 
 __all__ = ["NamedPerson", "invent_person"]
 
-_WORDLIKE, _MIXED, _PLAIN, _SUFFIX = 0.1, 0.12, 0.35, 0.04
+_WORDLIKE, _MIXED, _PLAIN, _SUFFIX, _CROSSED = 0.1, 0.12, 0.35, 0.04, 0.2
 _SUFFIXES = ("Jr.", "Jr", "Sr.", "III", "II", "IV")
 
 
@@ -80,9 +81,9 @@ def invent_person(sex: str, lexicon: str, rng: random.Random, *, origin: str = "
     table_of_origins: Mapping[str, Any] = table(f"{FOLDER}/origins")
     of_family = origin or rng.choices(ORIGINS, [rows["share"] for rows in table_of_origins.values()])[0]
     of_given = of_family if origin or rng.random() > _MIXED else rng.choice(ORIGINS)
-    lists, rows = names(lexicon), table_of_origins[of_family]
-    given = _given(of_given, sex, lists, rng, wordlike=not origin)
-    family = _family(of_family, sex, rows, lists, rng, wordlike=not origin)
+    rows = table_of_origins[of_family]
+    given = _given(of_given, sex, lexicon, rng, wordlike=not origin)
+    family = _family(of_family, sex, rows, lexicon, rng, wordlike=not origin)
     middle = f"{rng.choice('ABCDEFGHJKLMNPRSTVW')}." if rng.random() < 0.4 else ""
     if rng.random() < _PLAIN:
         given, family = without_accents(given), without_accents(family)
@@ -92,16 +93,29 @@ def invent_person(sex: str, lexicon: str, rng: random.Random, *, origin: str = "
     return NamedPerson(given, middle, family, of_family, nick, suffix, turned)
 
 
-def _given(origin: str, sex: str, lists: Lists, rng: random.Random, *, wordlike: bool) -> str:
-    part = "female" if sex == "F" else "male"
-    return rng.choice(lists[f"{'word' if wordlike and rng.random() < _WORDLIKE else origin}.{part}"])
+def _drawn(pool: Sequence[str], lexicon: str, rng: random.Random) -> str:
+    """A name of a list or, in training, now and then one crossed from two of it: no list of names is whole."""
+    one = rng.choice(pool)
+    if lexicon == "test" or rng.random() > _CROSSED:
+        return one
+    other = rng.choice(pool)
+    crossed = one[: len(one) // 2 + 1] + other[len(other) // 2 + 1 :].lower()
+    return crossed if crossed.isalpha() and len(crossed) > 3 and not is_held_out(crossed) else one
 
 
-def _family(origin: str, sex: str, rows: Mapping[str, Any], lists: Lists, rng: random.Random, *, wordlike: bool) -> str:
+def _given(origin: str, sex: str, lexicon: str, rng: random.Random, *, wordlike: bool) -> str:
+    lists, part = names(lexicon), "female" if sex == "F" else "male"
+    if wordlike and rng.random() < _WORDLIKE:
+        return rng.choice(lists[f"word.{part}"])
+    return _drawn(lists[f"{origin}.{part}"], lexicon, rng)
+
+
+def _family(origin: str, sex: str, rows: Mapping[str, Any], lexicon: str, rng: random.Random, *, wordlike: bool) -> str:
+    lists = names(lexicon)
     if wordlike and rng.random() < _WORDLIKE:
         return rng.choice(lists["word.family"])
     pool = lists[f"{origin}.family"]
-    one = _of_sex(rng.choice(pool), sex, rows)
+    one = _of_sex(_drawn(pool, lexicon, rng), sex, rows)
     if rng.random() < rows.get("double", 0):
         return f"{one}{rng.choice(rows['joints'])}{rng.choice(pool)}"
     return one
