@@ -3,6 +3,7 @@
 import random
 import re
 from collections import Counter, defaultdict
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,12 @@ POOLS = [
 
 @pytest.fixture(scope="module", params=LANGUAGES)
 def corpus(request: pytest.FixtureRequest) -> Corpus:
-    return synthesize(150, seed=3, language=request.param)
+    return notes_in(request.param)
+
+
+@cache
+def notes_in(language: str) -> Corpus:
+    return synthesize(150, seed=3, language=language)
 
 
 def words_of(corpus: Corpus, label: str) -> list[str]:
@@ -103,7 +109,7 @@ def test_dutch_numbers_are_valid_and_ages_are_numbers() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_values_that_look_like_phi_are_not_labelled(language: str) -> None:
-    corpus = synthesize(150, seed=3, language=language)
+    corpus = notes_in(language)
     patterns = {
         "de": (r"\bC5/C6\b", r"\bMorbus [A-Z]\w+", r"\b1-0-1\b"),
         "es": (r"\bL4-L5\b", r"(?i)enfermedad de [A-Z]\w+", r"\b1-0-1\b"),
@@ -172,6 +178,30 @@ def test_words_of_the_clinic_are_many_and_name_nobody(language: str) -> None:
     for entries in words.values():
         for entry in entries:
             assert "[[" not in entry and expand(entry, words, random.Random(0))
+    plain = {entry for entries in words.values() for entry in entries if not re.search(r"[{(<]", entry)}
+    drugs = {*words["generic"], *words.get("brand", ()), *words.get("medicine", ())}
+    assert (len(plain) > 600 and len(drugs) > 150) or language == "no"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_words_of_the_clinic_never_stand_in_a_span(language: str) -> None:
+    words = table(f"{language}/words")
+    hard = {entry for name in ("eponym", "generic", "sign", "gene") for entry in words.get(name, ())}
+    long = "|".join(sorted((re.escape(entry) for entry in hard if len(entry) > 7 and entry.isprintable()), key=len))
+    hits = 0
+    for note in notes_in(language).documents:
+        for match in re.finditer(rf"(?<!\w)({long})(?!\w)", note.text):
+            hits += 1
+            assert not any(s.start < match.end() and match.start() < s.end for s in note.spans), match[0]
+    assert hits > 50
+
+
+def test_names_begin_and_end_where_words_do(corpus: Corpus) -> None:
+    for note in corpus.documents:
+        for span in note.spans:
+            if span.label.lower() not in ("age", "edad_sujeto_asistencia", "date_part"):
+                assert not note.text[span.start - 1 : span.start].isalnum(), note.id
+                assert not note.text[span.end : span.end + 1].isalnum(), note.id
 
 
 def test_notes_seldom_repeat_each_other(corpus: Corpus) -> None:

@@ -1,4 +1,4 @@
-"""Annotated notes of patients who never lived: English in the labels of i2b2 2014, Dutch of NUT, Swedish of Stockholm.
+"""Annotated notes of patients who never lived, in six languages: English, German, Spanish, Dutch, Norwegian, Swedish.
 
     corpus = synthesize(200, seed=7)              200 notes of about 100 patients, the same on every machine
     corpus = synthesize(200, seed=7, language="nl")
@@ -15,7 +15,8 @@
     noise        what scanners and exports do to a note, in any language, with exact spans
     carriers     plain clinical prose that carries invented identifiers
     lexicon      which words training notes may use, and which are kept for measuring
-    local        patients, and the words of placeholders, of the languages that are all tables: `templates/nl`, `sv`
+    local        patients, and the words of placeholders, of the languages that are all tables: `templates/de`, `nl`
+    names        names of many origins for these languages, and the forms in which notes write them
 
 The notes are hard on purpose. People are called May, Parkinson or Graves in notes that speak of Graves' disease;
 values such as `SVR of 1739` look like years and are not; names come upper-case, lower-case and mistyped.
