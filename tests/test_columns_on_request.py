@@ -79,4 +79,4 @@ def test_the_preset_trains_and_scores_on_swedish_notes() -> None:
     training = train(notes, small)
     found = out_of_fold_corpora(training, notes)["crf"]
     right = sum(len({*a.spans} & {*b.spans}) for a, b in zip(found.documents, notes.documents, strict=True))
-    assert right > 0.5 * sum(len(note.spans) for note in notes.documents)
+    assert right > 0.3 * sum(len(note.spans) for note in notes.documents)

@@ -17,7 +17,7 @@ from ensemble.evaluation.tables import TableRow, percent
 from ensemble.experiments.parts import Answers
 from features.documents import Corpus, Span
 
-__all__ = ["FilledTable", "by_category", "by_criterion", "counted_by_category", "found_alone", "of_methods"]
+__all__ = ["FilledTable", "by_category", "by_criterion", "by_type", "counted_by_category", "found_alone", "of_methods"]
 
 FilledTable = tuple[Sequence[str], list[list[TableRow]], list[dict[str, Any]]]
 """The columns, the sections of a table, and its rows as JSON can hold them."""
@@ -63,6 +63,20 @@ def counted_by_category(declared: Mapping[str, Any], training: Corpus, test: Cor
         for r in rows
     ]
     return ("category", "training", "test", "both", "paper, both"), [cells], rows
+
+
+def by_type(declared: Mapping[str, Any], gold: Corpus, answers: _Answered) -> FilledTable:
+    """Precision, recall and F1 of one system by type, and over all types by the criteria that are declared."""
+    report, overall = _report(gold, answers, declared["ours"]), declared.get("overall", {})
+    found = {score.name: score for score in report.types}
+    of_all = {score.name: score for score in report.criteria}
+    found |= {name: of_all[criterion] for name, criterion in overall.items() if criterion in of_all}
+    figures: Mapping[str, Sequence[str]] = declared["figures"]
+    rows = [
+        {"type": name, "ours": _values(found[name]) if name in found else None, "paper": figures.get(name, [])}
+        for name in dict.fromkeys([*overall, *figures, *found])
+    ]
+    return _beside("type", rows)
 
 
 def of_methods(declared: Mapping[str, Any], gold: Corpus, answers: _Answered) -> FilledTable:

@@ -4,7 +4,7 @@
 
 A paper declares its tables in `papers/NAME.toml`, each of a kind: `types` counts PHI by category and type, `models` has
 precision, recall and F1 of each row, `changes` F1 without each part of the system, `cases` the places where only one
-submodel is right; `counts`, `categories`, `criteria`, `methods` and `alone` are those of
+submodel is right; `counts`, `categories`, `scores`, `criteria`, `methods` and `alone` are those of
 `ensemble.experiments.method_tables`. A row with `ours` has our figures too.
 """
 
@@ -22,6 +22,7 @@ from ensemble.experiments.method_tables import (
     FilledTable,
     by_category,
     by_criterion,
+    by_type,
     counted_by_category,
     found_alone,
     of_methods,
@@ -100,7 +101,9 @@ def _types(declared: _Declared, run: PaperRun) -> FilledTable:
     for category in dict.fromkeys(row["category"] for row in rows):
         section: list[TableRow] = [(strong(category), "", "", "", "")]
         for row in (row for row in rows if row["category"] == category):
-            section.append((row["type"], str(row["training"]), str(row["test"]), *map(str, row["paper"] or ["", ""])))
+            section.append(
+                (row["type"], str(row["training"]), str(row["test"]), *map(str, [*row["paper"], "", ""][:2]))
+            )
         sections.append(section)
     return ("type", "training", "test", "paper, training", "paper, test"), sections, rows
 
@@ -163,7 +166,7 @@ _Fill = Callable[[_Declared, PaperRun], FilledTable]
 _KINDS: Mapping[str, _Fill] = {
     "types": _types, "counts": lambda declared, run: counted_by_category(declared, run.training, run.test),
     "models": _models, "changes": _changes, "cases": _cases,
-    "categories": _of_answers(by_category), "criteria": _of_answers(by_criterion),
+    "categories": _of_answers(by_category), "scores": _of_answers(by_type), "criteria": _of_answers(by_criterion),
     "methods": _of_answers(of_methods), "alone": _of_answers(found_alone),
 }  # fmt: skip
 

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from ensemble.evaluation import criterion_named
+from ensemble.experiments.entity_baselines import entity_baselines
 from ensemble.experiments.method_picture import method_picture
 from ensemble.experiments.paper_tables import Members, PaperRun, PaperTable, filled
 from ensemble.experiments.parts import Answers, alone_answers, stack_answers, systems_of
@@ -44,6 +45,9 @@ __all__ = ["SCHEMA", "Reproduction", "papers", "published", "reproduce", "settin
 SCHEMA = "phistack.reproduction.v1"
 _PAPERS = resources.files("ensemble.experiments") / "papers"
 _STACKING = 0.1
+_BASELINE = " baseline"
+"""At the end of the name of a row that is none of submodels; see `ensemble.experiments.entity_baselines`."""
+
 _PROTOCOL = (
     "The system of {paper}, trained on one corpus and scored on another by exact start, end and type; the stackers "
     "learned from candidates that were proposed out of fold by {unsplit}, {folds} folds, seed {seed}. {left_out}{quick}"
@@ -138,7 +142,7 @@ def reproduce(
     whole = replace(own, submodels={**own.submodels, **{name: _like(own, given) for name, given in further.items()}})
     with stage(f"reproducing {paper}", total=1 + _STACKING):
         proposed = propose(training, whole, unseen=test.documents, jobs=jobs, cache=cache)
-        answers = _answers(proposed, wanted, settings)
+        answers = _answers(proposed, wanted, settings, training, test)
     rule = criterion_named("strict")
     named = {"+".join(row): spans for row, spans in answers.items()}
     scores = systems_of(test, named, training.label_set, rule, seed=settings.seed).scores
@@ -146,8 +150,8 @@ def reproduce(
     off = proposed.warnings["spans off the token grid"] / max(sum(len(d.spans) for d in training.documents), 1)
     protocol = _PROTOCOL.format(
         paper=paper, unsplit=settings.unsplit, folds=settings.folds, seed=settings.seed, corpus=declared["corpus"],
-        left_out=_without_taggers(settings), quick=_QUICK if quick else "", off=off,
-        paper_off=declared["within_tokens"],
+        left_out=_without_taggers(settings, declared.get("taggers", ("pos", "ner"))), quick=_QUICK if quick else "",
+        off=off, paper_off=declared["within_tokens"],
     )  # fmt: skip
     tables = tuple(filled(table, run) for table in declared["tables"])
     origin = Origin(SCHEMA, rule.name, protocol, settings)
@@ -160,25 +164,33 @@ def _rows_of(table: Mapping[str, Any]) -> list[Members]:
     return list(map(tuple, [*named, *([table["ours"]] if "ours" in table else []), *table.get("methods", {}).values()]))
 
 
-def _without_taggers(settings: EngineSettings) -> str:
-    """What the paper has and these settings leave out."""
-    taggers = {"part of speech": settings.features.pos, "general named entities": settings.features.ner}
-    missing = [name for name, tagger in taggers.items() if not tagger]
+def _without_taggers(settings: EngineSettings, taggers: Sequence[str]) -> str:
+    """What the paper has of the columns of taggers, and these settings leave out."""
+    names = {"pos": "part of speech", "ner": "general named entities"}
+    missing = [names[column] for column in taggers if not getattr(settings.features, column)]
     return f"Without {' and '.join(missing)}, which the paper has. " if missing else ""
 
 
 def _like(settings: EngineSettings, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a submodel that is like another of the system but for what is given."""
+    """The settings of a submodel of another kind, or like another of the system, but for what is given."""
+    if "like" not in given:
+        return dict(given)
     like = given["like"]
     own = settings.submodels[like]
     return {**own, KIND: kind_of(like, own), **{name: value for name, value in given.items() if name != "like"}}
 
 
-def _answers(proposed: Proposed, wanted: Sequence[Members], settings: EngineSettings) -> dict[Members, Answers]:
+def _answers(
+    proposed: Proposed, wanted: Sequence[Members], settings: EngineSettings, training: Corpus, test: Corpus
+) -> dict[Members, Answers]:
     answers: dict[Members, Answers] = {}
     with progress("stacking", total=len(wanted), weight=_STACKING) as advance:
         for row in wanted:
-            answers[row] = _marked(proposed, row, settings)
+            baseline = row[0].removesuffix(_BASELINE)
+            if baseline != row[0]:
+                answers[row] = [document.spans for document in entity_baselines(training, test)[baseline].documents]
+            else:
+                answers[row] = _marked(proposed, row, settings)
             advance(" and ".join(row))
     return answers
 

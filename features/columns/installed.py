@@ -39,7 +39,8 @@ COLUMNS = Registry(
         "hospital": "features.columns.on_request:HOSPITAL",
         "zip": "features.columns.on_request:ZIP",
         "lemma": "features.columns.lemmas:LEMMA",
-        "number_pattern": "features.columns.on_request:NUMBER_PATTERN",
+        "number_pattern": "features.columns.text_patterns:NUMBER_PATTERN",
+        "regex_hit": "features.columns.text_patterns:REGEX_HIT",
     },
 )
 

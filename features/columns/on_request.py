@@ -5,43 +5,28 @@
     hospital                          `kind` for a word such as sjukhus or clinic, `name` for a well-known hospital
     zip                               whether it is a postal code of the United States, by the ranges of their states
     ascii                             whether it has no character but those of ASCII
-    number_pattern                    `date`, `part` or `phone` where a token is of what looks like one, by its figures
 
 They are what the CRF of Berg and Dalianis (2019) reads beside what every engine reads, `zip` that of Liu (2017) and
-`ascii` that of Trienes (2020).
+`ascii` that of Trienes (2020). Those that look at the text around a word are in `text_patterns`.
 Words and postal codes are in `on_request.toml`.
 """
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Callable
 from functools import cache
 from importlib import resources
 
-import numpy as np
-
-from features.columns.distinct import Coded
-from features.columns.installed import LayoutColumn, WordColumn
-from features.columns.layout import Layout
+from features.columns.installed import WordColumn
 from features.columns.word_columns import NONE
 from features.letters import fold
 
-__all__ = ["ASCII", "HONORIFIC", "HOSPITAL", "NUMBER_PATTERN", "N_DIGITS", "N_LETTERS", "N_OTHERS", "ZIP"]
+__all__ = ["ASCII", "HONORIFIC", "HOSPITAL", "N_DIGITS", "N_LETTERS", "N_OTHERS", "ZIP"]
 
 _MOST = 9
 _SHORTEST_ENDING = 3
 _ZIP_LENGTH = 5
-_DAY, _MONTH = "(?:0[1-9]|[12]\\d|3[01])", "(?:0[1-9]|1[0-2])"
-_PATTERNS = (
-    ("date", rf"(?<![\d/.-])(?:19|20)\d\d([-/.]?){_MONTH}\1{_DAY}(?![\d/-])"),
-    ("date", r"(?<![\d/.-])\d{1,2}([/.-])\d{1,2}\1(?:\d{4}|\d\d)(?![\d/-])"),
-    ("date", rf"(?<![\d/.-])(?:\d\d{_MONTH}{_DAY}|\d{{1,2}}/\d{{1,2}}[ -](?:\d{{4}}|\d\d))(?![\d/-])"),
-    ("phone", r"(?<![\w/.])(?:\+\d{1,3}[ -]?)?\(?0?\d{1,4}\)?[-/ ]\d(?:[ -]?\d){4,8}(?![\w/])|(?<!\w)0\d{8,9}(?!\w)"),
-    ("part", r"(?<![\d/.,-])(?:0?[1-9]|[12]\d|3[01])[/.](?:0?[1-9]|1[0-2])(?![\d/.,-])"),
-)
-"""Value -> what it looks like; the first that matches."""
 
 
 def _counted(is_one: Callable[[str], bool]) -> WordColumn:
@@ -91,22 +76,3 @@ def _hospital(word: str) -> str:
 HONORIFIC = WordColumn("gazetteers", _honorific)
 HOSPITAL = WordColumn("gazetteers", _hospital)
 ZIP = WordColumn("gazetteers", _zip)
-
-
-def _number_patterns(layout: Layout) -> Coded:
-    values = [NONE, *dict.fromkeys(value for value, _ in _PATTERNS)]
-    codes = np.zeros(len(layout), dtype=np.int32)
-    first = 0
-    for number, text in enumerate(layout.texts):
-        starts, ends = layout.offsets(number)
-        for value, pattern in reversed(_PATTERNS):
-            for match in _compiled(pattern).finditer(text):
-                begin, end = np.searchsorted(ends, match.start(), "right"), np.searchsorted(starts, match.end(), "left")
-                codes[first + begin : first + end] = values.index(value)
-        first += len(starts)
-    return codes, values
-
-
-_compiled = cache(re.compile)
-
-NUMBER_PATTERN = LayoutColumn("orthography", _number_patterns)
