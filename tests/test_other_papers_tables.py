@@ -27,8 +27,8 @@ def rows_of(paper: str, training: Corpus, test: Corpus, cache: Path, **changes: 
 
 
 def test_the_crf_of_berg_by_type_with_its_figures_beside_ours(tmp_path: Path) -> None:
-    notes = [synthesize(n, seed=n, language="sv") for n in (8, 4)]
-    rows = rows_of("berg2019-crf", *notes, tmp_path)
+    training, test = (synthesize(n, seed=n, language="sv") for n in (8, 4))
+    rows = rows_of("berg2019-crf", training, test, tmp_path)
     by_name = {row["type"]: row for row in rows["4"]}
     assert by_name["Overall"]["paper"] == ["93.76", "86.53", "90"] and by_name["Overall"]["ours"][2] > 0
     assert by_name["Age"]["paper"] == ["79.29", "60.95", "68"]
@@ -37,21 +37,22 @@ def test_the_crf_of_berg_by_type_with_its_figures_beside_ours(tmp_path: Path) ->
 
 
 def test_the_lstm_of_berg_has_its_tables_too(tmp_path: Path) -> None:
-    notes = [synthesize(n, seed=n, language="sv") for n in (5, 2)]
-    rows = rows_of("berg2019-lstm", *notes, tmp_path, submodels={"lstm": TINY})
+    training, test = (synthesize(n, seed=n, language="sv") for n in (5, 2))
+    rows = rows_of("berg2019-lstm", training, test, tmp_path, submodels={"lstm": TINY})
     assert rows["3"][0]["paper"] == ["85.87", "88.96", "87"] and len(rows["3"][0]["ours"]) == 3
 
 
-def test_the_classes_of_tjong_kim_sang_and_all_of_them_with_and_without_the_class(tmp_path: Path) -> None:
-    notes = [synthesize(n, seed=n).mapped("tjongkimsang2019") for n in (5, 3)]
+def test_the_classes_of_tjong_kim_sang_and_all_of_them_with_and_without_the_class() -> None:
+    training, test = (synthesize(n, seed=n).mapped("tjongkimsang2019") for n in (5, 3))
     found = reproduce(
         "tjongkimsang2019",
-        *notes,
+        training,
+        test,
         settings_of("tjongkimsang2019", EngineSettings.preset("tjongkimsang2019"), quick=True),
     )
     rows = {row["type"]: row for row in found.tables[0].rows}
     assert rows["UNL"]["paper"] == ["84", "85", "84"] and rows["UNL"]["ours"][2] >= rows["AVG"]["ours"][2] > 0
-    assert rows["DATE"]["ours"][2] > 0.3 and rows["MAIL"]["paper"] == [] if "MAIL" in rows else True
+    assert rows["DATE"]["ours"][2] > 0.3
     assert {row["type"]: row["paper"] for row in found.tables[1].rows}["AVG"] == ["60", "21", "31"]
     assert "general named entities, which the paper has" in found.origin.protocol
 
@@ -69,12 +70,12 @@ def test_unlabelled_scores_leave_the_class_out() -> None:
 
 
 def test_anonymate_stands_beside_its_baselines(tmp_path: Path) -> None:
-    notes = [synthesize(n, seed=n).mapped("anonymate2019") for n in (6, 3)]
-    rows = rows_of("anonymate2019", *notes, tmp_path, submodels={"bi-lstm": TINY})
+    training, test = (synthesize(n, seed=n).mapped("anonymate2019") for n in (6, 3))
+    rows = rows_of("anonymate2019", training, test, tmp_path, submodels={"bi-lstm": TINY})
     models = {row["model"]: row for row in rows["4"]}
     assert [row["paper"][2] for row in models.values()] == ["45.0", "57.5", "74.1", "76.0", "79.2"]
-    baseline = entity_baselines(*notes)["most frequent"]
-    strict = evaluate(notes[1], baseline).strict
+    baseline = entity_baselines(training, test)["most frequent"]
+    strict = evaluate(test, baseline).strict
     assert models["Baseline (freq)"]["ours"] == pytest.approx([m.value for m in strict.measures.values()])
     assert models["CRFSuite"]["ours"] == models["CRFSuite + embeddings clusters"]["ours"], (
         "without vectors they are one"

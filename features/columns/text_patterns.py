@@ -21,18 +21,18 @@ from features.columns.word_columns import NONE
 
 __all__ = ["NUMBER_PATTERN", "REGEX_HIT"]
 
-_Patterns = Sequence[tuple[str, str]]
+_LooksLike = Sequence[tuple[str, str]]
 """Value -> what it looks like; the first that matches."""
 
 _DAY, _MONTH = "(?:0[1-9]|[12]\\d|3[01])", "(?:0[1-9]|1[0-2])"
-_NUMBERS: _Patterns = (
+_NUMBERS: _LooksLike = (
     ("date", rf"(?<![\d/.-])(?:19|20)\d\d([-/.]?){_MONTH}\1{_DAY}(?![\d/-])"),
     ("date", r"(?<![\d/.-])\d{1,2}([/.-])\d{1,2}\1(?:\d{4}|\d\d)(?![\d/-])"),
     ("date", rf"(?<![\d/.-])(?:\d\d{_MONTH}{_DAY}|\d{{1,2}}/\d{{1,2}}[ -](?:\d{{4}}|\d\d))(?![\d/-])"),
     ("phone", r"(?<![\w/.])(?:\+\d{1,3}[ -]?)?\(?0?\d{1,4}\)?[-/ ]\d(?:[ -]?\d){4,8}(?![\w/])|(?<!\w)0\d{8,9}(?!\w)"),
     ("part", r"(?<![\d/.,-])(?:0?[1-9]|[12]\d|3[01])[/.](?:0?[1-9]|1[0-2])(?![\d/.,-])"),
 )
-_ADDRESSES: _Patterns = (
+_ADDRESSES: _LooksLike = (
     ("email", r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}"),
     ("url", r"(?<!\w)(?:https?://|www\.)[^\s<>\"]{2,2000}"),
     ("ip", r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.])"),
@@ -40,7 +40,7 @@ _ADDRESSES: _Patterns = (
 )
 
 
-def _codes(patterns: _Patterns, layout: Layout) -> Coded:
+def _codes(patterns: _LooksLike, layout: Layout) -> Coded:
     values = [NONE, *dict.fromkeys(value for value, _ in patterns)]
     codes = np.zeros(len(layout), dtype=np.int32)
     first = 0
