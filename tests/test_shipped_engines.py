@@ -38,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         settings = EngineSettings.chosen(language=notes.label_set.language)
         engine = train(notes, replace(settings, folds=2).only(("regex", "crf"))).engine
         figures = {"strict": STRICT, "measured elsewhere": [ELSEWHERE]} if name == "english" else {}
-        facts = {"documents": 12, "patients": 12}
+        facts = {"documents": 12, "patients": 12, "sources": f"invented notes, {name}"}
         save_bundle(engine, folder / f"{name}.zip", self_test=self_test(engine), trained_on=facts, figures=figures)
     return folder
 
@@ -234,9 +234,10 @@ def test_the_engines_are_listed_with_what_is_known_of_them(phistack: Phistack, s
     size = f"{shipped_engine('english').stat().st_size / 1e6:.1f}"
     assert ["english", "en", "i2b2-2014", "regex,", "crf", "12", "notes", size, "90.00", "81.25"] in rows
     assert ["english", "presidio-synth-v2", "recall,", "touched", "98.7"] in rows
+    assert "spanish was trained on invented notes, spanish" in shown
     english, spanish = json.loads((ships / "engines.json").read_text())
     assert (english["submodels"], english["recall"], spanish["recall"]) == (["regex", "crf"], 0.8125, None)
-    assert english["measured_elsewhere"] == [ELSEWHERE] and english["trained_on"] == {"documents": 12, "patients": 12}
+    assert english["measured_elsewhere"] == [ELSEWHERE] and english["trained_on"]["documents"] == 12
 
 
 def test_the_card_of_one_is_printed(phistack: Phistack, ships: Path) -> None:

@@ -42,7 +42,7 @@ vocabularies hold words of the training notes, so treat this bundle as you treat
 _ELSEWHERE = """
 ## Measured on other notes
 
-None of these were used to train or to choose.
+Notes that the engine was not trained on.
 
 | corpus | figure | value |
 |---|---|---|

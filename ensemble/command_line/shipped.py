@@ -48,4 +48,6 @@ def engines(
     console().print(shipped_table(found).rich())
     if any(engine.measured_elsewhere for engine in found):
         console().print(elsewhere_table(found).rich())
+    for engine in filter(lambda engine: engine.sources, found):
+        say(f"{engine.name} was trained on {engine.sources}")
     say("`phistack engines NAME` prints the model card of one; `--model NAME` uses it")

@@ -58,6 +58,11 @@ class ShippedFacts:
             manifest["trained_on"], scores.get("precision"), scores.get("recall"), measured_elsewhere(manifest),
         )  # fmt: skip
 
+    @property
+    def sources(self) -> str:
+        """Where the training notes are from, in words; empty where the builder did not say."""
+        return str(self.trained_on.get("sources", ""))
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
         return asdict(self)
