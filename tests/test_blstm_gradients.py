@@ -16,11 +16,14 @@ from features.documents import Document, Span
 from features.errors import SettingsError
 from submodels.blstm.adam import Adam
 from submodels.blstm.encoder import EncodedNote, batch_of, with_characters
-from submodels.blstm.gradients import FlatBatch, Gradients, Rows, loss_and_gradients
+from submodels.blstm.gradients import FlatBatch, Gradients, Rows, _dropped, loss_and_gradients
 from submodels.blstm.keras_training import load_keras
+from submodels.blstm.schedules import rates_of
+from submodels.blstm.sgd import Sgd
 from submodels.blstm.submodel import BlstmSubmodel
-from submodels.blstm.weights import NetworkSizes
+from submodels.blstm.weights import NetworkSizes, first_weights
 from submodels.blstm.word_prediction import PREDICTIONS, WordPrediction
+from submodels.chain.lattice import Lines
 from tests.invented_names import FEW_NAMES
 
 ROOT = Path(__file__).parents[1]
@@ -45,7 +48,8 @@ def drawn_note(lengths: list[int], random: np.random.Generator) -> EncodedNote:
     n, bounds = sum(lengths), np.cumsum([0, *lengths]).astype(np.int32)
     words, tags, spellings = (random.integers(0, most, n).astype(np.int32) for most in (9, 5, 6))
     values = random.integers(0, 8, (n, 2)).astype(np.int32)
-    return EncodedNote(words, spellings, values, bounds, bounds, tags)
+    states = random.normal(size=(n, 3)).astype(np.float32)
+    return EncodedNote(words, spellings, values, bounds, bounds, tags, states)
 
 
 @settings(max_examples=24, deadline=None)
@@ -58,6 +62,8 @@ def drawn_note(lengths: list[int], random: np.random.Generator) -> EncodedNote:
             replace(SIZES, kernels=(), character_lstm=3),
             replace(SIZES, feature_layer=3),
             replace(SIZES, chain=False),
+            replace(SIZES, kernels=(), states=3),
+            replace(SIZES, feature_layer=3, states=3),
         ]
     ),
 )
@@ -69,6 +75,8 @@ def test_loss_and_gradients_are_those_of_keras(notes: list[list[int]], seed: int
 
     random = np.random.default_rng(seed)
     drawn = [drawn_note(lengths, random) for lengths in notes]
+    if not sizes.states:
+        drawn = [replace(note, states=None) for note in drawn]
     ranges = [(number, 0, len(note.words)) for number, note in enumerate(drawn)]
     characters = random.integers(0, 7, (6, 9)).astype(np.int32)
     prediction = WordPrediction.of(drawn, words=3, weight=0.4)
@@ -89,6 +97,86 @@ def test_loss_and_gradients_are_those_of_keras(notes: list[list[int]], seed: int
     of_words[gradients.words.ids] = gradients.words.values
     for name, gradient in {**gradients.dense, "word": of_words}.items():
         assert np.allclose(gradient, expected[name].numpy(), rtol=1e-3, atol=1e-4), name
+
+
+@settings(max_examples=6, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), locked=st.booleans())
+def test_gradients_are_those_of_finite_differences_under_dropout(seed: int, locked: bool) -> None:
+    sizes = replace(SIZES, states=3)
+    random = np.random.default_rng(seed)
+    drawn = [drawn_note([3, 2], random), drawn_note([4], random)]
+    batch = FlatBatch.of([(0, 0, 5), (1, 0, 4)], drawn, random.integers(0, 7, (6, 9)).astype(np.int32))
+    weights = {name: values.astype(np.float32) for name, values in first_weights(sizes, 1).items()}
+
+    def loss() -> tuple[float, Gradients]:
+        found, gradients = loss_and_gradients(
+            weights, batch, sizes, dropout=0.5, locked=locked, generator=np.random.default_rng(7)
+        )
+        return found.total, gradients
+
+    _, gradients = loss()
+    for name in ("forward", "backward", "dense"):
+        place = tuple(random.integers(0, length) for length in weights[name].shape)
+        if name != "dense":
+            place = (len(weights[name]) - sizes.lstm - 1 - int(random.integers(0, 3)), place[1])
+        kept, step = weights[name][place], np.float32(1e-2)
+        around = []
+        for moved in (kept + step, kept - step):
+            weights[name][place] = moved
+            around.append(loss()[0])
+        weights[name][place] = kept
+        assert gradients.dense[name][place] == pytest.approx((around[0] - around[1]) / (2 * step), abs=2e-3)
+
+
+def test_locked_dropout_forgets_the_same_numbers_at_all_tokens_of_a_row() -> None:
+    rows = Lines.of([0, 3, 7], 7)
+    values = np.ones((7, 40), dtype=np.float32)
+    dropped, kept = _dropped(values, 0.5, np.random.default_rng(1), rows)
+    assert (dropped[:3] == dropped[0]).all() and (dropped[3:] == dropped[3]).all()
+    assert (dropped[0] != dropped[3]).any() and set(np.unique(kept)) == {0.0, 2.0}
+    free, _ = _dropped(values, 0.5, np.random.default_rng(1), None)
+    assert (free[:3] != free[0]).any()
+
+
+def test_plain_descent_is_that_of_keras() -> None:
+    load_keras(1)
+    import keras
+
+    random = np.random.default_rng(3)
+    first = {name: random.normal(size=(6, 2)).astype(np.float32) for name in ("word", "dense")}
+    ours = Sgd(first, clip=1.0)
+    theirs = {name: keras.Variable(value) for name, value in first.items()}
+    sgd = keras.optimizers.SGD(0.1, global_clipnorm=1.0)
+    sgd.build(list(theirs.values()))
+    for step in range(20):
+        ids, rate = np.unique(random.integers(0, 6, 2)), 0.1 / (1 + step % 3)
+        rows = random.normal(size=(len(ids), 2)).astype(np.float32)
+        dense = random.normal(size=(6, 2)).astype(np.float32)
+        whole = np.zeros((6, 2), dtype=np.float32)
+        whole[ids] = rows
+        ours.read(ids)
+        ours.step(Gradients({"dense": dense}, Rows(ids, rows)), rate=rate, kept=0.0)
+        sgd.learning_rate.assign(rate)
+        sgd.apply([whole, dense], list(theirs.values()))
+    for name, values in ours.averaged().items():
+        assert np.allclose(values, theirs[name].numpy(), atol=1e-5)
+
+
+def test_the_average_of_plain_descent_lags_behind() -> None:
+    sgd = Sgd({"word": np.zeros((1, 1), dtype=np.float32), "dense": np.zeros(1, dtype=np.float32)}, clip=10.0)
+    for _ in range(2):
+        gradient = Rows(np.array([0], dtype=np.int32), np.ones((1, 1), dtype=np.float32))
+        sgd.step(Gradients({"dense": np.ones(1, dtype=np.float32)}, gradient), rate=1.0, kept=0.5)
+    assert sgd.weights["dense"] == [-2.0] and sgd.averaged()["dense"] == [-1.25] == sgd.averaged()["word"][0]
+
+
+def test_a_rate_is_halved_after_epochs_without_gain_and_ends_the_training() -> None:
+    rates = rates_of("halve on plateau", highest=0.1, patience=3, least=0.03)
+    seen = []
+    for loss in (5.0, 4.0, 4.0, 4.5, 4.0, 3.0, 3.0, 3.0, 3.0):
+        rates.epoch_ended(loss)
+        seen.append((rates.at(0.5), rates.over))
+    assert seen == [(0.1, False)] * 4 + [(0.05, False)] * 4 + [(0.025, True)]
 
 
 def test_adam_is_that_of_keras_also_for_words_that_are_seldom_read() -> None:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from ensemble.command_line.groups import TrainingOptions
 from ensemble.evaluation import evaluate_systems
+from ensemble.training.language_models import LanguageModelPlan, learn_language_models
 from ensemble.training.proposals import tasks_of
 from ensemble.training.settings import EngineSettings
 from ensemble.training.trainer import out_of_fold_corpora, train
@@ -131,9 +132,9 @@ def test_a_handful_of_court_decisions_can_be_trained_on(name: Any, language: Any
     assert f1["stack"] >= max(f1.values()) - 0.1
 
 
-def without_taggers(features: FeatureSettings) -> FeatureSettings:
+def without_taggers(features: FeatureSettings, language_models: str = "") -> FeatureSettings:
     """The same without what needs data that phistack does not bring."""
-    return replace(features, pos="", ner="")
+    return replace(features, pos="", ner="", language_models=language_models)
 
 
 def test_what_is_sent_to_other_processes_can_be_sent() -> None:
@@ -151,14 +152,16 @@ def test_what_is_sent_to_other_processes_can_be_sent() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PRESETS)
-def test_every_preset_is_trained_in_as_many_processes_as_by_default(name: Any) -> None:
+def test_every_preset_is_trained_in_as_many_processes_as_by_default(name: Any, tmp_path: Path) -> None:
     """Only the rounds of the network and the rules are fewer than the preset has, and there are no taggers."""
     reported = tomllib.loads((resources.files("ensemble.training") / "presets" / name).read_text(encoding="utf-8"))
     preset = EngineSettings.preset(name.removesuffix(".toml"))
     fewer = {"blstm": {"epochs": 1, "least_steps": 1}, "tbed": {"max_rules": 5}}
     submodels = {name: {**given, **fewer.get(name, {})} for name, given in preset.submodels.items()}
     assert TrainingOptions().jobs == 2
-    settings = replace(preset, submodels=submodels, features=without_taggers(preset.features))
+    learn_language_models(PLAIN, LanguageModelPlan(units=4, vector=4, epochs=1)).write(tmp_path / "models")
+    features = without_taggers(preset.features, str(tmp_path / "models"))
+    settings = replace(preset, submodels=submodels, features=features)
     training = train(corpus_of(PLAIN[:2]), settings, jobs=TrainingOptions().jobs)
     assert set(training.engine.names) == set(reported.get("submodels", preset.submodels))
     assert len(list(training.engine.annotate(PLAIN))) == len(PLAIN)

@@ -1,5 +1,6 @@
 """The presets trienes2020-* have the systems of Trienes 2020, value by value, but for what its page in docs says."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from ensemble.experiments.search_space import SearchSpace
 from ensemble.experiments.tuning import tune
 from ensemble.stacking.folds import training_folds
 from ensemble.synthesis.corpus import synthesize
+from ensemble.training.language_models import LanguageModelPlan, learn_language_models
 from ensemble.training.settings import EngineSettings, merged
 from ensemble.training.trainer import out_of_fold_corpora, train
 from features.columns.settings import FeatureSettings
@@ -147,3 +149,49 @@ def test_no_path_of_the_crf_goes_from_outside_to_inside() -> None:
     inside = [i for i, tag in enumerate(chain.tags) if tag.startswith("I-")]
     assert inside and (chain.transitions[chain.tags.index("O"), inside] == IMPOSSIBLE).all()
     assert (chain.start[inside] == IMPOSSIBLE).all()
+
+
+# The network
+
+NETWORK_PRESET = EngineSettings.preset("trienes2020-bilstm-crf")
+NETWORK: Any = new_submodel("blstm", NETWORK_PRESET.submodels["blstm"])
+
+NETWORK_OF_THE_PAPER = [
+    ("word-level embeddings", NETWORK.pretrained, True),
+    ("contextual string embeddings", NETWORK.contextual, True),
+    ("nothing else", (NETWORK.columns, NETWORK.kernels, NETWORK.character_lstm), ((), (), 0)),
+    ("recurrent units", NETWORK.lstm_size, 256),
+    ("locked dropout", (NETWORK.dropout, NETWORK.locked_dropout), (0.5, True)),
+    ("mini-batch size, in sentences", (NETWORK.batch_rows, NETWORK.window), (32, 1)),
+    ("stochastic gradient descent without momentum", NETWORK.optimiser, "sgd"),
+    ("initial learning rate", NETWORK.learning_rate, 0.1),
+    ("halved after 3 epochs without gain", (NETWORK.schedule, NETWORK.patience), ("halve on plateau", 3)),
+    ("until it falls below 10^-4", NETWORK.least_rate, 1e-4),
+    ("or 150 epochs", (NETWORK.epochs, NETWORK.least_steps), (150, 0)),
+    ("BIO", NETWORK.scheme, "BIO"),
+    ("one network, alone", (NETWORK.networks, tuple(NETWORK_PRESET.submodels)), (1, ("blstm",))),
+    ("nothing of ours", {
+        getattr(NETWORK, name)
+        for name in ("average", "word_dropout", "value_dropout", "replacement", "language_model", "easy_below")
+    }, {0.0}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("what", "ours", "paper"), NETWORK_OF_THE_PAPER, ids=[row[0] for row in NETWORK_OF_THE_PAPER])
+def test_the_network_has_the_values_of_the_paper(what: str, ours: object, paper: object) -> None:
+    assert ours == paper
+
+
+def test_the_network_trains_and_scores_on_dutch_notes(tmp_path: Path) -> None:
+    """Smaller and for fewer epochs than the paper's, at a higher rate."""
+    plan = LanguageModelPlan(units=16, vector=8, epochs=3)
+    learn_language_models(synthesize(10, seed=7, language="nl").documents, plan).write(tmp_path / "models")
+    fewer = {
+        "features": {"language": "nl", "language_models": str(tmp_path / "models")},
+        "submodels": {"blstm": {"lstm_size": 24, "word_size": 24, "epochs": 30, "batch_rows": 8, "learning_rate": 0.6}},
+    }
+    settings = EngineSettings.from_dict(merged(NETWORK_PRESET.to_dict(), fewer))
+    tables = FeatureSpace(settings.features).fit(NOTES.documents)
+    proposals = new_submodel("blstm", settings.submodels["blstm"]).fit(tables).propose(tables)
+    assert all(candidate.chosen for note in proposals for candidate in note)
+    assert f1_of(NOTES, NOTES.with_spans([[c.span for c in note] for note in proposals])) > 0.5

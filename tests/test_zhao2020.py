@@ -18,8 +18,8 @@ from features.documents import Document, Span
 from features.errors import BundleError, SettingsError
 from features.saved_files import SavedFiles
 from submodels.base import new_submodel
+from submodels.blstm.schedules import rates_of
 from submodels.blstm.submodel import BlstmSubmodel
-from submodels.blstm.training import SCHEDULES
 from submodels.crf.cross_files import named_crosses, read_crosses
 from submodels.crf.submodel import CrfSubmodel
 from submodels.regex.pattern_files import parse_patterns
@@ -253,8 +253,9 @@ def test_without_an_average_the_last_weights_are_kept(notes: list[FeatureTable])
 
 
 def test_a_constant_rate_stays() -> None:
-    assert {SCHEDULES["constant"](done) for done in (0.01, 0.5, 1.0)} == {1.0}
-    assert SCHEDULES["rise and fall"](1.0) < 0.05
+    constant, falling = (rates_of(name, highest=1.0, patience=3, least=0.0) for name in ("constant", "rise and fall"))
+    assert {constant.at(done) for done in (0.01, 0.5, 1.0)} == {1.0}
+    assert falling.at(1.0) < 0.05
     with pytest.raises(SettingsError, match="constnt"):
         BlstmSubmodel(schedule="constnt").fit([])
 

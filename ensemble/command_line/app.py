@@ -46,6 +46,7 @@ _COMMANDS = (
     corpora.pseudonymise,
     corpora.egofy,
     corpora.vectors,
+    corpora.language_model,
     shipped.engines,
     engines.train,
     engines.annotate,

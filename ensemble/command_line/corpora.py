@@ -30,7 +30,7 @@ from features.errors import SettingsError
 if TYPE_CHECKING:
     from ensemble.tasks.pseudonyms import PseudonymousCorpus
 
-__all__ = ["convert", "egofy", "pseudonymise", "synthesize", "vectors"]
+__all__ = ["convert", "egofy", "language_model", "pseudonymise", "synthesize", "vectors"]
 
 
 def synthesize(
@@ -199,6 +199,34 @@ def vectors(
     write_vectors(out, learned, n_clusters=clusters)
     say(f"vectors of {len(learned.words)} words are in {out}/vectors.txt, their clusters in {out}/clusters.txt")
     say("both hold words of the notes, names too: keep them as you keep the notes")
+
+
+@with_options
+def language_model(
+    notes: SourceArgument,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to make.", show_default=False)],
+    *,
+    size: Annotated[int, typer.Option(help="Numbers of a state in each direction.", min=2, max=4096)] = 128,
+    vector: Annotated[int, typer.Option(help="Numbers of a character's vector.", min=2, max=1024)] = 32,
+    epochs: Annotated[int, typer.Option(help="Passes over the notes.", min=1)] = 10,
+    least_count: Annotated[int, typer.Option(help="Characters that occur less often are unknown.", min=1)] = 3,
+    seed: SeedOption = 0,
+    reading: ReadingOptions,
+) -> None:
+    """Learn character language models from notes without annotation, for `language_models` under [features]."""
+    from ensemble.training.language_models import LanguageModelPlan, learn_language_models
+    from features.formats.corpora import input_path
+    from features.writing import refuse_taken
+
+    refuse_taken(out)
+    corpus = reading.reader.read(input_path(notes), accept_unknown_labels=True)
+    plan = LanguageModelPlan(units=size, vector=vector, epochs=epochs, least_count=least_count)
+    models = learn_language_models(corpus.documents, plan, seed=seed)
+    models.write(out)
+    say(f"forward and backward language models of {len(models.characters)} characters are in {out}")
+    if "perplexity" in models.trained:
+        say(f"perplexity on every twentieth note, which they did not learn from: {models.trained['perplexity']:.2f}")
+    say("what they foresee may be text of the notes: keep them as you keep the notes")
 
 
 def _to_be_told(made: PseudonymousCorpus) -> dict[str, int]:

@@ -32,6 +32,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "phistack pseudonymise sv.jsonl out.jsonl --policy dalianis2019 --seed 1",
         "phistack pseudonymise notes out --policy substitute --substitute CITY=X-TOWN",
     ),
+    "language-model": (
+        "phistack language-model notes-without-spans models",
+        "phistack language-model notes.jsonl models --size 512 --epochs 20",
+    ),
     "vectors": (
         "phistack vectors notes-without-spans words",
         "phistack vectors notes.jsonl words --size 200 --clusters 1000",

@@ -48,7 +48,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 _TAKEN = ("stack", "stacker", "features", "load")
 """Names that tables and times of a training have for other things."""
 _LATER_FEATURES = (
-    "extra", "byte_pairs_per_word", "html", "vectors", "vector_clusters", "clusters", "further_words"
+    "extra", "byte_pairs_per_word", "html", "vectors", "vector_clusters", "clusters", "further_words", "language_models"
 )  # fmt: skip
 _LATER_STACKING = ("rule_labels", "rules_file")
 _MOST = 8

@@ -5,8 +5,8 @@
     shown.vectors                      what a network may begin with
 
 Only words of the training notes are kept, and a trained engine keeps their clusters, never their vectors: those are in
-the weights of a network that began with them. Brown 1992 with prefixes as in Ratinov and Roth 2009; clusters of vectors
-as in Liu 2017 and Adams 2019.
+the weights of a network that began with them. Character language models it keeps whole, as networks read their states.
+Brown 1992 with prefixes as in Ratinov and Roth 2009; clusters of vectors as in Liu 2017 and Adams 2019.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Self, TypedDict
 
 from features.arrays import Floats32
+from features.character_models import CharacterModels
 from features.columns.distinct import Coded
 from features.columns.layout import Layout
 from features.columns.word_columns import NONE, normal_form
@@ -51,14 +52,25 @@ class Representations:
     :param brown: word -> bits of its Brown cluster.
     :param vector_clusters: word -> number of the cluster of its vector.
     :param vectors: in training only.
+    :param language_models: of characters; a trained engine keeps them too.
     """
 
     brown: Mapping[str, str] = field(default_factory=dict, repr=False)
     vector_clusters: Mapping[str, int] = field(default_factory=dict, repr=False)
     vectors: WordVectors | None = field(default=None, repr=False)
+    language_models: CharacterModels | None = field(default=None, repr=False)
 
     @classmethod
-    def read(cls, words: Collection[str], *, vectors: str, n_clusters: int, clusters: str, further: int) -> Self:
+    def read(
+        cls,
+        words: Collection[str],
+        *,
+        vectors: str,
+        n_clusters: int,
+        clusters: str,
+        further: int,
+        language_models: str = "",
+    ) -> Self:
         """Read what files say of some words.
 
         :param words: normal forms.
@@ -66,6 +78,7 @@ class Representations:
         :param n_clusters: of the vectors.
         :param clusters: a file of Brown clusters; empty for none.
         :param further: so many words from the front of each file are kept too.
+        :param language_models: a folder of them; empty for none.
         :raises SettingsError: if a file cannot be used.
         """
         found = read_vectors(Path(vectors), words, further=further) if vectors else None
@@ -73,6 +86,7 @@ class Representations:
             read_clusters(Path(clusters), words, further=further) if clusters else {},
             dict(zip(found.words, k_means(found.rows, n_clusters), strict=True)) if found else {},
             found,
+            CharacterModels.read(Path(language_models)) if language_models else None,
         )
 
     def __bool__(self) -> bool:
@@ -91,6 +105,8 @@ class Representations:
         digest = hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode())
         if self.vectors is not None:
             digest.update(json.dumps(self.vectors.words).encode() + self.vectors.rows.tobytes())
+        if self.language_models is not None:
+            digest.update(self.language_models.digest.encode())
         return digest.hexdigest()
 
     def to_dict(self) -> RepresentationsState:
@@ -98,12 +114,12 @@ class Representations:
         return {"brown": dict(self.brown), "vector_clusters": dict(self.vector_clusters)}
 
     @classmethod
-    def from_dict(cls, state: RepresentationsState) -> Self:
-        """What `to_dict` gave; :raises BundleError: for clusters that are none."""
+    def from_dict(cls, state: RepresentationsState, language_models: CharacterModels | None = None) -> Self:
+        """What `to_dict` gave, and the language models beside it; :raises BundleError: for clusters that are none."""
         brown = state.get("brown", {})
         if any(not bits or bits.strip("01") for bits in brown.values()):
             raise BundleError("the word clusters of the engine are no strings of 0 and 1")
-        return cls(brown, state.get("vector_clusters", {}))
+        return cls(brown, state.get("vector_clusters", {}), language_models=language_models)
 
 
 def k_means(rows: Floats32, n_clusters: int) -> list[int]:

@@ -73,6 +73,7 @@ class FeatureSettings:
     :param vector_clusters: into how many clusters k-means divides these, for the column `vector_cluster`.
     :param clusters: a file of Brown clusters, whose prefixes are columns; empty for none.
     :param further_words: beside the words of the training notes, so many from the front of both files are kept.
+    :param language_models: a folder of character language models; see `features.character_models`. Empty for none.
     :param html: whether notes are read without the markup of HTML; see `features.markup`.
     """
 
@@ -90,6 +91,7 @@ class FeatureSettings:
     vector_clusters: int = 200
     clusters: str = ""
     further_words: int = 0
+    language_models: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "without", tuple(self.without))

@@ -26,6 +26,7 @@ import numpy as np
 
 from features.arrays import Integers32
 from features.byte_pairs import BytePairs
+from features.character_models import CharacterModels
 from features.columns.annotators import refuse_other_languages
 from features.columns.gazetteers import Gazetteers
 from features.columns.layout import Known, Layout
@@ -130,7 +131,7 @@ class FeatureSpace:
     """Reads feature tables off documents, and knows what every id stands for.
 
     Learned by `fit`: `tokeniser_`, `split_lines_`, `abbreviations_`, `vocabularies_` (column ->
-    Vocabulary), `gazetteers_`, `representations_` (of words; without vectors once it is loaded).
+    Vocabulary), `gazetteers_`, `representations_` (of words and characters; without vectors once it is loaded).
 
     :param settings: tokens and columns.
     """
@@ -187,13 +188,14 @@ class FeatureSpace:
 
     def _read_representations(self, notes: Sequence[Document]) -> Representations:
         """Those of the words of some notes, and of their pieces where tokens are pieces."""
-        if not (self.settings.vectors or self.settings.clusters):
+        if not (self.settings.vectors or self.settings.clusters or self.settings.language_models):
             return Representations()
         tokenisers = (self.tokeniser_, Tokeniser()) if self.tokeniser_.keeps_words else (self.tokeniser_,)
         words = {word for cut in tokenisers for note in notes for word in cut.cut(note.text)[0]}
         return Representations.read(
             set(map(normal_form, words)), vectors=self.settings.vectors, n_clusters=self.settings.vector_clusters,
             clusters=self.settings.clusters, further=self.settings.further_words,
+            language_models=self.settings.language_models,
         )  # fmt: skip
 
     def table(self, document: Document) -> FeatureTable:
@@ -223,7 +225,7 @@ class FeatureSpace:
             yield FeatureTable(view, layout.offsets(number), layout.starts[number], self, batch, number)
 
     def save(self, folder: Path) -> None:
-        """Write what was learned as JSON."""
+        """Write what was learned as JSON, and beside it the language models, where there are any."""
         byte_pairs = self.tokeniser_.byte_pairs
         state = {
             "settings": asdict(self.settings),
@@ -238,6 +240,8 @@ class FeatureSpace:
             state["representations"] = self.representations_.to_dict()
         folder.mkdir(parents=True, exist_ok=True)
         write_json(folder / "features.json", state, indent=None)
+        if self.representations_.language_models is not None:
+            self.representations_.language_models.save(folder)
 
     @classmethod
     def load(cls, files: SavedFiles) -> FeatureSpace:
@@ -252,7 +256,8 @@ class FeatureSpace:
             space.gazetteers_ = Gazetteers.from_dict(state["gazetteers"])
             space.vocabularies_ = {name: Vocabulary(state["vocabularies"][name]).freeze() for name in space.columns}
             stems = state.get("stems", [])
-            space.representations_ = Representations.from_dict(state.get("representations", {}))
+            models = CharacterModels.load(files) if CharacterModels.in_files(files) else None
+            space.representations_ = Representations.from_dict(state.get("representations", {}), models)
             space._reader = ColumnReader(
                 space.settings, space.vocabularies_, space.gazetteers_, stems, space.representations_
             )

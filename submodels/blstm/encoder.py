@@ -19,7 +19,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from features.arrays import Integers, Integers32
+from features.arrays import Floats32, Integers, Integers32
 from features.columns.lines import line_bounds
 from features.columns.table import FeatureTable
 from features.columns.word_columns import normal_form
@@ -34,10 +34,11 @@ __all__ = [
     "batches_of",
     "rows_between",
     "rows_of",
+    "states_of",
     "with_characters",
 ]
 
-BatchArrays = dict[str, Integers32]
+BatchArrays = dict[str, Integers32 | Floats32]
 
 
 PADDING, UNKNOWN = 0, 1
@@ -55,6 +56,7 @@ class EncodedNote:
     :param sentences: index of the first token of each sentence, then the number of tokens.
     :param lines: the same for the sentences of each line together; what one tag sequence covers.
     :param tags: tag ids, of shape `(n_tokens,)`; empty where they are not known.
+    :param states: what language models say of each token, of shape `(n_tokens, n_states)`; `None` without any.
     """
 
     words: Integers32 = field(repr=False)
@@ -63,6 +65,7 @@ class EncodedNote:
     sentences: Integers32 = field(repr=False)
     lines: Integers32 = field(repr=False)
     tags: Integers32 = field(repr=False)
+    states: Floats32 | None = field(default=None, repr=False)
 
 
 TokenRange = tuple[int, int, int]
@@ -249,7 +252,8 @@ def batch_of(rows: Sequence[TokenRange], notes: Sequence[EncodedNote]) -> BatchA
     """The arrays of some rows, padded with 0 to the longest.
 
     :returns: `words`, `spellings`, `begins` (1 where a tag sequence begins), `tags` of shape `(n_rows, n_tokens)`,
-        `features` of shape `(n_rows, n_tokens, n_columns)`, `lengths` of shape `(n_rows,)`.
+        `features` of shape `(n_rows, n_tokens, n_columns)`, `lengths` of shape `(n_rows,)`; with language models also
+        `states` of shape `(n_rows, n_tokens, n_states)`.
     """
     # (n_rows, n_tokens), padded with 0: where it stands, the id 0 is that of no word and of no character.
     lengths = np.array([last - first for _, first, last in rows], dtype=np.int32)
@@ -265,9 +269,19 @@ def batch_of(rows: Sequence[TokenRange], notes: Sequence[EncodedNote]) -> BatchA
             tags[i, :n] = note.tags[first:last]
         begins[i, 0] = 1
         begins[i, note.lines[(note.lines > first) & (note.lines < last)] - first] = 1
-    return {
+    batch: BatchArrays = {
         "words": words, "spellings": spellings, "features": features, "lengths": lengths, "begins": begins, "tags": tags
     }  # fmt: skip
+    if (first_states := notes[rows[0][0]].states) is not None:
+        states = batch["states"] = np.zeros((*shape, first_states.shape[1]), dtype=np.float32)
+        for i, (number, first, last) in enumerate(rows):
+            states[i, : last - first] = states_of(notes[number], slice(first, last))
+    return batch
+
+
+def states_of(note: EncodedNote, tokens: slice) -> Floats32:
+    """What language models say of some tokens of a note, of shape `(n_tokens, n_states)`; of no width without any."""
+    return np.zeros((tokens.stop - tokens.start, 0), dtype=np.float32) if note.states is None else note.states[tokens]
 
 
 def with_characters(batch: BatchArrays, characters: Integers32) -> BatchArrays:

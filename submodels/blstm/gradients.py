@@ -20,7 +20,7 @@ import numpy as np
 
 from features.arrays import Floats, Floats32, Integers, Integers32
 from submodels.blstm.character_lstm import CharacterLstm
-from submodels.blstm.encoder import EncodedNote, TokenRange
+from submodels.blstm.encoder import EncodedNote, TokenRange, states_of
 from submodels.blstm.lstm import BidirectionalLstm
 from submodels.blstm.spelling import Spelling
 from submodels.blstm.tag_layers import TagLayers
@@ -29,7 +29,7 @@ from submodels.blstm.word_prediction import WordPrediction
 from submodels.chain.crf import Chain
 from submodels.chain.lattice import Lattice, Lines
 
-__all__ = ["FlatBatch", "Gradients", "Loss", "Rows", "loss_and_gradients"]
+__all__ = ["FlatBatch", "Gradients", "Loss", "Rows", "added_up", "loss_and_gradients"]
 
 
 class Rows(NamedTuple):
@@ -77,6 +77,7 @@ class FlatBatch:
     :param tags: ids, of shape `(n,)`.
     :param rows: what the LSTM reads as one.
     :param sequences: where tag sequences begin, and `n` at the end.
+    :param states: what language models say of each token, of shape `(n, n_states)`.
     """
 
     words: Integers32 = field(repr=False)
@@ -86,6 +87,7 @@ class FlatBatch:
     tags: Integers32 = field(repr=False)
     rows: Lines
     sequences: Integers = field(repr=False)
+    states: Floats32 = field(repr=False)
 
     @classmethod
     def of(cls, ranges: Sequence[TokenRange], notes: Sequence[EncodedNote], characters: Integers32) -> Self:
@@ -102,7 +104,9 @@ class FlatBatch:
         )
         distinct, places = np.unique(spellings, return_inverse=True)
         sequences = np.unique(np.concatenate([bounds, *lines]))
-        return cls(words, places, characters[distinct], features, tags, Lines.of(bounds, len(words)), sequences)
+        states = np.concatenate([states_of(note, part) for note, part in parts])
+        rows = Lines.of(bounds, len(words))
+        return cls(words, places, characters[distinct], features, tags, rows, sequences, states)
 
 
 def loss_and_gradients(
@@ -111,18 +115,20 @@ def loss_and_gradients(
     sizes: NetworkSizes,
     *,
     dropout: float = 0.0,
+    locked: bool = False,
     generator: np.random.Generator | None = None,
     prediction: WordPrediction | None = None,
 ) -> tuple[Loss, Gradients]:
     """What training makes small, and its gradient.
 
     :param dropout: rate for the input of the LSTM and for its output.
+    :param locked: whether dropout sets the same numbers to zero at all tokens of a row (Gal and Ghahramani 2016).
     :param generator: of dropout; needed where there is any.
     :param prediction: a second task, whose loss is added.
     """
     n = len(batch.words)
-    # (n, word + spelling + columns * feature): the vectors of word, spelling and all feature values, side by side; with
-    # a layer of their own, the features follow after the LSTM.
+    # (n, word + spelling + columns * feature + states): the vectors of word, spelling and all feature values and the
+    # states of language models, side by side; with a layer of their own, the features follow after the LSTM.
     spelling: Spelling | CharacterLstm
     if sizes.character_lstm:
         spelling = CharacterLstm.of(batch.characters, weights)
@@ -130,10 +136,11 @@ def loss_and_gradients(
         spelling = Spelling.of(batch.characters, weights, sizes.kernels)
     values = weights["feature"][batch.features].reshape(n, -1)
     vectors = [weights["word"][batch.words], spelling.vectors[batch.spellings]]
-    vectors += [] if sizes.feature_layer else [values]
-    inputs, kept_inputs = _dropped(np.concatenate(vectors, axis=1), dropout, generator)
+    vectors += [*([] if sizes.feature_layer else [values]), batch.states]
+    rows = batch.rows if locked else None
+    inputs, kept_inputs = _dropped(np.concatenate(vectors, axis=1), dropout, generator, rows)
     lstm = BidirectionalLstm.run(inputs, batch.rows, weights)
-    output, kept_output = _dropped(lstm.output, dropout, generator)
+    output, kept_output = _dropped(lstm.output, dropout, generator, rows)
     # (n, n_tags): the scores of the tags; their gradient is the probability of each tag, less 1 for the gold one.
     layers = TagLayers.of(output, values, weights)
     tags_loss = _tags_loss if sizes.chain else _softmax_loss
@@ -146,24 +153,31 @@ def loss_and_gradients(
         loss, of_output, gradients = loss + other, of_output + of_states, gradients | more
     of_inputs, of_lstm = lstm.back(of_output * kept_output, weights)
     of_inputs *= kept_inputs
-    edges = np.cumsum([vectors[0].shape[1], vectors[1].shape[1]])
-    of_words, of_spelling, before = np.split(of_inputs, edges, axis=1)
-    of_values = np.ascontiguousarray(before if after is None else after)
-    of_vectors = _added_up(batch.spellings, of_spelling, len(spelling.vectors))
-    of_feature = _added_up(batch.features.ravel(), of_values.reshape(-1, sizes.feature), sizes.values)
+    edges = np.cumsum([part.shape[1] for part in vectors[:-1]])
+    of_words, of_spelling, *before, _ = np.split(of_inputs, edges, axis=1)
+    of_values = np.ascontiguousarray(before[0] if after is None else after)
+    of_vectors = added_up(batch.spellings, of_spelling, len(spelling.vectors))
+    of_feature = added_up(batch.features.ravel(), of_values.reshape(-1, sizes.feature), sizes.values)
     gradients |= {**of_lstm, **spelling.back(of_vectors, weights), "feature": of_feature}
     ids, places = np.unique(batch.words, return_inverse=True)
     share = np.float32(1 / (len(batch.sequences) - 1))
     dense = {name: gradient * share for name, gradient in gradients.items()}
-    gradient_of_words = Rows(ids, _added_up(places, of_words, len(ids)) * share)
+    gradient_of_words = Rows(ids, added_up(places, of_words, len(ids)) * share)
     return Loss(loss * float(share), of_rows), Gradients(dense, gradient_of_words)
 
 
-def _dropped(values: Floats32, rate: float, generator: np.random.Generator | None) -> tuple[Floats32, Floats32]:
-    """The values with some set to zero and the others raised, and what each was multiplied with."""
+def _dropped(
+    values: Floats32, rate: float, generator: np.random.Generator | None, rows: Lines | None
+) -> tuple[Floats32, Floats32]:
+    """The values with some set to zero and the others raised, and what each was multiplied with.
+
+    :param rows: within which the same numbers are set to zero at all tokens; `None` where each token is by itself.
+    """
     if not rate or generator is None:
         return values, np.ones((1, 1), dtype=np.float32)
-    kept = (generator.random(values.shape, dtype=np.float32) >= rate) * np.float32(1 / (1 - rate))
+    shape = values.shape if rows is None else (len(rows.first), values.shape[1])
+    kept = (generator.random(shape, dtype=np.float32) >= rate) * np.float32(1 / (1 - rate))
+    kept = kept if rows is None else kept[rows.line]
     return values * kept, kept
 
 
@@ -211,7 +225,7 @@ def _by_row(rows: Lines, tokens: Integers, losses: Floats) -> Floats:
     return np.bincount(rows.line[tokens], losses).astype(np.float64)[np.argsort(rows.first)]
 
 
-def _added_up(ids: Integers | Integers32, rows: Floats32, n: int) -> Floats32:
+def added_up(ids: Integers | Integers32, rows: Floats32, n: int) -> Floats32:
     """The sum of the rows of each id, of shape `(n, size)`."""
     from scipy.sparse import csr_array
 

@@ -23,10 +23,19 @@ import numpy as np
 
 from features.arrays import Floats32, Integers, Integers32
 from submodels.blstm.character_lstm import CharacterLstm
-from submodels.blstm.encoder import EncodedNote, TokenRange, rows_of
+from submodels.blstm.encoder import EncodedNote, TokenRange, rows_of, states_of
 from submodels.blstm.weights import CHARACTERS, NetworkWeights
 
-__all__ = ["NetworkInput", "blocks_of", "emissions_of", "lstm", "spelling_vectors", "token_emissions"]
+__all__ = [
+    "NetworkInput",
+    "RowBatch",
+    "blocks_of",
+    "emissions_of",
+    "halved",
+    "lstm",
+    "spelling_vectors",
+    "token_emissions",
+]
 
 Inputs = Sequence[tuple[Floats32, Integers]]
 """For each block, what its distinct values add to the gates, and which of them each token has."""
@@ -101,6 +110,7 @@ class NetworkInput:
     :param features: likewise the feature values, `(n_tokens, n_columns)`.
     :param blocks: the blocks of the input; the first one has the word in it.
     :param batches: together they hold every token once.
+    :param states: what language models say of each token, `(n_tokens, n_states)`.
     """
 
     words: Integers32 = field(repr=False)
@@ -108,6 +118,7 @@ class NetworkInput:
     features: Integers32 = field(repr=False)
     blocks: tuple[Block, ...]
     batches: tuple[RowBatch, ...]
+    states: Floats32 = field(repr=False)
 
     @classmethod
     def of(cls, notes: Sequence[EncodedNote], blocks: Sequence[Sequence[int]], window: int) -> NetworkInput:
@@ -123,7 +134,9 @@ class NetworkInput:
             _block(of_word, [spellings, *features.T[list(of_word)]]),
             *(_block(columns, list(features.T[list(columns)])) for columns in others if columns),
         )
-        return cls(words, spellings, features, distinct, tuple(_batches(rows_of(notes, window=window), notes)))
+        batches = tuple(_batches(rows_of(notes, window=window), notes))
+        states = np.concatenate([states_of(note, slice(0, len(note.words))) for note in notes])
+        return cls(words, spellings, features, distinct, batches, states)
 
 
 def _batches(rows: Sequence[TokenRange], notes: Sequence[EncodedNote]) -> Iterator[RowBatch]:
@@ -198,13 +211,17 @@ def token_emissions(weights: NetworkWeights, reading: NetworkInput, characters: 
         emissions += weights["feature"][reading.features].reshape(len(emissions), -1) @ of_features
     for direction, dense in (("forward", ahead), ("backward", back)):
         # (n_values, 4 * units) for each block: what its distinct values add to the gates. One of them brings the bias.
-        kernel, bias = _halved(weights[direction]), _halved(weights[f"{direction}_bias"])
+        kernel, bias = halved(weights[direction]), halved(weights[f"{direction}_bias"])
         tables = [values @ kernel[rows] for values, rows in parts]
         tables[0] += bias
+        # (n_states, 4 * units): the states of language models differ at each token, and come last in the input.
+        of_states = kernel[len(kernel) - units - reading.states.shape[1] : -units]
         for batch in reading.batches:
             # (n_tokens of the batch, units) @ (units, n_tags): the dense layer over both directions is a sum over them.
             order = batch.ahead if direction == "forward" else batch.back
             inputs = [(table, block.places[order]) for table, block in zip(tables, reading.blocks, strict=True)]
+            if len(of_states):
+                inputs.append((reading.states[order] @ of_states, np.arange(len(order))))
             emissions[order] += lstm(inputs, batch.sizes, kernel[-units:]) @ dense
     return np.tanh(emissions) @ weights["dense"] + weights["dense_bias"] if last == "hidden" else emissions
 
@@ -238,6 +255,8 @@ def spelling_vectors(weights: NetworkWeights, characters: Integers32) -> Floats3
     if f"{CHARACTERS}forward" in weights:
         parts = np.split(characters, range(_WORDS_AT_ONCE, len(characters), _WORDS_AT_ONCE))
         return np.concatenate([CharacterLstm.of(part, weights).vectors for part in parts])
+    if not any(_is_kernel(name, values) for name, values in weights.items()):
+        return np.zeros((len(characters), 0), dtype=np.float32)
     # (n_words,): characters up to the last that is not padding, with the padding before the word.
     lengths = characters.shape[1] - np.argmax(characters[:, ::-1] > 0, axis=1)
     order = np.argsort(-lengths, kind="stable")
@@ -250,13 +269,17 @@ def spelling_vectors(weights: NetworkWeights, characters: Integers32) -> Floats3
     return vectors
 
 
+def _is_kernel(name: str, values: Floats32) -> bool:
+    return name.startswith("kernel") and values.ndim == 3
+
+
 def _strongest(weights: NetworkWeights, characters: Integers32, lengths: Integers) -> Floats32:
     """The strongest answer of each convolution over words that are sorted by length, the longest first.
 
     :param lengths: of the words, with the padding before them.
     """
     # (widest, size, n_channels): the kernels side by side, narrow ones filled up with zeros; `widths` is (n_channels,).
-    kernels = sorted((w for name, w in weights.items() if name.startswith("kernel") and w.ndim == 3), key=len)
+    kernels = sorted((w for name, w in weights.items() if _is_kernel(name, w)), key=len)
     widths = np.repeat([len(kernel) for kernel in kernels], [kernel.shape[2] for kernel in kernels])
     widest = max(widths)
     joint = np.concatenate([np.pad(kernel, ((0, widest - len(kernel)), (0, 0), (0, 0))) for kernel in kernels], axis=2)
@@ -312,7 +335,7 @@ def lstm(inputs: Inputs, sizes: Sequence[int], recurrent: Floats32) -> Floats32:
     return hidden
 
 
-def _halved(kernel: Floats32) -> Floats32:
+def halved(kernel: Floats32) -> Floats32:
     """The weights of input gate, candidate, forget gate and output gate, those of the three sigmoids halved."""
     halved: Floats32 = kernel * np.repeat(np.array([0.5, 1.0, 0.5, 0.5], dtype=np.float32), kernel.shape[-1] // 4)
     return halved

@@ -32,7 +32,7 @@ _LOG = logging.getLogger("phistack")
 
 
 class KerasTrainer:
-    """Adam on the weights of a network, and the running average of them.
+    """Adam, or plain gradient descent, on the weights of a network, and the running average of them.
 
     :param network: whose weights are trained.
     :param characters: the spelling of all words, as `Encoder.spell` gives it.
@@ -47,8 +47,9 @@ class KerasTrainer:
         self._plan = plan
         self._variables = network.trained
         self._averages = {name: keras.Variable(value.numpy()) for name, value in network.weights.items()}
-        self._adam = keras.optimizers.Adam(plan.learning_rate, global_clipnorm=plan.clip)
-        self._adam.build(self._variables)
+        optimiser = keras.optimizers.SGD if plan.optimiser == "sgd" else keras.optimizers.Adam
+        self._optimiser = optimiser(plan.learning_rate, global_clipnorm=plan.clip)
+        self._optimiser.build(self._variables)
         self._graph: Callable[..., Any] | None = None
 
     def step(self, step: TrainingStep, generator: np.random.Generator) -> Floats:
@@ -73,15 +74,15 @@ class KerasTrainer:
             with tf.GradientTape() as tape:
                 loss, of_rows = self._network.loss(batch)
             gradients = tape.gradient(loss, [variable.value for variable in self._variables])
-            self._adam.learning_rate.assign(rate)
-            self._adam.apply(gradients, self._variables)
+            self._optimiser.learning_rate.assign(rate)
+            self._optimiser.apply(gradients, self._variables)
             for name, average in self._averages.items():
                 average.assign(keep * average + (1 - keep) * self._network.weights[name])
             return of_rows
 
-        fixed = ("characters", "features")
+        fixed = ("characters", "features", "states")
         signature = {
-            name: tf.TensorSpec([*[None] * (array.ndim - 1), array.shape[-1] if name in fixed else None], tf.int32)
+            name: tf.TensorSpec([*[None] * (array.ndim - 1), array.shape[-1] if name in fixed else None], array.dtype)
             for name, array in batch.items()
         }
         number = tf.TensorSpec([], tf.float32)

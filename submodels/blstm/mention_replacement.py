@@ -15,10 +15,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from features.arrays import Integers, Integers32
+from features.arrays import Integers
 from submodels.blstm.encoder import EncodedNote
 
 __all__ = ["OF_THE_PLACE", "Mentions"]
@@ -81,7 +82,8 @@ class Mentions:
     def replaced(self, share: float, generator: np.random.Generator) -> list[EncodedNote]:
         """The notes with other mentions of their kind in the place of some.
 
-        The columns `OF_THE_PLACE` are those of the note, the others those of the mention.
+        The columns `OF_THE_PLACE` are those of the note, the others those of the mention, as are states of language
+        models.
 
         :param share: how likely each mention is to be replaced.
         """
@@ -101,9 +103,10 @@ class Mentions:
         return notes
 
     @cached_property
-    def _joined(self) -> dict[str, Integers32]:
+    def _joined(self) -> dict[str, Any]:
         """The tokens of all notes, laid end to end."""
-        return {name: np.concatenate([getattr(note, name) for note in self.notes]) for name in _OF_TOKENS}
+        names = _OF_TOKENS if self.notes[0].states is None else (*_OF_TOKENS, "states")
+        return {name: np.concatenate([getattr(note, name) for note in self.notes]) for name in names}
 
     def _tokens(self, number: int, share: float, generator: np.random.Generator) -> tuple[Integers, Integers]:
         """Which tokens of all notes the changed note has, and in the place of which of its own each one stands."""

@@ -32,6 +32,7 @@ class TaggingNetwork:
 
     :param sizes: of all parts.
     :param dropout: rate for the input of the LSTM and for its output.
+    :param locked: whether dropout sets the same numbers to zero at all tokens of a row.
     :param prediction: a second task in training.
     :param seed: decides on the first weights and on dropout.
     :param start: the first vectors of some words.
@@ -42,12 +43,14 @@ class TaggingNetwork:
         sizes: NetworkSizes,
         *,
         dropout: float = 0.5,
+        locked: bool = False,
         prediction: WordPrediction | None = None,
         seed: int = 0,
         start: WordStart | None = None,
     ) -> None:
         self.sizes = sizes
         self.dropout = dropout
+        self.locked = locked
         self.prediction = prediction
         self._random = keras.random.SeedGenerator(seed)
         second = prediction.first_weights(sizes.lstm, seed) if prediction else {}
@@ -122,11 +125,15 @@ class TaggingNetwork:
         spelling = ops.take(self._spellings(batch["characters"]), batch["spellings"], axis=0)
         vectors = [ops.take(w["word"], batch["words"], axis=0), spelling]
         vectors += [] if self.sizes.feature_layer else [self._features(batch)]
+        vectors += [batch["states"]] if self.sizes.states else []
         inputs = ops.concatenate(vectors, axis=2)
         return self._drop(self._blstm(self._drop(inputs, training), batch["lengths"]), training)
 
     def _drop(self, values: Any, training: bool) -> Any:
-        return keras.random.dropout(values, self.dropout, seed=self._random) if training and self.dropout else values
+        if not (training and self.dropout):
+            return values
+        shape = (ops.shape(values)[0], 1, ops.shape(values)[2]) if self.locked else None
+        return keras.random.dropout(values, self.dropout, noise_shape=shape, seed=self._random)
 
     def _spellings(self, characters: Any) -> Any:
         """A vector for each distinct word: the strongest answer of each convolution over its characters.
@@ -140,6 +147,8 @@ class TaggingNetwork:
             ahead, back = ops.split(self._blstm(embedded, lengths, CHARACTERS), 2, axis=2)
             last = ops.take_along_axis(ahead, ops.cast(lengths, "int32")[:, None, None] - 1, axis=1)
             return ops.concatenate([last[:, 0], back[:, 0]], axis=1)
+        if not self.sizes.kernels:
+            return embedded[:, 0, :0]
         answers = [
             ops.max(ops.conv(embedded, self.weights[f"kernel{width}"]), axis=1) + self.weights[f"kernel{width}_bias"]
             for width in self.sizes.kernels

@@ -36,8 +36,8 @@ class Spelling:
 
     @classmethod
     def of(cls, characters: Integers32, weights: NetworkWeights, kernels: Sequence[int]) -> Self:
-        """Read words of at least as many characters as the widest kernel."""
-        vectors, strongest = [], {}
+        """Read words of at least as many characters as the widest kernel; without kernels nothing is read."""
+        vectors, strongest = [np.zeros((len(characters), 0), dtype=np.float32)], {}
         for width in kernels:
             n_windows = characters.shape[1] - width + 1
             # (n_characters, channels) looked up for (n_words, n_windows): what stands at each place of the window.
@@ -57,7 +57,7 @@ class Spelling:
         """
         table = weights["character"]
         gradients = {"character": np.zeros_like(table)}
-        parts = np.split(of_vectors * (self.vectors > 0), len(self.strongest), axis=1)
+        parts = np.split(of_vectors * (self.vectors > 0), len(self.strongest), axis=1) if self.strongest else []
         for (width, first), part in zip(self.strongest.items(), parts, strict=True):
             kernel = weights[f"kernel{width}"]
             channels = np.arange(part.shape[1])

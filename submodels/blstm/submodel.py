@@ -16,7 +16,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -34,12 +34,14 @@ from features.suggestions import no_such
 from features.tags import OUTSIDE, SCHEMES, decode
 from features.writing import write_json
 from submodels.base import Candidate, LineMask, Submodel, saved_submodel
+from submodels.blstm.character_states import Stretch, states_in
 from submodels.blstm.development import EarlyStopping, f1_of, held_back
 from submodels.blstm.encoder import EncodedNote, Encoder
 from submodels.blstm.excerpts import Excerpt
 from submodels.blstm.inference import blocks_of, emissions_of
 from submodels.blstm.mention_replacement import Mentions
-from submodels.blstm.training import SCHEDULES, NumpyTrainer, Trainer, TrainingPlan, train
+from submodels.blstm.schedules import SCHEDULES
+from submodels.blstm.training import OPTIMISERS, NumpyTrainer, Trainer, TrainingPlan, train
 from submodels.blstm.weights import (
     NetworkSizes,
     NetworkWeights,
@@ -73,7 +75,7 @@ _LIMITS = {
     "feature_size": (1, 1024), "lstm_size": (1, 4096), "dropout": (0, 0.95), "word_dropout": (0, 0.95),
     "value_dropout": (0, 0.95), "replacement": (0, 1), "language_model": (0, 1000),
     "foreseen_words": (1, 10**6), "epochs": (1, 10_000), "batch_tokens": (1, 10**6), "batch_rows": (0, 10**6),
-    "least_steps": (0, 10**6),
+    "least_steps": (0, 10**6), "least_rate": (0, 1),
     "learning_rate": (1e-8, 1), "decay": (0.01, 1), "development": (0, 0.9), "patience": (1, 10_000),
     "clip": (1e-6, 1e6), "average": (0, 0.99999),
     "easy_below": (0, 1000), "easy_share": (0, 1),
@@ -82,6 +84,12 @@ _LIMITS = {
 """Setting -> the least and the greatest value that it may have."""
 
 _TRAINERS = ("numpy", "tensorflow")
+
+_NO_LANGUAGE_MODELS = (
+    "the network reads contextual string embeddings, and there are no language models: make them from notes without "
+    "annotation with `phistack language-model NOTES models`, and name them under [features] of a settings file as "
+    'language_models = "models"'
+)
 
 _BATCHES_OF_A_PASS = 100
 """Where notes are few, batches are so small that there are about so many."""
@@ -109,7 +117,7 @@ class BlstmSubmodel(Submodel):
     """Bidirectional LSTM with character CNN, feature embeddings and a CRF on top.
 
     Learned by `fit`: `encoder_` (words, characters and feature values), `tags_`, `weights_` (of each network),
-    `word_size_`.
+    `word_size_`; `language_models_` are those of the features, or `None`.
 
     :param columns: feature columns that are read; those that the feature space leaves out are dropped, and those of
         other packages are read too; with an empty list none is read.
@@ -122,8 +130,10 @@ class BlstmSubmodel(Submodel):
     :param word_size: length of a word's vector.
     :param pretrained: whether words begin with the vectors that the feature settings name, where these name any; then
         their length counts, and every word that has one is known.
+    :param contextual: whether it also reads contextual string embeddings, the states of the character language models
+        that the feature settings name.
     :param character_size: length of a character's vector.
-    :param kernels: widths of the convolutions over characters, at most 22.
+    :param kernels: widths of the convolutions over characters, at most 22; with an empty list none reads characters.
     :param channels: outputs of each convolution.
     :param character_lstm: in the place of the convolutions, a bidirectional LSTM reads the characters of a word, whose
         state has this length in each direction; 0 for none.
@@ -132,6 +142,7 @@ class BlstmSubmodel(Submodel):
         states; 0 lets the LSTM read them.
     :param lstm_size: length of the LSTM's state in each direction.
     :param dropout: rate for the input of the LSTM and for its output.
+    :param locked_dropout: whether it sets the same numbers to zero at all tokens of a row.
     :param word_dropout: share of words read as unknown in training.
     :param value_dropout: share of feature values read as unknown in training.
     :param replacement: share of mentions of PHI that each pass replaces by others of their label.
@@ -142,11 +153,14 @@ class BlstmSubmodel(Submodel):
     :param batch_rows: in its place, how many rows a batch has, each of a sentence or more; see `window`.
     :param least_steps: steps of training that few notes get at least.
     :param learning_rate: the highest of the schedule; Zhao 2020 has 0.0002.
-    :param schedule: how the learning rate goes: `rise and fall`, to nothing in the end, or `constant`.
+    :param optimiser: `adam`, or `sgd`, stochastic gradient descent without momentum.
+    :param schedule: how the learning rate goes: `rise and fall`, to nothing in the end, `constant`, or `halve on
+        plateau`, where the training loss has not decreased for `patience` epochs in a row.
+    :param least_rate: of `halve on plateau`: training ends where the rate falls below it.
     :param decay: the rate is multiplied with this after each epoch; 1 for none.
     :param development: share of the patients on whose notes each epoch is scored and none is trained; the best epoch
         counts. 0 for none.
-    :param patience: after so many epochs in a row that are no better there training ends.
+    :param patience: after so many epochs in a row that are no better there training ends; also of `halve on plateau`.
     :param clip: the largest norm of a gradient.
     :param average: how much of the running average of the weights is kept at each step; 0 for the last weights.
     :param easy_below: a row of lines whose loss was less when it was last read is easy; 0 for none.
@@ -169,6 +183,7 @@ class BlstmSubmodel(Submodel):
     window: int = 64
     word_size: int = 64
     pretrained: bool = True
+    contextual: bool = False
     character_size: int = 16
     kernels: tuple[int, ...] = (2, 3, 4, 5)
     channels: int = 16
@@ -177,6 +192,7 @@ class BlstmSubmodel(Submodel):
     feature_layer: int = 0
     lstm_size: int = 96
     dropout: float = 0.3
+    locked_dropout: bool = False
     word_dropout: float = 0.05
     value_dropout: float = 0.02
     replacement: float = 0.3
@@ -187,7 +203,9 @@ class BlstmSubmodel(Submodel):
     batch_rows: int = 0
     least_steps: int = 240
     learning_rate: float = 0.011
+    optimiser: str = "adam"
     schedule: str = "rise and fall"
+    least_rate: float = 1e-4
     decay: float = 1.0
     development: float = 0.0
     patience: int = 3
@@ -222,7 +240,9 @@ class BlstmSubmodel(Submodel):
         self.encoder_ = Encoder.of(tables, self._columns_of(space), further=vectors.words if vectors else ())
         start = WordStart(self.encoder_.word_ids(vectors.words), vectors.rows) if vectors else None
         spellings: dict[str, int] = {}
-        notes = [self.encoder_.encode(table, spellings, self.tags_, scheme=self.scheme) for table in tables]
+        self._use_language_models(space)
+        encoded = [self.encoder_.encode(table, spellings, self.tags_, scheme=self.scheme) for table in tables]
+        notes = self._with_states(encoded, [(table, 0, len(table)) for table in tables])
         characters = self.encoder_.spell(spellings)
         mentions = Mentions.of(notes, [decode(note, scheme=self.scheme) for note in tags], self.encoder_.columns)
         plan = self._plan(notes)
@@ -256,11 +276,13 @@ class BlstmSubmodel(Submodel):
         """The same for some lines; only the rows that hold one are read."""
         excerpts = [Excerpt.of(table, lines, self.window) for table, lines in zip(tables, wanted, strict=True)]
         spellings: dict[str, int] = {}
-        rows = [
+        encoded = [
             row
             for table, excerpt in zip(tables, excerpts, strict=True)
             for row in self.encoder_.encode_rows(table, excerpt.rows, spellings)
         ]
+        stretches = [(table, *row) for table, excerpt in zip(tables, excerpts, strict=True) for row in excerpt.rows]
+        rows = self._with_states(encoded, stretches)
         nothing = np.zeros((0, len(self.tags_)), dtype=np.float32)
         read = iter(self._emissions_of(rows, spellings))
         emissions = [
@@ -271,8 +293,22 @@ class BlstmSubmodel(Submodel):
     def emissions(self, tables: Sequence[FeatureTable]) -> list[Floats32]:
         """The score of each tag at each token of each note, of shape `(n_tokens, n_tags)`."""
         spellings: dict[str, int] = {}
-        notes = [self.encoder_.encode(table, spellings) for table in tables]
+        encoded = [self.encoder_.encode(table, spellings) for table in tables]
+        notes = self._with_states(encoded, [(table, 0, len(table)) for table in tables])
         return self._emissions_of(notes, spellings)
+
+    def _use_language_models(self, space: FeatureSpace) -> None:
+        """Take those of the features; :raises SettingsError: if the network is to read any and there are none."""
+        self.language_models_ = space.representations_.language_models if self.contextual else None
+        if self.contextual and self.language_models_ is None:
+            raise SettingsError(_NO_LANGUAGE_MODELS)
+
+    def _with_states(self, notes: Sequence[EncodedNote], stretches: Sequence[Stretch]) -> list[EncodedNote]:
+        """The notes with what language models say of their tokens, where the network reads that."""
+        if self.language_models_ is None:
+            return list(notes)
+        states = states_in(self.language_models_, stretches)
+        return [replace(note, states=of_note) for note, of_note in zip(notes, states, strict=True)]
 
     def _emissions_of(self, notes: Sequence[EncodedNote], spellings: Iterable[str]) -> list[Floats32]:
         blocks = blocks_of(() if self.feature_layer else self.encoder_.columns)
@@ -330,6 +366,7 @@ class BlstmSubmodel(Submodel):
             model = saved_submodel(cls, settings)
             model._check_settings()
             model.tags_ = tuple(found["tags"])
+            model._use_language_models(space)
             model.word_size_ = found.get("word_size", model.word_size)
             for name, ids in zip(found["columns"], found["values"], strict=True):
                 if not all(0 < number < len(space.values(name)) for number in ids):
@@ -347,12 +384,14 @@ class BlstmSubmodel(Submodel):
         for name, (least, most) in _LIMITS.items():
             if not least <= getattr(self, name) <= most:
                 raise SettingsError(f"the BLSTM-CNN-CRF's setting {name} must lie between {least} and {most}")
-        if not self.kernels or not all(1 <= width <= 22 for width in self.kernels):
+        if not all(1 <= width <= 22 for width in self.kernels):
             raise SettingsError("the BLSTM-CNN-CRF's setting kernels must hold widths between 1 and 22")
         if self.scheme not in SCHEMES:
             raise SettingsError(no_such("tag scheme", self.scheme, SCHEMES))
         if self.schedule not in SCHEDULES:
             raise SettingsError(no_such("schedule of the learning rate", self.schedule, SCHEDULES))
+        if self.optimiser not in OPTIMISERS:
+            raise SettingsError(no_such("optimiser of the BLSTM-CNN-CRF", self.optimiser, OPTIMISERS))
         if self.trainer not in _TRAINERS:
             raise SettingsError(no_such("trainer of the BLSTM-CNN-CRF", self.trainer, _TRAINERS))
 
@@ -382,7 +421,10 @@ class BlstmSubmodel(Submodel):
         load_keras(self.threads)
         from submodels.blstm.network import TaggingNetwork
 
-        network = TaggingNetwork(self._sizes(), dropout=self.dropout, prediction=prediction, seed=seed, start=start)
+        dropout, locked = self.dropout, self.locked_dropout
+        network = TaggingNetwork(
+            self._sizes(), dropout=dropout, locked=locked, prediction=prediction, seed=seed, start=start
+        )
         return KerasTrainer(network, characters, plan)
 
     def _sizes(self) -> NetworkSizes:
@@ -401,6 +443,7 @@ class BlstmSubmodel(Submodel):
             feature=self.feature_size,
             lstm=self.lstm_size,
             chain=self.crf,
+            states=self.language_models_.size if self.language_models_ else 0,
         )
 
     def _plan(self, notes: Sequence[EncodedNote]) -> TrainingPlan:
@@ -417,8 +460,12 @@ class BlstmSubmodel(Submodel):
             learning_rate=self.learning_rate,
             schedule=self.schedule,
             decay=self.decay,
+            patience=self.patience,
+            least_rate=self.least_rate,
+            optimiser=self.optimiser,
             clip=self.clip,
             dropout=self.dropout,
+            locked_dropout=self.locked_dropout,
             word_dropout=self.word_dropout,
             value_dropout=self.value_dropout,
             unknown_values=self.encoder_.offsets[:-1],

@@ -4,8 +4,8 @@
     trainer = NumpyTrainer(sizes, characters, plan, prediction, seed=1)
     train(trainer, mentions, plan, seed=1)              the averaged weights
 
-Adam with clipped gradients; the learning rate rises in the first tenth and then falls to nothing, unless it is to be
-constant or decay from epoch to epoch. What is kept is a running average of the weights (Polyak and Juditsky 1992),
+Adam with clipped gradients, or plain stochastic gradient descent; the learning rate goes as `submodels.blstm.schedules`
+says, and may decay from epoch to epoch. What is kept is a running average of the weights (Polyak and Juditsky 1992),
 which is better than the last weights and costs next to nothing. No notes are held out to decide when to stop, unless a
 system of a paper does so: with a rate that falls the last average was as good as the best one.
 """
@@ -27,13 +27,15 @@ from submodels.blstm.easy_rows import EasyRows
 from submodels.blstm.encoder import UNKNOWN, EncodedNote, TokenRange, batches_of, rows_of
 from submodels.blstm.gradients import FlatBatch, loss_and_gradients
 from submodels.blstm.mention_replacement import Mentions
+from submodels.blstm.schedules import rates_of
+from submodels.blstm.sgd import Sgd
 from submodels.blstm.weights import NetworkSizes, NetworkWeights, WordStart, first_weights
 from submodels.blstm.word_prediction import PREDICTIONS, WordPrediction
 
-__all__ = ["SCHEDULES", "NumpyTrainer", "Trainer", "TrainingPlan", "TrainingStep", "train"]
+__all__ = ["OPTIMISERS", "NumpyTrainer", "Trainer", "TrainingPlan", "TrainingStep", "train"]
 
 _LOG = logging.getLogger("phistack")
-_WARM_UP = 0.1
+OPTIMISERS: Mapping[str, Callable[[NetworkWeights, float], Adam | Sgd]] = {"adam": Adam, "sgd": Sgd}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +48,14 @@ class TrainingPlan:
     :param batch_rows: in its place, rows of a batch; 0 where tokens count.
     :param window: see `rows_of`.
     :param learning_rate: the highest.
-    :param schedule: one of `SCHEDULES`.
+    :param schedule: one of `submodels.blstm.schedules.SCHEDULES`.
     :param decay: what the rate is multiplied with after each epoch.
+    :param patience: epochs without gain, and
+    :param least_rate: the rate that ends the training, where it is halved on a plateau.
+    :param optimiser: one of `OPTIMISERS`.
     :param clip: the largest norm of a gradient.
     :param dropout: rate for the input of the LSTM and for its output.
+    :param locked_dropout: whether it is the same for all tokens of a row.
     :param word_dropout: the share of words that are read as unknown.
     :param value_dropout: the share of feature values that are read as unknown.
     :param unknown_values: the value id of each column that stands for the unknown, of shape `(n_columns,)`.
@@ -67,8 +73,12 @@ class TrainingPlan:
     learning_rate: float
     schedule: str
     decay: float
+    patience: int
+    least_rate: float
+    optimiser: str
     clip: float
     dropout: float
+    locked_dropout: bool
     word_dropout: float
     value_dropout: float
     unknown_values: Integers32 = field(repr=False)
@@ -122,7 +132,7 @@ class Trainer(Protocol):
 
 
 class NumpyTrainer:
-    """The gradients of `submodels.blstm.gradients`, and Adam.
+    """The gradients of `submodels.blstm.gradients`, and what follows them.
 
     :param characters: the spelling of all words, as `Encoder.spell` gives it.
     :param prediction: a second task in training.
@@ -142,28 +152,29 @@ class NumpyTrainer:
     ) -> None:
         self._sizes, self._characters, self._plan, self._prediction = sizes, characters, plan, prediction
         second = prediction.first_weights(sizes.lstm, seed) if prediction else {}
-        self._adam = Adam({**first_weights(sizes, seed, start), **second}, plan.clip)
+        self._optimiser = OPTIMISERS[plan.optimiser]({**first_weights(sizes, seed, start), **second}, plan.clip)
 
     def step(self, step: TrainingStep, generator: np.random.Generator) -> Floats:
         """See `Trainer.step`."""
-        plan, adam = self._plan, self._adam
+        plan, optimiser = self._plan, self._optimiser
         batch = FlatBatch.of(step.rows, step.notes, self._characters)
         words, features = plan.noised(batch.words, batch.features, generator)
-        adam.read(words)
+        optimiser.read(words)
         loss, gradients = loss_and_gradients(
-            adam.weights,
+            optimiser.weights,
             replace(batch, words=words, features=features),
             self._sizes,
             dropout=plan.dropout,
+            locked=plan.locked_dropout,
             generator=generator,
             prediction=self._prediction,
         )
-        adam.step(gradients, rate=step.rate, kept=step.kept)
+        optimiser.step(gradients, rate=step.rate, kept=step.kept)
         return loss.of_rows
 
     def averaged(self) -> NetworkWeights:
         """The running average of the network's weights, without those of the second task."""
-        return {name: values for name, values in self._adam.averaged().items() if name not in PREDICTIONS}
+        return {name: values for name, values in self._optimiser.averaged().items() if name not in PREDICTIONS}
 
 
 def train(
@@ -185,21 +196,26 @@ def train(
     """
     generator = np.random.default_rng(seed)
     easy = EasyRows(mentions.notes, below=plan.easy_below, share=plan.easy_share)
-    n_passes, done = plan.epochs * plan.passes, 0
+    rates = rates_of(plan.schedule, highest=plan.learning_rate, patience=plan.patience, least=plan.least_rate)
+    n_passes, done, loss = plan.epochs * plan.passes, 0, 0.0
     for number in range(n_passes):
         epoch = number // plan.passes + 1
         batches, notes = _pass(mentions, plan, easy, generator)
         for place, rows in enumerate(batches):
             reported((number + place / len(batches)) / n_passes, f"epoch {epoch} of {plan.epochs}")
             done += 1
-            rate = plan.learning_rate * SCHEDULES[plan.schedule]((number + (place + 1) / len(batches)) / n_passes)
-            rate *= plan.decay ** (epoch - 1)
+            rate = rates.at((number + (place + 1) / len(batches)) / n_passes) * plan.decay ** (epoch - 1)
             step = TrainingStep(rows, notes, rate, kept=min(plan.average, done / (done + 10)))
-            easy.remember(rows, notes, trainer.step(step, generator))
+            losses = trainer.step(step, generator)
+            loss += float(losses.sum())
+            easy.remember(rows, notes, losses)
         _LOG.info("blstm: epoch %d of %d, %d batches", epoch, plan.epochs, len(batches))
-        is_last_pass = (number + 1) % plan.passes == 0
-        if stopping is not None and is_last_pass and stopping.seen(trainer.averaged()):
-            break
+        if (number + 1) % plan.passes == 0:
+            rates.epoch_ended(loss)
+            loss = 0.0
+            no_better = stopping is not None and stopping.seen(trainer.averaged())
+            if no_better or rates.over:
+                break
     return trainer.averaged() if stopping is None else stopping.best
 
 
@@ -208,7 +224,8 @@ def _pass(
 ) -> tuple[list[list[TokenRange]], Sequence[EncodedNote]]:
     """All notes once but for rows that are easy, with other mentions in the place of some: batches of rows, and notes.
 
-    Batches come in random order, of rows that are together by chance among those of the same length.
+    Batches come in random order, of rows that are together by chance; where tokens are counted, among those of the
+    same length.
     """
     notes = mentions.replaced(plan.replacement, generator) if plan.replacement else mentions.notes
     rows = easy.left_out(rows_of(notes, window=plan.window), notes, generator)
@@ -216,10 +233,3 @@ def _pass(
         [rows[i] for i in generator.permutation(len(rows))], tokens=plan.batch_tokens, at_once=plan.batch_rows
     )
     return [batches[i] for i in generator.permutation(len(batches))], notes
-
-
-SCHEDULES: Mapping[str, Callable[[float], float]] = {
-    "rise and fall": lambda done: min(done / _WARM_UP, (1 - done) / (1 - _WARM_UP) + 0.01),
-    "constant": lambda done: 1.0,
-}
-"""The share of the highest learning rate, by the share of the training that is done."""

@@ -57,6 +57,7 @@ class NetworkSizes:
     :param feature_layer: outputs of a layer that joins the feature values' vectors to the LSTM's states; 0 where the
         LSTM reads them.
     :param chain: whether a linear chain joins the tags; otherwise each is by itself.
+    :param states: length of what language models say of a token, which the LSTM reads beside all else.
     """
 
     words: int
@@ -73,12 +74,13 @@ class NetworkSizes:
     character_lstm: int = 0
     feature_layer: int = 0
     chain: bool = True
+    states: int = 0
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Name of each weight -> its shape."""
         spelling = len(self.kernels) * self.channels + 2 * self.character_lstm
         features = self.columns * self.feature
-        inputs = self.word + spelling + (0 if self.feature_layer else features)
+        inputs = self.word + spelling + (0 if self.feature_layer else features) + self.states
         shapes: dict[str, tuple[int, ...]] = {
             "word": (self.words, self.word),
             "character": (self.characters, self.character),
