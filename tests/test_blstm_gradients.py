@@ -4,6 +4,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -116,7 +117,7 @@ def test_gradients_are_those_of_finite_differences_under_dropout(seed: int, lock
 
     _, gradients = loss()
     for name in ("forward", "backward", "dense"):
-        place = tuple(random.integers(0, length) for length in weights[name].shape)
+        place: Any = tuple(random.integers(0, length) for length in weights[name].shape)
         if name != "dense":
             place = (len(weights[name]) - sizes.lstm - 1 - int(random.integers(0, 3)), place[1])
         kept, step = weights[name][place], np.float32(1e-2)

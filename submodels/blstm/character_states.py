@@ -55,7 +55,7 @@ def states_in(models: CharacterModels, stretches: Sequence[Stretch]) -> list[Flo
 
 def _sentences(stretches: Sequence[Stretch], edges: Integers) -> Iterator[_Sentence]:
     for (table, first, last), begin in zip(stretches, edges.tolist(), strict=False):
-        starts, ends = table.offsets
+        starts, ends = (places.astype(np.int64) for places in table.offsets)
         inner = np.unique(np.clip(table.sentences, first, last)).tolist()
         for a, b in pairwise(inner):
             at = int(starts[a])
@@ -68,7 +68,7 @@ def _read(models: CharacterModels, sentences: Sequence[_Sentence], found: Floats
     # (n,): the characters of all sentences end to end, each between two line ends.
     ids = [models.ids(sentence.text) for sentence in sentences]
     bounds = np.cumsum([0, *map(len, ids)])
-    characters = np.concatenate(ids)
+    characters = np.concatenate(ids).astype(np.int64)
     batch = RowBatch.of(bounds[:-1], bounds[1:])
     # (n_tokens,): the row of each token, and the places of its first and last character.
     rows = np.concatenate([s.row + np.arange(len(s.starts)) for s in sentences])
@@ -82,7 +82,7 @@ def _read(models: CharacterModels, sentences: Sequence[_Sentence], found: Floats
     ):
         # (n_characters, 4 * units): what each character adds to the gates.
         kernel, bias = (halved(models.weights[name]) for name in (direction, f"{direction}_bias"))
-        table = models.weights["word"] @ kernel[:vector] + bias
+        table: Floats32 = models.weights["word"] @ kernel[:vector] + bias
         states = np.empty((len(characters), units), dtype=np.float32)
         states[order] = lstm([(table, characters[order])], batch.sizes, kernel[vector:])
         found[rows, column : column + units] = states[places]

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,8 @@ __all__ = [
     "with_characters",
 ]
 
-BatchArrays = dict[str, Integers32 | Floats32]
+BatchArrays = dict[str, Any]
+"""Name -> array of whole numbers; `states` is of 32-bit floats."""
 
 
 PADDING, UNKNOWN = 0, 1
