@@ -21,9 +21,9 @@ from features.columns.table import FeatureTable
 from submodels.blstm.inference import RowBatch, halved, lstm
 from submodels.blstm.lstm import DIRECTIONS
 
-__all__ = ["Stretch", "states_in"]
+__all__ = ["SentenceRun", "states_in"]
 
-Stretch = tuple[FeatureTable, int, int]
+SentenceRun = tuple[FeatureTable, int, int]
 """Some whole sentences of a note: first token, token after the last."""
 
 _SENTENCES_AT_ONCE = 128
@@ -43,7 +43,7 @@ class _Sentence(NamedTuple):
     ends: Integers
 
 
-def states_in(models: CharacterModels, stretches: Sequence[Stretch]) -> list[Floats32]:
+def states_in(models: CharacterModels, stretches: Sequence[SentenceRun]) -> list[Floats32]:
     """The vectors of the tokens of each stretch, of shape `(n_tokens, models.size)`."""
     edges = np.cumsum([0, *(last - first for _, first, last in stretches)])
     found = np.empty((int(edges[-1]), models.size), dtype=np.float32)
@@ -53,7 +53,7 @@ def states_in(models: CharacterModels, stretches: Sequence[Stretch]) -> list[Flo
     return [found[a:b] for a, b in pairwise(edges.tolist())]
 
 
-def _sentences(stretches: Sequence[Stretch], edges: Integers) -> Iterator[_Sentence]:
+def _sentences(stretches: Sequence[SentenceRun], edges: Integers) -> Iterator[_Sentence]:
     for (table, first, last), begin in zip(stretches, edges.tolist(), strict=False):
         starts, ends = (places.astype(np.int64) for places in table.offsets)
         inner = np.unique(np.clip(table.sentences, first, last)).tolist()

@@ -34,7 +34,7 @@ from features.suggestions import no_such
 from features.tags import OUTSIDE, SCHEMES, decode
 from features.writing import write_json
 from submodels.base import Candidate, LineMask, Submodel, saved_submodel
-from submodels.blstm.character_states import Stretch, states_in
+from submodels.blstm.character_states import SentenceRun, states_in
 from submodels.blstm.development import EarlyStopping, f1_of, held_back
 from submodels.blstm.encoder import EncodedNote, Encoder
 from submodels.blstm.excerpts import Excerpt
@@ -303,7 +303,7 @@ class BlstmSubmodel(Submodel):
         if self.contextual and self.language_models_ is None:
             raise SettingsError(_NO_LANGUAGE_MODELS)
 
-    def _with_states(self, notes: Sequence[EncodedNote], stretches: Sequence[Stretch]) -> list[EncodedNote]:
+    def _with_states(self, notes: Sequence[EncodedNote], stretches: Sequence[SentenceRun]) -> list[EncodedNote]:
         """The notes with what language models say of their tokens, where the network reads that."""
         if self.language_models_ is None:
             return list(notes)
