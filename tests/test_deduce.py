@@ -15,13 +15,13 @@ from features.documents import Document, Span
 from features.errors import BundleError, SettingsError
 from features.letters import edits
 from features.saved_files import SavedFiles
-from submodels.deduce.lists import Lists, Reading
+from submodels.deduce.lists import DutchLists, Reading
 from submodels.deduce.submodel import DeduceSubmodel
 
 SPACE = FeatureSpace(FeatureSettings(language="nl"))
 TABLES = SPACE.fit(synthesize(20, seed=3, language="nl").documents)
 MODEL = DeduceSubmodel(label_set="nut").fit(TABLES)
-LISTS = Lists.shipped()
+LISTS = DutchLists.shipped()
 
 
 def found(text: str, model: DeduceSubmodel = MODEL) -> list[tuple[str, str]]:

@@ -1,6 +1,6 @@
 """Lists of names, places and institutions, and where their entries stand in a text.
 
-    lists = Lists.shipped()
+    lists = DutchLists.shipped()
     reading = Reading.of("Gezien door J. van der Berg")
     lists.end("titles", reading, 2)          the token after the longest title that begins at the third token, or 2
     lists.has("family", "Hendrix")           True: one edit from Hendriks
@@ -26,7 +26,7 @@ from features.suggestions import no_such
 from features.tokens import Tokeniser, offsets_of
 from features.user_files import file_named, read_toml
 
-__all__ = ["KINDS_OF_INSTITUTIONS", "KNOWN_INSTITUTIONS", "ListEntry", "Lists", "Reading"]
+__all__ = ["KINDS_OF_INSTITUTIONS", "KNOWN_INSTITUTIONS", "DutchLists", "ListEntry", "Reading"]
 
 ListEntry = tuple[str, ...]
 """The folded tokens of an entry."""
@@ -86,7 +86,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Lists:
+class DutchLists:
     """Entries by the name of their list; those of institutions by the type of these, after a full stop.
 
     :param entries: such as `given`, `towns`, `institutions.Hospital` -> entries.

@@ -1,6 +1,6 @@
 """Rules for names: titles, initials, given names, interfixes, family names.
 
-    rules = NameRules(Lists.shipped())
+    rules = NameRules(DutchLists.shipped())
     list(rules.find(Reading.of("Mw. J.P. van der Berg-Smit")))       [Found(12, 26, "Name", "title")]
 
 What says that a word with a capital is a family name: a title, initials or a given name before it, an interfix that
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from features.letters import edits
-from submodels.deduce.lists import Lists, Reading
+from submodels.deduce.lists import DutchLists, Reading
 
 __all__ = ["NAME", "Found", "NameRules"]
 
@@ -47,7 +47,7 @@ class NameRules:
     :param fuzzy: whether a long word one edit from a name of a list counts as that.
     """
 
-    lists: Lists
+    lists: DutchLists
     fuzzy: bool = True
 
     def find(self, reading: Reading) -> Iterator[Found]:

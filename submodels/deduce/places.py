@@ -1,6 +1,6 @@
 """Rules for towns and countries, and for institutions: a word that says what kind it is beside words with a capital.
 
-list(PlaceRules(Lists.shipped()).find(Reading.of("naar Huize Eikenrode in Zwolle")))
+list(PlaceRules(DutchLists.shipped()).find(Reading.of("naar Huize Eikenrode in Zwolle")))
 [Found(1, 3, "Care_Institute", "kind of institution"), Found(4, 5, "Address", "town")]
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from submodels.deduce.lists import KINDS_OF_INSTITUTIONS, KNOWN_INSTITUTIONS, Lists, Reading
+from submodels.deduce.lists import KINDS_OF_INSTITUTIONS, KNOWN_INSTITUTIONS, DutchLists, Reading
 from submodels.deduce.names import Found
 
 __all__ = ["ADDRESS", "PlaceRules"]
@@ -27,7 +27,7 @@ class PlaceRules:
     :param fuzzy: whether a long word one edit from a town of a list counts as that.
     """
 
-    lists: Lists
+    lists: DutchLists
     fuzzy: bool = True
 
     def find(self, reading: Reading) -> Iterator[Found]:

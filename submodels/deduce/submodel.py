@@ -27,7 +27,7 @@ from features.labels import label_mapping
 from features.saved_files import SavedFiles, damage_refused
 from features.writing import write_json
 from submodels.base import Candidate, Submodel, saved_submodel
-from submodels.deduce.lists import Lists, Reading
+from submodels.deduce.lists import DutchLists, Reading
 from submodels.deduce.names import NameRules
 from submodels.deduce.places import ADDRESS, PlaceRules
 from submodels.regex.pattern_files import ANY_SET, format_patterns, parse_patterns
@@ -94,7 +94,7 @@ class DeduceSubmodel(Submodel):
         gold = {span.label for table in tables for span in table.document.spans}
         if not gold:
             raise TrainingError(f"the lists need PHI to learn labels from, and none of {len(tables)} notes has any")
-        self.lists_ = Lists.shipped(self.lists_file)
+        self.lists_ = DutchLists.shipped(self.lists_file)
         text = (resources.files("submodels.deduce") / "patterns.toml").read_text(encoding="utf-8")
         self.patterns_ = tuple(parse_patterns(text))
         marked = [self._marked(table.document.text) for table in tables]
@@ -191,7 +191,7 @@ class DeduceSubmodel(Submodel):
         with damage_refused("the lists of the engine"):
             model = saved_submodel(cls, state["settings"])
             model.labels_, model.precision_ = state["labels"], state["precision"]
-            model.lists_ = Lists.from_dict(lists)
+            model.lists_ = DutchLists.from_dict(lists)
             model.patterns_ = tuple(parse_patterns(patterns))
             if not all(ANY_SET in pattern.labels for pattern in model.patterns_):
                 raise BundleError("a pattern of the engine has no type")
