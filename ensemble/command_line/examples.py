@@ -17,7 +17,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "synthesize": (
         "phistack synthesize notes --documents 40 --seed 1",
-        "phistack synthesize notes.jsonl --documents 1000 --language de --registers all",
+        "phistack synthesize notes.jsonl --language de --registers all",
     ),
     "convert": (
         "phistack convert notes.csv notes.jsonl --id-column note_id",
