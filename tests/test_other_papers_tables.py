@@ -8,6 +8,7 @@ import pytest
 from ensemble.evaluation import evaluate
 from ensemble.experiments.entity_baselines import entity_baselines
 from ensemble.experiments.method_tables import by_type
+from ensemble.experiments.paper_tables import PaperRun, filled
 from ensemble.experiments.reproduction import papers, published, reproduce, settings_of
 from ensemble.synthesis.corpus import synthesize
 from ensemble.training.settings import EngineSettings, merged
@@ -34,6 +35,8 @@ def test_the_crf_of_berg_by_type_with_its_figures_beside_ours(tmp_path: Path) ->
     assert by_name["Age"]["paper"] == ["79.29", "60.95", "68"]
     assert rows["added-corpora"][0]["ours"] == by_name["Overall"]["ours"] and rows["added-corpora"][1]["ours"] is None
     assert {row["type"]: row["paper"] for row in rows["2"]}["Last_Name"] == [923]
+    table = filled(published("berg2019-crf")["tables"][0], PaperRun(training, test, {}, {}, (), "", text=False)).table
+    assert table.columns[3:] == ("paper, all",) and {len(row) for part in table.sections for row in part} == {4}
 
 
 def test_the_lstm_of_berg_has_its_tables_too(tmp_path: Path) -> None:
@@ -48,7 +51,9 @@ def test_the_classes_of_tjong_kim_sang_and_all_of_them_with_and_without_the_clas
         "tjongkimsang2019",
         training,
         test,
-        settings_of("tjongkimsang2019", EngineSettings.preset("tjongkimsang2019"), quick=True),
+        EngineSettings.from_dict(
+            merged(EngineSettings.preset("tjongkimsang2019").to_dict(), {"features": {"ner": ""}, "folds": 2})
+        ),
     )
     rows = {row["type"]: row for row in found.tables[0].rows}
     assert rows["UNL"]["paper"] == ["84", "85", "84"] and rows["UNL"]["ours"][2] >= rows["AVG"]["ours"][2] > 0

@@ -7,7 +7,7 @@
     self_test.json        invented sentences and what the engine said of them when it was made
     features/             tokens, columns, vocabularies
     submodels/NAME/       native CRF file, arrays, rules and patterns as text
-    stacker/              the SVM as arrays, and that of the repeats
+    stacker/              the SVM as arrays, that of the repeats, and rules that are merged after it, as text
     word_counts.json      words of the training notes, to distinguish names from words of the language
     subset_stackers/A+B/  the same for every subset of the submodels
     language_gate/        the languages and scripts that it can read, and the limits learned

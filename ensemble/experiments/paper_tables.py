@@ -97,15 +97,17 @@ def _types(declared: _Declared, run: PaperRun) -> FilledTable:
          "paper": figures.get(label, [])}
         for label in labels
     ]  # fmt: skip
+    # Where the paper counts its corpus as a whole, it has one figure of a type.
+    parts = ("paper, all",) if all(len(own) == 1 for own in figures.values()) else ("paper, training", "paper, test")
     sections: list[list[TableRow]] = []
     for category in dict.fromkeys(row["category"] for row in rows):
-        section: list[TableRow] = [(strong(category), "", "", "", "")]
+        section: list[TableRow] = [(strong(category), "", "", *[""] * len(parts))]
         for row in (row for row in rows if row["category"] == category):
             section.append(
-                (row["type"], str(row["training"]), str(row["test"]), *map(str, [*row["paper"], "", ""][:2]))
+                (row["type"], str(row["training"]), str(row["test"]), *map(str, row["paper"] or [""] * len(parts)))
             )
         sections.append(section)
-    return ("type", "training", "test", "paper, training", "paper, test"), sections, rows
+    return ("type", "training", "test", *parts), sections, rows
 
 
 def _count(corpus: Corpus) -> Counter[str]:
