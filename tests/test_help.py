@@ -196,6 +196,7 @@ def test_bash_completes_commands_options_and_names(in_bash: Callable[..., Any]) 
     assert in_bash(ready + "ask phistack deidentify --poli") == ["--policy"]
     assert in_bash(ready + "ask phistack deidentify a b --policy sa") == ["safe-harbor"]
     assert in_bash(ready + "ask phistack train notes --submodels regex,t") == ["regex,tbed"]
+    assert in_bash("mkdir my-engine\n" + ready + "ask phistack annotate a b --model my-") == ["my-engine"]
 
 
 def test_installing_completion_leaves_it_in_the_home_of_the_user(in_bash: Callable[..., Any], tmp_path: Path) -> None:
