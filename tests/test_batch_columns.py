@@ -24,14 +24,20 @@ from ensemble.batch import Columns, FormatSettings, RunSettings, audit_run, deid
 from ensemble.batch.formats.columns import treatments_of
 from ensemble.batch.formats.csv_rows import _parsed
 from ensemble.batch.formats.recognise import open_format
+from ensemble.batch.formats.rows import Part
 from ensemble.batch.reports.terminal_summary import done, held_back
 from ensemble.batch.store import Store
+from ensemble.batch.workers.column_identifiers import with_column_identifiers
+from ensemble.batch.workers.detector import Detection
 from ensemble.batch.workers.pool import Workers
 from ensemble.batch.workers.work import process_chunk
 from ensemble.deidentification import Policy
+from ensemble.stacking.known import RecordSearch
 from ensemble.tools.processes import end_pool, start_pool
+from features.documents import Span
 from features.errors import CorpusError, SettingsError
 from features.formats import read_corpus
+from features.labels import LabelSet
 from tests.fixture_types import Phistack
 
 KEY = b"0123456789abcdef-key"
@@ -232,6 +238,30 @@ def test_a_column_is_a_roster_of_the_patient(engines: ModuleType, tmp_path: Path
     ]
     for row, text in zip(read((tmp_path / "out").with_suffix(Path(name).suffix)), written, strict=True):
         assert row["text"] == row["comment"] == text
+
+
+def test_for_a_patient_of_many_rows_the_work_grows_with_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What differs from row to row is found in its own row in any format."""
+    sought = []
+    added = RecordSearch.added
+
+    def counting(self: Any, document: Any, decisions: Any, record: Any) -> Any:
+        sought.append(sum(map(len, record.values())))
+        return added(self, document, decisions, record)
+
+    monkeypatch.setattr(RecordSearch, "added", counting)
+    notes = []
+    for i in range(40):
+        month, day = divmod(i, 28)
+        text = f"A. Castellanos, seen {month + 1}/{day + 1}/19."
+        columns = Part("Ann Castellanos", "PATIENT"), Part(f"2019-{month + 1:02}-{day + 1:02}", "DATE")
+        notes.append((*columns, Part(f"{4711000 + i}", "IDNUM"), Part(text)))
+    found = [[Detection((Span(0, len(p.text), p.label),) if p.label else ()) for p in parts] for parts in notes]
+    known = with_column_identifiers(notes, found, RecordSearch(LabelSet.named("i2b2-2014"), "en"))
+    assert sought == [3] * 40, "a name, a date and a number"
+    for parts, (*_, in_text) in zip(notes, known, strict=True):
+        there = {parts[-1].text[span.start : span.end] for span in in_text.spans}
+        assert {"A. Castellanos", parts[-1].text.partition("seen ")[2].rstrip(".")} <= there
 
 
 def test_the_same_person_has_one_surrogate_in_all_columns_and_files(engines: ModuleType, tmp_path: Path) -> None:

@@ -37,6 +37,9 @@ _WHOLE = ("DATE", "STREET", "ADDRESS", "CITY", "ZIP", "PLACE", "URL")
 
 _SHORTEST_PART = 2
 
+_MOST_SHARED = 16
+"""So many values of one label are sought in all notes of a patient however they are written."""
+
 
 def with_column_identifiers(
     notes: Sequence[Sequence[Part]], found: Sequence[Sequence[Detection]], search: RecordSearch
@@ -55,21 +58,36 @@ def with_column_identifiers(
         view.all_in_note(repeat.span for repeat in of_part if _is_certain(repeat, search.language))
         for view, of_part in zip(views, repeats, strict=True)
     )
-    record = _record(part for part, _ in pairs)
+    records = (record for parts, record in zip(notes, _records(notes), strict=True) for _ in parts)
     more = (
         found if part.label else _with_record(part, _with_spans(found, spans), record, search)
-        for (part, found), spans in zip(pairs, again, strict=True)
+        for (part, found), spans, record in zip(pairs, again, records, strict=True)
     )
     return [tuple(islice(more, len(parts))) for parts in notes]
 
 
-def _record(parts: Iterable[Part]) -> Record:
-    """What the columns say of the patient, by label: a roster with one record."""
-    values: dict[str, dict[str, None]] = {}
+def _records(notes: Sequence[Sequence[Part]]) -> list[Record]:
+    """What the columns say of the patient, by label, for each note: its own row, and the others where they say little.
+
+    The dates of a thousand visits are sought in other notes only as they are written, or time would grow with their
+    square.
+    """
+    rows = list(map(_values, notes))
+    every: dict[str, dict[str, None]] = {}
+    for row in rows:
+        for label, values in row.items():
+            every.setdefault(label, {}).update(values)
+    shared = {label: values for label, values in every.items() if len(values) <= _MOST_SHARED}
+    return [{label: tuple(row.get(label, {}) | shared.get(label, {})) for label in every} for row in rows]
+
+
+def _values(parts: Iterable[Part]) -> dict[str, dict[str, None]]:
+    """The values of the columns of a row by label, each once, of the kinds that are sought."""
+    found: dict[str, dict[str, None]] = {}
     for part in parts:
         if part.label and _search_mode(part.label):
-            values.setdefault(part.label, {}).update(dict.fromkeys(separated(plain_text(part.text))))
-    return {label: tuple(of_label) for label, of_label in values.items()}
+            found.setdefault(part.label, {}).update(dict.fromkeys(separated(plain_text(part.text))))
+    return found
 
 
 def _with_record(part: Part, found: Detection, record: Record, search: RecordSearch) -> Detection:
