@@ -142,7 +142,8 @@ def reproduce(
     whole = replace(own, submodels={**own.submodels, **{name: _like(own, given) for name, given in further.items()}})
     with stage(f"reproducing {paper}", total=1 + _STACKING):
         proposed = propose(training, whole, unseen=test.documents, jobs=jobs, cache=cache)
-        answers = _answers(proposed, wanted, settings, training, test)
+        learned = [row for row in wanted if not row[0].endswith(_BASELINE)]
+        answers = _answers(proposed, learned, settings) | _baselines(wanted, training, test)
     rule = criterion_named("strict")
     named = {"+".join(row): spans for row, spans in answers.items()}
     scores = systems_of(test, named, training.label_set, rule, seed=settings.seed).scores
@@ -180,17 +181,18 @@ def _like(settings: EngineSettings, given: Mapping[str, Any]) -> dict[str, Any]:
     return {**own, KIND: kind_of(like, own), **{name: value for name, value in given.items() if name != "like"}}
 
 
-def _answers(
-    proposed: Proposed, wanted: Sequence[Members], settings: EngineSettings, training: Corpus, test: Corpus
-) -> dict[Members, Answers]:
+def _baselines(wanted: Sequence[Members], training: Corpus, test: Corpus) -> dict[Members, Answers]:
+    """What the baselines mark, where there are any among the rows."""
+    names = {row: row[0].removesuffix(_BASELINE) for row in wanted if row[0].endswith(_BASELINE)}
+    found = entity_baselines(training, test) if names else {}
+    return {row: [document.spans for document in found[name].documents] for row, name in names.items()}
+
+
+def _answers(proposed: Proposed, wanted: Sequence[Members], settings: EngineSettings) -> dict[Members, Answers]:
     answers: dict[Members, Answers] = {}
     with progress("stacking", total=len(wanted), weight=_STACKING) as advance:
         for row in wanted:
-            baseline = row[0].removesuffix(_BASELINE)
-            if baseline != row[0]:
-                answers[row] = [document.spans for document in entity_baselines(training, test)[baseline].documents]
-            else:
-                answers[row] = _marked(proposed, row, settings)
+            answers[row] = _marked(proposed, row, settings)
             advance(" and ".join(row))
     return answers
 
@@ -204,9 +206,9 @@ def _marked(proposed: Proposed, row: Members, settings: EngineSettings) -> Answe
         return list(map(chosen_spans, rules.find(proposed.unseen), views))
     if row == learned:
         stacker = replace(stacker, rule_labels=(), rules_file="")
-    return alone_answers(proposed, row[0]) if len(row) == 1 else stack_answers(
-        proposed, learned, stacker, seed=settings.seed
-    )  # fmt: skip
+    if len(row) == 1:
+        return alone_answers(proposed, row[0])
+    return stack_answers(proposed, learned, stacker, seed=settings.seed)
 
 
 def write_reproduction(out: Path, measure: Callable[[], Reproduction]) -> Reproduction:
