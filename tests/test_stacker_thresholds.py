@@ -54,6 +54,16 @@ def test_chance_on_few_notes_does_not_choose_the_threshold() -> None:
     assert threshold >= 0.2
 
 
+def test_the_threshold_is_lower_where_recall_counts_more() -> None:
+    spans = [Span(10 * i, 10 * i + 5, "DOCTOR") for i in range(20)]
+    pools = [[PooledCandidate(span, ()) for span in spans]]
+    probabilities = [np.array([0.95] * 10 + [0.3] * 10)]
+    gold = [{*spans[:13]}]
+    chosen = [best_threshold(pools, probabilities, gold, beta)[0] for beta in (0.5, 1, 3)]
+    assert chosen == sorted(chosen, reverse=True)
+    assert chosen[0] >= 0.3 > chosen[-1]
+
+
 def test_candidates_that_overlap_none_that_can_be_accepted_are_counted_for_all_thresholds_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -58,6 +58,7 @@ class StackerSettings:
     :param weigh_forms: whether a candidate with a surface form that its label never had is less probable; see
         `ensemble.stacking.surface_forms`.
     :param seek_again: whether to search for what was accepted elsewhere in the note and in the patient's other notes.
+    :param beta: how many times as much recall counts as precision where the threshold is chosen.
     :param rule_labels: labels that are not learned, as rules find them after all else; see
         `ensemble.stacking.merged_rules`.
     :param rules_file: path of a user's own patterns for these, added to the shipped ones.
@@ -68,6 +69,7 @@ class StackerSettings:
     folds: int = 5
     weigh_forms: bool = True
     seek_again: bool = True
+    beta: float = 1.0
     rule_labels: tuple[str, ...] = ()
     rules_file: str = ""
 
@@ -75,6 +77,8 @@ class StackerSettings:
         object.__setattr__(self, "rule_labels", tuple(self.rule_labels))
         if self.rules_file and not self.rule_labels:
             raise SettingsError("rules_file has no effect without rule_labels; name the labels that its patterns find")
+        if not 0.1 <= self.beta <= 10:
+            raise SettingsError(f"the stacker's setting beta must lie between 0.1 and 10, not {self.beta}")
         if self.features not in FEATURE_SETS:
             raise SettingsError(no_such("set of stacker features", self.features, FEATURE_SETS))
         if self.kernel not in KERNELS:
@@ -162,7 +166,7 @@ class Stacker:
             margins = margins_of(machines, rows, folds)
             calibration = calibration_curve(np.concatenate(margins), np.concatenate(is_phi))
             probabilities = [calibrated(margin, calibration) for margin in margins]
-            threshold, f1 = best_threshold(pools, probabilities, gold)
+            threshold, f1 = best_threshold(pools, probabilities, gold, self.settings.beta)
             self.figures_[str(kernel)] = f1
             _LOG.info("stacker: %s: out-of-fold F1 %.4f", kernel, f1)
             if f1 > best:

@@ -40,9 +40,12 @@ _Run = list[tuple[PooledCandidate, float]]
 
 
 def best_threshold(
-    pools: Sequence[Sequence[PooledCandidate]], probabilities: Sequence[Floats], gold: Sequence[set[Span]]
+    pools: Sequence[Sequence[PooledCandidate]],
+    probabilities: Sequence[Floats],
+    gold: Sequence[set[Span]],
+    beta: float = 1.0,
 ) -> tuple[float, float]:
-    """The lowest threshold whose expected strict F1 is about the best, and the strict F1 that it has.
+    """The lowest threshold whose expected strict F is about the best, and the strict F1 that it has.
 
     Over a wide range of thresholds F1 hardly changes, while precision is traded for recall; a missed identifier does
     more harm than a false one.
@@ -50,12 +53,14 @@ def best_threshold(
     :param pools: for each note its candidates, sorted by span.
     :param probabilities: for each note those of its candidates, of shape `(n_candidates,)`.
     :param gold: for each note the spans that are right.
+    :param beta: how many times as much recall counts as precision, in F of van Rijsbergen 1979.
     """
-    n_accepted, n_expected, n_right = _counted(pools, probabilities, gold, THRESHOLDS)
-    n_all = np.maximum(n_accepted + sum(map(len, gold)), 1)
-    expected = 2 * n_expected / n_all
+    tried = THRESHOLDS if beta == 1 else _FINE
+    n_accepted, n_expected, n_right = _counted(pools, probabilities, gold, tried)
+    n_gold = sum(map(len, gold))
+    expected = (1 + beta**2) * n_expected / np.maximum(n_accepted + beta**2 * n_gold, 1)
     chosen = int(np.argmax(expected >= expected.max() - ABOUT))
-    return THRESHOLDS[chosen], float(2 * n_right[chosen] / n_all[chosen])
+    return tried[chosen], float(2 * n_right[chosen] / max(n_accepted[chosen] + n_gold, 1))
 
 
 def recall_choices(
