@@ -4,7 +4,8 @@
     found.touched, found.precision, found.clean_changed        in [0, 1]
 
 An identifier is touched if any of it is changed, and covered if all of it is; a changed stretch is right if it touches
-an identifier. Labels are not looked at, so that notes of any label set can be measured.
+an identifier. Labels are not looked at, so that notes of any label set can be measured; where they are the engine's own,
+what the policy would leave as it is, such as a bare year, does not count as an identifier.
 """
 
 from __future__ import annotations
@@ -58,7 +59,9 @@ class Redaction:
 def redaction_on(engine: Engine, gold: Corpus, policy: Policy) -> Redaction:
     """Annotate notes, apply a policy, and count."""
     counts = [0] * 7
-    for document, stretches in zip(gold.documents, changed_stretches(engine, gold.documents, policy), strict=True):
+    deidentifier = Deidentifier(policy, engine.label_set, engine.space.settings.language)
+    notes = [_with_what_must_go(document, deidentifier) for document in gold.documents]
+    for document, stretches in zip(notes, changed_stretches(engine, notes, policy), strict=True):
         for at, number in enumerate(_counts(document, stretches)):
             counts[at] += number
     return Redaction(*counts)
@@ -67,17 +70,23 @@ def redaction_on(engine: Engine, gold: Corpus, policy: Policy) -> Redaction:
 def changed_stretches(engine: Engine, documents: Sequence[Document], policy: Policy) -> list[list[Stretch]]:
     """The stretches of each note that a policy changes; what it leaves as it was, such as a bare year, is not one."""
     deidentifier = Deidentifier(policy, engine.label_set, engine.space.settings.language)
-    found = []
-    for document in engine.annotate(documents):
-        result = deidentifier.apply(document, document.spans)
-        found.append(
-            [
-                (r.span.start, r.span.end)
-                for r in result.replacements
-                if result.text[r.start_in_output : r.end_in_output] != document.text[r.span.start : r.span.end]
-            ]
-        )
-    return found
+    return [_changed(document, deidentifier) for document in engine.annotate(documents)]
+
+
+def _changed(document: Document, deidentifier: Deidentifier) -> list[Stretch]:
+    result = deidentifier.apply(document, document.spans)
+    return [
+        (r.span.start, r.span.end)
+        for r in result.replacements
+        if result.text[r.start_in_output : r.end_in_output] != document.text[r.span.start : r.span.end]
+    ]
+
+
+def _with_what_must_go(document: Document, deidentifier: Deidentifier) -> Document:
+    """The note with the spans that the policy changes, and those whose labels it does not know."""
+    goes = touching(_changed(document, deidentifier))
+    known = deidentifier.label_set.labels
+    return document.with_spans(s for s in document.spans if s.label not in known or goes(s.start, s.end))
 
 
 def _counts(document: Document, stretches: Sequence[Stretch]) -> tuple[int, ...]:
