@@ -4,8 +4,8 @@
     found.touched, found.precision, found.clean_changed        in [0, 1]
 
 An identifier is touched if any of it is changed, and covered if all of it is; a changed stretch is right if it touches
-an identifier. Labels are not looked at, so that notes of any label set can be measured; where they are the engine's own,
-what the policy would leave as it is, such as a bare year, does not count as an identifier.
+an identifier. Labels are not looked at, so that notes of any label set can be measured; where they are the engine's
+own, what the policy would leave as it is, such as a bare year, does not count as an identifier.
 """
 
 from __future__ import annotations
