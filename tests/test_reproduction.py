@@ -2,11 +2,13 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ensemble.evaluation import evaluate
 from ensemble.experiments.paper_tables import PaperRun, filled
 from ensemble.experiments.reproduction import published, reproduce, settings_of, write_reproduction
 from ensemble.synthesis.corpus import synthesize
@@ -14,7 +16,7 @@ from ensemble.training.proposals import propose
 from ensemble.training.settings import EngineSettings, merged
 from features.documents import Corpus, Document, Span
 from features.errors import SettingsError
-from features.formats import write_corpus
+from features.formats import read_corpus, write_corpus
 from features.labels import LabelSet
 from tests.fixture_types import Phistack
 
@@ -108,6 +110,15 @@ def test_a_run_that_was_stopped_goes_on(run: Any, monkeypatch: pytest.MonkeyPatc
     home, found, _ = run
     monkeypatch.setattr("ensemble.training.proposals.FitTask.run", lambda task: pytest.fail("trained again"))
     assert reproduce("zhao2020", TRAINING, TEST, SETTINGS, cache=home / "folds").tables == found.tables
+
+
+def test_the_annotated_test_notes_score_as_the_tables_say(run: Any, tmp_path: Path) -> None:
+    home, found, _ = run
+    again = partial(reproduce, "zhao2020", TRAINING, TEST, SETTINGS, annotated=True, cache=home / "folds")
+    write_reproduction(tmp_path / "out", again)
+    annotated = read_corpus(tmp_path / "out" / "annotated.jsonl", label_set=TEST.label_set.name)
+    strict = evaluate(TEST, annotated).strict
+    assert found.tables[1].rows[-1]["ours"][-1] == pytest.approx(strict.f1.value, abs=1e-4)
 
 
 def test_other_label_sets_have_rows_of_their_own_beside_which_the_paper_has_nothing() -> None:

@@ -189,6 +189,9 @@ def reproduce(
         str, typer.Option(metavar="SUBMODEL", help="In zhao2020, table 7 has the places where this one alone is right.")
     ] = "tbed",
     text: Annotated[bool, typer.Option("--text", help="Show the text of the notes in table 7.")] = False,
+    annotated: Annotated[
+        bool, typer.Option("--annotated", help="Write the test notes too, as the system annotates them.")
+    ] = False,
     training: TrainingOptions,
 ) -> None:
     """Train the system of a paper and fill its tables, its figures beside yours; --config changes settings."""
@@ -203,6 +206,7 @@ def reproduce(
     kept = _kept(training, out)
     found = write_reproduction(out, lambda: reproduce(
         paper, notes, other, settings_of(paper, settings, quick=quick), quick=quick, only_right=only_right, text=text,
+        annotated=annotated,
         jobs=training.jobs, cache=kept,
     ))  # fmt: skip
     for table in found.tables:

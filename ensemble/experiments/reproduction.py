@@ -6,6 +6,7 @@
 
     out/results.json                   every figure, the settings and the protocol
     out/table-4.txt, table-4.tex       each table as text and for LaTeX
+    out/annotated.jsonl                the test notes as the system annotates them, where they are asked for
     out/figure-4.png, figure-4.svg     a picture, where the paper has one
 
 Submodels propose once for all tables: fold by fold for the training notes, and for the test notes after training on
@@ -36,6 +37,7 @@ from ensemble.training.settings import EngineSettings, merged
 from features.documents import Corpus
 from features.errors import SettingsError
 from features.extras import need
+from features.formats import write_corpus
 from features.suggestions import no_such
 from features.writing import new_folder, refuse_taken, write_json
 from submodels.base import KIND, kind_of
@@ -63,6 +65,7 @@ class Reproduction:
 
     :param training: the corpus that was trained on.
     :param test: that was scored on.
+    :param annotated: the same notes as the whole system annotates them, where they are asked for.
     """
 
     origin: Origin
@@ -70,6 +73,7 @@ class Reproduction:
     training: CorpusFacts
     test: CorpusFacts
     tables: tuple[PaperTable, ...] = field(repr=False)
+    annotated: Corpus | None = field(default=None, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Every figure as JSON can hold it."""
@@ -113,6 +117,7 @@ def reproduce(
     quick: bool = False,
     only_right: str = "tbed",
     text: bool = False,
+    annotated: bool = False,
     jobs: int = 1,
     cache: Path | None = None,
 ) -> Reproduction:
@@ -122,6 +127,7 @@ def reproduce(
     :param quick: whether they are those of a quick run.
     :param only_right: the submodel of the table of cases, which lists the places where it alone is right.
     :param text: whether that table shows the text of the notes.
+    :param annotated: whether to give the test notes as the system annotates them.
     :param jobs: processes; the result does not depend on it.
     :param cache: a folder in which candidates are kept for the next run.
     :raises SettingsError: for another paper, submodel, or submodels that the tables do not have.
@@ -156,7 +162,8 @@ def reproduce(
     )  # fmt: skip
     tables = tuple(filled(table, run) for table in declared["tables"])
     origin = Origin(SCHEMA, rule.name, protocol, settings)
-    return Reproduction(origin, paper, CorpusFacts.of(training), CorpusFacts.of(test), tables)
+    notes = test.with_spans(answers[members]) if annotated else None
+    return Reproduction(origin, paper, CorpusFacts.of(training), CorpusFacts.of(test), tables, notes)
 
 
 def _rows_of(table: Mapping[str, Any]) -> list[Members]:
@@ -221,6 +228,8 @@ def write_reproduction(out: Path, measure: Callable[[], Reproduction]) -> Reprod
     found = measure()
     with new_folder(out) as folder:
         write_json(folder / "results.json", found.to_dict())
+        if found.annotated is not None:
+            write_corpus(found.annotated, folder / "annotated.jsonl", format="jsonl")
         for number, table, caption, rows, apart in found.tables:
             lines = [table.title, "", *table.markdown(), "", found.origin.protocol, ""]
             (folder / f"table-{number}.txt").write_text("\n".join(lines), encoding="utf-8")
