@@ -43,7 +43,7 @@ _SMALL: Mapping[str, Any] = {
     "submodels": {
         "regex": {},
         "tbed": {},
-        "crf": {"scheme": "BIO", "c1": 0.2},
+        "crf": {"scheme": "BIO", "c1": 0.2, "min_count": 3},
         "blstm": {"networks": 1, "half_precision": True},
     },
 }
@@ -68,6 +68,7 @@ class Recipe:
     copies: int = 1
     measured: Sequence[str] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
+    lexicon: str = "whole"
     home: Path
 
     @cached_property
@@ -75,9 +76,7 @@ class Recipe:
         """All that it learns from; :raises SettingsError: if a corpus is not there."""
         parts = [_read(self.home / name) for name in self.corpora]
         if self.invented:
-            parts.append(
-                synthesize(self.invented, seed=_SEED, language=self.language, registers="all", lexicon="train")
-            )
+            parts.append(self._invented(self.invented, _SEED, self.lexicon))
         if self.carriers:
             parts.append(carry(self._carriers(held_out=False), seed=_SEED, copies=self.copies))
         return replace(parts[0], documents=tuple(document for part in parts for document in part.documents))
@@ -102,7 +101,12 @@ class Recipe:
         if self.carriers:
             yield "notes kept back, with invented identifiers", carry(self._carriers(held_out=True), seed=_OTHER_SEED)
         if self.invented:
-            yield "invented notes, other names and words", self._invented(_MEASURED_NOTES, _OTHER_SEED, "test")
+            unseen = self.lexicon != "whole"
+            about = "other names and words" if unseen else "other patients"
+            yield (
+                f"invented notes, {about}",
+                self._invented(_MEASURED_NOTES, _OTHER_SEED, "test" if unseen else "whole"),
+            )
 
     def _invented(self, n_notes: int, seed: int, lexicon: str) -> Corpus:
         return synthesize(n_notes, seed=seed, language=self.language, registers="all", lexicon=lexicon)
@@ -112,16 +116,17 @@ class Recipe:
         return [note for number, note in enumerate(notes) if (number % _HELD_OUT == 0) == held_out]
 
 
-def recipe(name: str, corpora: Path) -> Recipe:
+def recipe(name: str, corpora: Path, lexicon: str = "whole") -> Recipe:
     """The recipe of an engine.
 
     :param corpora: the folder of all corpora.
+    :param lexicon: of its invented notes; with `train` it is measured on names and words that it never saw.
     :raises SettingsError: for an engine that has none.
     """
     recipes = tomllib.loads(_FILE.read_text(encoding="utf-8"))
     if name not in recipes:
         raise SettingsError(no_such("engine", name, recipes))
-    return Recipe(name=name, home=corpora, **recipes[name])
+    return Recipe(name=name, home=corpora, lexicon=lexicon, **recipes[name])
 
 
 def _read(folder: Path) -> Corpus:
@@ -138,9 +143,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="the bundle to make")
     parser.add_argument("--cache", type=Path, help="folder that keeps the predictions of finished folds")
     parser.add_argument("--measure", type=Path, help="measure this bundle instead of making one")
+    parser.add_argument("--lexicon", default="whole", help="of the invented notes: whole, or train for a trial")
     parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
-    wanted = recipe(arguments.name, arguments.corpora)
+    wanted = recipe(arguments.name, arguments.corpora, arguments.lexicon)
     if arguments.measure is None:
         if arguments.out is None:
             parser.error("give --out or --measure")
