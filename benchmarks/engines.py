@@ -43,7 +43,7 @@ _SMALL: Mapping[str, Any] = {
     "submodels": {
         "regex": {},
         "tbed": {},
-        "crf": {"scheme": "BIO", "c1": 0.2, "min_count": 3},
+        "crf": {"scheme": "BIO", "c1": 0.4, "min_count": 3},
         "blstm": {"networks": 1, "half_precision": True},
     },
 }
