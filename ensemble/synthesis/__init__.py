@@ -18,6 +18,14 @@
     local        patients, and the words of placeholders, of the languages that are all tables: `templates/de`, `nl`
     names        names of many origins for these languages, and the forms in which notes write them
 
+English notes of all registers, in `templates/en`, have files of their own:
+
+    registers     which registers there are, how often, and one patient's notes in them
+    rich_scene    from a placeholder to the words of a note, with people and places of many origins
+    persons       persons of 29 origins, in all the ways in which notes write their names
+    institutions  hospitals, clinics, schools, firms and addresses
+    word_lists    the lists of names and of terms that look like PHI, as a lexicon has them
+
 The notes are hard on purpose. People are called May, Parkinson or Graves in notes that speak of Graves' disease;
 values such as `SVR of 1739` look like years and are not; names come upper-case, lower-case and mistyped.
 """

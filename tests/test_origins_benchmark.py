@@ -1,0 +1,64 @@
+"""The benchmark of origins: the same sentences for each, names that training notes lack, and the gap between them."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from benchmarks import origins
+from benchmarks.origins import SENTENCES, Recall, gap, recall_of, sentences, table_of
+from ensemble.synthesis import synthesize
+from ensemble.synthesis.lexicon import is_held_out
+from ensemble.synthesis.word_lists import ORIGINS, names
+from ensemble.tasks.engines import train_bundle
+from ensemble.training.settings import EngineSettings
+from features.documents import Document
+
+
+def frame(document: Document) -> str:
+    (name,) = document.spans
+    return f"{document.text[: name.start]}|{document.text[name.end :]}"
+
+
+def first_words(documents: Iterable[Document]) -> Iterator[Document]:
+    for document in documents:
+        (name,) = document.spans
+        word = document.text[name.start : name.end].split()[0]
+        yield document.with_spans([type(name)(name.start, name.start + len(word), "DOCTOR")])
+
+
+def test_each_origin_has_the_same_sentences_and_only_its_own_names() -> None:
+    korean, greek = list(sentences("korean", 60)), list(sentences("greek", 60))
+    assert list(map(frame, korean)) == list(map(frame, greek))
+    assert len({*map(frame, korean)}) == len(SENTENCES)
+    assert list(sentences("korean", 60)) == korean != list(sentences("korean", 60, seed=1))
+    train = {name.casefold() for part in ("female", "male", "family") for name in names("train")[f"greek.{part}"]}
+    last = [d.text[s.start : s.end].casefold() for d in greek for s in d.spans if d.text.startswith(("Mr. ", "The "))]
+    assert last and not {*last} & train and all(map(is_held_out, last))
+
+
+def test_a_system_that_knows_all_and_one_that_knows_nothing() -> None:
+    assert recall_of("dutch", lambda notes: notes, 40) == Recall("dutch", 40, 40, 40)
+    assert recall_of("dutch", lambda notes: [n.with_spans(()) for n in notes], 40) == Recall("dutch", 40, 0, 0)
+    half = recall_of("dutch", first_words, 40)
+    assert half.touched == 40 and 0 < half.covered < 40
+
+
+def test_the_gap_is_between_the_best_and_the_worst() -> None:
+    found = [Recall("greek", 200, 190, 180), Recall("dutch", 100, 97, 97), Recall("korean", 50, 46, 40)]
+    assert gap(found) == pytest.approx(5.0)
+    assert [*table_of(found).columns[0].cells] == ["dutch", "greek", "korean"]
+
+
+def test_the_command_prints_a_row_an_origin(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes = synthesize(24, seed=1)
+    train_bundle(notes, tmp_path / "engine", EngineSettings(folds=2).only(("regex",)))
+    chosen = ",".join(ORIGINS[:8])
+    monkeypatch.setattr(sys, "argv", ["origins", str(tmp_path / "engine"), "--origins", chosen, "--sentences", "20"])
+    origins.main()
+    said = capsys.readouterr().out
+    assert all(origin in said for origin in ORIGINS[:8])
+    assert said.splitlines()[-1].startswith("largest gap ")
