@@ -52,6 +52,9 @@ _ONE_A_PATIENT = frozenset(("HOSPITAL", "HOME", "SSN", "HEALTHPLAN", "MEDICALREC
 _WITHOUT_PHI = 0.1
 """The share of notes that name nobody."""
 
+_SMALL_NAMES = 0.2
+"""In how many of the notes that hospital notes have with names in small letters, those of all registers have them."""
+
 _NOISE: Sequence[tuple[int, tuple[str, ...]]] = (
     *((60, ()), (5, ("upper",)), (3, ("lower",)), (5, ("scan",)), (2, ("scan", "joined")), (5, ("joined",))),
     *((5, ("wrapped",)), (5, ("hard wrap",)), (2, ("hard wrap", "spaced")), (5, ("typing",)), (3, ("accents lost",))),
@@ -226,7 +229,8 @@ def write_local_note(
     labels = {label for kind, label in world["labels"].items() if kind in (*_PERSONS, "first", "last")}
     typed = style(recipe["informal"], rng)
     if registers == "all":
-        typed = replace(typed, case=typed.case if typed.case == "lower names" else "", width=0)
+        keeps_small = typed.case == "lower names" and rng.random() < _SMALL_NAMES
+        typed = replace(typed, case=typed.case if keeps_small else "", width=0)
     builder = TextBuilder(typed, rng, labels, labels, english=False)
     words = {**lists_of(f"{language}/words", "", patient.lexicon), **scene.words}
     names_nobody = rng.random() < _WITHOUT_PHI

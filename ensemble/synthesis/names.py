@@ -39,6 +39,9 @@ _FORMS: Mapping[str, Sequence[str]] = {
 }
 """Form of a name -> its parts, and what stands between them."""
 
+_SECOND = "ABCEFGHJKLMPRSTW"
+"""Initials of second names."""
+
 
 @dataclass(frozen=True, slots=True)
 class LocalName:
@@ -62,7 +65,10 @@ class LocalName:
         said = {
             "first": ("first", self.first),
             "last": ("last", last if form != "last" or rng.random() < 0.6 else self.surnames[0]),
-            "initial": ("first", f"{self.first[0]}."),
+            "initial": (
+                "first",
+                rng.choice(("{}.", "{}.", "{}.{}.", "{}. {}.")).format(self.first[0], rng.choice(_SECOND)),
+            ),
             "capitals": ("last", last.upper()),
             "dotted": ("last", f"{last[0].upper()}."),
             "letters": ("letters", self.first[0] + last[0].upper()),
