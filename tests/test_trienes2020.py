@@ -1,11 +1,13 @@
 """The presets trienes2020-* have the systems of Trienes 2020, value by value, but for what its page in docs says."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ensemble.experiments.search_space import SearchSpace
+from ensemble.experiments.tag_tables import by_tag
 from ensemble.experiments.tuning import tune
 from ensemble.stacking.folds import training_folds
 from ensemble.synthesis.corpus import synthesize
@@ -14,7 +16,8 @@ from ensemble.training.settings import EngineSettings, merged
 from ensemble.training.trainer import out_of_fold_corpora, train
 from features.columns.settings import FeatureSettings
 from features.columns.table import FeatureSpace
-from features.documents import Corpus, Document
+from features.documents import Corpus, Document, Span
+from features.formats import write_corpus
 from features.tags import decode
 from submodels.base import new_submodel
 from submodels.chain.crf import IMPOSSIBLE
@@ -93,11 +96,12 @@ RULES_PRESET = EngineSettings.preset("trienes2020-rules")
 
 def test_the_rules_are_alone_and_match_fuzzily() -> None:
     assert {name: dict(given) for name, given in RULES_PRESET.submodels.items()} == {"deduce": {"fuzzy": True}}
-    assert RULES_PRESET.features.language == "nl" and not RULES_PRESET.stacker.seek_again
+    assert not RULES_PRESET.stacker.seek_again
 
 
 def test_the_rules_train_and_score_on_dutch_notes() -> None:
-    training = train(NOTES, EngineSettings.from_dict(merged(RULES_PRESET.to_dict(), {"folds": 2})))
+    given = {"folds": 2, "features": {"language": "nl"}}
+    training = train(NOTES, EngineSettings.from_dict(merged(RULES_PRESET.to_dict(), given)))
     assert training.engine.names == ("deduce",)
     assert f1_of(NOTES, out_of_fold_corpora(training, NOTES)["deduce"]) > 0.6
 
@@ -121,8 +125,6 @@ def test_every_trial_is_scored_once_on_a_fifth_of_the_patients_that_it_never_saw
 
 
 def test_a_search_of_the_paper_is_one_command(phistack: Phistack, tmp_path: Any) -> None:
-    from features.formats import write_corpus
-
     write_corpus(NOTES, tmp_path / "notes.jsonl", format="jsonl")
     (tmp_path / "few.toml").write_text("[submodels.crf]\nmax_iterations = 3\n")
     status, _shown, error = phistack(
@@ -195,3 +197,49 @@ def test_the_network_trains_and_scores_on_dutch_notes(tmp_path: Path) -> None:
     proposals = new_submodel("blstm", settings.submodels["blstm"]).fit(tables).propose(tables)
     assert all(candidate.chosen for note in proposals for candidate in note)
     assert f1_of(NOTES, NOTES.with_spans([[c.span for c in note] for note in proposals])) > 0.5
+
+
+# Its tables
+
+
+def test_the_joint_preset_has_the_systems_as_their_own_presets_have_them() -> None:
+    joint = EngineSettings.preset("trienes2020")
+    for preset in (RULES_PRESET, CRF_PRESET, NETWORK_PRESET):
+        [(name, given)] = preset.submodels.items()
+        assert joint.submodels[name] == given
+    assert set(joint.submodels) == {"crf", "blstm", "deduce"} and joint.features.extra == ("ascii",)
+
+
+def test_the_tables_have_the_figures_of_the_paper_beside_ours(phistack: Phistack, tmp_path: Path) -> None:
+    write_corpus(NOTES, tmp_path / "train.jsonl", format="jsonl")
+    write_corpus(synthesize(6, seed=8, language="nl"), tmp_path / "test.jsonl", format="jsonl")
+    learn_language_models(NOTES.documents, LanguageModelPlan(units=6, vector=4, epochs=1)).write(tmp_path / "models")
+    where = json.dumps(str(tmp_path / "models"))
+    config = tmp_path / "small.toml"
+    config.write_text(f"[features]\nlanguage_models = {where}\n[submodels.blstm]\nword_size = 8\n")
+    status, shown, error = phistack(
+        "reproduce", "trienes2020", tmp_path / "train.jsonl", tmp_path / "test.jsonl", "--out", tmp_path / "out",
+        "--quick", "--config", config,
+    )  # fmt: skip
+    assert status == 0, error
+    tables = json.loads((tmp_path / "out" / "results.json").read_text())["tables"]
+    assert set(tables) == {"3", "5", "5-significance", "6"} and "BiLSTM-CRF, nursing notes" in shown
+    models = {row["model"]: row for row in tables["5"]}
+    assert models["CRF"]["paper"] == ["91.9", "77.5", "84.1"] and models["CRF, i2b2 2014"]["ours"] is None
+    gained = {row["model"]: row["ours"] for row in tables["5-significance"]}["CRF less DEDUCE"]
+    for place, measure in enumerate(("precision", "recall", "f1")):
+        difference = models["CRF"]["ours"][place] - models["DEDUCE"]["ours"][place]
+        assert gained[measure]["difference"] == pytest.approx(difference) and 0 < gained[measure]["p"] <= 1
+    assert sum(row["training"] for row in tables["3"]) == sum(len(d.spans) for d in NOTES.documents)
+
+
+def test_tags_that_are_joined_count_as_one() -> None:
+    gold = Corpus((Document("1", "abcdef", (Span(0, 1, "Hospital"), Span(2, 3, "Name"))),), NOTES.label_set)
+    answers = {("deduce",): [[Span(0, 1, "Care_Institute"), Span(4, 5, "Name")]]}
+    declared = {
+        "methods": {"DEDUCE": ["deduce"]},
+        "figures": {"Named": ["1.0", "2.0"]},
+        "joined": {"Named": ["Care_Institute", "Hospital"]},
+    }
+    rows = {row["tag"]: row["ours"]["DEDUCE"] for row in by_tag(declared, gold, answers)[2]}
+    assert rows == {"Named": [1.0, 1.0], "Hospital": [0.0, 0.0], "Name": [0.0, 0.0]}

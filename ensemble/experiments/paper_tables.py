@@ -5,7 +5,8 @@
 A paper declares its tables in `papers/NAME.toml`, each of a kind: `types` counts PHI by category and type, `models` has
 precision, recall and F1 of each row, `changes` F1 without each part of the system, `cases` the places where only one
 submodel is right; `counts`, `categories`, `scores`, `criteria`, `methods` and `alone` are those of
-`ensemble.experiments.method_tables`. A row with `ours` has our figures too.
+`ensemble.experiments.method_tables`, `tags`, `tag-counts` and `differences` those of `ensemble.experiments.tag_tables`. A
+row with `ours` has our figures too.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from ensemble.evaluation import Score
+from ensemble.evaluation.systems import Systems
 from ensemble.evaluation.tables import Table, TableRow, escaped, percent, strong
 from ensemble.experiments.cases import Place, places_of
 from ensemble.experiments.method_tables import (
@@ -28,6 +30,7 @@ from ensemble.experiments.method_tables import (
     of_methods,
 )
 from ensemble.experiments.parts import Answers
+from ensemble.experiments.tag_tables import by_tag, of_differences, tag_counts
 from features.documents import Corpus, Span
 from features.shown import shown_id
 
@@ -61,6 +64,7 @@ class PaperRun:
 
     :param answers: what each row marks in the test notes.
     :param scores: of the same.
+    :param systems: the same by the names of their submodels, joined by `+`, for differences between them.
     :param members: the submodels of the whole system.
     :param only_right: the submodel of the table of cases.
     :param text: whether that table shows the text of the notes.
@@ -70,6 +74,7 @@ class PaperRun:
     test: Corpus
     answers: Mapping[Members, Answers] = field(repr=False)
     scores: Mapping[Members, Score] = field(repr=False)
+    systems: Systems = field(repr=False)
     members: Members
     only_right: str
     text: bool
@@ -169,7 +174,9 @@ _KINDS: Mapping[str, _Fill] = {
     "types": _types, "counts": lambda declared, run: counted_by_category(declared, run.training, run.test),
     "models": _models, "changes": _changes, "cases": _cases,
     "categories": _of_answers(by_category), "scores": _of_answers(by_type), "criteria": _of_answers(by_criterion),
-    "methods": _of_answers(of_methods), "alone": _of_answers(found_alone),
+    "methods": _of_answers(of_methods), "alone": _of_answers(found_alone), "tags": _of_answers(by_tag),
+    "tag-counts": lambda declared, run: tag_counts(declared, run.training, run.test),
+    "differences": lambda declared, run: of_differences(declared, run.systems),
 }  # fmt: skip
 
 

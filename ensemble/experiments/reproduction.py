@@ -152,8 +152,9 @@ def reproduce(
         answers = _answers(proposed, learned, settings) | _baselines(wanted, training, test)
     rule = criterion_named("strict")
     named = {"+".join(row): spans for row, spans in answers.items()}
-    scores = systems_of(test, named, training.label_set, rule, seed=settings.seed).scores
-    run = PaperRun(training, test, answers, {row: scores["+".join(row)] for row in wanted}, members, only_right, text)
+    systems = systems_of(test, named, training.label_set, rule, seed=settings.seed)
+    scores = {row: systems.scores["+".join(row)] for row in wanted}
+    run = PaperRun(training, test, answers, scores, systems, members, only_right, text)
     off = proposed.warnings["spans off the token grid"] / max(sum(len(d.spans) for d in training.documents), 1)
     protocol = _PROTOCOL.format(
         paper=paper, unsplit=settings.unsplit, folds=settings.folds, seed=settings.seed, corpus=declared["corpus"],

@@ -26,6 +26,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import reduce
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -232,14 +233,15 @@ def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _preset(name: str) -> dict[str, Any]:
-    """The table of a preset; one that is `like` another is merged over it."""
+    """The table of a preset; one that is `like` another, or several, is merged over these."""
     folder = resources.files("ensemble.training") / "presets"
     names = sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
     if name not in names:
         raise SettingsError(no_such("preset", name, names))
     table = tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8"))
-    like = table.pop("like", "")
-    return merged(_preset(like), table) if like else table
+    like = table.pop("like", [])
+    others = map(_preset, [like] if isinstance(like, str) else like)
+    return reduce(merged, [*others, table])
 
 
 def _refuse_unknown(table: Mapping[str, Any], kind: type, where: str) -> None:
