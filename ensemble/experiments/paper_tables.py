@@ -5,8 +5,8 @@
 A paper declares its tables in `papers/NAME.toml`, each of a kind: `types` counts PHI by category and type, `models` has
 precision, recall and F1 of each row, `changes` F1 without each part of the system, `cases` the places where only one
 submodel is right; `counts`, `categories`, `scores`, `criteria`, `methods` and `alone` are those of
-`ensemble.experiments.method_tables`, `tags`, `tag-counts` and `differences` those of `ensemble.experiments.tag_tables`. A
-row with `ours` has our figures too.
+`ensemble.experiments.method_tables`, `tags`, `tag-counts` and `differences` those of `ensemble.experiments.tag_tables`.
+A row with `ours` has our figures too.
 """
 
 from __future__ import annotations
