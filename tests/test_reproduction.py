@@ -6,11 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from ensemble.evaluation import evaluate
-from ensemble.evaluation.systems import Systems
 from ensemble.experiments.paper_tables import PaperRun, filled
 from ensemble.experiments.reproduction import published, reproduce, settings_of, write_reproduction
 from ensemble.synthesis.corpus import synthesize
@@ -32,7 +30,6 @@ SMALL = {
         "blstm": {"epochs": 2, "learning_rate": 0.01, "lstm_size": 8, "word_size": 8, "character_size": 4},
     },
 }
-NOBODY = Systems({"": np.zeros((1, 3), dtype=np.int64)}, seed=0)
 SETTINGS = EngineSettings.from_dict(merged(EngineSettings.preset("zhao2020").to_dict(), SMALL))
 
 
@@ -127,9 +124,7 @@ def test_the_annotated_test_notes_score_as_the_tables_say(run: Any, tmp_path: Pa
 def test_other_label_sets_have_rows_of_their_own_beside_which_the_paper_has_nothing() -> None:
     text = "Calle Mayor"
     spanish = Corpus((Document("1", text, (Span(0, 11, "CALLE"),)),), LabelSet.named("meddocan"))
-    rows = filled(
-        published("zhao2020")["tables"][0], PaperRun(spanish, spanish, {}, {}, NOBODY, (), "", text=False)
-    ).rows
+    rows = filled(published("zhao2020")["tables"][0], PaperRun(spanish, spanish, {}, {}, (), "", text=False)).rows
     [street] = [row for row in rows if row["type"] == "CALLE"]
     assert (street["training"], street["test"], street["paper"]) == (1, 1, [])
 

@@ -64,20 +64,20 @@ class PaperRun:
 
     :param answers: what each row marks in the test notes.
     :param scores: of the same.
-    :param systems: the same by the names of their submodels, joined by `+`, for differences between them.
     :param members: the submodels of the whole system.
     :param only_right: the submodel of the table of cases.
     :param text: whether that table shows the text of the notes.
+    :param systems: what is scored, by the names of submodels joined by `+`, for tables of differences.
     """
 
     training: Corpus
     test: Corpus
     answers: Mapping[Members, Answers] = field(repr=False)
     scores: Mapping[Members, Score] = field(repr=False)
-    systems: Systems = field(repr=False)
     members: Members
     only_right: str
     text: bool
+    systems: Systems | None = field(default=None, repr=False)
 
 
 _Declared = Mapping[str, Any]

@@ -154,7 +154,7 @@ def reproduce(
     named = {"+".join(row): spans for row, spans in answers.items()}
     systems = systems_of(test, named, training.label_set, rule, seed=settings.seed)
     scores = {row: systems.scores["+".join(row)] for row in wanted}
-    run = PaperRun(training, test, answers, scores, systems, members, only_right, text)
+    run = PaperRun(training, test, answers, scores, members, only_right, text, systems)
     off = proposed.warnings["spans off the token grid"] / max(sum(len(d.spans) for d in training.documents), 1)
     protocol = _PROTOCOL.format(
         paper=paper, unsplit=settings.unsplit, folds=settings.folds, seed=settings.seed, corpus=declared["corpus"],

@@ -87,8 +87,9 @@ def tag_counts(declared: Mapping[str, Any], training: Corpus, test: Corpus) -> F
     return ("tag", "training", "test", "both", "paper, both"), [cells], rows
 
 
-def of_differences(declared: Mapping[str, Any], systems: Systems) -> FilledTable:
+def of_differences(declared: Mapping[str, Any], systems: Systems | None) -> FilledTable:
     """By how much systems differ in precision, recall and F1, with p; beside it whether those of the paper do."""
+    assert systems is not None, "a run of a table of differences has what is scored"
     pairs = {row["model"]: ("+".join(row["of"]), "+".join(row["less"])) for row in declared["rows"]}
     found = systems.differences(pairs.values(), [*_DIFFERING])
     rows: list[dict[str, Any]] = []
