@@ -62,7 +62,7 @@ class Recipe:
     name: str
     language: str
     sources: str
-    invented: int = 0
+    invented: Mapping[str, int]
     corpora: Sequence[str] = ()
     carriers: Sequence[str] = ()
     copies: int = 1
@@ -75,8 +75,7 @@ class Recipe:
     def notes(self) -> Corpus:
         """All that it learns from; :raises SettingsError: if a corpus is not there."""
         parts = [_read(self.home / name) for name in self.corpora]
-        if self.invented:
-            parts.append(self._invented(self.invented, _SEED, self.lexicon))
+        parts += [_invented(language, number, _SEED, self.lexicon) for language, number in self.invented.items()]
         if self.carriers:
             parts.append(carry(self._carriers(held_out=False), seed=_SEED, copies=self.copies))
         return replace(parts[0], documents=tuple(document for part in parts for document in part.documents))
@@ -100,16 +99,10 @@ class Recipe:
             yield name, _read(self.home / name)
         if self.carriers:
             yield "notes kept back, with invented identifiers", carry(self._carriers(held_out=True), seed=_OTHER_SEED)
-        if self.invented:
-            unseen = self.lexicon != "whole"
-            about = "other names and words" if unseen else "other patients"
-            yield (
-                f"invented notes, {about}",
-                self._invented(_MEASURED_NOTES, _OTHER_SEED, "test" if unseen else "whole"),
-            )
-
-    def _invented(self, n_notes: int, seed: int, lexicon: str) -> Corpus:
-        return synthesize(n_notes, seed=seed, language=self.language, registers="all", lexicon=lexicon)
+        about, lexicon = ("other patients", "whole") if self.lexicon == "whole" else ("other names and words", "test")
+        for language in self.invented:
+            unseen = _invented(language, _MEASURED_NOTES, _OTHER_SEED, lexicon)
+            yield f"invented notes ({language}), {about}", unseen
 
     def _carriers(self, *, held_out: bool) -> list[Document]:
         notes = [document for name in self.carriers for document in _read(self.home / name).documents]
@@ -127,6 +120,16 @@ def recipe(name: str, corpora: Path, lexicon: str = "whole") -> Recipe:
     if name not in recipes:
         raise SettingsError(no_such("engine", name, recipes))
     return Recipe(name=name, home=corpora, lexicon=lexicon, **recipes[name])
+
+
+def _invented(language: str, n_notes: int, seed: int, lexicon: str) -> Corpus:
+    """Invented notes, whose names tell their language, so that no two of an engine share one."""
+    notes = synthesize(n_notes, seed=seed, language=language, registers="all", lexicon=lexicon)
+    named = (
+        replace(note, id=f"{language}-{note.id}", group=f"{language}-{note.group}", spans=note.spans)
+        for note in notes.documents
+    )
+    return replace(notes, documents=tuple(named))
 
 
 def _read(folder: Path) -> Corpus:
