@@ -75,7 +75,9 @@ class Recipe:
     def notes(self) -> Corpus:
         """All that it learns from; :raises SettingsError: if a corpus is not there."""
         parts = [_read(self.home / name) for name in self.corpora]
-        parts += [_invented(language, number, _SEED, self.lexicon) for language, number in self.invented.items()]
+        for language, number in self.invented.items():
+            notes = _invented(language, number, _SEED, self.lexicon)
+            parts.append(notes if language == self.language else _apart(notes, language))
         if self.carriers:
             parts.append(carry(self._carriers(held_out=False), seed=_SEED, copies=self.copies))
         return replace(parts[0], documents=tuple(document for part in parts for document in part.documents))
@@ -123,12 +125,12 @@ def recipe(name: str, corpora: Path, lexicon: str = "whole") -> Recipe:
 
 
 def _invented(language: str, n_notes: int, seed: int, lexicon: str) -> Corpus:
-    """Invented notes, whose names tell their language, so that no two of an engine share one."""
-    notes = synthesize(n_notes, seed=seed, language=language, registers="all", lexicon=lexicon)
-    named = (
-        replace(note, id=f"{language}-{note.id}", group=f"{language}-{note.group}", spans=note.spans)
-        for note in notes.documents
-    )
+    return synthesize(n_notes, seed=seed, language=language, registers="all", lexicon=lexicon)
+
+
+def _apart(notes: Corpus, name: str) -> Corpus:
+    """The notes under other names, so that none is called as one of another part."""
+    named = (replace(note, id=f"{name}-{note.id}", group=f"{name}-{note.group}") for note in notes.documents)
     return replace(notes, documents=tuple(named))
 
 

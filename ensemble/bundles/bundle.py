@@ -228,4 +228,4 @@ def _zip(files: SavedFiles, target: Path) -> None:
     """Write a zip with fixed times, so that equal bundles are equal files."""
     with zipfile.ZipFile(target, "w") as archive:
         for name in files.names:
-            archive.writestr(zipfile.ZipInfo(name), files.read(name), zipfile.ZIP_DEFLATED)
+            archive.writestr(zipfile.ZipInfo(name), files.read(name), zipfile.ZIP_DEFLATED, compresslevel=9)
