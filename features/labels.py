@@ -22,6 +22,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
@@ -124,6 +125,13 @@ class LabelSet:
         return LabelSet(self.name, {**self.categories, **new}, self.hipaa_labels, self.language) if new else self
 
 
+@cache
+def _mappings() -> dict[str, dict[str, dict[str, str]]]:
+    """All mappings between shipped sets, which patterns look up by the hundred."""
+    return tomllib.loads((_TABLES / "mappings.toml").read_text(encoding="utf-8"))
+
+
+@cache
 def _shipped(name: str) -> _LabelFile:
     return msgspec.convert(tomllib.loads((_TABLES / f"{name}.toml").read_text(encoding="utf-8")), _LabelFile)
 
@@ -148,7 +156,7 @@ def label_mapping(source: str, target: str) -> Mapping[str, str]:
                 f"there is no mapping from the label set {source} in {target}; add a table [from.{source}]"
             )
         return own[source]
-    tables = tomllib.loads((_TABLES / "mappings.toml").read_text(encoding="utf-8"))
+    tables = _mappings()
     try:
         mapping: dict[str, str] = tables[source][target]
     except KeyError:
