@@ -66,7 +66,7 @@ class Recipe:
     corpora: Sequence[str] = ()
     carriers: Sequence[str] = ()
     copies: int = 1
-    measured: Sequence[str] = ()
+    measured: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     lexicon: str = "whole"
     home: Path
@@ -97,8 +97,8 @@ class Recipe:
 
     def _others(self) -> Iterator[tuple[str, Corpus]]:
         """Corpora to measure on, the invented ones of other names and other words."""
-        for name in self.measured:
-            yield name, _read(self.home / name)
+        for name, remark in self.measured.items():
+            yield f"{name} ({remark})" if remark else name, _read(self.home / name)
         if self.carriers:
             yield "notes kept back, with invented identifiers", carry(self._carriers(held_out=True), seed=_OTHER_SEED)
         about, lexicon = ("other patients", "whole") if self.lexicon == "whole" else ("other names and words", "test")

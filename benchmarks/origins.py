@@ -54,7 +54,7 @@ SENTENCES = (
 )
 """The name stands in braces, in one of the forms in which a person is written; `last` is the family name alone."""
 
-Decide = Callable[[Iterable[Document]], Iterable[Document]]
+Annotate = Callable[[Iterable[Document]], Iterable[Document]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def gap(found: Sequence[Recall]) -> float:
     return max(shares) - min(shares)
 
 
-def recall_of(origin: str, annotate: Decide, n_sentences: int, *, seed: int = 0) -> Recall:
+def recall_of(origin: str, annotate: Annotate, n_sentences: int, *, seed: int = 0) -> Recall:
     """Count the names of one origin that are found.
 
     :param annotate: gives the documents back with the spans that were found.

@@ -24,8 +24,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "phistack convert meddocan renamed --to brat --map-labels nut",
     ),
     "egofy": (
-        "phistack egofy biography.txt ego.txt --to text --subject 'Mata Hari' --gender female",
-        "phistack egofy darwin.jsonl ego.jsonl --subject 'Charles Darwin' --gender male --language en",
+        "phistack egofy life.txt ego.jsonl --subject 'Mata Hari' --gender female",
+        "phistack egofy a.jsonl b.jsonl --subject 'C. Darwin' --gender male",
     ),
     "pseudonymise": (
         "phistack pseudonymise notes shared --policy trienes2020 --key-file key",

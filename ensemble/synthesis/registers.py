@@ -55,7 +55,7 @@ def register_records(number: int, *, seed: int, lexicon: str) -> Iterator[Marked
         day += timedelta(days=rng.randint(2, 500))
 
 
-Pools = Mapping[str, tuple[NoteTemplate, ...]]
+TemplatePools = Mapping[str, tuple[NoteTemplate, ...]]
 """Part -> its templates."""
 
 
@@ -71,7 +71,7 @@ def _written(register: str, scene: RichScene) -> Marked:
     return compose(built, Telling(builder, scene, words, lambda part: fitting(pools[part], patient)))
 
 
-def _recipe(register: str, rng: random.Random) -> tuple[Mapping[str, Any], Pools]:
+def _recipe(register: str, rng: random.Random) -> tuple[Mapping[str, Any], TemplatePools]:
     if register == "hospital":
         note_type = rng.choice(NOTE_TYPES)
         built: Mapping[str, Any] = table("note_types")[note_type]
@@ -86,7 +86,7 @@ def pool_of(part: str, register: str) -> tuple[NoteTemplate, ...]:
     return templates(file or register, section, FOLDER)
 
 
-def _without_phi(recipe: Mapping[str, Any], pools: Pools) -> tuple[Mapping[str, Any], Pools]:
+def _without_phi(recipe: Mapping[str, Any], pools: TemplatePools) -> tuple[Mapping[str, Any], TemplatePools]:
     """The recipe without whatever names PHI."""
     plain = {part: tuple(one for one in pool if not one.slots) for part, pool in pools.items()}
     parts = [
