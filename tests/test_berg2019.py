@@ -50,9 +50,13 @@ def test_the_presets_have_the_values_of_the_paper(what: str, ours: object, paper
 
 
 def test_the_lstm_trains_and_scores_on_swedish_notes() -> None:
-    notes = synthesize(12, seed=1, language="sv")
-    sizes = {"word_size": 16, "lstm_size": 24, "character_lstm": 8, "character_size": 8, "learning_rate": 0.02}
-    small = {"folds": 2, "features": {"language": "sv"}, "submodels": {"lstm": {**sizes, "epochs": 8, "batch_rows": 8}}}
+    notes = synthesize(24, seed=1, language="sv")
+    sizes = {"word_size": 16, "lstm_size": 24, "character_lstm": 8, "character_size": 8, "learning_rate": 0.03}
+    small = {
+        "folds": 2,
+        "features": {"language": "sv"},
+        "submodels": {"lstm": {**sizes, "epochs": 24, "batch_rows": 8, "patience": 24}},
+    }
     training = train(notes, EngineSettings.from_dict(merged(LSTM_PRESET.to_dict(), small)))
     found = out_of_fold_corpora(training, notes)["lstm"]
     right = sum(len({*a.spans} & {*b.spans}) for a, b in zip(found.documents, notes.documents, strict=True))

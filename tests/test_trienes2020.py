@@ -190,7 +190,7 @@ def test_the_network_trains_and_scores_on_dutch_notes(tmp_path: Path) -> None:
     learn_language_models(synthesize(10, seed=7, language="nl").documents, plan).write(tmp_path / "models")
     fewer = {
         "features": {"language": "nl", "language_models": str(tmp_path / "models")},
-        "submodels": {"blstm": {"lstm_size": 24, "word_size": 24, "epochs": 30, "batch_rows": 8, "learning_rate": 0.6}},
+        "submodels": {"blstm": {"lstm_size": 24, "word_size": 24, "epochs": 70, "batch_rows": 8, "learning_rate": 0.6}},
     }
     settings = EngineSettings.from_dict(merged(NETWORK_PRESET.to_dict(), fewer))
     tables = FeatureSpace(settings.features).fit(NOTES.documents)
