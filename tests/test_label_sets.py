@@ -40,6 +40,14 @@ def test_hipaa_types_are_those_of_the_tasks_criteria(name: str) -> None:
     assert LabelSet.named(name).hipaa_labels - {"AGE-OVER-90"} == set(HIPAA_SCRIPT.split())
 
 
+def test_meddocan_takes_the_hipaa_status_of_the_english_types_and_protects_relatives() -> None:
+    """The task has no such criteria: our reading of its types, which stands in docs/evaluation.md."""
+    spanish, english = LabelSet.named("meddocan"), LabelSet.named("i2b2-2014")
+    listed = {label for label, mapped in label_mapping("meddocan", "i2b2-2014").items() if english.hipaa(mapped)}
+    assert spanish.hipaa_labels == listed | {"FAMILIARES_SUJETO_ASISTENCIA"}
+    assert not spanish.hipaa_labels & {"NOMBRE_PERSONAL_SANITARIO", "HOSPITAL", "PAIS", "PROFESION", "URL_WEB"}
+
+
 @pytest.mark.parametrize(
     ("name", "label", "category", "hipaa"),
     [

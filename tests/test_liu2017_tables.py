@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ensemble.evaluation import evaluate
-from ensemble.experiments.method_tables import found_alone
+from ensemble.experiments.method_tables import by_criterion, found_alone
 from ensemble.experiments.reproduction import published, reproduce, settings_of, write_reproduction
 from ensemble.synthesis.corpus import synthesize
 from ensemble.training.settings import EngineSettings, merged
@@ -56,15 +56,26 @@ def test_the_same_figure_is_the_same_in_all_tables(results: Any) -> None:
     assert dates[2] == next(row["f1"]["Ensemble"] for row in results["figure-4"] if row["category"] == "DATE")
 
 
-def test_criteria_without_meaning_for_the_labels_have_no_figure() -> None:
-    from ensemble.experiments.method_tables import by_criterion
-
-    spanish = Corpus((Document("1", "Calle Mayor", (Span(0, 11, "CALLE"),)),), LabelSet.named("meddocan"))
+def criteria_rows(labels: LabelSet, text: str, gold: list[Span], found: list[Span]) -> dict[str, Any]:
+    corpus = Corpus((Document("1", text, tuple(gold)),), labels)
     declared = next(table for table in published("liu2017")["tables"] if table["kind"] == "criteria")
-    _, [cells], rows = by_criterion(declared, spanish, {WHOLE: [spanish.documents[0].spans]})
-    ours = {row["criterion"]: row["ours"] for row in rows}
+    _, [cells], rows = by_criterion(declared, corpus, {WHOLE: [found]})
+    assert len(cells) == 10 and {len(row) for row in cells} == {7}
+    return {row["criterion"]: row["ours"] for row in rows}
+
+
+def test_criteria_without_meaning_for_the_labels_have_no_figure() -> None:
+    span = Span(0, 11, "Street")
+    ours = criteria_rows(LabelSet("own", {"Street": "LOCATION"}), "Calle Mayor", [span], [span])
     assert ours["Strict"] == [1.0, 1.0, 1.0] and ours["HIPAA strict"] is None
-    assert {len(row) for row in cells} == {7}
+
+
+def test_meddocan_has_all_ten_criteria_and_those_of_hipaa_leave_out_doctors() -> None:
+    street, doctor = Span(0, 11, "CALLE"), Span(12, 15, "NOMBRE_PERSONAL_SANITARIO")
+    ours = criteria_rows(LabelSet.named("meddocan"), "Calle Mayor Gil", [street, doctor], [street])
+    assert all(ours.values())
+    assert ours["Strict"][:2] == [1.0, 0.5] and ours["Binary token"][1] == pytest.approx(2 / 3)
+    assert all(figures == [1.0, 1.0, 1.0] for name, figures in ours.items() if "HIPAA" in name)
 
 
 def test_what_one_method_alone_finds_is_counted_and_what_the_ensemble_keeps() -> None:
