@@ -16,7 +16,7 @@ from typing import Annotated, ParamSpec
 
 import typer
 
-from ensemble.command_line import annotation, batch, corpora, engines, experiments, patterns, scores, shipped
+from ensemble.command_line import annotation, batch, corpora, engines, experiments, patterns, scores, shipped, splitting
 from ensemble.command_line.examples import epilog
 from ensemble.command_line.output import fail, quiet_when_cut_off, say
 from ensemble.tools.numerics import keep_freed_memory, numeric_environment
@@ -43,6 +43,7 @@ _COMMANDS = (
     engines.demo,
     corpora.synthesize,
     corpora.convert,
+    splitting.split,
     corpora.pseudonymise,
     corpora.egofy,
     corpora.vectors,

@@ -29,6 +29,7 @@ __all__ = [
     "SPACES",
     "STRATEGIES",
     "SUBMODELS",
+    "UNITS",
     "completing",
     "completing_paths",
     "one_of",
@@ -56,6 +57,7 @@ INPUT_FORMATS = ("jsonl", "csv", "parquet", "text", "brat", "i2b2", "ngrid", "me
 FORMATS = ("i2b2", "ngrid", "meddocan", "brat", "conll", "jsonl", "csv", "parquet", "text")
 RECALLS = ("high", "balanced", "precise")
 SUBMODELS = usual_names()
+UNITS = ("patient", "document")
 
 
 def one_of(names: Iterable[str]) -> str:

@@ -15,6 +15,7 @@ from ensemble.command_line.options import (
     CorpusArgument,
     KeyOption,
     MapLabelsOption,
+    NewFolderArgument,
     PolicyOption,
     SeedOption,
     SourceArgument,
@@ -176,7 +177,7 @@ def pseudonymise(
 @with_options
 def vectors(
     notes: SourceArgument,
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to make.", show_default=False)],
+    out: NewFolderArgument,
     *,
     size: Annotated[int, typer.Option(help="Numbers of a vector.", min=2, max=4096)] = 100,
     window: Annotated[int, typer.Option(help="Words on either side that a word foresees.", min=1)] = 5,
@@ -204,7 +205,7 @@ def vectors(
 @with_options
 def language_model(
     notes: SourceArgument,
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to make.", show_default=False)],
+    out: NewFolderArgument,
     *,
     size: Annotated[int, typer.Option(help="Numbers of a state in each direction.", min=2, max=4096)] = 128,
     vector: Annotated[int, typer.Option(help="Numbers of a character's vector.", min=2, max=1024)] = 32,

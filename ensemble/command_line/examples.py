@@ -23,6 +23,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "phistack convert notes.csv notes.jsonl --id-column note_id",
         "phistack convert meddocan renamed --to brat --map-labels nut",
     ),
+    "split": (
+        "phistack split notes parts --seed 1",
+        "phistack split notes.jsonl parts --by document --stratify",
+        "phistack split notes parts --parts train=80,test=20",
+    ),
     "egofy": (
         "phistack egofy life.txt ego.jsonl --subject 'Mata Hari' --gender female",
         "phistack egofy a.jsonl b.jsonl --subject 'C. Darwin' --gender male",

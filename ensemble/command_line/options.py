@@ -50,6 +50,7 @@ __all__ = [
     "ModelChoiceOption",
     "ModelOption",
     "NeverOption",
+    "NewFolderArgument",
     "NewModelOption",
     "OutOption",
     "PageOption",
@@ -79,6 +80,7 @@ SourceArgument = Annotated[
     Path,
     typer.Argument(metavar="IN", help="Notes in any known format, or - for standard input.", show_default=False),
 ]
+NewFolderArgument = Annotated[Path, typer.Argument(metavar="OUT", help="The folder to make.", show_default=False)]
 TargetArgument = Annotated[
     Path, typer.Argument(metavar="OUT", help="The output, or - for standard output.", show_default=False)
 ]

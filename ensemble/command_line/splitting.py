@@ -1,0 +1,71 @@
+"""The command that divides an annotated corpus into parts."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ensemble.command_line.choices import FORMATS, UNITS, completing, one_of
+from ensemble.command_line.groups import CorpusOptions, with_options
+from ensemble.command_line.options import CorpusArgument, NewFolderArgument, SeedOption
+from ensemble.command_line.output import n_spans, say, say_remarks, warn
+
+__all__ = ["split"]
+
+
+@with_options
+def split(
+    corpus: CorpusArgument,
+    out: NewFolderArgument,
+    *,
+    parts: Annotated[
+        str, typer.Option(metavar="NAME=SHARE,...", help="The parts and their shares, which make up 1, or 100.")
+    ] = "train=0.6,validation=0.2,test=0.2",
+    by: Annotated[
+        str,
+        typer.Option(help=f"{one_of(UNITS)}: what no part separates.", autocompletion=completing(UNITS)),
+    ] = "patient",
+    group_by: Annotated[
+        str,
+        typer.Option(
+            metavar="PATTERN",
+            help="Notes in whose names this regular expression finds the same are in one part; default: by patient.",
+        ),
+    ] = "",
+    stratify: Annotated[
+        bool, typer.Option("--stratify", help="Give each part its share of the spans of each label.")
+    ] = False,
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            help=f"Format of the parts: {one_of(FORMATS)}; default: that of CORPUS.",
+            autocompletion=completing(FORMATS),
+        ),
+    ] = "",
+    seed: SeedOption = 0,
+    corpora: CorpusOptions,
+) -> None:
+    """Split an annotated corpus into parts to train, validate and test on; each note is in one of them."""
+    from ensemble.stacking.folds import patients_of
+    from ensemble.tasks.splits import patients_in_several, shares_of, unshared_labels, write_parts
+    from ensemble.tasks.splits import split as split_corpus
+    from features.formats.corpora import input_path
+    from features.writing import refuse_taken
+
+    refuse_taken(out)
+    shares = shares_of(parts)
+    notes = corpora.read(input_path(corpus))
+    format = to or corpora.reading.reader.format_of(input_path(corpus))
+    made = split_corpus(notes, shares, by=by, group_by=group_by, stratify=stratify, seed=seed)
+    places = write_parts(made, out, format=format, packed=corpus.suffix.lower() == ".gz")
+    say_remarks(notes)
+    for name, part in made.items():
+        n_patients, n_phi = len(patients_of(part)), n_spans(part.documents)
+        say(f"{name}: {len(part)} notes of {n_patients} patients with {n_phi} PHI are in {places[name]}")
+    warn({what: count for what, count in (
+        ("patients with notes in more than one part, which an engine knows before it is tested on them",
+         patients_in_several(made)),
+        ("labels that one part alone has", len(unshared_labels(made))),
+    ) if count})  # fmt: skip

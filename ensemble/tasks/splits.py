@@ -1,0 +1,172 @@
+"""What the command split does: a corpus to parts to train on, to choose settings on and to test on.
+
+    shares = shares_of("train=0.6,validation=0.2,test=0.2")
+    parts = split(corpus, shares, seed=0)                   {"train": Corpus, "validation": Corpus, "test": Corpus}
+    write_parts(parts, Path("parts"), format="brat")        parts/train/, parts/validation/, parts/test/
+
+What is never separated goes, largest first, to the part that has the least of its share so far; among as large ones the
+seed decides. With `stratify` that is done label by label, the rarest first, and then for notes without PHI (iterative
+stratification, Sechidis et al. 2011).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import isclose
+from pathlib import Path
+
+import numpy as np
+
+from ensemble.stacking.folds import grouped_by
+from ensemble.tools.comma_lists import comma_list
+from features.documents import Corpus
+from features.errors import SettingsError
+from features.formats import write_corpus
+from features.formats.recognise import format_named
+from features.suggestions import no_such
+from features.writing import new_folder
+
+__all__ = [
+    "DOCUMENT",
+    "PATIENT",
+    "UNITS",
+    "USUAL",
+    "patients_in_several",
+    "shares_of",
+    "split",
+    "unshared_labels",
+    "write_parts",
+]
+
+UNITS = PATIENT, DOCUMENT = "patient", "document"
+"""What no part separates."""
+
+USUAL = "train=0.6,validation=0.2,test=0.2"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
+_NOTES = ""
+"""Beside labels, what is shared out: notes."""
+
+_Sizes = Sequence[Counter[str]]
+"""For each thing that is not separated, how many notes it has and how many spans of each label."""
+
+
+def shares_of(text: str) -> dict[str, float]:
+    """Part -> its share, as `--parts` gives them, of 1.
+
+    :raises SettingsError: if that is not at least two names with positive shares that make up 1 or 100.
+    """
+    parts = dict(_part(entry) for entry in comma_list(text))
+    if len({name.casefold() for name in parts}) < max(len(comma_list(text)), 2):
+        raise SettingsError(f"--parts takes two parts or more, each with a name of its own, as in {USUAL}")
+    total = sum(parts.values())
+    whole = next((whole for whole in (1, 100) if isclose(total, whole, rel_tol=0.005)), None)
+    if whole is None:
+        raise SettingsError(f"the shares of --parts must make up 1, or 100 as percentages, and they make up {total:g}")
+    return {name: share / total for name, share in parts.items()}
+
+
+def _part(entry: str) -> tuple[str, float]:
+    name, _, share = (part.strip() for part in entry.partition("="))
+    if not _NAME.fullmatch(name) or not re.fullmatch(r"\d*\.?\d+", share) or not float(share):
+        raise SettingsError(
+            f"--parts takes names of letters and digits, each with a share greater than 0, as in {USUAL}"
+        )
+    return name, float(share)
+
+
+def split(
+    corpus: Corpus,
+    shares: Mapping[str, float],
+    *,
+    by: str = PATIENT,
+    group_by: str = "",
+    stratify: bool = False,
+    seed: int = 0,
+) -> dict[str, Corpus]:
+    """Parts of a corpus by name; each note is in one of them, in the order of the corpus.
+
+    :param shares: part -> share of the notes, of 1.
+    :param by: what no part separates: `patient` or `document`.
+    :param group_by: with `patient`, a pattern of names that belong together too; see `grouped_by`.
+    :param stratify: whether each part is to have its share of the spans of each label.
+    :raises SettingsError: for another `by`, a pattern that is found nowhere, or fewer patients or notes than parts.
+    """
+    if by not in UNITS:
+        raise SettingsError(no_such("unit to split by", by, UNITS))
+    if group_by and by == DOCUMENT:
+        raise SettingsError("--group-by keeps notes together, and --by document separates them; give one of the two")
+    grouped = grouped_by(corpus, group_by).documents
+    units = [document.id if by == DOCUMENT else document.unsplit for document in grouped]
+    members = {unit: number for number, unit in enumerate(dict.fromkeys(units))}
+    if len(members) < len(shares):
+        what = "notes" if by == DOCUMENT else "groups" if group_by else "patients"
+        raise SettingsError(f"{len(shares)} parts need at least as many {what}, and the corpus has {len(members)}")
+    sizes: list[Counter[str]] = [Counter() for _ in members]
+    for unit, document in zip(units, corpus.documents, strict=True):
+        sizes[members[unit]].update([_NOTES, *(span.label for span in document.spans if stratify)])
+    places = _placed(sizes, list(shares.values()), seed=seed)
+    return {
+        name: replace(corpus, documents=tuple(
+            d for unit, d in zip(units, corpus.documents, strict=True) if places[members[unit]] == number
+        ))
+        for number, name in enumerate(shares)
+    }  # fmt: skip
+
+
+def _placed(sizes: _Sizes, shares: Sequence[float], *, seed: int) -> list[int]:
+    """For each thing that is not separated, the number of its part; no part is empty."""
+    totals = sum(sizes, Counter[str]())
+    left = dict.fromkeys(np.random.default_rng(seed).permutation(len(sizes)).tolist())
+    filled: list[Counter[str]] = [Counter() for _ in shares]
+    places = [0] * len(sizes)
+    for what in sorted(totals, key=lambda what: (what == _NOTES, totals[what], what)):
+        for unit in sorted((unit for unit in left if sizes[unit][what]), key=lambda unit: -sizes[unit][what]):
+            empty = [part for part, has in enumerate(filled) if not has]
+            among = empty if len(empty) >= len(left) else range(len(shares))
+            part = min(among, key=lambda part: (*_fill(filled[part], shares[part], what), -shares[part]))
+            filled[part] += sizes[unit]
+            places[unit] = part
+            del left[unit]
+    return places
+
+
+def _fill(has: Counter[str], share: float, what: str) -> tuple[float, float]:
+    """How far a part is filled with something, then with notes; rounded, so that equals are equal."""
+    return round(has[what] / share, 6), round(has[_NOTES] / share, 6)
+
+
+def patients_in_several(parts: Mapping[str, Corpus]) -> int:
+    """How many patients have notes in more than one part."""
+    homes = Counter(group for part in parts.values() for group in {document.group for document in part.documents})
+    return sum(n > 1 for n in homes.values())
+
+
+def unshared_labels(parts: Mapping[str, Corpus]) -> list[str]:
+    """The labels that one part alone has."""
+    homes = Counter(
+        label for part in parts.values() for label in {span.label for note in part.documents for span in note.spans}
+    )
+    return sorted(label for label, n in homes.items() if n == 1)
+
+
+def write_parts(parts: Mapping[str, Corpus], out: Path, *, format: str, packed: bool = False) -> dict[str, Path]:
+    """Write a folder with each part, complete or not at all.
+
+    :param format: the name of the format; where it has one file for all notes, a part is a file of its name.
+    :param packed: whether such files are packed by gzip, where the format may be.
+    :returns: part -> where it is.
+    :raises CorpusError: if the format cannot express the notes.
+    :raises SettingsError: if anything is at the path.
+    :raises StorageError: if the disk refuses.
+    """
+    known = format_named(format)
+    ending = known.suffixes[0] if known.single_file else ""
+    if packed and f"{ending}.gz" in known.suffixes:
+        ending += ".gz"
+    with new_folder(out) as folder:
+        for name, part in parts.items():
+            write_corpus(part, folder / f"{name}{ending}", format=format)
+    return {name: out / f"{name}{ending}" for name in parts}
