@@ -70,6 +70,17 @@ def test_rows_are_those_of_the_paper_with_its_figures_beside_ours(run: Any) -> N
     assert [row["paper"][1] for row in results["tables"]["6"]] == [0, -0.3, -0.34, -0.1, -0.69]
 
 
+def test_categories_and_columns_are_in_the_order_of_the_paper_and_have_its_totals(run: Any) -> None:
+    _, found, results = run
+    of_types, *_, cases = found.tables
+    categories = list(dict.fromkeys(row["category"] for row in results["tables"]["2"]))
+    assert categories == ["DATE", "NAME", "AGE", "CONTACT", "ID", "LOCATION", "PROFESSION"]
+    [total] = of_types.table.sections[-1]
+    assert list(total[:2]) == ["Total", str(sum(len(d.spans) for d in TRAINING.documents))]
+    assert list(total[-2:]) == ["17405", "11462"]
+    assert cases.table.columns == ("place", "TBED", "CRF", "BLSTM-CNNs-CRF", "Ensemble", "gold standard")
+
+
 def strict_f1(found: Any) -> float:
     right = sum(len({*document.spans} & {*spans}) for document, spans in zip(TEST.documents, found, strict=True))
     return 2 * right / (sum(map(len, found)) + sum(len(document.spans) for document in TEST.documents))

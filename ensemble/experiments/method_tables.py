@@ -16,6 +16,7 @@ from ensemble.evaluation import Report, evaluate
 from ensemble.evaluation.tables import TableRow, percent
 from ensemble.experiments.parts import Answers
 from features.documents import Corpus, Span
+from features.labels import LabelSet
 
 __all__ = ["FilledTable", "by_category", "by_criterion", "by_type", "counted_by_category", "found_alone", "of_methods"]
 
@@ -53,18 +54,30 @@ def by_criterion(declared: Mapping[str, Any], gold: Corpus, answers: _Answered) 
 
 
 def counted_by_category(declared: Mapping[str, Any], training: Corpus, test: Corpus) -> FilledTable:
-    """How many PHI there are of each category."""
-    categories, figures = training.label_set.categories, declared["figures"]
-    counts = [Counter(categories[s.label] for d in corpus.documents for s in d.spans) for corpus in (training, test)]
+    """How many PHI there are of each category and in all, and its types, with a star for those that HIPAA lists."""
+    labels, figures = training.label_set, declared["figures"]
+    counts = [Counter(labels.categories[s.label] for d in c.documents for s in d.spans) for c in (training, test)]
     named = dict.fromkeys([*figures, *(category for of_corpus in counts for category in of_corpus)])
     rows: list[dict[str, Any]] = [
-        {"category": c, "training": counts[0][c], "test": counts[1][c], "paper": figures.get(c)} for c in named
-    ]
-    cells: list[TableRow] = [
-        (r["category"], str(r["training"]), str(r["test"]), str(r["training"] + r["test"]), str(r["paper"] or ""))
-        for r in rows
-    ]
-    return ("category", "training", "test", "both", "paper, both"), [cells], rows
+        {"category": c, "types": _types_of(c, labels), "training": counts[0][c], "test": counts[1][c],
+         "paper": figures.get(c)}
+        for c in named
+    ]  # fmt: skip
+    total = {"category": "Total", "types": [], "training": counts[0].total(), "test": counts[1].total(),
+             "paper": sum(figures.values())}  # fmt: skip
+    sections: list[list[TableRow]] = [
+        [
+            (r["category"], ", ".join(r["types"]), str(r["training"]), str(r["test"]), str(r["training"] + r["test"]),
+             str(r["paper"] or ""))
+            for r in section
+        ]
+        for section in (rows, [total])
+    ]  # fmt: skip
+    return ("category", "types", "training", "test", "both", "paper, both"), sections, rows
+
+
+def _types_of(category: str, labels: LabelSet) -> list[str]:
+    return [f"{label}{'*' * labels.hipaa(label)}" for label, own in labels.categories.items() if own == category]
 
 
 def by_type(declared: Mapping[str, Any], gold: Corpus, answers: _Answered) -> FilledTable:

@@ -4,9 +4,9 @@
 
 A paper declares its tables in `papers/NAME.toml`, each of a kind: `types` counts PHI by category and type, `models` has
 precision, recall and F1 of each row, `changes` F1 without each part of the system, `cases` the places where only one
-submodel is right; `counts`, `categories`, `scores`, `criteria`, `methods` and `alone` are those of
-`ensemble.experiments.method_tables`, `tags`, `tag-counts` and `differences` those of `ensemble.experiments.tag_tables`.
-A row with `ours` has our figures too.
+submodel is right, `found` those that some submodels find and another does not; `counts`, `categories`, `scores`,
+`criteria`, `methods` and `alone` are those of `ensemble.experiments.method_tables`, `tags`, `tag-counts` and
+`differences` those of `ensemble.experiments.tag_tables`. A row with `ours` has our figures too.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ Members = tuple[str, ...]
 """The submodels of a row: one alone, or several under a stacker."""
 
 _MEASURES = ("P", "R", "F1")
+_ENSEMBLE = "ensemble"
 _CONTEXT = 30
 
 
@@ -86,9 +87,9 @@ _Declared = Mapping[str, Any]
 def filled(declared: _Declared, run: PaperRun) -> PaperTable:
     """A table as the paper declares it, with our figures."""
     columns, sections, rows = _KINDS[declared["kind"]](declared, run)
-    n_texts = len(columns) if declared["kind"] == "cases" else 1
     number = declared["number"]
     title = f"Table {number}: {declared['title']}" if isinstance(number, int) else declared["title"]
+    n_texts = _N_TEXTS.get(declared["kind"], 1) or len(columns)
     table = Table(columns, sections, title, n_texts=n_texts)
     return PaperTable(number, table, f"{escaped(declared['title'])}.", rows, declared.get("apart"))
 
@@ -96,7 +97,9 @@ def filled(declared: _Declared, run: PaperRun) -> PaperTable:
 def _types(declared: _Declared, run: PaperRun) -> FilledTable:
     figures, categories = declared["figures"], run.training.label_set.categories
     counts = [_count(corpus) for corpus in (run.training, run.test)]
-    labels = [label for label in categories if any(label in of_corpus for of_corpus in counts) or label in figures]
+    # In the order of the paper, then in that of the label set.
+    there = (label for label in categories if any(label in of_corpus for of_corpus in counts))
+    labels = [label for label in dict.fromkeys([*figures, *there]) if label in categories]
     rows = [
         {"category": categories[label], "type": label, "training": counts[0][label], "test": counts[1][label],
          "paper": figures.get(label, [])}
@@ -112,6 +115,8 @@ def _types(declared: _Declared, run: PaperRun) -> FilledTable:
                 (row["type"], str(row["training"]), str(row["test"]), *map(str, row["paper"] or [""] * len(parts)))
             )
         sections.append(section)
+    of_paper = [sum(column) for column in zip(*figures.values(), strict=True)]
+    sections.append([("Total", *(str(of_corpus.total()) for of_corpus in counts), *map(str, of_paper))])
     return ("type", "training", "test", *parts), sections, rows
 
 
@@ -126,7 +131,8 @@ def _models(declared: _Declared, run: PaperRun) -> FilledTable:
         ours = [m.value for m in run.scores[tuple(row["ours"])].measures.values()] if "ours" in row else []
         cells.append((row["model"], *(list(map(percent, ours)) or ["", "", ""]), *row["paper"]))
         rows.append({"model": row["model"], "ours": ours or None, "paper": row["paper"]})
-    return ("model", *_MEASURES, *(f"paper, {measure}" for measure in _MEASURES)), [cells], rows
+    first = declared.get("first", "model")
+    return (first, *_MEASURES, *(f"paper, {measure}" for measure in _MEASURES)), [cells], rows
 
 
 def _changes(declared: _Declared, run: PaperRun) -> FilledTable:
@@ -144,25 +150,51 @@ def _changes(declared: _Declared, run: PaperRun) -> FilledTable:
 
 
 def _cases(declared: _Declared, run: PaperRun) -> FilledTable:
-    systems = {name: run.answers[name,] for name in run.members} | {"ensemble": run.answers[run.members]}
+    """The places where one submodel alone is right."""
     others = {name for name in run.members if name != run.only_right}
-    texts = {document.id: document.text for document in run.test.documents}
     places = [
-        place
-        for place in places_of(run.test.documents, systems)
-        if run.only_right in place.right and not others.intersection(place.right)
+        place for place in _all_places(run) if run.only_right in place.right and not others.intersection(place.right)
     ]
+    where = _where(run)
+    named = {name: declared.get("named", {}).get(name, name) for name in (*run.members, _ENSEMBLE)}
+    columns = ("place", *(["case"] if run.text else []), *named.values(), "gold standard")
     cells: list[TableRow] = [
-        (
-            f"{shown_id(place.document)} {place.start}-{place.end}",
-            *([_in_context(place, texts[place.document])] if run.text else []),
-            *(_labels(place.said[name], place.gold) for name in systems),
-            _labels(place.gold, place.gold),
-        )
+        (*where(place), *(_labels(place.said[name], place.gold) for name in named), _labels(place.gold, place.gold))
         for place in places
     ]
-    columns = ("place", *(["case"] if run.text else []), *systems, "gold")
     return columns, [cells], [place.to_dict() for place in places]
+
+
+def _found(declared: _Declared, run: PaperRun) -> FilledTable:
+    """The PHI that one of some submodels finds and another does not, by type."""
+    by, missed = set(declared["found_by"]), declared["missed_by"]
+    places = [
+        place for place in _all_places(run) if place.gold and by.intersection(place.right) and missed in place.wrong
+    ]
+    places.sort(key=lambda place: (_labels(place.gold, place.gold), place.document, place.start))
+    where = _where(run)
+    cells: list[TableRow] = [
+        (_labels(place.gold, place.gold), *where(place), ", ".join(sorted(by.intersection(place.right))))
+        for place in places
+    ]
+    columns = ("type", "place", *(["example"] if run.text else []), "found by")
+    return columns, [cells], [place.to_dict() for place in places]
+
+
+def _all_places(run: PaperRun) -> list[Place]:
+    systems = {name: run.answers[name,] for name in run.members} | {_ENSEMBLE: run.answers[run.members]}
+    return places_of(run.test.documents, systems)
+
+
+def _where(run: PaperRun) -> Callable[[Place], list[str]]:
+    """What says of a place its note and offsets, and the text around it where it is asked for."""
+    texts = {document.id: document.text for document in run.test.documents}
+
+    def cells(place: Place) -> list[str]:
+        where = f"{shown_id(place.document)} {place.start}-{place.end}"
+        return [where, _in_context(place, texts[place.document])] if run.text else [where]
+
+    return cells
 
 
 def _of_answers(fill: Callable[[_Declared, Corpus, Mapping[Members, Answers]], FilledTable]) -> _Fill:
@@ -172,12 +204,14 @@ def _of_answers(fill: Callable[[_Declared, Corpus, Mapping[Members, Answers]], F
 _Fill = Callable[[_Declared, PaperRun], FilledTable]
 _KINDS: Mapping[str, _Fill] = {
     "types": _types, "counts": lambda declared, run: counted_by_category(declared, run.training, run.test),
-    "models": _models, "changes": _changes, "cases": _cases,
+    "models": _models, "changes": _changes, "cases": _cases, "found": _found,
     "categories": _of_answers(by_category), "scores": _of_answers(by_type), "criteria": _of_answers(by_criterion),
     "methods": _of_answers(of_methods), "alone": _of_answers(found_alone), "tags": _of_answers(by_tag),
     "tag-counts": lambda declared, run: tag_counts(declared, run.training, run.test),
     "differences": lambda declared, run: of_differences(declared, run.systems),
 }  # fmt: skip
+_N_TEXTS = {"cases": 0, "found": 0, "counts": 2}
+"""Kind -> how many columns from the left hold words, if not one; 0 for all."""
 
 
 def _labels(spans: Sequence[Span], gold: Sequence[Span]) -> str:
