@@ -1,5 +1,7 @@
 """The tables of Berg 2019, Tjong Kim Sang 2019 and AnonyMate 2019, the papers' figures beside ours."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +11,17 @@ from ensemble.evaluation import evaluate
 from ensemble.experiments.entity_baselines import entity_baselines
 from ensemble.experiments.method_tables import by_type
 from ensemble.experiments.paper_tables import PaperRun, filled
+from ensemble.experiments.parts import alone_answers
 from ensemble.experiments.reproduction import papers, published, reproduce, settings_of
+from ensemble.stacking.folds import training_folds
 from ensemble.synthesis.corpus import synthesize
+from ensemble.training.proposals import prepared, propose, tasks_of
 from ensemble.training.settings import EngineSettings, merged
 from features.documents import Corpus, Document, Span
+from features.errors import SettingsError
+from features.formats import write_corpus
 from features.labels import LabelSet
+from tests.fixture_types import Phistack
 
 TINY = {"epochs": 1, "least_steps": 0, "lstm_size": 6, "word_size": 8, "character_lstm": 3, "character_size": 3}
 
@@ -34,9 +42,11 @@ def test_the_crf_of_berg_by_type_with_its_figures_beside_ours(tmp_path: Path) ->
     assert by_name["Overall"]["paper"] == ["93.76", "86.53", "90"] and by_name["Overall"]["ours"][2] > 0
     assert by_name["Age"]["paper"] == ["79.29", "60.95", "68"]
     assert rows["added-corpora"][0]["ours"] == by_name["Overall"]["ours"] and rows["added-corpora"][1]["ours"] is None
-    assert {row["type"]: row["paper"] for row in rows["2"]}["Last_Name"] == [923]
+    assert {row["type"]: row["paper"] for row in rows["2"]}["Last_Name"] == [923, 524, 9_402]
+    assert all(row["ours"] is None and row["paper"] for row in rows["4-domain"] + rows["4-suc"])
     table = filled(published("berg2019-crf")["tables"][0], PaperRun(training, test, {}, {}, (), "", text=False)).table
-    assert table.columns[3:] == ("paper, all",) and {len(row) for part in table.sections for row in part} == {4}
+    assert table.columns[3:] == ("paper, EPR PHI", "paper, Domain", "paper, SUC")
+    assert {len(row) for part in table.sections for row in part} == {6}
 
 
 def test_the_lstm_of_berg_has_its_tables_too(tmp_path: Path) -> None:
@@ -93,3 +103,87 @@ def test_there_are_tables_of_each_preset_that_a_paper_has() -> None:
     assert {"anonymate2019", "berg2019-crf", "berg2019-lstm", "liu2017", "tjongkimsang2019", "zhao2020"} <= {*papers()}
     for paper in papers():
         assert EngineSettings.preset(paper).submodels.keys() >= {*published(paper)["members"]}, paper
+
+
+def from_elsewhere(corpus: Corpus, start: str) -> Corpus:
+    """The corpus with ids and patients that no other has."""
+    notes = (replace(note, id=f"{start}{note.id}", group=f"{start}{note.group}") for note in corpus.documents)
+    return replace(corpus, documents=tuple(notes))
+
+
+def test_corpora_that_are_added_fill_their_rows_on_other_notes_and_over_the_folds(tmp_path: Path) -> None:
+    training, test = (synthesize(n, seed=n, language="sv") for n in (8, 4))
+    domain, general = (from_elsewhere(synthesize(n, seed=n, language="sv"), "x") for n in (12, 5))
+    settings = settings_of("berg2019-crf", EngineSettings.preset("berg2019-crf"), quick=True)
+    settings = replace(settings, features=replace(settings.features, language="sv"))
+    add_and_cache = {"added": [domain, general], "cache": tmp_path}
+    found = reproduce("berg2019-crf", training, test, settings, quick=True, **add_and_cache)
+    rows = {str(table.number): table.rows for table in found.tables}
+    alone = reproduce("berg2019-crf", training, test, settings, quick=True, cache=tmp_path)
+    assert rows["4"] == {str(table.number): table.rows for table in alone.tables}["4"], "only its own rows change"
+    for number in ("added-corpora", "mean-of-folds"):
+        ours = [row["ours"] for row in rows[number]]
+        assert [row["paper"][2] for row in rows[number]] == ["90", "91", "88"]
+        assert 0 < ours[0][2] < min(ours[1][2], ours[2][2]), f"few notes: more of them help ({number})"
+    for number, row in (("4", 0), ("4-domain", 1), ("4-suc", 2)):
+        assert rows[number][0]["ours"] == rows["added-corpora"][row]["ours"]
+    counts = {row["type"]: row for row in rows["2"]}["First_Name"]
+    names = [sum(s.label == "First_Name" for d in corpus.documents for s in d.spans) for corpus in (domain, general)]
+    assert [counts["added 1"], counts["added 2"]] == names
+    assert "An added corpus of 12 notes was learned from too" in found.origin.protocol
+    assert "and 5 notes where the test notes are scored" in found.origin.protocol
+
+
+def test_the_mean_of_the_folds_is_that_of_each_fold_scored_by_itself(tmp_path: Path) -> None:
+    training, test = (synthesize(n, seed=n, language="sv") for n in (8, 4))
+    settings = settings_of("berg2019-crf", EngineSettings.preset("berg2019-crf"), quick=True)
+    settings = replace(settings, features=replace(settings.features, language="sv"))
+    rows = {str(t.number): t.rows for t in reproduce("berg2019-crf", training, test, settings, cache=tmp_path).tables}
+    proposed = propose(training, settings, cache=tmp_path)
+    answers = alone_answers(proposed, "crf")
+    by_fold = [
+        evaluate(of_fold, of_fold.with_spans([answers[i] for i in fold])).strict.f1.value
+        for fold in training_folds(training.documents, n_folds=settings.folds, seed=settings.seed)
+        for of_fold in [replace(training, documents=tuple(training.documents[i] for i in fold))]
+    ]
+    assert rows["mean-of-folds"][0]["ours"][2] == pytest.approx(sum(by_fold) / len(by_fold))
+
+
+def test_no_note_that_is_scored_is_learned_from_by_way_of_an_added_corpus() -> None:
+    training, test = (synthesize(n, seed=n, language="sv") for n in (8, 4))
+    settings = settings_of("berg2019-crf", EngineSettings.preset("berg2019-crf"), quick=True)
+    with pytest.raises(
+        SettingsError, match="all 4 notes of added corpus 1 are of patients, by their ids, or have texts"
+    ):
+        reproduce("berg2019-crf", training, test, settings, added=[test])
+    with pytest.raises(SettingsError, match="none can be learned from"):
+        reproduce("berg2019-crf", training, test, settings, added=[from_elsewhere(test, "x")])
+    with pytest.raises(SettingsError, match="rows of 2 added corpora, not of 3"):
+        reproduce("berg2019-crf", training, test, settings, added=[training] * 3)
+    with pytest.raises(SettingsError, match="rows of 0 added corpora, not of 1"):
+        reproduce("trienes2020", training, test, EngineSettings.preset("trienes2020"), added=[training])
+
+
+def test_the_fit_for_other_notes_leaves_out_what_is_added_of_their_patients() -> None:
+    training, test, added = (synthesize(n, seed=n, language="sv") for n in (8, 4, 6))
+    settings = EngineSettings.from_dict({"folds": 2, "submodels": {"crf": {}}, "features": {"language": "sv"}})
+    space, every, folds, _ = prepared(training, settings, added=added.documents)
+    others = space.tables(test.documents)
+    tasks = {task.part: task for task in tasks_of(settings, every[:8], folds, unseen=others, added=every[8:])}
+    scored = {document.group for document in test.documents}
+    learned = [table.document for table in tasks["unseen"].training[8:]]
+    assert [d.id for d in learned] == [d.id for d in added.documents if d.group not in scored]
+    assert 0 < len(learned) < len(added)
+
+
+def test_the_command_adds_corpora(tmp_path: Path, phistack: Phistack) -> None:
+    for name, n in (("train", 6), ("test", 3)):
+        write_corpus(synthesize(n, seed=n, language="sv"), tmp_path / f"{name}.jsonl", format="jsonl")
+    write_corpus(from_elsewhere(synthesize(5, seed=9, language="sv"), "x"), tmp_path / "add.jsonl", format="jsonl")
+    args = ("reproduce", "berg2019-crf", tmp_path / "train.jsonl", tmp_path / "test.jsonl", "--quick", "--jobs", 1)
+    status, _, said = phistack(*args, "--out", tmp_path / "out", "--add", tmp_path / "add.jsonl")
+    assert status == 0, said
+    rows = json.loads((tmp_path / "out" / "results.json").read_text(encoding="utf-8"))["tables"]["added-corpora"]
+    assert [row["ours"] is None for row in rows] == [False, False, True]
+    status, _, said = phistack(*args, "--out", tmp_path / "other", "--add", tmp_path / "none.jsonl")
+    assert status == 1 and "none.jsonl" in said and not (tmp_path / "other").exists()

@@ -118,8 +118,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "phistack tune notes --submodel crf --space trienes2020 --out t --trials 50",
     ),
     "reproduce": (
-        "phistack reproduce zhao2020 train test --out tables --folds 5",
         "phistack reproduce zhao2020 train test --out tables --quick --text",
+        "phistack reproduce berg2019-crf train test --out tables --add others",
     ),
     "frontier": (
         "phistack frontier notes --model engine",

@@ -192,6 +192,14 @@ def reproduce(
     annotated: Annotated[
         bool, typer.Option("--annotated", help="Write the test notes too, as the system annotates them.")
     ] = False,
+    add: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="In berg2019-*, further annotated notes that are learned from too, for the rows of added corpora; "
+            "twice for two corpora.",
+            show_default=False,
+        ),
+    ] = None,
     training: TrainingOptions,
 ) -> None:
     """Train the system of a paper and fill its tables, its figures beside yours; --config changes settings."""
@@ -203,11 +211,11 @@ def reproduce(
             raise SettingsError(f"the tables of {paper} are made with its own preset; leave out --preset")
         notes, other, settings = _read(replace(training, preset=paper), corpus, test)
         assert other is not None
+        further = [training.read(path, notes.label_set) for path in add or ()]
     kept = _kept(training, out)
     found = write_reproduction(out, lambda: reproduce(
         paper, notes, other, settings_of(paper, settings, quick=quick), quick=quick, only_right=only_right, text=text,
-        annotated=annotated,
-        jobs=training.jobs, cache=kept,
+        annotated=annotated, added=further, jobs=training.jobs, cache=kept,
     ))  # fmt: skip
     for table in found.tables:
         console().print(table.table.rich())

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ensemble.evaluation import Report, evaluate
+from ensemble.evaluation import Report, Score, evaluate
 from ensemble.evaluation.tables import TableRow, percent
 from ensemble.experiments.parts import Answers
 from features.documents import Corpus, Span
@@ -81,17 +81,24 @@ def _types_of(category: str, labels: LabelSet) -> list[str]:
 
 
 def by_type(declared: Mapping[str, Any], gold: Corpus, answers: _Answered) -> FilledTable:
-    """Precision, recall and F1 of one system by type, and over all types by the criteria that are declared."""
-    report, overall = _report(gold, answers, declared["ours"]), declared.get("overall", {})
-    found = {score.name: score for score in report.types}
-    of_all = {score.name: score for score in report.criteria}
-    found |= {name: of_all[criterion] for name, criterion in overall.items() if criterion in of_all}
+    """Precision, recall and F1 of one system by type, and over all types by the criteria that are declared.
+
+    :param answers: empty where there are none of ours.
+    """
+    overall: Mapping[str, str] = declared.get("overall", {})
+    found = _scores_by_type(_report(gold, answers, declared["ours"]), overall) if answers else {}
     figures: Mapping[str, Sequence[str]] = declared["figures"]
     rows = [
         {"type": name, "ours": _values(found[name]) if name in found else None, "paper": figures.get(name, [])}
         for name in dict.fromkeys([*overall, *figures, *found])
     ]
     return _beside("type", rows)
+
+
+def _scores_by_type(report: Report, overall: Mapping[str, str]) -> dict[str, Score]:
+    of_all = {score.name: score for score in report.criteria}
+    whole = {name: of_all[criterion] for name, criterion in overall.items() if criterion in of_all}
+    return {score.name: score for score in report.types} | whole
 
 
 def of_methods(declared: Mapping[str, Any], gold: Corpus, answers: _Answered) -> FilledTable:
@@ -154,7 +161,7 @@ def _places(gold: Corpus, answers: Answers) -> set[_SpanOfNote]:
     return {(document.id, span) for document, found in zip(gold.documents, answers, strict=True) for span in found}
 
 
-def _values(score: Any) -> list[float]:
+def _values(score: Score) -> list[float]:
     return [measure.value for measure in score.measures.values()]
 
 

@@ -3,10 +3,12 @@
     filled({"number": 4, "kind": "models", "title": "...", "rows": [...]}, run).table
 
 A paper declares its tables in `papers/NAME.toml`, each of a kind: `types` counts PHI by category and type, `models` has
-precision, recall and F1 of each row, `changes` F1 without each part of the system, `cases` the places where only one
-submodel is right, `found` those that some submodels find and another does not; `counts`, `categories`, `scores`,
-`criteria`, `methods` and `alone` are those of `ensemble.experiments.method_tables`, `tags`, `tag-counts` and
-`differences` those of `ensemble.experiments.tag_tables`. A row with `ours` has our figures too.
+precision, recall and F1 of each row, `fold-means` their means over the folds of the training notes, `changes` F1
+without each part of the system, `cases` the places where only one submodel is right, `found` those that some submodels
+find and another does not; `counts`, `categories`, `scores`, `criteria`, `methods` and `alone` are those of
+`ensemble.experiments.method_tables`, `tags`, `tag-counts` and `differences` those of `ensemble.experiments.tag_tables`.
+A row with `ours` has our figures too. With `added = n`, a row or table is of the system that learned from the n-th of
+the corpora that are added, too; it has no figures of ours where so many are not given.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from ensemble.evaluation import Score
+from ensemble.evaluation.measures import MEASURES, Macro
 from ensemble.evaluation.systems import Systems
 from ensemble.evaluation.tables import Table, TableRow, escaped, percent, strong
 from ensemble.experiments.cases import Place, places_of
@@ -69,6 +72,11 @@ class PaperRun:
     :param only_right: the submodel of the table of cases.
     :param text: whether that table shows the text of the notes.
     :param systems: what is scored, by the names of submodels joined by `+`, for tables of differences.
+    :param fold_means: the strict measures of each row averaged over the folds of the training notes, where a table has
+        them.
+    :param off_tokens: how many PHI of the training notes begin or end within a token.
+    :param added: the corpus that was learned from too; `None` for none.
+    :param with_added: the same with each of the corpora that are added.
     """
 
     training: Corpus
@@ -79,6 +87,15 @@ class PaperRun:
     only_right: str
     text: bool
     systems: Systems | None = field(default=None, repr=False)
+    fold_means: Mapping[Members, Macro] = field(default_factory=dict, repr=False)
+    off_tokens: int = 0
+    added: Corpus | None = None
+    with_added: tuple[PaperRun, ...] = ()
+
+    def of(self, declared: Mapping[str, Any]) -> PaperRun | None:
+        """The run that a row or table has figures of: this one, or that with the corpus which it names as added."""
+        runs, number = (self, *self.with_added), declared.get("added", 0)
+        return runs[number] if number < len(runs) else None
 
 
 _Declared = Mapping[str, Any]
@@ -96,28 +113,30 @@ def filled(declared: _Declared, run: PaperRun) -> PaperTable:
 
 def _types(declared: _Declared, run: PaperRun) -> FilledTable:
     figures, categories = declared["figures"], run.training.label_set.categories
-    counts = [_count(corpus) for corpus in (run.training, run.test)]
+    corpora = {"training": run.training, "test": run.test} | {
+        f"added {n}": with_it.added for n, with_it in enumerate(run.with_added, 1) if with_it.added is not None
+    }
+    counts = {name: _count(corpus) for name, corpus in corpora.items()}
     # In the order of the paper, then in that of the label set.
-    there = (label for label in categories if any(label in of_corpus for of_corpus in counts))
+    there = (label for label in categories if any(label in own for own in counts.values()))
     labels = [label for label in dict.fromkeys([*figures, *there]) if label in categories]
-    rows = [
-        {"category": categories[label], "type": label, "training": counts[0][label], "test": counts[1][label],
+    rows: list[dict[str, Any]] = [
+        {"category": categories[label], "type": label, **{name: own[label] for name, own in counts.items()},
          "paper": figures.get(label, [])}
         for label in labels
     ]  # fmt: skip
-    # Where the paper counts its corpus as a whole, it has one figure of a type.
-    parts = ("paper, all",) if all(len(own) == 1 for own in figures.values()) else ("paper, training", "paper, test")
+    parts = [f"paper, {part}" for part in declared.get("parts", ("training", "test"))]
     sections: list[list[TableRow]] = []
     for category in dict.fromkeys(row["category"] for row in rows):
-        section: list[TableRow] = [(strong(category), "", "", *[""] * len(parts))]
+        section: list[TableRow] = [(strong(category), *[""] * (len(counts) + len(parts)))]
         for row in (row for row in rows if row["category"] == category):
             section.append(
-                (row["type"], str(row["training"]), str(row["test"]), *map(str, row["paper"] or [""] * len(parts)))
+                (row["type"], *(str(row[name]) for name in counts), *map(str, row["paper"] or [""] * len(parts)))
             )
         sections.append(section)
     of_paper = [sum(column) for column in zip(*figures.values(), strict=True)]
-    sections.append([("Total", *(str(of_corpus.total()) for of_corpus in counts), *map(str, of_paper))])
-    return ("type", "training", "test", *parts), sections, rows
+    sections.append([("Total", *(str(own.total()) for own in counts.values()), *map(str, of_paper))])
+    return ("type", *counts, *parts), sections, rows
 
 
 def _count(corpus: Corpus) -> Counter[str]:
@@ -125,10 +144,21 @@ def _count(corpus: Corpus) -> Counter[str]:
 
 
 def _models(declared: _Declared, run: PaperRun) -> FilledTable:
+    return _rows_of_models(declared, run, lambda own, row: [m.value for m in own.scores[row].measures.values()])
+
+
+def _fold_means(declared: _Declared, run: PaperRun) -> FilledTable:
+    return _rows_of_models(declared, run, lambda own, row: [getattr(own.fold_means[row], m).mean for m in MEASURES])
+
+
+def _rows_of_models(
+    declared: _Declared, run: PaperRun, measured: Callable[[PaperRun, Members], list[float]]
+) -> FilledTable:
     rows: list[dict[str, Any]] = []
     cells: list[TableRow] = []
     for row in declared["rows"]:
-        ours = [m.value for m in run.scores[tuple(row["ours"])].measures.values()] if "ours" in row else []
+        own = run.of(row) if "ours" in row else None
+        ours = measured(own, tuple(row["ours"])) if own else []
         cells.append((row["model"], *(list(map(percent, ours)) or ["", "", ""]), *row["paper"]))
         rows.append({"model": row["model"], "ours": ours or None, "paper": row["paper"]})
     first = declared.get("first", "model")
@@ -198,13 +228,17 @@ def _where(run: PaperRun) -> Callable[[Place], list[str]]:
 
 
 def _of_answers(fill: Callable[[_Declared, Corpus, Mapping[Members, Answers]], FilledTable]) -> _Fill:
-    return lambda declared, run: fill(declared, replace(run.test, label_set=run.training.label_set), run.answers)
+    def of_run(declared: _Declared, run: PaperRun) -> FilledTable:
+        own = run.of(declared)
+        return fill(declared, replace(run.test, label_set=run.training.label_set), own.answers if own else {})
+
+    return of_run
 
 
 _Fill = Callable[[_Declared, PaperRun], FilledTable]
 _KINDS: Mapping[str, _Fill] = {
     "types": _types, "counts": lambda declared, run: counted_by_category(declared, run.training, run.test),
-    "models": _models, "changes": _changes, "cases": _cases, "found": _found,
+    "models": _models, "fold-means": _fold_means, "changes": _changes, "cases": _cases, "found": _found,
     "categories": _of_answers(by_category), "scores": _of_answers(by_type), "criteria": _of_answers(by_criterion),
     "methods": _of_answers(of_methods), "alone": _of_answers(found_alone), "tags": _of_answers(by_tag),
     "tag-counts": lambda declared, run: tag_counts(declared, run.training, run.test),

@@ -17,22 +17,18 @@ a run that was stopped goes on. The paper's figures stand beside ours; they are 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from ensemble.evaluation import criterion_named
-from ensemble.experiments.entity_baselines import entity_baselines
 from ensemble.experiments.method_picture import method_picture
-from ensemble.experiments.paper_tables import Members, PaperRun, PaperTable, filled
-from ensemble.experiments.parts import Answers, alone_answers, stack_answers, systems_of
+from ensemble.experiments.paper_runs import STACKING, PaperPlan
+from ensemble.experiments.paper_tables import PaperTable, filled
 from ensemble.experiments.results import CorpusFacts, Origin
-from ensemble.stacking.candidates import chosen_spans
-from ensemble.stacking.merged_rules import MERGED_RULES, MergedRules
-from ensemble.tools.progress import progress, stage
-from ensemble.training.proposals import Proposed, propose
+from ensemble.tools.progress import stage
+from ensemble.training.proposals import apart_from
 from ensemble.training.settings import EngineSettings, merged
 from features.documents import Corpus
 from features.errors import SettingsError
@@ -40,21 +36,23 @@ from features.extras import need
 from features.formats import write_corpus
 from features.suggestions import no_such
 from features.writing import new_folder, refuse_taken, write_json
-from submodels.base import KIND, kind_of
 
 __all__ = ["SCHEMA", "Reproduction", "papers", "published", "reproduce", "settings_of", "write_reproduction"]
 
 SCHEMA = "phistack.reproduction.v1"
 _PAPERS = resources.files("ensemble.experiments") / "papers"
-_STACKING = 0.1
-_BASELINE = " baseline"
-"""At the end of the name of a row that is none of submodels; see `ensemble.experiments.entity_baselines`."""
 
 _PROTOCOL = (
     "The system of {paper}, trained on one corpus and scored on another by exact start, end and type; the stackers "
-    "learned from candidates that were proposed out of fold by {unsplit}, {folds} folds, seed {seed}. {left_out}{quick}"
+    "learned from candidates that were proposed out of fold by {unsplit}, {folds} folds, seed {seed}. {left_out}"
+    "{quick}{added}"
     "{off:.2%} of the PHI of the training notes begin or end within a token ({paper_off} in the paper). "
     "The paper's figures are those of {corpus}, its own corpus."
+)
+_ADDED = (
+    "An added corpus of {notes} notes was learned from too, in a run of its own: in each fold all but a part of 1 in "
+    "{folds}, and {learned} notes where the test notes are scored; never notes of a patient, or with a text, that is "
+    "scored. "
 )
 _QUICK = "A quick run, of fewer folds and steps and at other rates than the paper's. "
 
@@ -118,6 +116,7 @@ def reproduce(
     only_right: str = "tbed",
     text: bool = False,
     annotated: bool = False,
+    added: Sequence[Corpus] = (),
     jobs: int = 1,
     cache: Path | None = None,
 ) -> Reproduction:
@@ -128,49 +127,49 @@ def reproduce(
     :param only_right: the submodel of the table of cases, which lists the places where it alone is right.
     :param text: whether that table shows the text of the notes.
     :param annotated: whether to give the test notes as the system annotates them.
+    :param added: further corpora to learn from, one at a time, for tables that have rows of them.
     :param jobs: processes; the result does not depend on it.
     :param cache: a folder in which candidates are kept for the next run.
-    :raises SettingsError: for another paper, submodel, or submodels that the tables do not have.
+    :raises SettingsError: for another paper, submodel, or submodels that the tables do not have, or for a corpus that
+        they have no row of, or of which every note is of a patient that is scored.
     :raises MissingResourceError: if the paper has a figure, and what draws it is not installed.
     :raises TrainingError: if nothing can be learned from the training corpus.
     """
     declared = published(paper)
     if any("apart" in table for table in declared["tables"]):
         need("matplotlib", "pictures", f"a figure of {paper}")
-    members, further = tuple(declared["members"]), declared.get("further", {})
-    rows = [row for table in declared["tables"] for row in _rows_of(table)]
-    wanted = tuple(dict.fromkeys([members, *((name,) for name in members), *rows]))
-    has_cases = any(table["kind"] == "cases" for table in declared["tables"])
-    named_here = (*members, only_right) if has_cases else members
-    if missing := [name for name in named_here if name not in settings.submodels]:
-        raise SettingsError(no_such("submodel of these settings", missing[0], settings.submodels))
-    own = settings.only(members)
-    whole = replace(own, submodels={**own.submodels, **{name: _like(own, given) for name, given in further.items()}})
-    with stage(f"reproducing {paper}", total=1 + _STACKING):
-        proposed = propose(training, whole, unseen=test.documents, jobs=jobs, cache=cache)
-        learned = [row for row in wanted if not row[0].endswith(_BASELINE)]
-        answers = _answers(proposed, learned, settings) | _baselines(wanted, training, test)
-    rule = criterion_named("strict")
-    named = {"+".join(row): spans for row, spans in answers.items()}
-    systems = systems_of(test, named, training.label_set, rule, seed=settings.seed)
-    scores = {row: systems.scores["+".join(row)] for row in wanted}
-    run = PaperRun(training, test, answers, scores, members, only_right, text, systems)
-    off = proposed.warnings["spans off the token grid"] / max(sum(len(d.spans) for d in training.documents), 1)
+    plan = PaperPlan.of(declared, settings, only_right=only_right, text=text)
+    _check_added(paper, declared["tables"], added, test)
+    with stage(f"reproducing {paper}", total=(1 + STACKING) * (1 + len(added))):
+        run, *others = [plan.run(training, test, added=more, jobs=jobs, cache=cache) for more in (None, *added)]
+    run = replace(run, with_added=tuple(others))
     protocol = _PROTOCOL.format(
         paper=paper, unsplit=settings.unsplit, folds=settings.folds, seed=settings.seed, corpus=declared["corpus"],
         left_out=_without_taggers(settings, declared.get("taggers", ("pos", "ner"))), quick=_QUICK if quick else "",
-        off=off, paper_off=declared["within_tokens"],
+        added="".join(_ADDED.format(notes=len(c), folds=settings.folds, learned=_n_apart(c, test)) for c in added),
+        off=run.off_tokens / max(sum(len(d.spans) for d in training.documents), 1), paper_off=declared["within_tokens"],
     )  # fmt: skip
     tables = tuple(filled(table, run) for table in declared["tables"])
-    origin = Origin(SCHEMA, rule.name, protocol, settings)
-    notes = test.with_spans(answers[members]) if annotated else None
+    origin = Origin(SCHEMA, "strict", protocol, settings)
+    notes = test.with_spans(run.answers[plan.members]) if annotated else None
     return Reproduction(origin, paper, CorpusFacts.of(training), CorpusFacts.of(test), tables, notes)
 
 
-def _rows_of(table: Mapping[str, Any]) -> list[Members]:
-    """The submodels of all that a table has figures of."""
-    named = [row["ours"] for row in table.get("rows", ()) if "ours" in row]
-    return list(map(tuple, [*named, *([table["ours"]] if "ours" in table else []), *table.get("methods", {}).values()]))
+def _check_added(paper: str, tables: Sequence[Any], added: Sequence[Corpus], test: Corpus) -> None:
+    n_rows = max(row.get("added", 0) for table in tables for row in (table, *table.get("rows", ())))
+    if len(added) > n_rows:
+        raise SettingsError(f"the tables of {paper} have rows of {n_rows} added corpora, not of {len(added)}")
+    for number, corpus in enumerate(added, 1):
+        if not _n_apart(corpus, test):
+            raise SettingsError(
+                f"all {len(corpus)} notes of added corpus {number} are of patients, by their ids, or have texts that "
+                "are scored, so none can be learned from; where the patients are others, give the notes other ids"
+            )
+
+
+def _n_apart(added: Corpus, test: Corpus) -> int:
+    """How many of the notes that are added can be learned from where others are scored."""
+    return sum(map(apart_from(test.documents), added.documents))
 
 
 def _without_taggers(settings: EngineSettings, taggers: Sequence[str]) -> str:
@@ -178,45 +177,6 @@ def _without_taggers(settings: EngineSettings, taggers: Sequence[str]) -> str:
     names = {"pos": "part of speech", "ner": "general named entities"}
     missing = [names[column] for column in taggers if not getattr(settings.features, column)]
     return f"Without {' and '.join(missing)}, which the paper has. " if missing else ""
-
-
-def _like(settings: EngineSettings, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a submodel of another kind, or like another of the system, but for what is given."""
-    if "like" not in given:
-        return dict(given)
-    like = given["like"]
-    own = settings.submodels[like]
-    return {**own, KIND: kind_of(like, own), **{name: value for name, value in given.items() if name != "like"}}
-
-
-def _baselines(wanted: Sequence[Members], training: Corpus, test: Corpus) -> dict[Members, Answers]:
-    """What the baselines mark, where there are any among the rows."""
-    names = {row: row[0].removesuffix(_BASELINE) for row in wanted if row[0].endswith(_BASELINE)}
-    found = entity_baselines(training, test) if names else {}
-    return {row: [document.spans for document in found[name].documents] for row, name in names.items()}
-
-
-def _answers(proposed: Proposed, wanted: Sequence[Members], settings: EngineSettings) -> dict[Members, Answers]:
-    answers: dict[Members, Answers] = {}
-    with progress("stacking", total=len(wanted), weight=_STACKING) as advance:
-        for row in wanted:
-            answers[row] = _marked(proposed, row, settings)
-            advance(" and ".join(row))
-    return answers
-
-
-def _marked(proposed: Proposed, row: Members, settings: EngineSettings) -> Answers:
-    """What a submodel alone marks, or a stack of several; with the rules that are merged after it only where named."""
-    learned, stacker = tuple(name for name in row if name != MERGED_RULES), settings.stacker
-    if not learned:
-        rules = MergedRules.of(stacker.rule_labels, stacker.rules_file, settings.features.language)
-        views = [table.view for table in proposed.unseen]
-        return list(map(chosen_spans, rules.find(proposed.unseen), views))
-    if row == learned:
-        stacker = replace(stacker, rule_labels=(), rules_file="")
-    if len(row) == 1:
-        return alone_answers(proposed, row[0])
-    return stack_answers(proposed, learned, stacker, seed=settings.seed)
 
 
 def write_reproduction(out: Path, measure: Callable[[], Reproduction]) -> Reproduction:

@@ -14,7 +14,7 @@ import hashlib
 import logging
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -40,7 +40,18 @@ from features.tags import OUTSIDE
 from submodels.base import Candidate, Submodel, Told, kind_of, new_submodel, submodel_class
 from submodels.registry import usual_name
 
-__all__ = ["FEATURES", "FITS", "Fitted", "Proposals", "Proposed", "prepared", "propose", "run_tasks", "tasks_of"]
+__all__ = [
+    "FEATURES",
+    "FITS",
+    "Fitted",
+    "Proposals",
+    "Proposed",
+    "apart_from",
+    "prepared",
+    "propose",
+    "run_tasks",
+    "tasks_of",
+]
 
 _LOG = logging.getLogger("phistack")
 Proposals = list[list[Candidate]]
@@ -152,6 +163,7 @@ def propose(
     *,
     unseen: Sequence[Document] = (),
     out_of_fold: bool = True,
+    added: Sequence[Document] = (),
     jobs: int = 1,
     cache: Path | None = None,
 ) -> Proposed:
@@ -160,15 +172,17 @@ def propose(
     :param corpus: annotated notes to train on.
     :param unseen: other notes, for which the submodels propose after training on the whole corpus.
     :param out_of_fold: whether they also propose for the corpus, fold by fold.
+    :param added: further annotated notes to learn from; none is learned from where its patient or text is held out.
     :param jobs: processes; the result does not depend on it.
     :param cache: a folder in which candidates are kept for the next run.
     :raises TrainingError: if the corpus has no PHI, or too few patients.
     """
     settings = settings.for_label_set(corpus.label_set.name)
     with stage("training", total=FEATURES + FITS):
-        space, tables, folds, warnings = prepared(corpus, settings, folds=out_of_fold)
+        space, every, folds, warnings = prepared(corpus, settings, folds=out_of_fold, added=added)
+        tables, more = every[: len(corpus)], every[len(corpus) :]
         others = space.tables(unseen)
-        tasks = list(tasks_of(settings, tables, folds, unseen=others))
+        tasks = list(tasks_of(settings, tables, folds, unseen=others, added=more))
         fitted = run_tasks(tasks, settings.submodels, len(tables) + len(others), jobs, FoldCache(cache))
     proposals = fitted.proposals
     n = len(tables)
@@ -224,9 +238,11 @@ def tasks_of(
 
     :param models: whether the models of all notes are kept.
     :param unseen: further notes to propose for; their indices follow those of `tables`.
-    :param added: further notes to learn from; see `_with_added`.
+    :param added: further notes to learn from; see `_with_added` and `apart_from`.
     """
+    apart = apart_from(table.document for table in unseen)
     every = [*tables, *added] if added else tables
+    of_others = [*tables, *(table for table in added if apart(table.document))]
     classes = {name: submodel_class(kind_of(name, given)) for name, given in settings.submodels.items()}
     by_kind = []
     for name, found in sorted(classes.items(), key=lambda row: row[1].cost, reverse=True):
@@ -236,7 +252,7 @@ def tasks_of(
             fits.append(FitTask(name, arguments, "all", every, (), (), seed))
         if unseen:
             indices = range(len(tables), len(tables) + len(unseen))
-            fits.append(FitTask(name, arguments, "unseen", every, unseen, indices, seed))
+            fits.append(FitTask(name, arguments, "unseen", of_others, unseen, indices, seed))
         for number, fold in enumerate(folds, start=1):
             rest = _with_added(tables, fold, added, number - 1, len(folds))
             part = f"fold {number} of {len(folds)}"
@@ -251,17 +267,21 @@ def _with_added(
 ) -> list[FeatureTable]:
     """What is learned from where a fold is held out: the other notes, and of those added all but an n-th part.
 
-    That is how Berg and Dalianis (2019) add a corpus. None is of a patient, or has a text, that is held out.
+    That is how Berg and Dalianis (2019) add a corpus.
     """
     held = set(fold)
     rest = [table for i, table in enumerate(tables) if i not in held]
-    patients = {tables[i].document.group for i in fold}
-    texts = {tables[i].document.text for i in fold}
-    return rest + [
-        table
-        for i, table in enumerate(added)
-        if i % n_folds != number and table.document.group not in patients and table.document.text not in texts
-    ]
+    apart = apart_from(tables[i].document for i in fold)
+    return rest + [table for i, table in enumerate(added) if i % n_folds != number and apart(table.document)]
+
+
+def apart_from(held_out: Iterable[Document]) -> Callable[[Document], bool]:
+    """Tells whether a note is of no patient, and has no text, of those that are held out."""
+    patients, texts = set[str](), set[str]()
+    for document in held_out:
+        patients.add(document.group)
+        texts.add(document.text)
+    return lambda document: document.group not in patients and document.text not in texts
 
 
 def _own_seed(name: str, kind: str) -> int:
