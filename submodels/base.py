@@ -150,8 +150,11 @@ class Submodel(ABC):
 
     @classmethod
     def for_label_set(cls, settings: Mapping[str, Any], label_set: str) -> Mapping[str, Any]:
-        """The constructor's arguments that are given, with what the name of a shipped label set adds to them."""
-        return settings
+        """The constructor's arguments that are given, with what the name of a shipped label set adds to them.
+
+        That is `label_set` where the constructor has it, so that types too rare to learn are kept.
+        """
+        return {"label_set": label_set, **settings} if "label_set" in signature(cls).parameters else settings
 
     @classmethod
     def for_patterns(cls, settings: Mapping[str, Any], path: str) -> Mapping[str, Any]:

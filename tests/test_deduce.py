@@ -144,10 +144,10 @@ def labelled(label_set: str, *spans: Span) -> DeduceSubmodel:
 
 def test_types_have_the_labels_of_the_corpus() -> None:
     learned = labelled("", Span(8, 14, "PATIENT"), Span(23, 31, "DATE"))
-    assert learned.labels_ == {"Name": "PATIENT", "Date": "DATE"}
-    assert labelled("i2b2-2014", Span(8, 14, "PATIENT")).labels_["Name"] == "PATIENT"
-    assert labelled("i2b2-2014", Span(8, 14, "PATIENT")).labels_["Date"] == "DATE", "by the mapping"
-    assert labelled("nut", Span(8, 14, "Name")).labels_["Date"] == "Date"
+    assert learned.types_.labels == {"Name": "PATIENT", "Date": "DATE"}
+    assert labelled("i2b2-2014", Span(8, 14, "PATIENT")).types_.labels["Name"] == "PATIENT"
+    assert labelled("i2b2-2014", Span(8, 14, "PATIENT")).types_.labels["Date"] == "DATE", "by the mapping"
+    assert labelled("nut", Span(8, 14, "Name")).types_.labels["Date"] == "Date"
 
 
 def test_the_score_is_how_often_a_rule_was_right() -> None:
@@ -166,7 +166,7 @@ def test_reading_says_where_lines_and_sentences_begin() -> None:
 def test_a_bundle_whose_patterns_have_no_type_is_refused(tmp_path: Path) -> None:
     MODEL.save(tmp_path)
     (tmp_path / "patterns.toml").write_text("[[patterns]]\nname = 'a'\nregex = 'b'\nlabels = { nut = 'Date' }\n")
-    with pytest.raises(BundleError, match="has no type"):
+    with pytest.raises(BundleError, match="has no label"):
         DeduceSubmodel.load(SavedFiles.of_folder(tmp_path), SPACE)
 
 

@@ -13,23 +13,20 @@ from __future__ import annotations
 
 import logging
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self, TypedDict
+from typing import Any, ClassVar, Self
 
 from features.columns.table import FeatureSpace, FeatureTable
-from features.counting import most_frequent
-from features.documents import Span
-from features.errors import BundleError, LabelError, TrainingError
-from features.labels import LabelSet, label_mapping
+from features.labels import LabelSet
 from features.saved_files import SavedFiles, damage_refused
 from features.writing import write_json
 from submodels.base import Candidate, Submodel, saved_submodel
-from submodels.regex.pattern_files import ANY_SET, format_patterns, parse_patterns, shipped_patterns
+from submodels.own_types import Mark, OwnTypes, OwnTypesState, first_of_overlapping
+from submodels.regex.pattern_files import ANY_SET, format_patterns, saved_patterns, shipped_patterns
 from submodels.regex.scanner import Scanner
 
 __all__ = ["CLASSES", "EntitySubmodel"]
@@ -56,21 +53,10 @@ _TYPES = {
 _CLASS_OF = {name: of_class for of_class, names in _TYPES.items() for name in names}
 
 
-class _Entity(NamedTuple):
-    """What is found, with the class and why."""
-
-    start: int
-    end: int
-    of_class: str
-    reason: str
-
-
-class _EntityState(TypedDict):
+class _EntityState(OwnTypesState):
     """What `settings.json` holds."""
 
     settings: dict[str, Any]
-    labels: dict[str, str]
-    precision: dict[str, float]
     language: str
 
 
@@ -78,8 +64,8 @@ class _EntityState(TypedDict):
 class EntitySubmodel(Submodel):
     """A tagger of general named entities with rules.
 
-    Learned by `fit`: `labels_` (class -> label of the corpus), `precision_` (class -> how often it is right),
-    `patterns_` (the rules), `language_`.
+    Learned by `fit`: `types_` (what the corpus calls the classes, and how often each is right), `patterns_` (the
+    rules), `language_`.
 
     :param label_set: name of the label set, for classes that the notes do not show; empty for none.
     :param numbers: whether every number that nothing else marks is of the class NUM.
@@ -91,97 +77,47 @@ class EntitySubmodel(Submodel):
     label_set: str = ""
     numbers: bool = True
 
-    @classmethod
-    def for_label_set(cls, settings: Mapping[str, Any], label_set: str) -> Mapping[str, Any]:
-        """The arguments with the label set, so that classes too rare to learn are kept."""
-        return {"label_set": label_set, **settings}
-
     def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
         """Learn what classes are called and how often they are right; `seed` changes nothing.
 
         :raises TrainingError: if no note has PHI.
         """
-        gold = {span.label for table in tables for span in table.document.spans}
-        if not gold:
-            raise TrainingError(
-                f"the entity tagger needs PHI to learn labels from; none of {len(tables)} notes has any"
-            )
         space = tables[0].space
         if _COLUMN not in space.columns:
             _LOG.warning("entities: no general tagger is named as ner under [features], so there are rules only")
         self.language_ = space.settings.language
         named = [(p, p.label_in(_SET)) for p in shipped_patterns(self.language_)]
         self.patterns_ = tuple(replace(p, labels={ANY_SET: label}) for p, label in named if label in _RULED)
-        found = self._found(tables)
-        self.labels_ = self._labels(tables, found, gold)
-        self.precision_ = self._precision(tables, found)
+        self.types_ = OwnTypes.learned(tables, self._found(tables), CLASSES, _SET, self.label_set, exact=True)
         return self
-
-    def _labels(
-        self, tables: Sequence[FeatureTable], found: Sequence[Sequence[_Entity]], gold: set[str]
-    ) -> dict[str, str]:
-        """What the corpus calls each class: the same, or what its gold has where it is found, or by a mapping."""
-        there: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        for table, entities in zip(tables, found, strict=True):
-            exact = {(span.start, span.end): span.label for span in table.document.spans}
-            for one in entities:
-                if (one.start, one.end) in exact:
-                    there[one.of_class][exact[one.start, one.end]] += 1
-        same, mapped = set(CLASSES) if self.label_set == _SET else gold, self._mapped()
-        learned = {name: most_frequent(there[name]) if there[name] else mapped.get(name, "") for name in CLASSES}
-        return {name: name if name in same else label for name, label in learned.items() if label or name in same}
-
-    def _mapped(self) -> Mapping[str, str]:
-        try:
-            return label_mapping(_SET, self.label_set)
-        except LabelError:
-            return {}
-
-    def _precision(self, tables: Sequence[FeatureTable], found: Sequence[Sequence[_Entity]]) -> dict[str, float]:
-        """The share of each class that is PHI of its label, drawn towards a half where there is little."""
-        right, all_there = Counter[str](), Counter[str]()
-        for table, entities in zip(tables, found, strict=True):
-            gold = {(span.start, span.end, span.label) for span in table.document.spans}
-            for one in entities:
-                all_there[one.of_class] += 1
-                right[one.of_class] += (one.start, one.end, self.labels_.get(one.of_class, "")) in gold
-        return {name: (right[name] + 1) / (n + 2) for name, n in sorted(all_there.items())}
 
     def propose(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
         """What is found in each note; nothing overlaps."""
-        return [
-            [
-                Candidate(Span(start, end, self.labels_[name]), self.name, self.precision_.get(name, 0.5), True, reason)
-                for start, end, name, reason in entities
-                if name in self.labels_
-            ]
-            for entities in self._found(tables)
-        ]
+        return [self.types_.candidates(marks, self.name) for marks in self._found(tables)]
 
     @cached_property
     def _scanner(self) -> Scanner:
         return Scanner(self.patterns_)
 
-    def _found(self, tables: Sequence[FeatureTable]) -> list[list[_Entity]]:
+    def _found(self, tables: Sequence[FeatureTable]) -> list[list[Mark]]:
         """What there is in each note, in order: of what overlaps, rules before the tagger, numbers last."""
-        ruled: list[list[_Entity]] = [[] for _ in tables]
+        ruled: list[list[Mark]] = [[] for _ in tables]
         for note, number, start, end in self._scanner.find([t.document.text for t in tables], self.language_):
             pattern = self.patterns_[number]
-            ruled[note].append(_Entity(start, end, pattern.labels[ANY_SET], pattern.name))
+            ruled[note].append(_mark(start, end, pattern.labels[ANY_SET], pattern.name))
         return [
-            _apart(len(table.document.text), [
-                *sorted(of_note, key=lambda one: (one.start - one.end, one)),
+            first_of_overlapping([
+                *sorted(of_note, key=lambda mark: (mark.start - mark.end, mark)),
                 *_tagged(table),
                 *(_numbers(table.document.text) if self.numbers else ()),
-            ])
+            ], len(table.document.text))
             for table, of_note in zip(tables, ruled, strict=True)
         ]  # fmt: skip
 
     def save(self, folder: Path) -> None:
         """Write `settings.json` and the rules, which a person can read and edit."""
         state: _EntityState = {
-            "settings": dict(self.settings()), "labels": self.labels_, "precision": self.precision_,
-            "language": self.language_,
+            "settings": dict(self.settings()), "language": self.language_, **self.types_.state(),
         }  # fmt: skip
         write_json(folder / "settings.json", state)
         (folder / "patterns.toml").write_text(format_patterns(self.patterns_), encoding="utf-8")
@@ -192,15 +128,18 @@ class EntitySubmodel(Submodel):
         state, patterns = files.json("settings.json", _EntityState), files.text("patterns.toml")
         with damage_refused("the entity tagger of the engine"):
             model = saved_submodel(cls, state["settings"])
-            model.labels_, model.precision_ = state["labels"], state["precision"]
+            model.types_ = OwnTypes(state["labels"], state["precision"])
             model.language_ = state["language"]
-            model.patterns_ = tuple(parse_patterns(patterns))
-            if not all(ANY_SET in pattern.labels for pattern in model.patterns_):
-                raise BundleError("a rule of the engine has no class")
+            model.patterns_ = saved_patterns(patterns)
         return model
 
 
-def _tagged(table: FeatureTable) -> Iterator[_Entity]:
+def _mark(start: int, end: int, of_class: str, evidence: str) -> Mark:
+    """A mark, of which it is counted how often its class is right."""
+    return Mark(start, end, of_class, of_class, evidence)
+
+
+def _tagged(table: FeatureTable) -> Iterator[Mark]:
     """The entities of the tagger: neighbours in a sentence that have the same type."""
     if _COLUMN not in table.space.columns:
         return
@@ -211,19 +150,8 @@ def _tagged(table: FeatureTable) -> Iterator[_Entity]:
     for (name, _), run in groupby(range(len(types)), key=lambda i: (types[i], sentence[i])):
         tokens = list(run)
         if name in _CLASS_OF:
-            yield _Entity(int(starts[tokens[0]]), int(ends[tokens[-1]]), _CLASS_OF[name], name)
+            yield _mark(int(starts[tokens[0]]), int(ends[tokens[-1]]), _CLASS_OF[name], name)
 
 
-def _numbers(text: str) -> Iterator[_Entity]:
-    return (_Entity(*match.span(), "NUM", "number") for match in _NUMBER.finditer(text))
-
-
-def _apart(length: int, found: Sequence[_Entity]) -> list[_Entity]:
-    """Those that overlap none before them, sorted by place."""
-    taken = bytearray(length)
-    kept: list[_Entity] = []
-    for one in found:
-        if one.end > one.start and 1 not in taken[one.start : one.end]:
-            taken[one.start : one.end] = b"\1" * (one.end - one.start)
-            kept.append(one)
-    return sorted(kept)
+def _numbers(text: str) -> Iterator[Mark]:
+    return (_mark(*match.span(), "NUM", "number") for match in _NUMBER.finditer(text))

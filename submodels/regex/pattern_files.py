@@ -26,7 +26,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from features.errors import LabelError, SettingsError
+from features.errors import BundleError, LabelError, SettingsError
 from features.labels import label_mapping
 from features.regular_files import read_regular
 from features.user_files import file_named
@@ -39,6 +39,7 @@ __all__ = [
     "format_patterns",
     "parse_patterns",
     "read_own_patterns",
+    "saved_patterns",
     "shipped_patterns",
     "user_patterns",
 ]
@@ -181,6 +182,17 @@ def parse_patterns(toml: str) -> list[Pattern]:
     repeated = next((name for i, name in enumerate(names) if name in names[:i]), None)
     if repeated is not None:
         raise SettingsError(f"two patterns are named {repeated}")
+    return patterns
+
+
+def saved_patterns(toml: str) -> tuple[Pattern, ...]:
+    """The patterns of an engine, which have one label each; :raises BundleError: if they cannot be used."""
+    try:
+        patterns = tuple(parse_patterns(toml))
+    except SettingsError as error:
+        raise BundleError(f"the patterns of the engine cannot be used: {error}") from None
+    if not all(ANY_SET in pattern.labels for pattern in patterns):
+        raise BundleError("a pattern of the engine has no label")
     return patterns
 
 

@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary
 from features.columns.table import FeatureSpace, FeatureTable
 from features.counting import most_frequent
 from features.documents import Document, Span
-from features.errors import BundleError, LabelError, SettingsError, TrainingError
+from features.errors import LabelError, SettingsError, TrainingError
 from features.labels import LabelSet
 from features.saved_files import SavedFiles, damage_refused
 from features.writing import write_json
@@ -30,7 +30,7 @@ from submodels.regex.pattern_files import (
     ANY_SET,
     Pattern,
     format_patterns,
-    parse_patterns,
+    saved_patterns,
     shipped_patterns,
     user_patterns,
 )
@@ -106,11 +106,6 @@ class RegexSubmodel(Submodel):
         for setting in ("min_precision", "choose_precision"):
             if not 0 <= (value := getattr(self, setting)) <= 1:
                 raise SettingsError(f"the regex setting {setting} must be from 0 to 1, not {value}")
-
-    @classmethod
-    def for_label_set(cls, settings: Mapping[str, Any], label_set: str) -> Mapping[str, Any]:
-        """The arguments with the label set, so that patterns for types too rare to learn are kept."""
-        return {"label_set": label_set, **settings}
 
     @classmethod
     def for_patterns(cls, settings: Mapping[str, Any], path: str) -> Mapping[str, Any]:
@@ -239,13 +234,7 @@ class RegexSubmodel(Submodel):
         with damage_refused("the regex submodel of the engine"):
             submodel = saved_submodel(cls, state["settings"])
             submodel.language_ = state["language"]
-            try:
-                patterns = parse_patterns(text)
-            except SettingsError as error:
-                raise BundleError(f"the patterns of the engine cannot be used: {error}") from None
-            if not all(ANY_SET in pattern.labels for pattern in patterns):
-                raise BundleError("a pattern of the engine has no learned label")
-            submodel._set_patterns(patterns)
+            submodel._set_patterns(saved_patterns(text))
         return submodel
 
 
