@@ -70,7 +70,11 @@ def test_classes_take_the_labels_that_a_corpus_has_for_them() -> None:
         [Document("1", TEXT, (Span(0, 8, "DOCTOR"), Span(12, 16, "WARD")))]
     )
     model = EntitySubmodel(label_set="i2b2-2014").fit(tables)
-    assert (model.types_.labels["PER"], model.types_.labels["ORG"], model.types_.labels["MAIL"]) == ("DOCTOR", "WARD", "EMAIL")
+    assert (model.types_.labels["PER"], model.types_.labels["ORG"], model.types_.labels["MAIL"]) == (
+        "DOCTOR",
+        "WARD",
+        "EMAIL",
+    )
 
 
 PRESET = EngineSettings.preset("tjongkimsang2019")
