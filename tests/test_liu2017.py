@@ -14,7 +14,9 @@ from ensemble.training.trainer import train
 from features.columns.settings import FeatureSettings
 from features.columns.table import FeatureSpace
 from features.documents import Document
+from features.labels import LabelSet
 from features.saved_files import SavedFiles
+from features.tokens import Tokeniser
 from submodels.base import kind_of, new_submodel
 from submodels.blstm.encoder import batch_of, batches_of, rows_of, with_characters
 from submodels.blstm.submodel import BlstmSubmodel
@@ -22,6 +24,7 @@ from submodels.crf.templates import usable
 from submodels.registry import newest
 
 PRESET = EngineSettings.preset("liu2017")
+NGRID = EngineSettings.preset("liu2017-ngrid")
 PARTS: dict[str, Any] = {name: new_submodel(name, given) for name, given in PRESET.submodels.items()}
 CRF, NETWORK, WITH_FEATURES = (PARTS.get(name) for name in ("crf", "bi-lstm", "bi-lstm-fea"))
 READ = set(CRF.declared)
@@ -46,6 +49,8 @@ def own(*names: str) -> set[tuple[tuple[str, int], ...]]:
 PAPER = [
     # Tokens
     ("runs of digits, of letters, single others", PRESET.features.tokeniser, "liu"),
+    ("the example", Tokeniser(PRESET.features.tokeniser).cut("1/20/71Total time of visit (in minutes):")[0],
+     ["1", "/", "20", "/", "71", "Total", "time", "of", "visit", "(", "in", "minutes", ")", ":"]),
     ("Stanford taggers, or NLTK's", (PRESET.features.pos, PRESET.features.ner), ("nltk", "nltk")),
     # CRF
     ("kinds of crosses", len(READ), 24 + 7 + 3 + 10 + 6 + 2 + 2 + 5 + 4),
@@ -90,6 +95,10 @@ PAPER = [
     ("what the methods chose", {part.threshold for part in PARTS.values()}, {1.0}),
     ("features of the SVM", PRESET.stacker.features, "liu2017"),
     ("LIBSVM's kernel and defaults", KERNELS[PRESET.stacker.kernel], (KernelSettings(0.1, 1.0, 1.0),)),
+    # Rules after the SVM, on N-GRID alone; no shipped pattern finds BIOID
+    ("no rules", PRESET.stacker.rule_labels, ()),
+    ("contacts and identifiers on N-GRID", {*NGRID.stacker.rule_labels, "BIOID"},
+     {label for label, category in LabelSet.named("ngrid-2016").categories.items() if category in {"CONTACT", "ID"}}),
     ("nothing of ours", (PRESET.stacker.weigh_forms, PRESET.stacker.seek_again, PRESET.cascade), (False,) * 3),
 ]  # fmt: skip
 
@@ -103,6 +112,12 @@ def test_the_ten_features_of_the_svm_tell_the_methods_apart() -> None:
     names = MetaFeatures(tuple(PRESET.submodels), ("DATE",), PRESET.stacker.features).columns
     votes = [name for name in names if name.split(":")[-1] in PRESET.submodels]
     assert len(votes) == 3 and len(names) - len(votes) + 1 == 10
+
+
+def test_shapes_are_those_of_the_example() -> None:
+    space = FeatureSpace()
+    [table] = space.fit([Document("1", "Hospital")])
+    assert [space.values(name)[table.column(name)[0]] for name in ("shape", "short_shape")] == ["Aaaaaaaa", "Aa"]
 
 
 def test_postal_codes_are_those_of_a_state() -> None:

@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ensemble.stacking.kernel_svm import KernelSettings
+from ensemble.stacking.candidate_arrays import RIVALS
+from ensemble.stacking.meta_features import MetaFeatures
 from ensemble.stacking.svm import KERNELS
 from ensemble.synthesis.corpus import synthesize
 from ensemble.training.settings import EngineSettings
@@ -17,6 +20,7 @@ from features.columns.table import FeatureSpace, FeatureTable
 from features.documents import Document, Span
 from features.errors import BundleError, SettingsError
 from features.saved_files import SavedFiles
+from features.tokens import Tokeniser
 from submodels.base import new_submodel
 from submodels.blstm.schedules import rates_of
 from submodels.blstm.submodel import BlstmSubmodel
@@ -38,9 +42,13 @@ PAPER = [
     ("split before each upper-case letter", PRESET.features.tokeniser, "zhao2020"),
     ("byte pair encoding, in number to the corpus", PRESET.features.byte_pairs_per_word > 0, True),
     ("fixed number of byte pairs", PRESET.features.byte_pairs, 0),
+    ("the example", Tokeniser(PRESET.features.tokeniser).cut("48-year-old in Edwin HealthCare")[0],
+     ["48", "-", "year", "-", "old", "in", "Edwin", "Health", "Care"]),
     # Unified feature set
     ("part of speech", PRESET.features.pos, "nltk"),
     ("general named entities", PRESET.features.ner, "nltk"),
+    ("no word vectors, clusters or columns of others",
+     (PRESET.features.vectors, PRESET.features.clusters, PRESET.features.extra), ("", "", ())),
     # TBED
     ("start", (TBED.start, TBED.token_patterns), ("patterns", "zhao2020")),
     ("templates", TBED.templates, "zhao"),
@@ -60,6 +68,7 @@ PAPER = [
     ("dimension of word embedding", NETWORK.word_size, 128),
     ("dimension of feature embedding", NETWORK.feature_size, 4),
     ("LSTM hidden size", NETWORK.lstm_size, 128),
+    ("characters read by the CNN, features at the input", (NETWORK.character_lstm, NETWORK.feature_layer), (0, 0)),
     ("gradient clip", NETWORK.clip, 10.0),
     ("learning rate for LSTM", NETWORK.learning_rate, 0.0002),
     ("constant rate", NETWORK.schedule, "constant"),
@@ -69,6 +78,7 @@ PAPER = [
     ("no replacement, no second task", (NETWORK.replacement, NETWORK.language_model), (0.0, 0.0)),
     ("no other noise", (NETWORK.word_dropout, NETWORK.value_dropout, NETWORK.easy_below), (0.0, 0.0, 0.0)),
     # Stacker
+    ("radial basis function", type(KERNEL), KernelSettings),
     ("SVM C value for positive samples", KERNEL.c_right, 5.2),
     ("SVM C value for negative samples", KERNEL.c_wrong, 12.48),
     ("SVM gamma value", KERNEL.gamma, 0.009),
@@ -83,6 +93,15 @@ PAPER = [
 @pytest.mark.parametrize(("what", "ours", "paper"), PAPER, ids=[row[0] for row in PAPER])
 def test_the_preset_has_the_value_of_the_paper(what: str, ours: object, paper: object) -> None:
     assert ours == paper
+
+
+def test_the_svm_reads_who_predicted_a_phi_what_overlaps_it_and_its_type() -> None:
+    names = {*MetaFeatures(tuple(PRESET.submodels), ("DATE", "AGE"), PRESET.stacker.features).columns}
+    assert {name for name in names if name.startswith(("vote:", "label:"))} == {
+        "vote:tbed", "vote:crf", "vote:blstm", "label:DATE", "label:AGE",
+    }  # fmt: skip
+    assert {f"{kind}:{name}" for kind in RIVALS for name in PRESET.submodels} <= names
+    assert len(names) == 5 + 3 * len(RIVALS), "and nothing else, such as how sure they are"
 
 
 NAMED = {"length", "digits_only", "starts_upper", "stem", "sentence_length", "section", "pos", "ner"}
