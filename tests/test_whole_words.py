@@ -1,5 +1,6 @@
 """Tokens that are pieces of words: what is read off the whole word is the same as if no word had been cut."""
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -35,11 +36,14 @@ def spaces(notes: Sequence[Document], pieces: FeatureSettings = PIECES) -> tuple
     return whole, cut
 
 
-def of_characters(table: FeatureTable, column: str) -> dict[int, str]:
-    """The value of a column at each character that is in a token."""
-    values = table.space.values(column)
+def of_characters(table: FeatureTable, column: str, offset: int = 0) -> dict[int, str]:
+    """The value of a column at each character that is in a token, or at its neighbour; empty beyond the note."""
+    values = (*table.space.values(column), "")
+    ids = np.append(table.column(column), len(values) - 1)
     starts, ends = table.offsets
-    rows = zip(starts.tolist(), ends.tolist(), table.column(column).tolist(), strict=True)
+    rows = zip(
+        starts.tolist(), ends.tolist(), (ids[table.neighbours(offset)] if offset else ids).tolist(), strict=False
+    )
     return {place: values[number] for start, end, number in rows for place in range(start, end)}
 
 
@@ -141,6 +145,55 @@ def test_the_crf_sums_the_weights_of_pieces_and_their_words() -> None:
         for token in range(len(read[0]))
     ]
     assert np.allclose(crf.emissions(tables), slow, atol=1e-4)
+
+
+def test_neighbours_are_words_and_not_pieces() -> None:
+    [table] = FeatureSpace(FeatureSettings(tokeniser="zhao2020")).fit([Document("x", "of MRI, McX")])
+    # of | M R I | , | Mc X
+    assert table.neighbours(-1).tolist() == [-1, 0, 0, 0, 3, 4, 4]
+    assert table.neighbours(1).tolist() == [1, 4, 4, 4, 5, -1, -1]
+    assert table.neighbours(-2).tolist() == [-1, -1, -1, -1, 0, 3, 3]
+    assert FITTED[1].table(Document("x", "")).neighbours(1).tolist() == []
+
+
+@pytest.mark.parametrize("offset", [-3, -2, -1, 1, 2, 3])
+def test_a_neighbour_says_at_every_piece_what_it_says_of_a_whole_word(offset: int) -> None:
+    for one, other in zip(*(space.tables(NOTES) for space in spaces(NOTES)), strict=True):
+        for column in ("stem", "shape", "section", "city"):
+            assert of_characters(one, column, offset) == of_characters(other, column, offset), column
+
+
+WINDOWS = ((("stem", -1),), (("word", -1), ("word", 0)), (("shape", 0), ("shape", 1), ("word", 2)), (("stem", 0),))
+
+
+def test_where_no_word_is_cut_windows_of_words_are_windows_of_tokens() -> None:
+    tables = FITTED[0].tables(NOTES)
+    fits = [CrfSubmodel(templates=WINDOWS, min_count=1, whole_words=given).fit(tables) for given in (False, True)]
+    assert np.array_equal(*(np.array(crf.crosses_.read(tables)) for crf in fits))
+    assert fits[0].propose(tables) == fits[1].propose(tables)
+
+
+def test_the_crf_weighs_windows_of_words_as_it_learned_them(tmp_path: Path) -> None:
+    from features.saved_files import SavedFiles
+    from submodels.crf.crfsuite_file import read_weights
+
+    tables = FITTED[1].tables(NOTES)
+    crf = CrfSubmodel(templates=WINDOWS, min_count=1, whole_words=True).fit(tables)
+    weights = read_weights(crf.model_)
+    rows = {name: row for row, name in zip(weights.state, weights.attributes, strict=True)}
+    read = crf.crosses_.read(tables)
+    slow = [
+        sum((rows.get(f"{i}:{values[token]}", 0) for i, values in enumerate(read)), np.zeros(len(weights.labels)))
+        for token in range(len(read[0]))
+    ]
+    assert np.allclose(crf.emissions(tables), slow, atol=1e-4)
+    crf.save(tmp_path)
+    again = CrfSubmodel.load(SavedFiles.of_folder(tmp_path), FITTED[1])
+    assert again.whole_words and again.propose(tables) == crf.propose(tables)
+    settings = json.loads((tmp_path / "settings.json").read_text())
+    del settings["whole_words"]
+    (tmp_path / "settings.json").write_text(json.dumps(settings))
+    assert not CrfSubmodel.load(SavedFiles.of_folder(tmp_path), FITTED[1]).whole_words, "as in engines before"
 
 
 def test_byte_pairs_are_as_many_as_the_words_of_the_corpus_ask_for() -> None:

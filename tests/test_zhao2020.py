@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ensemble.stacking.kernel_svm import KernelSettings
 from ensemble.stacking.candidate_arrays import RIVALS
+from ensemble.stacking.kernel_svm import KernelSettings
 from ensemble.stacking.meta_features import MetaFeatures
 from ensemble.stacking.svm import KERNELS
 from ensemble.synthesis.corpus import synthesize
@@ -56,6 +56,7 @@ PAPER = [
     ("no bound on the rules", TBED.max_rules >= 100_000, True),
     # CRF
     ("feature crosses", len(CRF.declared), 49),
+    ("the neighbour of a piece is a word", CRF.whole_words, True),
     ("tags of the CRF", CRF.scheme, "BIO"),
     ("learning rate of the CRF", CRF.learning_rate, 0.0005),
     ("regularisation weight", CRF.regularisation, 0.0003),

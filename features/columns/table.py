@@ -102,6 +102,21 @@ class FeatureTable:
         """
         return self._own(self.batch.layout.forms)
 
+    def neighbours(self, offset: int) -> Integers32:
+        """The place of the token so many words on, of shape `(n_tokens,)`; -1 beyond the ends of the note.
+
+        Where tokens are pieces of words, that of the nearest piece of the word; offset 0 is not for these.
+        """
+        words = self._own(self.batch.layout.word)
+        words = words - words[:1]
+        # (n_words,): the first piece of each word that comes after, the last of each that comes before.
+        bounds = np.searchsorted(words, np.arange(int(words.max(initial=-1)) + 1), "left" if offset > 0 else "right")
+        nearest = np.append(bounds - (offset <= 0), -1)
+        wanted = words + offset
+        there = (wanted >= 0) & (wanted < len(bounds))
+        found: Integers32 = nearest[np.where(there, wanted, -1)].astype(np.int32)
+        return found
+
     def column(self, name: str) -> Integers32:
         """The ids of one column, of shape `(n_tokens,)`; :raises SettingsError: if the settings leave it out."""
         return self._own(self.batch.column(name))

@@ -77,6 +77,8 @@ class CrfSubmodel(Submodel):
     :param templates: the feature crosses, or a file of them by its name or path (`submodels.crf.cross_files`); those
         that name a column left out of the feature space are dropped. A column of another package that they do not
         name is read at the token and at the ones beside it.
+    :param whole_words: whether offsets in templates count words, where tokens are pieces of words: at -1 is the last
+        piece of the word before, rather than another piece of the same word.
     :param scheme: `BIO` or `BIOES`.
     :param join_sentences: whether sentences of one line are one sequence; see `features.columns.lines.line_bounds`.
     :param algorithm: `lbfgs`, or `l2sgd`, stochastic gradient descent.
@@ -97,6 +99,7 @@ class CrfSubmodel(Submodel):
     cost: ClassVar[float] = 40.0
 
     templates: str | Sequence[Cross] = TEMPLATES
+    whole_words: bool = False
     scheme: str = "BIOES"
     join_sentences: bool = True
     algorithm: str = "lbfgs"
@@ -211,7 +214,7 @@ class CrfSubmodel(Submodel):
 
     def _crosses(self, space: FeatureSpace) -> Crosses:
         further = (((name, offset),) for name in space.further_columns(self._columns) for offset in (-1, 0, 1))
-        return Crosses.of((*usable(self.declared, space.columns), *further), space)
+        return Crosses.of((*usable(self.declared, space.columns), *further), space, whole_words=self.whole_words)
 
     @property
     def _columns(self) -> set[str]:

@@ -17,16 +17,20 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import starmap
 
 import numpy as np
 
-from features.arrays import Integers
+from features.arrays import Integers, Integers32
 from features.columns.table import FeatureSpace, FeatureTable
 from features.errors import SettingsError
 
 __all__ = ["TEMPLATES", "Cross", "Crosses", "usable"]
 
 Cross = tuple[tuple[str, int], ...]
+
+_AT = "@"
+"""Between a column and the offset of a word; no column has it in its name."""
 
 _NEAR = (-2, -1, 0, 1, 2)
 _BESIDE = (-1, 0, 1)
@@ -97,7 +101,8 @@ class Crosses:
     ends of a note a column has an id of its own. A template with a value unseen in training, or whose column does not
     apply to the token, gives nothing.
 
-    :param templates: what is read.
+    :param templates: what is read; a column of a neighbouring word stands with no offset, under a name such as
+        `stem@-1`.
     :param base: column -> above all its ids, and the one less is that of the places beyond the ends of a note.
     :param none: column -> the id that says that it does not apply to a token; -1 if it applies everywhere.
     """
@@ -107,13 +112,17 @@ class Crosses:
     none: Mapping[str, int] = field(repr=False)
 
     @classmethod
-    def of(cls, templates: tuple[Cross, ...], space: FeatureSpace) -> Crosses:
+    def of(cls, templates: tuple[Cross, ...], space: FeatureSpace, *, whole_words: bool = False) -> Crosses:
         """The templates in a fitted feature space, whose ids never change.
 
         :param templates: only of columns that the space has.
+        :param whole_words: whether their offsets count words, where tokens are pieces of words.
         :raises SettingsError: if a template crosses so many columns that 63 bits cannot number its values.
         """
-        values = {name: space.values(name) for name in sorted({name for cross in templates for name, _ in cross})}
+        if whole_words:
+            templates = tuple(tuple(starmap(_of_word, cross)) for cross in templates)
+        names = sorted({name for cross in templates for name, _ in cross})
+        values = {name: space.values(name.partition(_AT)[0]) for name in names}
         base = {name: len(found) + 1 for name, found in values.items()}
         for template in templates:
             if math.prod(base[name] for name, _ in template) >= 2**63:
@@ -138,11 +147,21 @@ class Crosses:
         columns = {}
         for name, base in self.base.items():
             beyond = np.full(width, base - 1, dtype=np.int64)
-            parts = (part for table in tables for part in (table.column(name), beyond))
+            parts = (part for table in tables for part in (self._ids(table, name), beyond))
             columns[name] = np.concatenate([beyond, *parts])
         lengths = [len(table) for table in tables]
         places = np.arange(sum(lengths)) + np.repeat(np.arange(1, len(tables) + 1) * width, lengths)
         return columns, places
+
+    def _ids(self, table: FeatureTable, name: str) -> Integers32:
+        """The ids of a column at each token, or at the word that its name says, of shape `(n_tokens,)`."""
+        column, _, offset = name.partition(_AT)
+        ids = table.column(column)
+        if not offset:
+            return ids
+        places = table.neighbours(int(offset))
+        found: Integers32 = np.where(places < 0, np.int32(self.base[name] - 1), ids[places])
+        return found
 
     def bases(self, number: int) -> list[int]:
         """Above all ids that each column of a template can have."""
@@ -165,6 +184,11 @@ class Crosses:
             values = values * self.base[name] + ids
             silent |= (ids == 0) | (ids == self.none[name])
         return np.where(silent, -1, values)
+
+
+def _of_word(name: str, offset: int) -> tuple[str, int]:
+    """What is read at a word so many words on."""
+    return (f"{name}{_AT}{offset}", 0) if offset else (name, 0)
 
 
 def _id_of_none(values: Sequence[str]) -> int:
