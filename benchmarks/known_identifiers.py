@@ -2,14 +2,18 @@
 
     phistack synthesize notes --documents 120 --seed 1
     phistack train notes --model engine --submodels regex,tbed,crf
-    python -m benchmarks.known_identifiers --documents 400 --seed 2 --model engine
+    python -m benchmarks.known_identifiers --documents 400 --seed 2 --model engine --carriers FOLDER
 
 The people of the invented notes are known, so a roster is written of them: names, birth dates, record and telephone
 numbers, addresses, relatives and staff. A mention is of the record if it is PHI of which every word is one of a name of
-the record, or that is the birth date or a number of it. Two parts: the notes as they are, with these mentions, and the
-same with a typing error in a word of five letters or more of each name. For each, without an engine and with
-one: how many mentions the record proposes, how many are accepted, and the false hits: accepted spans that a record says
-and that touch no PHI. `engine alone` is what it finds of the mentions without the roster.
+the record, or that is the birth date or a number of it. Four parts: the notes as they are, with these mentions; the
+same with a typing error in a word of five letters or more of each name; with initials in the place of each name
+(`J.S.`, `J. S.`, `J.S`, `JS`); with a part in the place of each birth date. For each, without an engine and with one:
+how many mentions the record proposes, how many are accepted, and the false hits: accepted spans that a record says and
+that touch no PHI. `engine alone` is what it finds of the mentions without the roster.
+
+`--carriers` names folders of plain notes without identifiers. Each is read without an engine and with the records of
+ten invented patients in turn, none of whom is in it, so that whatever a record says there is a false hit.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from __future__ import annotations
 import argparse
 import csv
 import random
+from calendar import month_name
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -37,12 +42,24 @@ from features.labels import LabelSet
 from features.letters import fold
 from features.ranges import covering, touching
 
-__all__ = ["MentionCounts", "main", "mentions_of", "mistyped", "outcome", "write_roster"]
+__all__ = [
+    "MentionCounts",
+    "main",
+    "mentions_of",
+    "mistyped",
+    "outcome",
+    "with_initials",
+    "with_part_of_date",
+    "write_roster",
+]
 
+Pairs = Sequence[tuple[Document, Sequence[Span]]]
+"""Notes, and their mentions of what the record says."""
 Decide = Callable[[Iterable[Document]], Iterator[list[Decision]]]
 _NAMES = ("PATIENT", "DOCTOR")
 _NUMBERS = {"MEDICALRECORD": ("MEDICALRECORD",), "PHONE": ("phone home", "phone work", "phone cell", "phone relative")}
 _LONG_WORD = 5
+_RECORDS_OF_A_CARRIER = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +84,7 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=400)
     parser.add_argument("--seed", type=int, default=2)
     parser.add_argument("--model", type=Path, help="an engine that was not trained on these notes")
+    parser.add_argument("--carriers", type=Path, nargs="*", default=[], help="folders of notes without identifiers")
     arguments = parser.parse_args()
     notes = synthesize(arguments.documents, seed=arguments.seed).documents
     patients = {note.group: invent_patient(int(note.group), seed=arguments.seed) for note in notes}
@@ -75,8 +93,14 @@ def main() -> None:
     table = Table("", "mentions", "proposed", "accepted", "false hits")
     with TemporaryDirectory() as folder:
         roster = Roster.open(write_roster(patients.values(), Path(folder) / "roster.csv"))
-        for what, pairs in (("exact", exact), ("one typing error", [mistyped(*pair, rng) for pair in exact])):
-            for system, decide in _systems(roster, arguments.model):
+        parts: dict[str, Pairs] = {"exact": exact, "one typing error": [mistyped(*pair, rng) for pair in exact]}
+        parts["initials"] = [with_initials(*pair, patients[pair[0].group], rng) for pair in exact]
+        parts["part of the birth date"] = [with_part_of_date(*pair, patients[pair[0].group], rng) for pair in exact]
+        carriers = [text for folder in arguments.carriers for text in _texts(folder)]
+        strangers = [(note, ()) for note in _of_strangers(carriers, sorted(patients))]
+        parts |= {f"{len(carriers)} carriers": strangers} if carriers else {}
+        for what, pairs in parts.items():
+            for system, decide in _systems(roster, arguments.model if pairs is not strangers else None):
                 counts = outcome(pairs, decide)
                 figures = (counts.mentions, counts.proposed, counts.accepted, counts.false_hits)
                 table.add_row(f"{what}, {system}", *map(str, figures))
@@ -142,15 +166,61 @@ def _bare(text: str) -> str:
 
 def mistyped(note: Document, mentions: Sequence[Span], rng: random.Random) -> tuple[Document, list[Span]]:
     """The note with a typing error in each mention of a name that has a long word, and these mentions."""
+
+    def written(mention: str) -> str:
+        places = [(s, e) for s, e in words_of(mention) if e - s >= _LONG_WORD and mention[s:e].isalpha()]
+        if not places:
+            return mention
+        start, end = rng.choice(places)
+        return mention[:start] + _one_edit(mention[start:end], rng) + mention[end:]
+
+    return _rewritten(note, [span for span in mentions if span.label in _NAMES], written)
+
+
+def with_initials(
+    note: Document, mentions: Sequence[Span], patient: Patient, rng: random.Random
+) -> tuple[Document, list[Span]]:
+    """The note with initials in the place of each mention of a name, and these mentions."""
+    persons = (patient.name, patient.relative, *(p for persons in patient.doctors.values() for p in persons))
+
+    def written(mention: str) -> str:
+        person = next(person for person in persons if _words(mention) <= _words(_whole(person)))
+        letters = [person.first[0].upper(), person.last[0].upper()]
+        return rng.choice(("{}.{}.", "{}. {}.", "{}.{}", "{}{}")).format(*letters)
+
+    return _rewritten(note, [span for span in mentions if span.label in _NAMES], written)
+
+
+def with_part_of_date(
+    note: Document, mentions: Sequence[Span], patient: Patient, rng: random.Random
+) -> tuple[Document, list[Span]]:
+    """The note with a part in the place of each mention of the birth date, and these mentions."""
+    born = patient.born
+    month = month_name[born.month]
+    parts = (f"{month} {born.day}", f"{born.day} {month[:3]}", f"{month} {born.year}", f"{born.month}/{born.year}",
+             f"{born.month}/{born.day}", f"{born.year}")  # fmt: skip
+    return _rewritten(note, [span for span in mentions if span.label == "DATE"], lambda _: rng.choice(parts))
+
+
+def _texts(folder: Path) -> list[str]:
+    return [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.txt"))]
+
+
+def _of_strangers(texts: Iterable[str], patients: Sequence[str]) -> Iterator[Document]:
+    """Each text as notes of some patients who are not in it."""
+    for number, text in enumerate(texts):
+        for record in range(_RECORDS_OF_A_CARRIER):
+            patient = patients[(number * _RECORDS_OF_A_CARRIER + record) % len(patients)]
+            yield Document(f"{patient}-{number}-{record}", text, (), patient)
+
+
+def _rewritten(note: Document, mentions: Sequence[Span], written: Callable[[str], str]) -> tuple[Document, list[Span]]:
+    """The note with something else in the place of some mentions, and those that are not what they were."""
     text, spans, changed, shift = "", [], [], 0
     position = 0
     for span in note.spans:
         mention = note.text[span.start : span.end]
-        places = [(s, e) for s, e in words_of(mention) if e - s >= _LONG_WORD and mention[s:e].isalpha()]
-        new = mention
-        if span in mentions and span.label in _NAMES and places:
-            start, end = rng.choice(places)
-            new = mention[:start] + _one_edit(mention[start:end], rng) + mention[end:]
+        new = written(mention) if span in mentions else mention
         text += note.text[position : span.start] + new
         moved = Span(span.start + shift, span.start + shift + len(new), span.label)
         position, shift = span.end, shift + len(new) - len(mention)
@@ -172,7 +242,7 @@ def _one_edit(word: str, rng: random.Random) -> str:
     )
 
 
-def outcome(pairs: Sequence[tuple[Document, Sequence[Span]]], decide: Decide) -> MentionCounts:
+def outcome(pairs: Pairs, decide: Decide) -> MentionCounts:
     """Compare decisions on notes with the mentions of what the records say."""
     n_mentions = proposed = accepted = false_hits = 0
     for (note, mentions), decisions in zip(pairs, decide([note for note, _ in pairs]), strict=True):

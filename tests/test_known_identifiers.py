@@ -95,8 +95,12 @@ def test_a_mention_is_found_however_it_is_written(known: KnownIdentifiers, label
 
 
 @pytest.mark.parametrize(
-    "text", ["112-345-67", "12-345-678", "Annual", "Millers Crossing 1950", "4/3/1951", "3/1950", "Apr 3", "14/3/1950"]
-)
+    "text",
+    [
+        "112-345-67", "12-345-678", "Annual", "Millers Crossing 1950", "4/3/1951", "3/1950", "Apr 4", "14/3/1950",
+        "4/3", "April 3, 2019", "14 April 1950", "3/4", "1950 mg", "take 3 apr",
+    ],
+)  # fmt: skip
 def test_what_only_looks_like_it_is_not(known: KnownIdentifiers, text: str) -> None:
     assert [what for _, what in marked(known, f"See {text} there.")] in ([], ["Millers"])
 
@@ -116,6 +120,74 @@ def test_particles_initials_and_short_names(tmp_path: Path, name: str, mentions:
     for mention in mentions:
         assert marked(known, f"then {mention} came") == [("PATIENT", mention)]
     assert marked(known, "MD seen by a nurse; le, de, d and van of S or J.") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "mentions"),
+    [
+        ("Seen with A.G. today.", ["A.G."]),
+        ("Seen with A. G.-M. today.", ["A. G.-M."]),
+        ("Initials: AG, age 71", ["AG"]),
+        ("Pt AG's mother", ["AG"]),
+        ("Mrs. A G", ["A G"]),
+        ("Thank you.\n\nAGM\n", ["AGM"]),
+        ("AGM is well; AG and A G may be anything", ["AGM"]),
+        ("Dictated by LA, MD", ["LA"]),
+        ("-- L.A., RN; in L.A. and IN LA", ["L.A."]),
+        ("A.M. dose; 8 AM; PATIENT AM BETTER", []),
+        ("A.G. Bell and X.A.G. and A.G.X. and AG's and a.g. and gm, GA", []),
+        ("THE PATIENT AG, AND MRS AG", ["AG"]),
+    ],
+)
+def test_initials_alone_are_found_where_nothing_else_is_meant(
+    known: KnownIdentifiers, text: str, mentions: Sequence[str]
+) -> None:
+    assert [what for _, what in marked(known, text)] == mentions
+
+
+def test_initials_that_may_be_anything_are_shown_and_accepted_where_a_submodel_sees_a_person(
+    known: KnownIdentifiers,
+) -> None:
+    text = "per AG, no change"
+    (decision,) = known.added(Document("110-01", text, (), "110"), [])
+    assert not decision.accepted and "it may be anything" in decision.votes[0].evidence
+    assert marked(known, text, [decided(text, "AG", "DOCTOR")]) == [("PATIENT", "AG")]
+    assert marked(known, text, [decided(text, "AG", "HOSPITAL")]) == [("HOSPITAL", "AG")]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "mention"),
+    [
+        ("en", "Her birthday is April 3rd.", "April 3rd"),
+        ("en", "Seen 3 Apr for this.", "3 Apr"),
+        ("en", "since April 1950", "April 1950"),
+        ("en", "from 04/1950 on", "04/1950"),
+        ("en", "from Apr. '50", "Apr. '50"),
+        ("en", "born in 1950, smoker", "1950"),
+        ("en", "DOB 4/3", "4/3"),
+        ("en", "Year of birth: 1950", "1950"),
+        ("es", "nacida en 1950 en casa", "1950"),
+        ("es", "el 3 de abril", "3 de abril"),
+        ("de", "Jg. 1950, verh.", "1950"),
+        ("de", "geb. 3.4., verh.", "3.4."),
+        ("de", "1950 geboren", "1950"),
+        ("nl", "geboren in 1950", "1950"),
+        ("sv", "född -50", "-50"),
+        ("sv", "f. 1950", "1950"),
+    ],
+)
+def test_a_part_of_a_birth_date_is_found(tmp_path: Path, language: str, text: str, mention: str) -> None:
+    opened = Roster.open(roster(tmp_path, "patient,dob\n110,1950-04-03\n"))
+    assert [what for _, what in marked(KnownIdentifiers(opened, RecordSearch(I2B2, language)), text)] == [mention]
+
+
+def test_a_year_of_birth_is_one_column_of_a_roster(tmp_path: Path) -> None:
+    known = KnownIdentifiers(
+        Roster.open(roster(tmp_path, "patient,year of birth\n110,1950\n")), RecordSearch(I2B2, "en")
+    )
+    assert marked(known, "Born in 1950; BP 120/80 in 1950; 1950 ml") == [("DATE", "1950")]
+    text = "1950: measles"
+    assert marked(known, text, [decided(text, "1950", "DATE")]) == [("DATE", "1950")]
 
 
 def test_a_word_of_the_language_needs_a_sign(known: KnownIdentifiers) -> None:

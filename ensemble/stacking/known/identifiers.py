@@ -3,11 +3,12 @@
     known = KnownIdentifiers(roster, RecordSearch(label_set, "en", counts.is_word))
     known.added(document, decisions)        with decisions whose votes are of the source `known`
 
-What a record says is accepted, unless all its words are words of the language and nothing else supports it: neither a
-chosen candidate of a submodel that touches it and is of the same kind, nor, where it is written without a typing error,
-a capital letter inside a sentence that is not in an accepted span of another kind. Two words of a name support each
-other. An accepted span of the same label that overlaps becomes one with it; one of another label keeps what is left of
-it, so that nothing that was accepted is uncovered.
+What a record says is accepted, unless all its words are words of the language, or it is initials or a part of a date
+that may be anything else, and nothing else supports it: neither a chosen candidate of a submodel that touches it and is
+of the same kind, nor, for a word that is written without a typing error, a capital letter inside a sentence that is not
+in an accepted span of another kind. Two words of a name support each other. An accepted span of the same label that
+overlaps becomes one with it; one of another label keeps what is left of it, so that nothing that was accepted is
+uncovered.
 """
 
 from __future__ import annotations
@@ -76,14 +77,17 @@ class RecordSearch:
         :param text: in its plain view, in which the hit is.
         :param span: of the hit in the note as it was written, in which the decisions are.
         """
-        if len(hit.words) != 1 or not self._is_word(hit.words[0]):
+        if not hit.needs_sign and (len(hit.words) != 1 or not self._is_word(hit.words[0])):
             return True
         near = [decision for decision in decisions if decision.span.overlaps(span)]
         kind = self._kind(span.label)
         if any(_is_proposed(decision) and self._kind(decision.span.label) == kind for decision in near):
             return True
+        # Abbreviations have capitals everywhere.
+        if hit.needs_sign or hit.how in ("one typing error", "initials alone"):
+            return False
         taken = any(d.accepted and self._kind(d.span.label) != kind for d in near)
-        return hit.how != "one typing error" and not taken and _is_capital_inside(text, hit.span)
+        return not taken and _is_capital_inside(text, hit.span)
 
     def _is_word(self, word: str) -> bool:
         # Two letters are a word or an abbreviation of every language.
@@ -173,7 +177,8 @@ def _laid_over(text: str, decisions: Sequence[Decision], hits: dict[Span, tuple[
 
 
 def _vote(hit: KnownMention, is_sure: bool) -> Candidate:
-    doubt = "" if is_sure else "; a word of the language that nothing else supports"
+    what = "it may be anything" if hit.needs_sign else "a word of the language"
+    doubt = "" if is_sure else f"; {what} that nothing else supports"
     return Candidate(hit.span, KNOWN, 1.0 if is_sure else 0.0, is_sure, f"{hit.role}: {hit.how}{doubt}")
 
 

@@ -3,10 +3,11 @@
     hits = list(found_in("Hill, A. (born 4/3/50)", record, label_set, "en"))
     hits[0].span, hits[0].how         Span(0, 7, "PATIENT"), "initials"
 
-    name      its words in any order and number, with initials; in other case, without accents, a typing error away
+    name      its words in any order and number, with initials; in other case, without accents, a typing error away;
+              and its initials alone, see `ensemble.stacking.known.initials`
     phrase    the words of a value one after the other, likewise; of an address also each part between commas
     code      its letters and digits, however they are grouped; of a telephone number with or without country code
-    date      see `ensemble.stacking.known.dates`
+    date      whole or in part, see `ensemble.stacking.known.dates`
 
 A typing error is an insertion, deletion, substitution or swap in a word of five letters or more. Only whole words are
 found; of codes and parts of addresses those of four letters and digits or more.
@@ -19,11 +20,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ensemble.deidentification.word_lists import known_words
 from ensemble.stacking.known.columns import SearchedAs, label_of, roles, searched_as
-from ensemble.stacking.known.dates import date_pattern
+from ensemble.stacking.known.dates import dates_in
+from ensemble.stacking.known.initials import initials_in
 from ensemble.stacking.known.roster import Record
 from ensemble.stacking.repeats.search import NUMERALS, idle_words, words_of
 from features.documents import Span
@@ -32,8 +34,8 @@ from features.letters import edits, fold
 
 __all__ = ["How", "KnownMention", "found_in"]
 
-How = Literal["exact", "initials", "one typing error"]
-"""`exact` in all but case, accents, order and grouping."""
+How = Literal["exact", "initials", "one typing error", "initials alone", "a part of it"]
+"""`exact` in all but case, accents, order and grouping; `initials` beside a word of the name."""
 
 _AFTER_INITIAL = frozenset(".'’")
 _LONG_WORD, _SHORTEST_NAME, _SHORTEST_CODE = 5, 2, 4
@@ -53,12 +55,14 @@ class KnownMention:
     :param role: what it is to the patient, or the name of its column.
     :param how: in what way it is written.
     :param words: folded, as the text has them, where they may be words of the language.
+    :param needs_sign: whether it may well be anything else, and nothing beside it says that it is not.
     """
 
     span: Span
     role: str
     how: How = "exact"
     words: tuple[str, ...] = field(default=(), repr=False)
+    needs_sign: bool = False
 
 
 def found_in(text: str, record: Record, label_set: LabelSet, language: str) -> Iterator[KnownMention]:
@@ -73,8 +77,9 @@ def found_in(text: str, record: Record, label_set: LabelSet, language: str) -> I
         if label in label_set:
             search = _SEARCHES[searched_as(role, label, label_set)]
             for value in values:
-                for start, end, how, read in search(words, value, language):
-                    yield KnownMention(Span(start, end, label), role, how, read)
+                for place in search(words, value, language):
+                    span = Span(place.start, place.end, label)
+                    yield KnownMention(span, role, place.how, place.words, place.needs_sign)
 
 
 class _FoldedWords:
@@ -103,11 +108,18 @@ def _is_like(word: str, other: str) -> bool:
     return may_be and edits(word, other, 1) < 2
 
 
-_Place = tuple[int, int, How, tuple[str, ...]]
+class _Place(NamedTuple):
+    """What a `KnownMention` is, without whose it is."""
+
+    start: int
+    end: int
+    how: How = "exact"
+    words: tuple[str, ...] = ()
+    needs_sign: bool = False
 
 
 def _names(words: _FoldedWords, value: str, language: str) -> Iterator[_Place]:
-    """Runs of words of a name."""
+    """Runs of words of a name, and its initials alone."""
     own = _name_words(value)
     idle = idle_words(language) | NUMERALS
     long = [word for word in own if len(word) >= _SHORTEST_NAME]
@@ -120,6 +132,12 @@ def _names(words: _FoldedWords, value: str, language: str) -> Iterator[_Place]:
     if like:
         beside = {word[0] for word in own} | set(own)
         yield from (_place_of_name(words, run, like, own) for run in _runs(words, like, beside))
+    for start, end, needs_sign in initials_in(words.text, value, language):
+        # Two letters are a word of every language, which they need a sign for anyway.
+        read = (
+            (fold(words.text[start:end]),) if words.text[start:end].isalpha() and end - start > _SHORTEST_NAME else ()
+        )
+        yield _Place(start, end, "initials alone", read, needs_sign)
 
 
 def _name_words(value: str) -> list[str]:
@@ -165,8 +183,8 @@ def _place_of_name(words: _FoldedWords, run: Sequence[int], like: set[str], own:
     if len(read[-1]) == 1 and words.text[end : end + 1] == "." and read[-1] not in like:
         end += 1
     if any(word not in own for word in whole):
-        return start, end, "one typing error", whole
-    return start, end, "initials" if any(len(w) == 1 and w not in like for w in read) else "exact", whole
+        return _Place(start, end, "one typing error", whole)
+    return _Place(start, end, "initials" if any(len(w) == 1 and w not in like for w in read) else "exact", whole)
 
 
 def _phrases(words: _FoldedWords, value: str, language: str) -> Iterator[_Place]:
@@ -180,7 +198,7 @@ def _phrases(words: _FoldedWords, value: str, language: str) -> Iterator[_Place]
         gaps = map(words.gap, range(first + 1, first + len(sought)))
         if all(map(operator.contains, like, read)) and all(map(_ANY_GAP.fullmatch, gaps)):
             how: How = "exact" if read == sought else "one typing error"
-            yield words.places[first][0], words.places[first + len(sought) - 1][1], how, tuple(read)
+            yield _Place(words.places[first][0], words.places[first + len(sought) - 1][1], how, tuple(read))
 
 
 def _addresses(words: _FoldedWords, value: str, language: str) -> Iterator[_Place]:
@@ -204,25 +222,27 @@ def _phones(words: _FoldedWords, value: str, language: str) -> Iterator[_Place]:
     forms = [digits, bare] + [bare[n:] for n in range(1, _LONGEST_COUNTRY + 1) if is_abroad]
     forms += [form.removeprefix("0") for form in forms] + ([bare[1:]] if len(bare) == 11 and bare[0] == "1" else [])
     long = [form for form in forms if len(form) >= _SHORTEST_PHONE] or [digits]
-    for start, end, how, read in _grouped(words, long, rf"(?:\(\s?)?{_COUNTRY}\(?0?"):
+    for start, end, *_ in _grouped(words, long, rf"(?:\(\s?)?{_COUNTRY}\(?0?"):
         extension = _EXTENSION.match(words.text, end)
         is_open = words.text[start] == "(" and ")" not in words.text[start:end]
-        yield start + is_open, extension.end() if extension else end, how, read
+        yield _Place(start + is_open, extension.end() if extension else end)
 
 
 def _grouped(words: _FoldedWords, codes: Iterable[str], before: str) -> Iterator[_Place]:
     for code in sorted({"".join(filter(str.isalnum, fold(code))) for code in codes}, key=len, reverse=True):
         if len(code) >= _SHORTEST_CODE:
             pattern = rf"(?<![^\W_]){before}{_IN_CODE.join(map(re.escape, code))}(?![^\W_])"
-            yield from ((*match.span(), "exact", ()) for match in re.finditer(pattern, words.text, re.IGNORECASE))
+            yield from (_Place(*match.span()) for match in re.finditer(pattern, words.text, re.IGNORECASE))
 
 
 def _dates(words: _FoldedWords, value: str, language: str) -> Iterator[_Place]:
-    pattern = date_pattern(value, language)
-    if pattern is None:
+    """A date, whole or in part; what is none, word for word."""
+    dates = dates_in(words.text, value, language)
+    if dates is None:
         yield from _phrases(words, value, language)
         return
-    yield from ((*match.span(), "exact", ()) for match in pattern.finditer(words.text))
+    for start, end, is_whole, needs_sign in dates:
+        yield _Place(start, end, "exact" if is_whole else "a part of it", (), needs_sign)
 
 
 _SEARCHES: Mapping[SearchedAs, Callable[[_FoldedWords, str, str], Iterator[_Place]]] = {

@@ -1,0 +1,98 @@
+"""What speaks for initials, and for a part of a birth date, where they alone may be anything.
+
+    names_somebody("Dr. ", "", "en")         what stands before: initials that follow are of a person
+    tells_birth("born in ", "", "en")        what stands around: the year between is one of birth
+    is_abbreviation("ct", "en")              letters that stand for something else in many notes
+
+The tables are in `signs.toml`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from ensemble.deidentification.word_lists import known_words
+from features.letters import fold
+
+__all__ = ["AROUND", "is_abbreviation", "names_somebody", "tells_birth"]
+
+AROUND = 48
+"""So many characters before a place are looked at."""
+
+_OF_ENGLISH_ONLY = frozenset({"b"})
+
+
+def names_somebody(before: str, after: str, language: str, *, may_be_else: bool = False) -> bool:
+    """Whether the words beside a place in the same line say that there is a person.
+
+    :param may_be_else: whether there is a usual abbreviation, so that a title or a credential must be beside it, or a
+        word such as `initials`; otherwise one such as `patient` is enough.
+    """
+    first = _before_initials(language, may_be_else).search(fold(before[-AROUND:]))
+    return first is not None or _credentials().match(fold(after[:AROUND])) is not None
+
+
+def tells_birth(before: str, after: str, language: str) -> bool:
+    """Whether what stands around a date says that somebody was born then."""
+    first, then = _birth(language)
+    return first.search(fold(before[-AROUND:])) is not None or then.match(fold(after[:AROUND])) is not None
+
+
+def is_abbreviation(letters: str, language: str, *, dotted: bool = False) -> bool:
+    """Whether folded letters, or such with full stops, are a usual abbreviation of clinical notes."""
+    return letters in (_dotted() if dotted else _abbreviations(language))
+
+
+@cache
+def _before_initials(language: str, may_be_else: bool) -> re.Pattern[str]:
+    titles = known_words(language, "names", "titles") | known_words("en", "names", "titles")
+    weaker = () if may_be_else else _of("somebody", language)
+    return re.compile(rf"(?<!\w)(?:{_any((*_of('initials', language), *weaker, *titles))})\.?[ \t:=(,-]{{0,4}}$")
+
+
+@cache
+def _credentials() -> re.Pattern[str]:
+    return re.compile(rf",?[ \t]{{1,2}}(?:{_any(_tables()['credentials']['every'])})(?!\w)")
+
+
+@cache
+def _birth(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What ends before a date of birth, and what begins after one."""
+    words = _any(_of("birth", language))
+    between = rf"(?:[\s:.,=(/-]|(?:{_any(_of('between', language))})\b)*"
+    later = _any(word for word in _of("birth", language) if len(word) > 1)
+    return re.compile(rf"(?:(?<!\w)(?:{words})\b|\*){between}$"), re.compile(rf"[ \t,]{{0,2}}(?:{later})\b")
+
+
+@cache
+def _abbreviations(language: str) -> frozenset[str]:
+    table = _tables()["abbreviations"]
+    return frozenset((*table["every"].split(), *table.get(language, ())))
+
+
+@cache
+def _dotted() -> frozenset[str]:
+    return frozenset(_tables()["dotted"]["every"].split())
+
+
+def _of(section: str, language: str) -> tuple[str, ...]:
+    """The words of a language, and those of English, but for letters that say it in English only."""
+    table = _tables()[section]
+    english = table["en"] if language == "en" else [word for word in table["en"] if word not in _OF_ENGLISH_ONLY]
+    return tuple(dict.fromkeys((*english, *table.get(language, ()))))
+
+
+def _any(words: Iterable[str]) -> str:
+    longest_first = sorted(words, key=lambda word: (-len(word), word))
+    return "|".join(re.escape(word).replace(r"\ ", r"[\s.-]{0,2}") for word in longest_first)
+
+
+@cache
+def _tables() -> dict[str, Any]:
+    text = (resources.files("ensemble.stacking.known") / "signs.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
