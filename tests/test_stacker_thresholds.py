@@ -67,10 +67,10 @@ def test_the_threshold_is_lower_where_recall_counts_more() -> None:
 def test_candidates_that_overlap_none_that_can_be_accepted_are_counted_for_all_thresholds_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def never(*_: object) -> list[int]:
+    def never(*_: object) -> object:
         raise AssertionError("nothing overlaps, so there is nothing to search")
 
-    monkeypatch.setattr(thresholds, "non_overlapping", never)
+    monkeypatch.setattr(thresholds, "_counted_run", never)
     spans = [Span(0, 5, "DOCTOR"), Span(0, 9, "DOCTOR"), Span(9, 12, "DOCTOR")]
     pools = [[PooledCandidate(span, ()) for span in spans]]
     found = best_threshold(pools, [np.array([0.9, 0.05, 0.5])], [{spans[0]}])

@@ -66,12 +66,18 @@ class Criterion:
 
     def items(self, note: AnnotatedText) -> frozenset[object]:
         """The PHI of one side of a document as a set in which equal means: a hit."""
-        chosen = filter(SELECTIONS[self.only], note.phi)
-        typed = SELECTIONS[self.typed]
-        items = UNITS[self.unit](note.text, (p if typed(p) else p._replace(category="", label="") for p in chosen))
+        chosen = _selected(note.phi, self.only)
+        if self.typed != "all":
+            typed = SELECTIONS[self.typed]
+            chosen = [p if typed(p) else Phi(p.start, p.end, "", "", p.hipaa) for p in chosen]
+        items = UNITS[self.unit](note.text, chosen)
         if self.end_tolerance:
             return frozenset(EndWithin(item, self.end_tolerance) for item in items)
         return frozenset(items)
+
+
+def _selected(phi: Sequence[Phi], selection: str) -> Sequence[Phi]:
+    return phi if selection == "all" else [*filter(SELECTIONS[selection], phi)]
 
 
 SELECTIONS: Mapping[str, Callable[[Phi], bool]] = {

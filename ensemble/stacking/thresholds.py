@@ -13,11 +13,12 @@ for the few others is anything searched.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from ensemble.stacking.candidates import PooledCandidate, non_overlapping
+from ensemble.stacking.candidates import PooledCandidate
 from features.arrays import Floats
 from features.documents import Span
 
@@ -100,7 +101,8 @@ def _counted(
 
     :param thresholds: from low to high.
     """
-    n_accepted, n_expected, n_right = (np.zeros(len(thresholds)) for _ in range(3))
+    levels = np.array(thresholds)
+    totals = np.zeros((3, len(levels)))
     alone: list[float] = []
     right: list[bool] = []
     for pool, probability, spans in zip(pools, probabilities, gold, strict=True):
@@ -109,16 +111,12 @@ def _counted(
                 alone.append(run[0][1])
                 right.append(run[0][0].span in spans)
             else:
-                accepted = [_accepted(run, threshold) for threshold in thresholds]
-                n_accepted += list(map(len, accepted))
-                n_expected += [sum(probability for _, probability in found) for found in accepted]
-                n_right += [len(spans.intersection(c.span for c, _ in found)) for found in accepted]
+                totals += _counted_run(run, spans, levels)
     lonely = np.array(alone)
-    above = lonely > np.array(thresholds)[:, None]
-    n_accepted += above.sum(axis=1)
-    n_expected += (above * lonely).sum(axis=1)
-    n_right += above[:, np.array(right, dtype=bool)].sum(axis=1)
-    return n_accepted, n_expected, n_right
+    above = lonely > levels[:, None]
+    n_right = above[:, np.array(right, dtype=bool)].sum(axis=1)
+    n_accepted, n_expected, of_runs = totals
+    return n_accepted + above.sum(axis=1), n_expected + (above * lonely).sum(axis=1), of_runs + n_right
 
 
 def _runs(pool: Sequence[PooledCandidate], probabilities: Floats, lowest: float) -> Iterator[_Run]:
@@ -136,6 +134,20 @@ def _runs(pool: Sequence[PooledCandidate], probabilities: Floats, lowest: float)
         yield run
 
 
-def _accepted(run: _Run, threshold: float) -> _Run:
-    gains = [probability - threshold for _, probability in run]
-    return [run[i] for i in non_overlapping([candidate for candidate, _ in run], gains)]
+def _counted_run(run: _Run, gold: set[Span], levels: Floats) -> Floats:
+    """The three figures of `_counted` for candidates that overlap, of shape `(3, n_levels)`.
+
+    As `ensemble.stacking.candidates.non_overlapping`, for all thresholds at once: of the candidates that end first,
+    either the last one is not taken, or it is, with the best of those that end before it begins.
+    """
+    ordered = sorted(run, key=lambda item: (item[0].span.end, item[0].span))
+    ends = [candidate.span.end for candidate, _ in ordered]
+    # (4, n_levels) for each number of candidates: the sum of what lies above the threshold, then the three figures.
+    best = [np.zeros((4, len(levels)))]
+    for place, (candidate, probability) in enumerate(ordered):
+        gain = probability - levels
+        of_one = np.stack([gain, *np.broadcast_to([[1], [probability], [candidate.span in gold]], (3, len(levels)))])
+        taken = best[bisect_right(ends, candidate.span.start, hi=place)] + of_one
+        better = (gain > 0) & (taken[0] > best[-1][0])
+        best.append(np.where(better, taken, best[-1]))
+    return best[-1][1:]
