@@ -131,7 +131,7 @@ def test_corpora_that_are_added_fill_their_rows_on_other_notes_and_over_the_fold
     names = [sum(s.label == "First_Name" for d in corpus.documents for s in d.spans) for corpus in (domain, general)]
     assert [counts["added 1"], counts["added 2"]] == names
     assert "An added corpus of 12 notes was learned from too" in found.origin.protocol
-    assert "and 5 notes where the test notes are scored" in found.origin.protocol
+    assert "and 5 of its notes where the test notes are scored" in found.origin.protocol
 
 
 def test_the_mean_of_the_folds_is_that_of_each_fold_scored_by_itself(tmp_path: Path) -> None:
@@ -162,6 +162,15 @@ def test_no_note_that_is_scored_is_learned_from_by_way_of_an_added_corpus() -> N
         reproduce("berg2019-crf", training, test, settings, added=[training] * 3)
     with pytest.raises(SettingsError, match="rows of 0 added corpora, not of 1"):
         reproduce("trienes2020", training, test, EngineSettings.preset("trienes2020"), added=[training])
+
+
+def test_it_is_said_how_many_added_notes_are_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    training, test, added = (synthesize(n, seed=n, language="sv") for n in (6, 2, 5))
+    settings = settings_of("berg2019-crf", EngineSettings.preset("berg2019-crf"), quick=True)
+    found = reproduce("berg2019-crf", training, test, settings, added=[added], cache=tmp_path)
+    left = sum(d.group not in {note.group for note in test.documents} for d in added.documents)
+    assert 0 < left < 5 and f"and {left} of its notes where" in found.origin.protocol
+    assert f"of the 5 notes of added corpus 1, {5 - left} are of patients of the test notes" in caplog.text
 
 
 def test_the_fit_for_other_notes_leaves_out_what_is_added_of_their_patients() -> None:

@@ -126,6 +126,12 @@ def test_the_command_makes_a_test_and_scores_its_judges(tmp_path: Path, phistack
     assert status == 0 and "4 records" in out
     assert sorted(path.name for path in (tmp_path / "test").iterdir()) == ["records.html", "sheet.csv"]
     truth = json.loads((tmp_path / "a.json").read_text())["records"]
+    for name, corpus in (("real", REAL), ("false", FALSE)):
+        one = corpus.with_spans([corpus.documents[0].spans, (), (), ()])
+        write_corpus(one, tmp_path / f"bare-{name}.jsonl", format="jsonl")
+    bare = (tmp_path / "bare-real.jsonl", tmp_path / "bare-false.jsonl", tmp_path / "other")
+    status, out, said = phistack("reader-test", "make", *bare, "--answers", tmp_path / "b.json")
+    assert status == 0 and "1 record" in out and "without any PHI marked, which are not shown: 3" in said
     sheet = judged(tmp_path / "s.csv", {number: answer["is"] for number, answer in truth.items()})
     status, out, _ = phistack("reader-test", "score", tmp_path / "a.json", sheet, "--json", tmp_path / "s.json")
     figures = json.loads((tmp_path / "s.json").read_text())["s.csv"]

@@ -9,7 +9,7 @@ import typer
 
 from ensemble.command_line.groups import CorpusOptions, with_options
 from ensemble.command_line.options import JsonOption, LatexOption, SeedOption
-from ensemble.command_line.output import console, names_of, say, say_remarks
+from ensemble.command_line.output import console, names_of, say, say_remarks, warn
 from features.errors import SettingsError
 from features.writing import new_folder, refuse_taken, write_new
 
@@ -142,4 +142,6 @@ def reader_test(
         (folder / "records.html").write_text(test.page(), encoding="utf-8")
         (folder / "sheet.csv").write_text(test.sheet(), encoding="utf-8")
         write_new(answers, test.answers())
+    if test.without_phi:
+        warn({"notes without any PHI marked, which are not shown": test.without_phi})
     say(f"{len(test.excerpts)} records to judge are in {out}, with a sheet to fill in; keep {answers} from the judges")

@@ -56,9 +56,13 @@ class ShownRecord:
 
 @dataclass(frozen=True, slots=True)
 class ReaderTest:
-    """A test as it is given to judges, and its answers."""
+    """A test as it is given to judges, and its answers.
+
+    :param without_phi: how many notes are not in it, as no PHI is marked in them.
+    """
 
     excerpts: tuple[ShownRecord, ...]
+    without_phi: int = 0
 
     def page(self) -> str:
         """The excerpts as one HTML page, which fetches nothing and runs nothing."""
@@ -106,7 +110,8 @@ def make_test(real: Corpus, pseudonymised: Corpus, *, records: int = 0, lines: i
         tuple(
             ShownRecord(number, id, is_real, text, n_phi)
             for number, (text, n_phi, id, is_real) in enumerate(cut[: records or None], 1)
-        )
+        ),
+        len(shown) - len(cut),
     )
 
 

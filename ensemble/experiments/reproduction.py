@@ -16,6 +16,7 @@ a run that was stopped goes on. The paper's figures stand beside ours; they are 
 
 from __future__ import annotations
 
+import logging
 import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -39,6 +40,7 @@ from features.writing import new_folder, refuse_taken, write_json
 
 __all__ = ["SCHEMA", "Reproduction", "papers", "published", "reproduce", "settings_of", "write_reproduction"]
 
+_LOG = logging.getLogger("phistack")
 SCHEMA = "phistack.reproduction.v1"
 _PAPERS = resources.files("ensemble.experiments") / "papers"
 
@@ -51,8 +53,8 @@ _PROTOCOL = (
 )
 _ADDED = (
     "An added corpus of {notes} notes was learned from too, in a run of its own: in each fold all but a part of 1 in "
-    "{folds}, and {learned} notes where the test notes are scored; never notes of a patient, or with a text, that is "
-    "scored. "
+    "{folds}, and {learned} of its notes where the test notes are scored; never notes of a patient, or with a text, "
+    "that is scored. "
 )
 _QUICK = "A quick run, of fewer folds and steps and at other rates than the paper's. "
 
@@ -160,10 +162,19 @@ def _check_added(paper: str, tables: Sequence[Any], added: Sequence[Corpus], tes
     if len(added) > n_rows:
         raise SettingsError(f"the tables of {paper} have rows of {n_rows} added corpora, not of {len(added)}")
     for number, corpus in enumerate(added, 1):
-        if not _n_apart(corpus, test):
+        n_left_out = len(corpus) - _n_apart(corpus, test)
+        if n_left_out == len(corpus):
             raise SettingsError(
                 f"all {len(corpus)} notes of added corpus {number} are of patients, by their ids, or have texts that "
                 "are scored, so none can be learned from; where the patients are others, give the notes other ids"
+            )
+        if n_left_out:
+            _LOG.warning(
+                "of the %d notes of added corpus %d, %d are of patients of the test notes, by their ids, or have one "
+                "of their texts; they are not learned from where the test notes are scored",
+                len(corpus),
+                number,
+                n_left_out,
             )
 
 
