@@ -30,7 +30,7 @@ import msgspec
 from numpy.typing import NDArray
 
 from features.arrays import read_arrays
-from features.errors import BundleError, PackageError, PhistackError
+from features.errors import BundleError, MissingResourceError, PackageError, PhistackError
 from features.regular_files import read_regular
 
 __all__ = [
@@ -65,13 +65,13 @@ _DAMAGE: tuple[type[Exception], ...] = (
 def damage_refused(what: str) -> Iterator[None]:
     """Whatever a damaged file raises in the block becomes a BundleError without its content.
 
-    A missing package is not damage, and its error is raised as it is.
+    What is missing on this machine, a package or the data of a tagger, is not damage, and its error is raised as it is.
 
     :param what: is read in the block, for the message.
     """
     try:
         yield
-    except (BundleError, PackageError):
+    except (BundleError, MissingResourceError, PackageError):
         raise
     except _DAMAGE as error:
         raise BundleError(

@@ -128,7 +128,7 @@ def test_general_labels_do_not_make_a_corpus_dutch(tmp_path: Path) -> None:
 
 def test_what_is_installed_is_taken_and_else_the_command_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(annotators, "find_spec", lambda name: None)
-    assert installed_tagger("en") == FeatureSettings(ner="installed").ner == "nltk"
+    assert installed_tagger("en", "ner") == FeatureSettings(ner="installed").ner == "nltk"
     with pytest.raises(SettingsError, match="spacy download nl_core_news_sm"):
         FeatureSettings(ner="installed", language="nl")
     monkeypatch.setattr(annotators, "find_spec", lambda name: name)

@@ -43,7 +43,7 @@ from ensemble.tools.comma_lists import comma_list
 from ensemble.tools.version import installed
 from features.columns.installed import COLUMNS
 from features.columns.table import FeatureSpace
-from features.errors import BundleError, PackageError
+from features.errors import BundleError, MissingResourceError, PackageError
 from features.labels import LabelSet, is_label
 from features.language_gate import LanguageGate
 from features.saved_files import SavedFiles, damage_refused
@@ -120,7 +120,7 @@ def load_bundle(path: Path, *, only: Iterable[str] = (), cascade: bool = True) -
     :param only: names of submodels; the others are not read, and the stacker is the one that was trained without them.
     :param cascade: whether costly submodels may read only lines in doubt, where the engine was trained to do so.
     :raises BundleError: if anything about the bundle is not as it was made, it has no stacker for that subset, or a
-        package is not installed that has one of its submodel kinds or feature columns.
+        package, tagger or server is not there that one of its submodel kinds or feature columns needs.
     :raises SettingsError: if a submodel is not in the bundle.
     """
     manifest, files = read_bundle(path)
@@ -130,7 +130,7 @@ def load_bundle(path: Path, *, only: Iterable[str] = (), cascade: bool = True) -
         with damage_refused(f"the bundle {path}"):
             engine = _read_engine(files, manifest["kinds"], names)
             check_self_test(engine, files.json("self_test.json", SelfTest), path)
-    except PackageError as error:
+    except (MissingResourceError, PackageError) as error:
         raise BundleError(f"the bundle {path} cannot be used here: {error}") from None
     return engine if cascade else engine.without_cascade()
 

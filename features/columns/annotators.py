@@ -2,8 +2,8 @@
 
     annotators_of(pos="nltk", ner="nltk")                      NLTK's English tagger and named-entity chunker
     annotators_of(pos="", ner="http://localhost:9000")         a CoreNLP server's named entities
-    annotators_of(pos="", ner="spacy:nl_core_news_sm")         those of a pipeline of spaCy
-    installed_tagger("nl")                                     "spacy:nl_core_news_sm", if that is installed
+    annotators_of(pos="spacy:nl_core_news_sm", ner="")         parts of speech by a pipeline of spaCy
+    installed_tagger("nl", "pos")                              "spacy:nl_core_news_sm", if that is installed
     refuse_other_languages("es", pos="nltk", ner="")           raises: NLTK's taggers know English only
 
 Data or a server that is not there is an error that names the command which fetches or starts it, and never an empty
@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -93,14 +93,22 @@ def annotators_of(pos: str, ner: str) -> tuple[Annotator, ...]:
 def _elsewhere(column: str, given: str) -> Annotator:
     program, _, pipeline = given.partition(":")
     # An engine may be a stranger's, and spaCy would import any package that it names.
-    is_pipeline = program == _SPACY and (_PIPELINE.fullmatch(pipeline) or (pipeline and Path(pipeline).is_dir()))
+    is_pipeline = program == _SPACY and (_PIPELINE.fullmatch(pipeline) or _is_path(pipeline))
     return SpacyAnnotator(pipeline, column) if is_pipeline else CoreNlpAnnotator(
         _checked(column, given), column
     )  # fmt: skip
 
 
-def installed_tagger(language: str) -> str:
-    """The setting for what is installed for a language; :raises SettingsError: if nothing is, saying what to do."""
+def _is_path(pipeline: str) -> bool:
+    """Whether a pipeline is named by its folder, which need not be there now."""
+    return bool(pipeline) and (Path(pipeline).is_dir() or len(Path(pipeline).parts) > 1)
+
+
+def installed_tagger(language: str, column: str) -> str:
+    """The setting for what is installed for a language; :raises SettingsError: if nothing is, saying what to do.
+
+    :param column: `pos` or `ner`, the setting.
+    """
     pipeline = _PIPELINES.get(language, "")
     if pipeline and find_spec(_SPACY) is not None and find_spec(pipeline) is not None:
         return f"{_SPACY}:{pipeline}"
@@ -109,7 +117,7 @@ def installed_tagger(language: str) -> str:
     raise SettingsError(
         f"no general tagger for the language {language} is installed; get one with: pip install "
         f"phistack[entities] && python -m spacy download {pipeline or 'PIPELINE'}, "
-        "or give the URL of a CoreNLP server as ner under [features]"
+        f"or give the URL of a CoreNLP server as {column} under [features]"
     )
 
 
@@ -212,16 +220,16 @@ class SpacyAnnotator:
     pipeline: str
     column: str
 
-    @cached_property
+    @property
     def _language(self) -> Any:
         try:
-            import spacy
-
-            return spacy.load(self.pipeline)
+            return _loaded(self.pipeline)
         except (ImportError, OSError):
+            remedy = f"get it with: pip install phistack[entities] && python -m spacy download {self.pipeline}"
+            if _is_path(self.pipeline):
+                remedy = "put its folder there, and install spaCy with: pip install phistack[entities]"
             raise MissingResourceError(
-                f"the pipeline {self.pipeline} of spaCy is not installed; get it with: pip install "
-                f"phistack[entities] && python -m spacy download {self.pipeline} ({_WITHOUT.format(self.column)})"
+                f"the pipeline {self.pipeline} of spaCy is not installed; {remedy} ({_WITHOUT.format(self.column)})"
             ) from None
 
     def columns(self, words: Sequence[str], sentences: Integers32) -> dict[str, list[str]]:
@@ -230,10 +238,28 @@ class SpacyAnnotator:
         from spacy.tokens import Doc
 
         docs = (Doc(language.vocab, words=of_sentence) for of_sentence in _cut(words, sentences) if of_sentence)
-        return {self.column: [self._tag(token) for doc in language.pipe(docs) for token in doc]}
+        # What the column does not need takes most of the time.
+        passed_over = ("parser", "ner", "lemmatizer") if self.column == "pos" else ()
+        return {self.column: [tag for doc in language.pipe(docs, disable=passed_over) for tag in self._tags(doc)]}
 
-    def _tag(self, token: Any) -> str:
-        return str(token.ent_type_ or "O") if self.column == "ner" else str(token.tag_ or token.pos_)
+    def _tags(self, doc: Any) -> list[str]:
+        if self.column == "ner" and doc.has_annotation("ENT_IOB"):
+            return [str(token.ent_type_ or "O") for token in doc]
+        if self.column == "pos" and (doc.has_annotation("TAG") or doc.has_annotation("POS")):
+            return [str(token.tag_ or token.pos_) for token in doc]
+        what = "named entities" if self.column == "ner" else "parts of speech"
+        raise MissingResourceError(
+            f"the pipeline {self.pipeline} of spaCy does not tag {what}; name one that does, "
+            f"{_WITHOUT.format(self.column)}"
+        )
+
+
+@cache
+def _loaded(pipeline: str) -> Any:
+    """A pipeline of spaCy, which is large, once for both columns."""
+    import spacy
+
+    return spacy.load(pipeline)
 
 
 @dataclass(frozen=True)

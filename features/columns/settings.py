@@ -65,8 +65,9 @@ class FeatureSettings:
     :param byte_pairs_per_word: in its place, the number of merges for each distinct word of the training notes.
     :param split_lines: whether a line end ends a sentence; `None` lets the training spans decide.
     :param without: column groups to leave out.
-    :param pos: part-of-speech column: empty for none, `nltk`, `spacy:` and a pipeline, or the URL of a CoreNLP server.
-    :param ner: general named-entity column, likewise; `installed` becomes what is there for the language.
+    :param pos: part-of-speech column: empty for none, `nltk`, `spacy:` and a pipeline, or the URL of a CoreNLP server;
+        `installed` becomes what is there for the language.
+    :param ner: general named-entity column, likewise.
     :param extra: columns that are not read otherwise, ours on request or of other packages, by their names; see
         `features.columns.installed`.
     :param vectors: a file of word vectors; see `features.word_vectors`. Empty for none.
@@ -106,8 +107,9 @@ class FeatureSettings:
             raise SettingsError("give byte_pairs, or byte_pairs_per_word, and not both")
         if not 2 <= self.vector_clusters <= _MOST_CLUSTERS or self.further_words < 0:
             raise SettingsError(f"vector_clusters must be from 2 to {_MOST_CLUSTERS}, further_words 0 or more")
-        if self.ner == INSTALLED:
-            object.__setattr__(self, "ner", installed_tagger(self.language))
+        for column in ("pos", "ner"):
+            if getattr(self, column) == INSTALLED:
+                object.__setattr__(self, column, installed_tagger(self.language, column))
         own = (*(name for names in COLUMN_GROUPS.values() for name in names), *BROWN_COLUMNS, VECTOR_CLUSTER)
         ours = set(own).intersection(self.extra)
         if ours:
