@@ -14,8 +14,9 @@ from ensemble.evaluation.intervals import Bootstrap
 from ensemble.evaluation.scores import scores
 from ensemble.experiments.ablation import ablate
 from ensemble.experiments.curves import CurveRun, curves_of
-from ensemble.experiments.learning_curve import LearningCurve, learning_curve, samples_of
+from ensemble.experiments.learning_curve import LearningCurve, learning_curve
 from ensemble.experiments.results import CorpusFacts, Origin, write_results
+from ensemble.experiments.samples import samples_of
 from ensemble.experiments.transfer import Domain, transfer
 from ensemble.experiments.variants import variants_of
 from ensemble.stacking.folds import held_out_patients
@@ -250,7 +251,7 @@ def curve_of(samples: Any) -> Any:
     """Results as a curve of `samples` orders gives them, without any training."""
     orders = [0.905 + 0.03 * (i % 2) for i in range(samples)]
     runs = [
-        CurveRun(share, 1 + order, facts(share), None, {"x_1": score_of(f1)})
+        CurveRun(share, share, 1 + order, 1, facts(share), None, {"x_1": score_of(f1)})
         for share in (50, 100)
         for order, f1 in enumerate(orders)
     ]

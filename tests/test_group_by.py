@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ensemble.bundles.files import read_manifest
-from ensemble.experiments.learning_curve import samples_of
+from ensemble.experiments.samples import samples_of
 from ensemble.stacking.folds import group_folds, grouped_by, held_out_patients, training_folds
 from ensemble.stacking.stacker import StackerSettings
 from ensemble.training.proposals import propose

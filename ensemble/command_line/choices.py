@@ -18,6 +18,7 @@ from ensemble.bundles.shipped import shipped_names
 from submodels.registry import usual_names
 
 __all__ = [
+    "DRAWN",
     "ENGINES",
     "FORMATS",
     "INPUT_FORMATS",
@@ -58,6 +59,7 @@ FORMATS = ("i2b2", "ngrid", "meddocan", "brat", "conll", "jsonl", "csv", "parque
 RECALLS = ("high", "balanced", "precise")
 SUBMODELS = usual_names()
 UNITS = ("patient", "document")
+DRAWN = ("patients", "sentences")
 
 
 def one_of(names: Iterable[str]) -> str:

@@ -108,6 +108,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "curve": (
         "phistack curve notes --out curve --shares 25,50,75,100 --samples 5",
         "phistack curve train --out curve --test dev --submodels regex,crf",
+        "phistack curve notes --out c --by sentences --samples 3 --runs 3 --no-stack",
     ),
     "transfer": (
         "phistack transfer ward-a ward-b --out transfer",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from ensemble.command_line.choices import PAPERS, SPACES, SUBMODELS, completing, one_of
+from ensemble.command_line.choices import DRAWN, PAPERS, SPACES, SUBMODELS, completing, one_of
 from ensemble.command_line.groups import TrainingOptions, with_options
 from ensemble.command_line.options import (
     CorpusArgument,
@@ -67,22 +67,36 @@ def curve(
     out: OutOption,
     *,
     test: TestOption = None,
+    by: Annotated[
+        str, typer.Option(help=f"{one_of(DRAWN)}: what grows.", autocompletion=completing(DRAWN))
+    ] = "patients",
     shares: Annotated[
-        str, typer.Option(help="Percentages of the training patients.")
-    ] = "10,20,30,40,50,60,70,80,90,100",
-    samples: Annotated[int, typer.Option(help="Random orders of the patients; an interval takes 5.", min=1)] = 5,
+        str | None,
+        typer.Option(
+            help="Percentages of the training patients or sentences.",
+            show_default="10,20,30,40,50,60,70,80,90,100",
+        ),
+    ] = None,
+    sizes: Annotated[
+        str, typer.Option(help="In place of --shares, how many patients or sentences.", show_default=False)
+    ] = "",
+    samples: Annotated[int, typer.Option(help="Random orders of them; an interval takes 5 runs in all.", min=1)] = 5,
+    runs: Annotated[int, typer.Option(help="Trainings on each sample, from other random starts.", min=1)] = 1,
     stack: StackOption = True,
     criterion: CriterionOption = "strict",
     training: TrainingOptions,
 ) -> None:
-    """Draw the learning curve: the mean score by the number of training patients, with its spread."""
+    """Draw the learning curve: the mean score by the number of training patients or sentences, with its spread."""
+    if shares is not None and sizes:
+        raise SettingsError("--shares and --sizes both say how much to train on; give one of the two")
     with stage("reading the notes"):
-        from ensemble.experiments.learning_curve import learning_curve
+        from ensemble.experiments.learning_curve import SHARES, learning_curve
 
         notes, other, settings = _read(training, corpus, test)
-    percents = _shares(shares)
+    parts = SHARES if shares is None else _numbers("--shares", shares, "percentages", "10,50,100")
+    counts = _numbers("--sizes", sizes, "numbers", "100,500,1000")
     _write(out, lambda: learning_curve(
-        notes, settings, test=other, shares=percents, samples=samples, stack=stack,
+        notes, settings, test=other, by=by, shares=parts, sizes=counts, samples=samples, runs=runs, stack=stack,
         criterion=criterion, jobs=training.jobs, cache=training.cache,
     ))  # fmt: skip
 
@@ -95,11 +109,11 @@ def _read(training: TrainingOptions, corpus: Path, test: Path | None) -> tuple[C
     return notes, other, training.settings(notes)
 
 
-def _shares(text: str) -> tuple[int, ...]:
+def _numbers(option: str, text: str, what: str, example: str) -> tuple[int, ...]:
     try:
         return tuple(map(int, comma_list(text)))
     except ValueError:
-        raise SettingsError("--shares takes whole percentages separated by commas, as in 10,50,100") from None
+        raise SettingsError(f"{option} takes whole {what} separated by commas, as in {example}") from None
 
 
 @with_options

@@ -1,8 +1,12 @@
 """Learning curves: the F1 of each run, their mean at every share, and how far it may be from the truth.
 
-point = curves_of(runs)["crf"][0]
-point.f1             Measure(value=0.92, low=0.905, high=0.935): the mean of the random orders and its spread
-point.interval       the 95 % interval of the mean, of five orders or more
+    point = curves_of(runs)["crf"][0]
+    point.f1             Measure(value=0.92, low=0.905, high=0.935): the mean of all runs and its spread
+    point.interval       the 95 % interval of the mean, of five runs or more
+
+Runs on the same random order are alike, so that nine runs on three orders say less than nine orders would. How much
+less, the runs themselves show: the number of runs is divided by the design effect (Kish 1965) that follows from their
+correlation within orders, by analysis of variance. Runs that depend on nothing but their order count as one an order.
 """
 
 from __future__ import annotations
@@ -10,8 +14,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ensemble.evaluation import Measure, Score
 from ensemble.experiments.results import CorpusFacts
@@ -19,22 +26,26 @@ from ensemble.experiments.results import CorpusFacts
 __all__ = ["FEWEST_FOR_INTERVAL", "CurvePoint", "CurveRun", "curves_of", "interval_of_mean", "spread_of"]
 
 FEWEST_FOR_INTERVAL = 5
-"""Random orders: with fewer, Student's t says less of the curve than of its own degrees of freedom."""
+"""Runs on random orders: with fewer, Student's t says less of the curve than of its own degrees of freedom."""
 
 
 @dataclass(frozen=True, slots=True)
 class CurveRun:
     """One training.
 
-    :param share: percent of the training patients.
+    :param share: percent of the training patients or sentences.
+    :param size: how many these are.
     :param sample: the number of the random order, from 1.
-    :param training: the notes of these patients.
+    :param number: of the run on this sample, from 1.
+    :param training: the notes of these patients, or with these sentences.
     :param folds: of the stack; none without it.
     :param scores: of each system.
     """
 
-    share: int
+    share: float
+    size: int
     sample: int
+    number: int
     training: CorpusFacts
     folds: int | None
     scores: Mapping[str, Score]
@@ -43,7 +54,9 @@ class CurveRun:
         """The run as JSON can hold it."""
         return {
             "share": self.share,
+            "size": self.size,
             "sample": self.sample,
+            "run": self.number,
             "training": self.training.to_dict(),
             "folds": self.folds,
             "systems": {name: score.to_dict() for name, score in self.scores.items()},
@@ -54,63 +67,92 @@ class CurveRun:
 class CurvePoint:
     """One system at one share.
 
-    :param share: percent of the training patients.
-    :param patients: how many these are.
-    :param orders: the F1 of each random order.
+    :param share: percent of the training patients or sentences.
+    :param size: how many these are.
+    :param by: what they are.
+    :param orders: the F1 of each run, order by order.
+    :param n_runs: how many runs there are of each order.
     """
 
-    share: int
-    patients: int
+    share: float
+    size: int
+    by: str
     orders: tuple[float, ...]
+    n_runs: int = 1
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The 95 % interval of the mean, of enough orders."""
-        return interval_of_mean(self.orders)
+        """The 95 % interval of the mean, of enough runs."""
+        return interval_of_mean(self.orders, n_runs=self.n_runs)
 
     @property
     def f1(self) -> Measure:
-        """The mean, with its interval or, of too few orders, the lowest and the highest."""
+        """The mean, with its interval or, of too few runs, the lowest and the highest."""
         return Measure(fmean(self.orders), *(self.interval or (min(self.orders), max(self.orders))))
 
     def to_dict(self) -> dict[str, Any]:
         """The point as JSON can hold it."""
         return {
             "share": self.share,
-            "patients": self.patients,
+            self.by: self.size,
             "f1": self.f1.value,
             "interval": list(self.interval) if self.interval else None,
             "orders": list(self.orders),
         }
 
 
-def curves_of(runs: Sequence[CurveRun]) -> dict[str, list[CurvePoint]]:
-    """For each system a point a share, shares growing."""
-    by_share: defaultdict[int, list[CurveRun]] = defaultdict(list)
+def curves_of(runs: Sequence[CurveRun], *, by: str = "patients") -> dict[str, list[CurvePoint]]:
+    """For each system a point a share, shares growing; :param by: what the sizes of the runs count."""
+    parts: defaultdict[tuple[float, int], list[CurveRun]] = defaultdict(list)
     for run in runs:
-        by_share[run.share].append(run)
+        parts[run.share, run.size].append(run)
+    n_runs = max(run.number for run in runs)
     return {
         name: [
-            CurvePoint(share, of_share[0].training.patients, tuple(run.scores[name].f1.value for run in of_share))
-            for share, of_share in sorted(by_share.items())
+            CurvePoint(share, size, by, tuple(run.scores[name].f1.value for run in of_part), n_runs)
+            for (share, size), of_part in sorted(parts.items())
         ]
         for name in runs[0].scores
     }
 
 
-def interval_of_mean(scores: Sequence[float]) -> tuple[float, float] | None:
-    """The 95 % interval of the mean by Student's t, within 0 and 1; none of fewer than five scores."""
+def interval_of_mean(scores: Sequence[float], *, n_runs: int = 1) -> tuple[float, float] | None:
+    """The 95 % interval of the mean by Student's t, within 0 and 1; none of fewer than five scores.
+
+    :param scores: those of each order together.
+    :param n_runs: how many scores each order has.
+    """
     from scipy.stats import t
 
     if len(scores) < FEWEST_FOR_INTERVAL:
         return None
-    mean, margin = fmean(scores), float(t.ppf(0.975, len(scores) - 1)) * stdev(scores) / len(scores) ** 0.5
+    variance, n_alike = _of_mean(np.reshape(np.asarray(scores, dtype=float), (-1, n_runs)))
+    mean, margin = fmean(scores), float(t.ppf(0.975, len(scores) / n_alike - 1)) * variance**0.5
     return max(0.0, mean - margin), min(1.0, mean + margin)
 
 
-def spread_of(samples: int) -> str:
-    """What stands beside each mean of so many random orders."""
-    of = f"{samples} random orders of the training patients, the same patients in all orders at 100 %"
-    if samples < FEWEST_FOR_INTERVAL:
-        return f"lowest and highest F1 of {of}; too few orders for an interval"
-    return f"95 % interval of the mean by Student's t over {of}"
+def _of_mean(scores: NDArray[np.float64]) -> tuple[float, float]:
+    """The variance of the mean of scores of shape `(n_orders, n_runs)`, and how many of them count as one."""
+    n_orders, n_runs = scores.shape
+    overall = float(scores.var(ddof=1))
+    if n_orders == 1 or n_runs == 1:
+        return overall / scores.size, 1.0
+    between = n_runs * float(scores.mean(axis=1).var(ddof=1))
+    within = float(scores.var(axis=1, ddof=1).mean())
+    if between <= within:
+        return overall / scores.size, 1.0
+    alike = (between - within) / (between + (n_runs - 1) * within)
+    return between / scores.size, 1 + (n_runs - 1) * alike
+
+
+def spread_of(samples: int, *, by: str = "patients", n_runs: int = 1) -> str:
+    """What stands beside each mean of so many random orders, and so many runs on each."""
+    of = f"{samples} random orders of the training {by}, the same {by} in all orders at 100 %"
+    if n_runs > 1:
+        of = f"{n_runs} runs on each of {of}"
+    if samples * n_runs < FEWEST_FOR_INTERVAL:
+        return f"lowest and highest F1 of {of}; too few {'runs' if n_runs > 1 else 'orders'} for an interval"
+    if samples == 1:
+        return f"95 % interval of the mean by Student's t over {of}, which shows the random start of training alone"
+    alike = "; the more alike runs on one order are, the less they count" if n_runs > 1 else ""
+    return f"95 % interval of the mean by Student's t over {of}{alike}"

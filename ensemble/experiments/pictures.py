@@ -127,21 +127,25 @@ def _gaps(axes: Axes, rows: Sequence[VariantRow], heights: Sequence[float]) -> N
     axes.margins(x=0.1)
 
 
-def curve_picture(title: str, spread: str, curves: Mapping[str, Sequence[CurvePoint]], folder: Path) -> None:
-    """`curve.png` and `curve.svg`: mean F1 by training patients, a line a system, with every order and the spread.
+def curve_picture(
+    title: str, spread: str, curves: Mapping[str, Sequence[CurvePoint]], folder: Path, *, name: str = "curve"
+) -> None:
+    """`curve.png` and `curve.svg`: mean F1 by what was trained on, a line a system, with every run and the spread.
 
     :param spread: what stands around the means, in words.
+    :param name: of the files in the place of `curve`.
     """
-    with picture(folder, "curve", title, size=(7, 4.2)) as figure:
+    with picture(folder, name, title, size=(7, 4.2)) as figure:
         axes = figure.subplots()
         lines = _LINES | dict(zip((name for name in curves if name not in _LINES), cycle(_OTHER_LINES), strict=False))
-        for name, points in sorted(curves.items(), key=lambda item: -item[1][-1].f1.value):
-            _curve(axes, name, lines[name], points)
-        axes.set_title(fill(f"Spread: {spread}. Lines: means. Dots: single orders.", 105), loc="left", fontsize=7)
-        axes.set_xlabel("training patients (share of all)")
-        axes.set_ylabel("F1 in percent")
+        for system, points in sorted(curves.items(), key=lambda item: -item[1][-1].f1.value):
+            _curve(axes, system, lines[system], points)
         points = next(iter(curves.values()))
-        axes.set_xticks([p.patients for p in points], [f"{p.patients}\n{p.share} %" for p in points])
+        dots = "runs" if points[0].n_runs > 1 else "orders"
+        axes.set_title(fill(f"Spread: {spread}. Lines: means. Dots: single {dots}.", 105), loc="left", fontsize=7)
+        axes.set_xlabel(f"training {points[0].by} (share of all)")
+        axes.set_ylabel("F1 in percent")
+        axes.set_xticks([p.size for p in points], [f"{p.size}\n{p.share:g} %" for p in points])
         axes.grid(axis="y", color=PALE, linewidth=0.6)
         axes.set_axisbelow(True)
         axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=3)
@@ -149,16 +153,16 @@ def curve_picture(title: str, spread: str, curves: Mapping[str, Sequence[CurvePo
 
 def _curve(axes: Axes, name: str, style: _LineStyle, points: Sequence[CurvePoint]) -> None:
     colour, line, marker = style
-    patients = [point.patients for point in points]
+    sizes = [point.size for point in points]
     means, lows, highs = zip(*(_in_percent(point.f1) for point in points), strict=True)
-    axes.plot(patients, means, color=colour, linestyle=line, marker=marker, markersize=4, label=name)
+    axes.plot(sizes, means, color=colour, linestyle=line, marker=marker, markersize=4, label=name)
     for point in points:
         orders = [100 * f1 for f1 in point.orders]
-        axes.plot([point.patients] * len(orders), orders, ".", color=colour, markersize=3, alpha=0.5)
+        axes.plot([point.size] * len(orders), orders, ".", color=colour, markersize=3, alpha=0.5)
     if points[0].interval:
-        axes.fill_between(patients, lows, highs, color=colour, alpha=0.15, linewidth=0)
+        axes.fill_between(sizes, lows, highs, color=colour, alpha=0.15, linewidth=0)
     else:
-        axes.vlines(patients, lows, highs, color=colour, alpha=0.5, linewidth=0.8)
+        axes.vlines(sizes, lows, highs, color=colour, alpha=0.5, linewidth=0.8)
 
 
 def matrix_picture(title: str, matrices: Mapping[str, Mapping[str, Mapping[str, Score]]], folder: Path) -> None:

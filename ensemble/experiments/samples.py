@@ -1,0 +1,197 @@
+"""Growing parts of training notes, for a learning curve: of their patients, or of their sentences.
+
+    samples_of(corpus, shares=(10, 100), samples=3, seed=0)                  notes of a tenth of the patients, of all
+    samples_of(corpus, by="sentences", sizes=(50, 100), samples=3, seed=0)   notes with 50 of their sentences, with 100
+    Sentences.of(corpus, FeatureSettings()).chosen([0, 1, 7])                notes with these three sentences
+
+Each sample is one random order, of which every size takes the first; so a larger part holds the smaller one. A note of
+which some sentences were drawn has these in their order; where others stood between two of them, there is a line end.
+PHI is never cut: sentences that share some are drawn together and count as one. A whole corpus stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import NamedTuple, Protocol, Self
+
+import numpy as np
+
+from ensemble.stacking.folds import fold_groups_of, of_fold_groups
+from features.columns.settings import FeatureSettings, lines_end_sentences
+from features.documents import Corpus, Document, Span
+from features.errors import SettingsError
+from features.plain_view import PlainView, plain_view
+from features.sentences import learned_abbreviations, sentence_starts
+from features.suggestions import no_such
+from features.tokens import Tokeniser, offsets_of
+
+__all__ = ["PATIENTS", "SENTENCES", "UNITS", "Sample", "Sentences", "samples_of"]
+
+UNITS = PATIENTS, SENTENCES = "patients", "sentences"
+"""What is drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What is trained on.
+
+    :param share: percent of the patients or sentences.
+    :param size: how many these are.
+    :param number: of the random order, from 1.
+    :param corpus: the notes.
+    """
+
+    share: float
+    size: int
+    number: int
+    corpus: Corpus
+
+
+class _Drawn(Protocol):
+    """What parts of a corpus are drawn from."""
+
+    def __len__(self) -> int:
+        """How many there are to draw."""
+
+    def chosen(self, numbers: Collection[int]) -> Corpus:
+        """The notes of some of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Patients:
+    """Patients, or groups that no fold separates.
+
+    :param names: sorted.
+    """
+
+    corpus: Corpus
+    names: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def chosen(self, numbers: Collection[int]) -> Corpus:
+        """Their notes."""
+        return of_fold_groups(self.corpus, {self.names[number] for number in numbers})
+
+
+class _Place(NamedTuple):
+    """Where a sentence is: the number of its note, and offsets in the text."""
+
+    note: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sentences:
+    """The sentences of some notes, as an engine that is trained on them has them.
+
+    :param places: in the order of the notes; together they are the whole text of each note that has a token.
+    :param line_ends: how many line ends separate sentences for sure.
+    """
+
+    corpus: Corpus
+    places: Sequence[_Place]
+    line_ends: int
+
+    @classmethod
+    def of(cls, corpus: Corpus, settings: FeatureSettings) -> Self:
+        """Cut notes into sentences, under settings that say whether line ends end them."""
+        views = [plain_view(document, html=settings.html) for document in corpus.documents]
+        marked = [view.document.text[span.start : span.end] for view in views for span in view.document.spans]
+        by_lines = lines_end_sentences(settings, marked)
+        abbreviations = learned_abbreviations(marked)
+        places = []
+        for number, (view, document) in enumerate(zip(views, corpus.documents, strict=True)):
+            starts = _starts(view, split_lines=by_lines, abbreviations=abbreviations)
+            cuts = [at for at in starts[1:] if not any(span.start < at < span.end for span in document.spans)]
+            bounds = [0, *cuts, len(document.text)] if starts else []
+            places += [_Place(number, a, b) for a, b in pairwise(bounds)]
+        return cls(corpus, places, 1 if by_lines else 2)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def chosen(self, numbers: Collection[int]) -> Corpus:
+        """Notes with some of their sentences; those with none are left out."""
+        if len(numbers) == len(self):
+            return self.corpus
+        of_note: defaultdict[int, list[_Place]] = defaultdict(list)
+        for number in sorted(numbers):
+            of_note[self.places[number].note].append(self.places[number])
+        notes = (self._note(self.corpus.documents[note], places) for note, places in of_note.items())
+        return replace(self.corpus, documents=tuple(notes))
+
+    def _note(self, document: Document, places: Sequence[_Place]) -> Document:
+        text, spans, end = "", [], places[0].start
+        for place in places:
+            if place.start > end:
+                gap = text[len(text.rstrip()) :]
+                text += "\n" * (self.line_ends - (gap.count("\n") or gap.count("\r")))
+            by, end = len(text) - place.start, place.end
+            text += document.text[place.start : place.end]
+            spans += [
+                Span(span.start + by, span.end + by, span.label)
+                for span in document.spans
+                if place.start <= span.start < place.end
+            ]
+        return replace(document, text=text, spans=tuple(spans))
+
+
+def _starts(view: PlainView, *, split_lines: bool, abbreviations: frozenset[str]) -> list[int]:
+    """Where the sentences of a note begin, in the note as it was written."""
+    words, gaps = Tokeniser().cut(view.document.text)
+    tokens = sentence_starts(words, gaps, split_lines=split_lines, abbreviations=abbreviations)[:-1]
+    begins = offsets_of(words, gaps)[0]
+    return [view.place(int(begins[token]), int(begins[token]) + 1)[0] for token in tokens]
+
+
+def samples_of(
+    corpus: Corpus,
+    *,
+    shares: Sequence[int] = (),
+    sizes: Sequence[int] = (),
+    samples: int,
+    seed: int,
+    by: str = PATIENTS,
+    features: FeatureSettings | None = None,
+) -> Iterator[Sample]:
+    """What to train on, order by order, parts growing; never fewer than two patients or sentences.
+
+    :param shares: percent of the patients or sentences.
+    :param sizes: in their place, how many.
+    :param by: what is drawn: `patients` or `sentences`.
+    :param features: the settings that say where sentences end.
+    :raises SettingsError: for another `by`, if a share is not from 1 to 100 or a size more than there are, or there are
+        no samples or fewer than two patients.
+    """
+    if samples < 1:
+        raise SettingsError(f"the number of samples must be at least 1, not {samples}")
+    if by not in UNITS:
+        raise SettingsError(no_such("unit to draw by", by, UNITS))
+    patients = sorted(fold_groups_of(corpus))
+    if len(patients) < 2:
+        raise SettingsError("a learning curve needs training notes of at least two patients")
+    pool: _Drawn = _Patients(corpus, patients)
+    if by == SENTENCES:
+        pool = Sentences.of(corpus, features or FeatureSettings())
+    parts = _parts(len(pool), shares, sizes, by)
+    for number in range(1, samples + 1):
+        order = np.random.default_rng((seed, number)).permutation(len(pool)).tolist()
+        for share, size in parts:
+            yield Sample(share, size, number, pool.chosen(set(order[:size])))
+
+
+def _parts(n: int, shares: Sequence[int], sizes: Sequence[int], by: str) -> list[tuple[float, int]]:
+    """Share and size of each part, growing."""
+    if sizes:
+        if not all(2 <= size <= n for size in sizes):
+            raise SettingsError(f"--sizes: there are {n} {by} to train on; give numbers from 2 to {n}")
+        return [(round(100 * size / n, 2), size) for size in sorted(set(sizes))]
+    if not shares or not all(1 <= share <= 100 for share in shares):
+        raise SettingsError(f"--shares: percents of the training {by} are from 1 to 100")
+    return [(percent, max(2, round(n * percent / 100))) for percent in sorted(set(shares))]
