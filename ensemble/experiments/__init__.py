@@ -10,6 +10,6 @@
 
 Each gives results: figures for JSON, tables, and how they came about; `write_results` makes a folder of those that have
 pictures. Beside them: `parts` lets every system answer and scores it, `variants` is what ablation is made of, `samples`
-and `curves` what the learning curve is, `chooser_scores` and `error_tables` what the errors are shown by, `cases` lists who said
-what, `speed` measures, `budget` chooses submodels, `pictures` draws.
+and `curves` what the learning curve is, `chooser_scores` and `error_tables` what the errors are shown by, `cases` lists
+who said what, `speed` measures, `budget` chooses submodels, `pictures` draws.
 """
