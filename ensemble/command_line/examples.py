@@ -113,6 +113,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "transfer": (
         "phistack transfer ward-a ward-b --out transfer",
         "phistack transfer i2b2 meddocan --out transfer --map-labels nut",
+        "phistack transfer ward-a ward-b ward-c --out transfer --pooled",
     ),
     "tune": (
         "phistack tune notes --submodel crf --space space.toml --out tuning",

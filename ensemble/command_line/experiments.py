@@ -121,12 +121,15 @@ def transfer(
     corpora: Annotated[list[Path], typer.Argument(metavar="CORPUS...", help="Two corpora or more.")],
     out: OutOption,
     *,
+    pooled: Annotated[
+        bool, typer.Option("--pooled", help="Train on all corpora but one too, for each, and on all together.")
+    ] = False,
     map_labels: MapLabelsOption = "",
     stack: StackOption = True,
     criterion: CriterionOption = "strict",
     training: TrainingOptions,
 ) -> None:
-    """Train on each corpus and test on each: how far an engine travels."""
+    """Train on each corpus, or on several together, and test on each: how far an engine travels."""
     with stage("reading the notes"):
         from ensemble.experiments.transfer import Domain, transfer
 
@@ -137,9 +140,10 @@ def transfer(
         Domain(name, corpus.mapped(map_labels or corpus.label_set.name), training.settings(corpus))
         for name, corpus in zip(names_of(corpora), read, strict=True)
     ]
-    _write(out, lambda: transfer(
-        domains, stack=stack, criterion=criterion, jobs=training.jobs, cache=training.cache,
+    results = _write(out, lambda: transfer(
+        domains, pooled=pooled, stack=stack, criterion=criterion, jobs=training.jobs, cache=training.cache,
     ))  # fmt: skip
+    console().print(results.others_table().rich())
 
 
 @with_options

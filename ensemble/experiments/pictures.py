@@ -170,8 +170,9 @@ def matrix_picture(title: str, matrices: Mapping[str, Mapping[str, Mapping[str, 
 
     :param matrices: system -> trained on -> tested on -> score.
     """
-    names = list(next(iter(matrices.values())))
-    size = (1.6 + (1.0 + 0.75 * len(names)) * len(matrices), 1.9 + 0.75 * len(names))
+    trained = next(iter(matrices.values()))
+    names = list(next(iter(trained.values())))
+    size = (1.6 + (1.0 + 0.75 * len(names)) * len(matrices), 1.9 + 0.75 * len(trained))
     with picture(folder, "matrix", title, size=size) as figure:
         panels = figure.subplots(1, len(matrices), sharey=True, squeeze=False)[0]
         for axes, system in zip(panels, sorted(matrices, key=lambda name: name != STACK), strict=True):
@@ -181,13 +182,13 @@ def matrix_picture(title: str, matrices: Mapping[str, Mapping[str, Mapping[str, 
 
 
 def _matrix(axes: Axes, system: str, matrix: Mapping[str, Mapping[str, Score]], names: Sequence[str]) -> None:
-    values = [[100 * matrix[trained][tested].f1.value for tested in names] for trained in names]
+    values = [[100 * row[tested].f1.value for tested in names] for row in matrix.values()]
     axes.imshow(values, cmap="Blues", vmin=0, vmax=115)
     for i, row in enumerate(values):
         for j, value in enumerate(row):
             axes.text(j, i, f"{value:.1f}", ha="center", va="center", color="white" if value > 65 else INK)
     axes.set_xticks(range(len(names)), list(names), rotation=30, ha="right", rotation_mode="anchor")
-    axes.set_yticks(range(len(names)), list(names))
+    axes.set_yticks(range(len(matrix)), list(matrix))
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     axes.set_title(system, fontsize=9, fontweight="bold" if system == STACK else "normal")

@@ -1,0 +1,74 @@
+"""Corpora of several places, each with what an engine for it is trained with, alone and pooled.
+
+wards = [Domain("ward-a", corpus, settings), ...]
+pools_of(wards)     [(Domain("all but ward-a", ...), ("ward-b", "ward-c")), ..., (Domain("all together", ...), ...)]
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ensemble.training.settings import EngineSettings
+from features.documents import Corpus, Document
+
+__all__ = ["ALL", "ALL_BUT", "Domain", "pools_of"]
+
+ALL, ALL_BUT = "all together", "all but "
+"""How pools are named: that of all domains, and, before the name of the one that is left out, the others."""
+
+_LOG = logging.getLogger("phistack")
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """One corpus of the matrix.
+
+    :param name: as tables show it.
+    :param corpus: annotated notes; all domains have the same label set, or types do not count.
+    :param settings: how an engine for it is trained.
+    """
+
+    name: str
+    corpus: Corpus
+    settings: EngineSettings
+
+
+def pools_of(domains: Sequence[Domain]) -> list[tuple[Domain, tuple[str, ...]]]:
+    """All domains but one, for each where others are several, and all domains; each with the names of its members.
+
+    A pool has the settings of its first member. Where its corpora are in several languages, or name patients alike, a
+    warning says what that means.
+    """
+    languages = sorted({domain.settings.features.language for domain in domains})
+    if len(languages) > 1:
+        _LOG.warning(
+            "the corpora are in several languages (%s), and each pooled engine is made for that of its first corpus",
+            ", ".join(languages),
+        )
+    homes = Counter(patient for d in domains for patient in {document.group for document in d.corpus.documents})
+    if n_shared := sum(n > 1 for n in homes.values()):
+        _LOG.warning(
+            "%d names of patients are in more than one corpus and are taken for different people; if they are not, "
+            "pooled engines are tested on patients whom they know",
+            n_shared,
+        )
+    members = [(ALL_BUT + out.name, [d for d in domains if d is not out]) for out in domains if len(domains) > 2]
+    members.append((ALL, list(domains)))
+    return [(_pool(name, of), tuple(domain.name for domain in of)) for name, of in members]
+
+
+def _pool(name: str, members: Sequence[Domain]) -> Domain:
+    """Several domains as one, in which notes and patients of different ones are different."""
+    notes = tuple(_named_apart(domain.name, note) for domain in members for note in domain.corpus.documents)
+    labels = members[0].corpus.label_set
+    for domain in members[1:]:
+        labels = labels.extended(domain.corpus.label_set.categories)
+    return Domain(name, Corpus(notes, labels), members[0].settings)
+
+
+def _named_apart(domain: str, note: Document) -> Document:
+    id, group = f"{domain}/{note.id}", f"{domain}/{note.group}"
+    return replace(note, id=id, group=group, fold_group=note.fold_group and f"{domain}/{note.fold_group}")
