@@ -99,6 +99,16 @@ def test_anonymate_stands_beside_its_baselines(tmp_path: Path) -> None:
     assert rows["6"][0]["ours"] and rows["6"][3]["ours"] is None
 
 
+def test_folds_that_no_row_needs_are_not_trained(tmp_path: Path) -> None:
+    training, test = (synthesize(n, seed=n).mapped("tjongkimsang2019") for n in (5, 3))
+    quick = {"features": {"ner": ""}, "folds": 2}
+    settings = EngineSettings.from_dict(merged(EngineSettings.preset("tjongkimsang2019").to_dict(), quick))
+    found = reproduce("tjongkimsang2019", training, test, settings, annotated=True, cache=tmp_path)
+    assert len([*tmp_path.iterdir()]) == 2, "one fit of each of both submodels, none of folds"
+    assert found.annotated is not None and any(note.spans for note in found.annotated.documents)
+    assert "fold" not in found.origin.protocol
+
+
 def test_there_are_tables_of_each_preset_that_a_paper_has() -> None:
     assert {"anonymate2019", "berg2019-crf", "berg2019-lstm", "liu2017", "tjongkimsang2019", "zhao2020"} <= {*papers()}
     for paper in papers():

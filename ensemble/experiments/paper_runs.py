@@ -1,11 +1,11 @@
 """The submodels and stacks that the tables of a paper have rows of, trained and scored.
 
-    plan = PaperPlan.of(published("zhao2020"), settings, only_right="tbed", text=False)
+    plan = PaperPlan.of(published("zhao2020"), settings, only_right="tbed", text=False, whole=False)
     run = plan.run(training, test, jobs=2, cache=Path("folds"))
     run.scores["crf",], run.answers["tbed", "crf", "blstm"]     a submodel alone, and a stack
 
-Submodels propose once for all tables: fold by fold for the training notes, and for the test notes after training on
-all of the others.
+Submodels propose once for all tables: fold by fold for the training notes, where a row needs that, and for the test
+notes after training on all of the others.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ensemble.evaluation import criterion_named
 from ensemble.evaluation.measures import Macro
 from ensemble.evaluation.systems import Systems
 from ensemble.experiments.entity_baselines import entity_baselines
-from ensemble.experiments.paper_tables import Members, PaperRun
+from ensemble.experiments.paper_tables import OF_PLACES, Members, PaperRun
 from ensemble.experiments.parts import Answers, alone_answers, stack_answers, systems_of
 from ensemble.stacking.candidates import chosen_spans
 from ensemble.stacking.folds import at_most_folds
@@ -48,15 +48,19 @@ class PaperPlan:
     :param settings: of the submodels that are trained: its system's, and those that only tables have.
     :param only_right: the submodel of the table of cases.
     :param text: whether that table shows the text of the notes.
+    :param whole: whether what the whole system marks is wanted, even if no table has it.
     """
 
     declared: Mapping[str, Any] = field(repr=False)
     settings: EngineSettings
     only_right: str
     text: bool
+    whole: bool
 
     @classmethod
-    def of(cls, declared: Mapping[str, Any], settings: EngineSettings, *, only_right: str, text: bool) -> PaperPlan:
+    def of(
+        cls, declared: Mapping[str, Any], settings: EngineSettings, *, only_right: str, text: bool, whole: bool
+    ) -> PaperPlan:
         """For settings with the submodels of the system.
 
         :raises SettingsError: if they lack one that the tables have.
@@ -68,7 +72,7 @@ class PaperPlan:
                 raise SettingsError(no_such("submodel of these settings", name, settings.submodels))
         own = settings.only(members)
         further = {name: _like(own, given) for name, given in declared.get("further", {}).items()}
-        return cls(declared, replace(own, submodels={**own.submodels, **further}), only_right, text)
+        return cls(declared, replace(own, submodels={**own.submodels, **further}), only_right, text, whole)
 
     @property
     def members(self) -> Members:
@@ -78,8 +82,15 @@ class PaperPlan:
     @property
     def rows(self) -> list[Members]:
         """All that a table has figures of, and each submodel of the system."""
-        named = [row for table in self.declared["tables"] for row in _rows_of(table)]
-        return list(dict.fromkeys([self.members, *((name,) for name in self.members), *named]))
+        tables = self.declared["tables"]
+        whole = [self.members] if self.whole or any(table["kind"] in OF_PLACES for table in tables) else []
+        named = [row for table in tables for row in _rows_of(table)]
+        return list(dict.fromkeys([*whole, *((name,) for name in self.members), *named]))
+
+    @property
+    def stacks(self) -> bool:
+        """Whether a row is of a stack, which learns from what submodels propose out of fold."""
+        return any(len(row) > 1 for row in self.rows)
 
     @property
     def fold_rows(self) -> list[Members]:
@@ -95,7 +106,10 @@ class PaperPlan:
         """
         settings = self.settings
         more = added.documents if added else ()
-        proposed = propose(training, settings, unseen=test.documents, added=more, jobs=jobs, cache=cache)
+        proposed = propose(
+            training, settings, unseen=test.documents, out_of_fold=self.stacks or bool(self.fold_rows), added=more,
+            jobs=jobs, cache=cache,
+        )  # fmt: skip
         answers = _answers(proposed, [row for row in self.rows if not _is_baseline(row)], settings)
         answers |= _baselines([row for row in self.rows if _is_baseline(row)], training, test)
         systems = _systems(test, answers, training, settings)

@@ -37,10 +37,13 @@ from ensemble.experiments.tag_tables import by_tag, of_differences, tag_counts
 from features.documents import Corpus, Span
 from features.shown import shown_id
 
-__all__ = ["Members", "PaperRun", "PaperTable", "filled"]
+__all__ = ["OF_PLACES", "Members", "PaperRun", "PaperTable", "filled"]
 
 Members = tuple[str, ...]
 """The submodels of a row: one alone, or several under a stacker."""
+
+OF_PLACES = ("cases", "found")
+"""The kinds of tables that list places, with what each submodel and the whole system say there."""
 
 _MEASURES = ("P", "R", "F1")
 _ENSEMBLE = "ensemble"

@@ -45,12 +45,13 @@ SCHEMA = "phistack.reproduction.v1"
 _PAPERS = resources.files("ensemble.experiments") / "papers"
 
 _PROTOCOL = (
-    "The system of {paper}, trained on one corpus and scored on another by exact start, end and type; the stackers "
-    "learned from candidates that were proposed out of fold by {unsplit}, {folds} folds, seed {seed}. {left_out}"
-    "{quick}{added}"
+    "The system of {paper}, trained on one corpus and scored on another by exact start, end and type, seed {seed}. "
+    "{folds}{left_out}{quick}{added}"
     "{off:.2%} of the PHI of the training notes begin or end within a token ({paper_off} in the paper). "
     "The paper's figures are those of {corpus}, its own corpus."
 )
+_STACKED = "The stackers learned from candidates that were proposed out of fold by {unsplit}, {folds} folds. "
+_FOLDS = "Folds are by {unsplit}, {folds} of them. "
 _ADDED = (
     "An added corpus of {notes} notes was learned from too, in a run of its own: in each fold all but a part of 1 in "
     "{folds}, and {learned} of its notes where the test notes are scored; never notes of a patient, or with a text, "
@@ -140,13 +141,13 @@ def reproduce(
     declared = published(paper)
     if any("apart" in table for table in declared["tables"]):
         need("matplotlib", "pictures", f"a figure of {paper}")
-    plan = PaperPlan.of(declared, settings, only_right=only_right, text=text)
+    plan = PaperPlan.of(declared, settings, only_right=only_right, text=text, whole=annotated)
     _check_added(paper, declared["tables"], added, test)
     with stage(f"reproducing {paper}", total=(1 + STACKING) * (1 + len(added))):
         run, *others = [plan.run(training, test, added=more, jobs=jobs, cache=cache) for more in (None, *added)]
     run = replace(run, with_added=tuple(others))
     protocol = _PROTOCOL.format(
-        paper=paper, unsplit=settings.unsplit, folds=settings.folds, seed=settings.seed, corpus=declared["corpus"],
+        paper=paper, seed=settings.seed, corpus=declared["corpus"], folds=_folds(plan),
         left_out=_without_taggers(settings, declared.get("taggers", ("pos", "ner"))), quick=_QUICK if quick else "",
         added="".join(_ADDED.format(notes=len(c), folds=settings.folds, learned=_n_apart(c, test)) for c in added),
         off=run.off_tokens / max(sum(len(d.spans) for d in training.documents), 1), paper_off=declared["within_tokens"],
@@ -155,6 +156,12 @@ def reproduce(
     origin = Origin(SCHEMA, "strict", protocol, settings)
     notes = test.with_spans(run.answers[plan.members]) if annotated else None
     return Reproduction(origin, paper, CorpusFacts.of(training), CorpusFacts.of(test), tables, notes)
+
+
+def _folds(plan: PaperPlan) -> str:
+    """What the folds were for, if there were any."""
+    said = _STACKED if plan.stacks else _FOLDS if plan.fold_rows else ""
+    return said.format(unsplit=plan.settings.unsplit, folds=plan.settings.folds)
 
 
 def _check_added(paper: str, tables: Sequence[Any], added: Sequence[Corpus], test: Corpus) -> None:
