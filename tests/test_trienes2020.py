@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ensemble.experiments.reproduction import published
 from ensemble.experiments.search_space import SearchSpace
 from ensemble.experiments.tag_tables import by_tag
 from ensemble.experiments.tuning import tune
@@ -224,13 +225,27 @@ def test_the_tables_have_the_figures_of_the_paper_beside_ours(phistack: Phistack
     assert status == 0, error
     tables = json.loads((tmp_path / "out" / "results.json").read_text())["tables"]
     assert set(tables) == {"3", "5", "5-significance", "6"} and "BiLSTM-CRF, nursing notes" in shown
+    figure = json.loads((tmp_path / "out" / "results.json").read_text())["figures"]["2"]
+    assert figure["by"] == "sentences" and list(figure["curves"]) == ["crf", "blstm", "deduce"]
+    assert [(run["share"], run["sample"], run["run"]) for run in figure["runs"]] == [(40, 1, 1), (100, 1, 1)]
     models = {row["model"]: row for row in tables["5"]}
+    # All sentences are the training notes, so that the end of the curve is the table.
+    whole = {name: points[-1]["f1"] for name, points in figure["curves"].items()}
+    assert whole["crf"] == models["CRF"]["ours"][2] and whole["deduce"] == models["DEDUCE"]["ours"][2]
+    assert "40 %" in (tmp_path / "out" / "figure-2.txt").read_text() and "sentences" in shown
+    assert {"figure-2.png", "figure-2.svg", "figure-2.tex"} < {path.name for path in (tmp_path / "out").iterdir()}
     assert models["CRF"]["paper"] == ["91.9", "77.5", "84.1"] and models["CRF, i2b2 2014"]["ours"] is None
     gained = {row["model"]: row["ours"] for row in tables["5-significance"]}["CRF less DEDUCE"]
     for place, measure in enumerate(("precision", "recall", "f1")):
         difference = models["CRF"]["ours"][place] - models["DEDUCE"]["ours"][place]
         assert gained[measure]["difference"] == pytest.approx(difference) and 0 < gained[measure]["p"] <= 1
     assert sum(row["training"] for row in tables["3"]) == sum(len(d.spans) for d in NOTES.documents)
+
+
+def test_the_learning_curve_is_that_of_figure_2() -> None:
+    plan = published("trienes2020")["curve"]
+    assert (plan["figure"], plan["by"], plan["samples"], plan["runs"]) == (2, "sentences", 3, 3)
+    assert plan["shares"] == list(range(10, 101, 10)) and len(plan["quick"]["shares"]) < len(plan["shares"])
 
 
 def test_tags_that_are_joined_count_as_one() -> None:

@@ -210,6 +210,9 @@ def reproduce(
     annotated: Annotated[
         bool, typer.Option("--annotated", help="Write the test notes too, as the system annotates them.")
     ] = False,
+    with_curve: Annotated[
+        bool, typer.Option("--curve/--no-curve", help="Draw the learning curve too, where the paper has one: longest.")
+    ] = True,
     add: Annotated[
         list[Path] | None,
         typer.Option(
@@ -233,10 +236,10 @@ def reproduce(
     kept = _kept(training, out)
     found = write_reproduction(out, lambda: reproduce(
         paper, notes, other, settings_of(paper, settings, quick=quick), quick=quick, only_right=only_right, text=text,
-        annotated=annotated, added=further, jobs=training.jobs, cache=kept,
+        annotated=annotated, curve=with_curve, added=further, jobs=training.jobs, cache=kept,
     ))  # fmt: skip
-    for table in found.tables:
-        console().print(table.table.rich())
+    for table in (*(table.table for table in found.tables), *(made.table() for made in found.curves.values())):
+        console().print(table.rich())
     say(f"the tables as text and for LaTeX, and all figures, were written to {out}")
     say(_KEPT.format(kept))
 

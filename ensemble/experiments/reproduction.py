@@ -8,23 +8,27 @@
     out/table-4.txt, table-4.tex       each table as text and for LaTeX
     out/annotated.jsonl                the test notes as the system annotates them, where they are asked for
     out/figure-4.png, figure-4.svg     a picture, where the paper has one
+    out/figure-2.txt, ...              a learning curve as table and picture, where the paper has one
 
 Submodels propose once for all tables: fold by fold for the training notes, and for the test notes after training on
-all of the others; each row is a submodel alone or a stack over some of them. With a cache the predictions are kept, and
-a run that was stopped goes on. The paper's figures stand beside ours; they are of another corpus, unless it is its own.
+all of the others; each row is a submodel alone or a stack over some of them. A learning curve trains each submodel again
+and again, which takes longest. With a cache the predictions are kept, and a run that was stopped goes on. The paper's
+figures stand beside ours; they are of another corpus, unless it is its own.
 """
 
 from __future__ import annotations
 
 import logging
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from ensemble.experiments.learning_curve import LearningCurve
 from ensemble.experiments.method_picture import method_picture
+from ensemble.experiments.paper_curves import paper_curves, write_paper_curve
 from ensemble.experiments.paper_runs import STACKING, PaperPlan
 from ensemble.experiments.paper_tables import PaperTable, filled
 from ensemble.experiments.results import CorpusFacts, Origin
@@ -67,6 +71,7 @@ class Reproduction:
     :param training: the corpus that was trained on.
     :param test: that was scored on.
     :param annotated: the same notes as the whole system annotates them, where they are asked for.
+    :param curves: the number of a figure -> the learning curve that it shows.
     """
 
     origin: Origin
@@ -75,6 +80,7 @@ class Reproduction:
     test: CorpusFacts
     tables: tuple[PaperTable, ...] = field(repr=False)
     annotated: Corpus | None = field(default=None, repr=False)
+    curves: Mapping[int, LearningCurve] = field(default_factory=dict, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Every figure as JSON can hold it."""
@@ -84,6 +90,7 @@ class Reproduction:
             "training": self.training.to_dict(),
             "test": self.test.to_dict(),
             "tables": {str(table.number): table.rows for table in self.tables},
+            **({"figures": {str(n): curve.to_dict() for n, curve in self.curves.items()}} if self.curves else {}),
         }
 
 
@@ -120,6 +127,7 @@ def reproduce(
     text: bool = False,
     annotated: bool = False,
     added: Sequence[Corpus] = (),
+    curve: bool = True,
     jobs: int = 1,
     cache: Path | None = None,
 ) -> Reproduction:
@@ -130,6 +138,7 @@ def reproduce(
     :param only_right: the submodel of the table of cases, which lists the places where it alone is right.
     :param text: whether that table shows the text of the notes.
     :param annotated: whether to give the test notes as the system annotates them.
+    :param curve: whether to make the learning curve too, where the paper has one.
     :param added: further corpora to learn from, one at a time, for tables that have rows of them.
     :param jobs: processes; the result does not depend on it.
     :param cache: a folder in which candidates are kept for the next run.
@@ -139,7 +148,8 @@ def reproduce(
     :raises TrainingError: if nothing can be learned from the training corpus.
     """
     declared = published(paper)
-    if any("apart" in table for table in declared["tables"]):
+    drawn = declared.get("curve", {}) if curve else {}
+    if drawn or any("apart" in table for table in declared["tables"]):
         need("matplotlib", "pictures", f"a figure of {paper}")
     plan = PaperPlan.of(declared, settings, only_right=only_right, text=text, whole=annotated)
     _check_added(paper, declared["tables"], added, test)
@@ -155,7 +165,9 @@ def reproduce(
     tables = tuple(filled(table, run) for table in declared["tables"])
     origin = Origin(SCHEMA, "strict", protocol, settings)
     notes = test.with_spans(run.answers[plan.members]) if annotated else None
-    return Reproduction(origin, paper, CorpusFacts.of(training), CorpusFacts.of(test), tables, notes)
+    facts = CorpusFacts.of(training), CorpusFacts.of(test)
+    curves = paper_curves(drawn, training, test, settings.only(plan.members), quick=quick, jobs=jobs, cache=cache)
+    return Reproduction(origin, paper, *facts, tables, notes, curves)
 
 
 def _folds(plan: PaperPlan) -> str:
@@ -216,4 +228,6 @@ def write_reproduction(out: Path, measure: Callable[[], Reproduction]) -> Reprod
             (folder / f"table-{number}.tex").write_text(latex, encoding="utf-8")
             if apart is not None:
                 method_picture(table.title, str(number), rows, folder, apart=apart)
+        for figure, curve in found.curves.items():
+            write_paper_curve(curve, folder, f"figure-{figure}")
     return found
