@@ -12,7 +12,7 @@
 
 Submodels propose once for all tables: fold by fold for the training notes, and for the test notes after training on
 all of the others; each row is a submodel alone or a stack over some of them. A learning curve trains each submodel again
-and again, which takes longest. With a cache the predictions are kept, and a run that was stopped goes on. The paper's
+and again, which takes longest. With a cache the predictions are kept, and a run that was stopped goes on. 
 figures stand beside ours; they are of another corpus, unless it is its own.
 """
 
