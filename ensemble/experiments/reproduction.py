@@ -11,9 +11,9 @@
     out/figure-2.txt, ...              a learning curve as table and picture, where the paper has one
 
 Submodels propose once for all tables: fold by fold for the training notes, and for the test notes after training on
-all of the others; each row is a submodel alone or a stack over some of them. A learning curve trains each submodel again
-and again, which takes longest. With a cache the predictions are kept, and a run that was stopped goes on. 
-figures stand beside ours; they are of another corpus, unless it is its own.
+all of the others; each row is a submodel alone or a stack over some of them. A learning curve trains each submodel
+again and again, which takes longest. With a cache the predictions are kept, and a run that was stopped goes on. The
+paper's figures stand beside ours; they are of another corpus, unless it is its own.
 """
 
 from __future__ import annotations
