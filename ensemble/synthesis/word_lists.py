@@ -84,7 +84,8 @@ def terms(lexicon: str) -> Lists:
     said = f"{_templates()}; {kept}"
     chosen = {key: tuple(part_of(entries, lexicon, said)) for key, entries in lists.items()}
     also = {key: tuple(entry for one in of for entry in chosen[one]) for key, of in _ALSO_CALLED.items()}
-    return MappingProxyType({**chosen, **also})
+    phrases = {key: _parted(entries) for key, entries in table(f"{FOLDER}/phrases").items()}
+    return MappingProxyType({**phrases, **chosen, **also})
 
 
 def _people() -> dict[str, tuple[str, ...]]:
@@ -111,11 +112,8 @@ def _of(entries: tuple[str, ...], unseen: frozenset[str], lexicon: str) -> tuple
 
 
 def _templates() -> str:
-    """All text of templates and of the vocabulary that is not split."""
+    """All text of templates, and of the words beside them that are not split."""
     root = resources.files("ensemble.synthesis") / "templates"
     files = [file for folder in (root, root / FOLDER) for file in folder.iterdir() if file.name.endswith(".txt")]
-    texts = [
-        file.read_text(encoding="utf-8")
-        for file in (*files, root / "vocabulary.toml", root / FOLDER / "registers.toml")
-    ]
-    return "\n".join(texts)
+    tables = (root / "vocabulary.toml", *(root / FOLDER / f"{name}.toml" for name in ("registers", "phrases")))
+    return "\n".join(file.read_text(encoding="utf-8") for file in (*files, *tables))
