@@ -23,6 +23,8 @@ from features.letters import without_accents
 
 __all__ = ["NamedPerson", "invent_person"]
 
+_SMALL = "lower_"
+"""Before the name of a form: the same in small letters."""
 _WORDLIKE, _MIXED, _PLAIN, _SUFFIX, _CROSSED = 0.1, 0.12, 0.35, 0.04, 0.2
 _SUFFIXES = ("Jr.", "Jr", "Sr.", "III", "II", "IV")
 
@@ -59,6 +61,8 @@ class NamedPerson(Person):
             case "":
                 usual = ("full", "full", "full", "full", "initialled", "formal", "dotted", "short")
                 return self.written(rng.choice(usual), rng)
+            case _ if form.startswith(_SMALL):
+                return self.written(form.removeprefix(_SMALL), rng).lower()
             case _:
                 return Person.written(self, form, rng)
 
