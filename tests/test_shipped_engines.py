@@ -110,22 +110,64 @@ def test_without_a_name_the_language_decides_and_is_said(
     phistack: Phistack, ships: Path, text: str, engine: str, language: str
 ) -> None:
     _notes(ships / "notes", text, text + "\n", "BP 120/80")
-    said = f"engine: {engine}, as 2 of the 3 notes looked at are in {language}; --model names another\n"
+    said = f"engine: {engine}, as 2 of the 3 notes looked at are in {language}; "
     for command in ("annotate notes out", "explain notes", "deidentify notes clean"):
         status, _, error = phistack(*command.split())
         assert status == 0, error
-        assert error.count(said) == 1
+        others = "engines for other languages read the notes in these; --model names one for all\n"
+        assert error.count(said + (others if "clean" in command else "--model names another\n")) == 1
         assert error.count("engine: ") == (1 if command == "explain notes" else 2)
     assert len(read_corpus(ships / "out")) == len(list((ships / "clean").iterdir())) == 3
 
 
-def test_notes_of_another_language_are_held_back(phistack: Phistack, ships: Path) -> None:
+def test_notes_of_another_language_are_held_back_where_one_engine_reads_all(phistack: Phistack, ships: Path) -> None:
     _notes(ships / "notes", ENGLISH, SPANISH, ENGLISH)
-    for command in ("annotate notes out", "explain notes", "deidentify notes clean"):
+    for command in ("annotate notes out", "explain notes"):
         status, _, error = phistack(*command.split())
         assert (status, "as 2 of the 3 notes looked at are in English (en) (1 in Spanish (es));" in error) == (3, True)
+    status, _, error = phistack("deidentify", "notes", "clean", "--model", "english")
+    assert (status, "looked at" in error) == (3, False)
     assert sorted(path.name for path in (ships / "clean").iterdir()) == ["1.txt", "3.txt"]
     assert "seems to be es" in (ships / "clean.run" / "quarantine.jsonl").read_text()
+
+
+def test_each_note_is_read_by_the_engine_of_its_language(phistack: Phistack, ships: Path) -> None:
+    _notes(ships / "notes", ENGLISH, SPANISH, ENGLISH, FINNISH, "BP 120/80")
+    _notes(ships / "spanish notes", SPANISH)
+    command = ("deidentify", "notes", "clean", "--policy", "safe-harbor")
+    status, shown, error = phistack(*command)
+    assert status == 3, error
+    assert "read 3 notes by english, 1 note by spanish" in shown
+    audit = [json.loads(line) for line in (ships / "clean.run" / "audit.jsonl").read_text().splitlines()]
+    engines = {line["id"]: line.get("engine", line.get("problem", "")[:28]) for line in audit if "n" in line}
+    finnish = "its language seems to be fi,"
+    assert engines == {"1": "english", "2": "spanish", "3": "english", "4": finnish, "5": "english"}
+    assert json.loads((ships / "clean.run" / "summary.json").read_text())["notes by engine"] == {
+        "english": 3, "spanish": 1,
+    }  # fmt: skip
+    assert phistack("deidentify", "spanish notes", "alone", "--policy", "safe-harbor", "--model", "spanish")[0] == 0
+    assert (ships / "clean" / "2.txt").read_text() == (ships / "alone" / "1.txt").read_text()
+    assert phistack("audit", "clean")[0] == 0
+    assert phistack("deidentify", "notes", "more", *command[3:], "--jobs", 2)[0] == 3
+    assert {path.name: path.read_bytes() for path in (ships / "more").iterdir()} == {
+        path.name: path.read_bytes() for path in (ships / "clean").iterdir()
+    }
+
+
+def test_an_engine_that_lacks_what_is_asked_for_is_left_out_and_that_is_said(
+    phistack: Phistack, ships: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    _notes(ships / "notes", ENGLISH, SPANISH, ENGLISH)
+    (ships / "always.txt").write_text("[DOCTOR]\nchest pain\n")
+    status, _, error = phistack("deidentify", "notes", "clean", "--always", "always.txt")
+    assert (status, "internal" in error) == (3, False)
+    assert "notes in es are held back, as the engine spanish cannot read them as it is asked: " in caplog.text
+    assert "line 2: there is no label named DOCTOR" in caplog.text
+    assert sorted(path.name for path in (ships / "clean").iterdir()) == ["1.txt", "3.txt"]
+    assert "[DOCTOR]" in (ships / "clean" / "1.txt").read_text()
+    (ships / "roster.csv").write_text("patient,name\n1,Eva Ames\n2,Eva Ames\n")
+    assert phistack("deidentify", "notes", "known", "--known", "roster.csv")[0] == 0
+    assert len(list((ships / "known").iterdir())) == 3
 
 
 @pytest.mark.parametrize(
@@ -179,8 +221,9 @@ def test_notes_through_a_pipe_are_read_once(
 def test_a_run_that_goes_on_has_the_same_engine(phistack: Phistack, ships: Path) -> None:
     _notes(ships / "notes", ENGLISH, ENGLISH)
     assert phistack("deidentify", "notes", "clean")[0] == 0
-    assert phistack("deidentify", "notes", "clean", "--model", "english")[0] == 0
-    assert "are already there" in _sentence(phistack("deidentify", "notes", "clean", "--model", "spanish"))
+    assert phistack("deidentify", "notes", "clean")[0] == 0
+    for other in ("english", "spanish"):
+        assert "are already there" in _sentence(phistack("deidentify", "notes", "clean", "--model", other))
     (ships / "asked.toml").write_text('model = "english"')
     status, _, error = phistack("deidentify", "notes", "other", "--config", "asked.toml")
     assert (status, "looked at" in error) == (0, False)

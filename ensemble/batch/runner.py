@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from ensemble.batch.chunks import Chunk, chunks_of
+from ensemble.batch.engine_choice import suited_engines
 from ensemble.batch.formats.columns import check_labels
 from ensemble.batch.formats.recognise import open_format, refuse_other_ending
 from ensemble.batch.formats.rows import InputFormat
@@ -43,11 +44,14 @@ from ensemble.batch.store import Store
 from ensemble.batch.workers.job import Job, NoteInput
 from ensemble.batch.workers.pool import Workers
 from ensemble.bundles.files import bundle_labels, manifest_digest
-from ensemble.stacking.known.roster import kept_open, tell_unused
+from ensemble.stacking.known.roster import Roster, kept_open, tell_unused
 from ensemble.tools.progress import meter
 from features.errors import SettingsError, StorageError
 
 __all__ = ["deidentify", "kept"]
+
+Engines = Mapping[str, tuple[Path, str]]
+"""Language -> the bundle that reads the notes in it, and its digest."""
 
 _LOG = logging.getLogger("phistack")
 _MANY = 1000
@@ -73,9 +77,9 @@ def deidentify(settings: RunSettings) -> Summary:
     digest, labels = manifest_digest(settings.model), bundle_labels(settings.model)
     settings = _with_columns(settings, form, labels)
     fingerprint = settings.fingerprint(form.name, digest)
-    if settings.known is not None:
-        # What is wrong with it is said before anything is begun.
-        tell_unused(kept_open(settings.known.resolve(), fingerprint["roster"], settings.key, tuple(labels)), labels)
+    roster = _roster(settings, fingerprint["roster"], labels)
+    engines = suited_engines(settings, roster)
+    fingerprint["choice of engines"] = {language: bundle for language, (_, bundle) in engines.items()}
     with locked(settings.work):
         if settings.restart and not is_published(settings):
             clear(settings.work)
@@ -84,10 +88,20 @@ def deidentify(settings: RunSettings) -> Summary:
                 finished = _finished(settings, form, fingerprint)
                 if finished is not None:
                     return finished
-            return _run(settings, form, fingerprint)
+            return _run(settings, form, fingerprint, engines)
         finally:
             if not _is_begun(settings.work):
                 remove(settings.work)
+
+
+def _roster(settings: RunSettings, digest: str, labels: Sequence[str]) -> Roster | None:
+    """The roster, if there is one; what is wrong with it is said before anything is begun."""
+    if settings.known is None:
+        return None
+    roster = kept_open(settings.known.resolve(), digest, settings.key)
+    roster.check(labels)
+    tell_unused(roster, labels)
+    return roster
 
 
 def kept(settings: RunSettings) -> str:
@@ -123,12 +137,12 @@ def _finished(settings: RunSettings, form: InputFormat, fingerprint: Mapping[str
     return Summary.from_dict(summary)
 
 
-def _run(settings: RunSettings, form: InputFormat, fingerprint: Mapping[str, Any]) -> Summary:
+def _run(settings: RunSettings, form: InputFormat, fingerprint: Mapping[str, Any], engines: Engines) -> Summary:
     with _journal(settings.work) as journal:
         secret = _begun(settings, form, journal, fingerprint)
         if not journal.fact("staged"):
             journal.set_fact("published", replaces_own(settings, published=bool(journal.fact("published"))))
-            _work(settings, form, fingerprint, journal, secret)
+            _work(settings, form, fingerprint, engines, journal, secret)
             # From here on only renames remain, and all that they rename is on the disk.
             os.sync()
             journal.set_fact("staged", True)
@@ -182,7 +196,12 @@ def _begun(settings: RunSettings, form: InputFormat, journal: Journal, fingerpri
 
 
 def _work(
-    settings: RunSettings, form: InputFormat, fingerprint: Mapping[str, Any], journal: Journal, secret: bytes
+    settings: RunSettings,
+    form: InputFormat,
+    fingerprint: Mapping[str, Any],
+    engines: Engines,
+    journal: Journal,
+    secret: bytes,
 ) -> None:
     store = Store(settings.work, journal, form, secret)
     damaged = store.forget_damaged()
@@ -206,6 +225,7 @@ def _work(
         overruling=settings.overruling,
         known=(settings.known.resolve(), fingerprint["roster"]) if settings.known is not None else None,
         load=settings.load,
+        by_language=engines,
     )
     with Workers(job, jobs=settings.jobs, cluster=settings.cluster) as workers:
         begin = time.monotonic()

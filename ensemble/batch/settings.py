@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,7 @@ class RunSettings:
     :param source: the input, a file or folder.
     :param target: the output, of the same form; it must not be there.
     :param model: the bundle.
+    :param by_language: ISO 639-1 code -> the bundle that reads the notes in it, in the place of `model`.
     :param policy: what to do with each label.
     :param key: the secret of surrogates and seals; at least 16 bytes.
     :param form: of the input; empty to look.
@@ -68,6 +69,7 @@ class RunSettings:
     form_settings: FormatSettings = field(default_factory=FormatSettings)
     struck: frozenset[str] = field(default=frozenset(), repr=False)
     known: Path | None = field(default=None, kw_only=True)
+    by_language: Mapping[str, Path] = field(default_factory=dict, kw_only=True)
     timeout: float = 60.0
     overruling: Overruling = field(default_factory=Overruling, repr=False)
     recall: str = BALANCED

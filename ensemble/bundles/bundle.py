@@ -27,10 +27,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypedDict
+from typing import Any
 from urllib.parse import urlsplit
 
-from ensemble.bundles.files import MANIFEST, PROTOCOL, file_hash, read_bundle, read_manifest
+from ensemble.bundles.files import MANIFEST, PROTOCOL, file_hash, read_bundle, read_label_set, read_manifest
 from ensemble.bundles.model_card import CALIBRATION_PICTURE, model_card
 from ensemble.bundles.self_test import SelfTest, check_self_test
 from ensemble.engine import Engine
@@ -44,7 +44,6 @@ from ensemble.tools.version import installed
 from features.columns.installed import COLUMNS
 from features.columns.table import FeatureSpace
 from features.errors import BundleError, MissingResourceError, PackageError
-from features.labels import LabelSet, is_label
 from features.language_gate import LanguageGate
 from features.saved_files import SavedFiles, damage_refused
 from features.writing import new_file, new_folder, write_json
@@ -67,15 +66,6 @@ SERVERS = "PHISTACK_SERVERS"
 
 _OWN_HOSTS = ("localhost", "127.0.0.1", "::1")
 _PACKAGES = ("phistack", "numpy", "scikit-learn", "python-crfsuite", "keras", "tensorflow", "nltk")
-
-
-class _LabelSetFile(TypedDict):
-    """What `label_set.json` holds."""
-
-    name: str
-    categories: dict[str, str]
-    hipaa_labels: list[str]
-    language: str
 
 
 def save_bundle(
@@ -185,10 +175,7 @@ def _packages(engine: Engine) -> tuple[str, ...]:
 
 
 def _read_engine(files: SavedFiles, kinds: Mapping[str, str], names: Subset) -> Engine:
-    state = files.json("label_set.json", _LabelSetFile)
-    if not all(map(is_label, state["categories"])):
-        raise BundleError("the engine has a label that is not a valid name; train it again")
-    label_set = LabelSet(state["name"], state["categories"], frozenset(state["hipaa_labels"]), state["language"])
+    label_set = read_label_set(files)
     space = FeatureSpace.load(files.part("features"))
     _refuse_strange_servers((space.settings.pos, space.settings.ner))
     models = [load_submodel(name, kinds[name], files.part("submodels").part(name), space) for name in names]

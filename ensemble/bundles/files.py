@@ -23,7 +23,7 @@ import msgspec
 from ensemble.bundles.shipped import no_bundle
 from features.arrays import checked_sizes, read_member
 from features.errors import BundleError
-from features.labels import is_label
+from features.labels import LabelSet, is_label
 from features.saved_files import (
     LARGEST,
     MOST_FILES,
@@ -35,7 +35,18 @@ from features.saved_files import (
     same_type,
 )
 
-__all__ = ["MANIFEST", "PROTOCOL", "bundle_labels", "file_hash", "manifest_digest", "read_bundle", "read_manifest"]
+__all__ = [
+    "MANIFEST",
+    "PROTOCOL",
+    "bundle_label_set",
+    "bundle_labels",
+    "bundle_languages",
+    "file_hash",
+    "manifest_digest",
+    "read_bundle",
+    "read_label_set",
+    "read_manifest",
+]
 
 PROTOCOL = 2
 """Raised by one with every change after which an older phistack cannot read a bundle; see docs/bundles.md."""
@@ -45,6 +56,7 @@ _OLDEST_READ = 1
 
 MANIFEST = "manifest.json"
 _LABELS = "label_set.json"
+_LANGUAGE_GATE = "language_gate/language_gate.json"
 _LARGEST_MANIFEST = 2**24
 _LARGEST_DIRECTORY = 2**22
 _RATIO = 50
@@ -62,10 +74,19 @@ class _Manifest(TypedDict):
     files: dict[str, str]
 
 
-class _LabelCategories(TypedDict):
-    """What is read of the label set before all of it is."""
+class _LabelSetFile(TypedDict):
+    """What `label_set.json` holds."""
 
+    name: str
     categories: dict[str, str]
+    hipaa_labels: list[str]
+    language: str
+
+
+class _GateLanguages(TypedDict):
+    """What is read of the language gate before all of it is."""
+
+    languages: list[str]
 
 
 class _Entry(NamedTuple):
@@ -114,14 +135,46 @@ def read_bundle(path: Path) -> tuple[dict[str, Any], SavedFiles]:
 def bundle_labels(path: Path) -> tuple[str, ...]:
     """The labels of a bundle, without loading it; none where they cannot be read, which loading it will report."""
     try:
-        with _opened(path) as entries:
-            expected = _manifest(entries, path)["files"].get(_LABELS)
-            data = entries[_LABELS].read() if _LABELS in entries else b""
-        if file_hash(data) != expected:
-            return ()
-        return tuple(filter(is_label, SavedFiles({_LABELS: data}).json(_LABELS, _LabelCategories)["categories"]))
+        return tuple(bundle_label_set(path).labels)
     except BundleError:
         return ()
+
+
+def bundle_label_set(path: Path) -> LabelSet:
+    """The label set of a bundle, without loading it; :raises BundleError: if it cannot be read."""
+    return read_label_set(_one_file(path, _LABELS))
+
+
+def bundle_languages(path: Path) -> tuple[str, ...]:
+    """The languages of the notes that a bundle reads, its own first, as ISO 639-1 codes.
+
+    :raises BundleError: if they cannot be read.
+    """
+    own = str(read_manifest(path).get("language", ""))
+    try:
+        read = _one_file(path, _LANGUAGE_GATE).json(_LANGUAGE_GATE, _GateLanguages)["languages"]
+    except BundleError:
+        # Older bundles have none.
+        read = []
+    return tuple(dict.fromkeys((own, *read)))
+
+
+def read_label_set(files: SavedFiles) -> LabelSet:
+    """The label set among the files of a bundle; :raises BundleError: if it is none."""
+    state = files.json(_LABELS, _LabelSetFile)
+    if not all(map(is_label, state["categories"])):
+        raise BundleError("the engine has a label that is not a valid name; train it again")
+    return LabelSet(state["name"], state["categories"], frozenset(state["hipaa_labels"]), state["language"])
+
+
+def _one_file(path: Path, name: str) -> SavedFiles:
+    """One file of a bundle, as it was made."""
+    with _opened(path) as entries:
+        expected = _manifest(entries, path)["files"].get(name)
+        data = entries[name].read() if name in entries else b""
+    if file_hash(data) != expected:
+        raise BundleError(f"in the bundle {path} the file {name} is missing or was changed; get a complete copy of it")
+    return SavedFiles({name: data})
 
 
 def file_hash(data: bytes) -> str:

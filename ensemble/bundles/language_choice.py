@@ -3,8 +3,10 @@
     chosen = engine_for(["Dolor torácico de tres días de evolución.", ...])
     chosen.path         the bundle `spanish`
     chosen.reason       "spanish, as 48 of the 50 notes looked at are in Spanish (es)"
+    chosen.by_language  {"en": the bundle `english`, "no": `swedish`, ...}, for notes in other languages
 
-The language of most notes decides; the engine's own language gate then holds back those of others.
+The language of most notes decides. Whoever reads all notes with that engine leaves those of others to its language
+gate, which holds them back.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from ensemble.bundles.files import read_manifest
+from ensemble.bundles.files import bundle_languages
 from ensemble.bundles.shipped import shipped_engine, shipped_names
 from features.errors import SettingsError
 from features.language_gate import languages_of
@@ -28,10 +30,11 @@ _OR_TRAIN = "or train one of your own with: phistack train CORPUS --model BUNDLE
 
 
 class ChosenEngine(NamedTuple):
-    """An engine that ships, and why it was chosen, in words."""
+    """An engine that ships, why it was chosen, in words, and those for all languages, by their ISO 639-1 codes."""
 
     path: Path
     reason: str
+    by_language: Mapping[str, Path]
 
 
 def engine_for(texts: Iterable[str]) -> ChosenEngine:
@@ -56,19 +59,24 @@ def engine_for(texts: Iterable[str]) -> ChosenEngine:
             f"{_counted(seen, language, len(known))}, and no engine ships for that; there are {_listed(names)}: name "
             f"one with --model, {_OR_TRAIN}"
         )
+    by_language = {language: shipped_engine(name) for language, name in sorted(names.items())}
     return ChosenEngine(
-        shipped_engine(names[language]), f"{names[language]}, as {_counted(seen, language, len(known))}"
+        shipped_engine(names[language]), f"{names[language]}, as {_counted(seen, language, len(known))}", by_language
     )
 
 
 def _by_language() -> dict[str, str]:
-    """The language of each engine that ships, as an ISO 639-1 code -> its name; of two, the first by name."""
-    names = reversed(shipped_names())
-    return {read_manifest(shipped_engine(name)).get("language", ""): name for name in names}
+    """Each language in which an engine that ships reads notes -> its name; of two, the one whose own it is."""
+    languages = {name: bundle_languages(shipped_engine(name)) for name in reversed(shipped_names())}
+    also = {other: name for name, (_, *others) in languages.items() for other in others}
+    return also | {own: name for name, (own, *_) in languages.items()}
 
 
 def _listed(names: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} ({language})" for language, name in sorted(names.items(), key=lambda pair: pair[1]))
+    """Each engine with its languages."""
+    engines = sorted(set(names.values()))
+    read = {engine: " and ".join(language for language in names if names[language] == engine) for engine in engines}
+    return ", ".join(f"{engine} ({languages})" for engine, languages in read.items())
 
 
 def _counted(seen: Counter[str], language: str, total: int) -> str:

@@ -27,7 +27,7 @@ from ensemble.command_line.options import (
     RecallOption,
     StrategyOption,
 )
-from ensemble.command_line.output import fail, say, tell_reliability, told_engine, warn
+from ensemble.command_line.output import fail, say, tell_reliability, told_engines, warn
 from ensemble.tools.processes import keeping
 from features.errors import SettingsError
 from features.shown import explained
@@ -84,11 +84,11 @@ def deidentify(
     treatments = treatments_of(merged(context, "column", column))
     columns = Columns(id_column, tuple(text_column or ("text",)), patient_column, treatments)
     format_settings = FormatSettings(columns, encoding)
-    model = told_engine(model, lambda most: first_texts(source, format_settings, form=form, most=most))
+    model, by_language = told_engines(model, lambda most: first_texts(source, format_settings, form=form, most=most))
     settings = RunSettings(
         source, out, model, policy_from(policy, merged(context, "strategy", strategy)), key_from(key_file),
         form, format_settings, read_struck(strike), timeout,
-        read_overruling(always, never, patterns), recall, known=known,
+        read_overruling(always, never, patterns), recall, known=known, by_language=by_language,
         second_pass=second_pass, any_language=any_language, cascade=cascade, hide_ids=hide_ids, jobs=jobs,
         cluster=cluster, restart=restart,
     )  # fmt: skip

@@ -17,6 +17,7 @@ from features.shown import explained, shown_id
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ensemble.bundles.language_choice import ChosenEngine
     from features.documents import Corpus, Document
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "say_where",
     "tell_reliability",
     "told_engine",
+    "told_engines",
     "warn",
 ]
 
@@ -81,12 +83,26 @@ def told_engine(model: Path | None, sample: Callable[[int], Iterable[str]]) -> P
     """
     if model is not None:
         return model
+    chosen = _chosen(sample)
+    print(f"engine: {chosen.reason}; --model names another", file=sys.stderr)
+    return chosen.path
+
+
+def told_engines(model: Path | None, sample: Callable[[int], Iterable[str]]) -> tuple[Path, Mapping[str, Path]]:
+    """The same, and the engines that read the notes in other languages; none beside one that was named."""
+    if model is not None:
+        return model, {}
+    chosen = _chosen(sample)
+    others = "; engines for other languages read the notes in these" if len(chosen.by_language) > 1 else ""
+    print(f"engine: {chosen.reason}{others}; --model names one for all", file=sys.stderr)
+    return chosen.path, chosen.by_language
+
+
+def _chosen(sample: Callable[[int], Iterable[str]]) -> ChosenEngine:
     with stage("looking in what language the notes are"):
         from ensemble.bundles.language_choice import MOST_NOTES, engine_for
 
-        path, reason = engine_for(sample(MOST_NOTES))
-    print(f"engine: {reason}; --model names another", file=sys.stderr)
-    return path
+        return engine_for(sample(MOST_NOTES))
 
 
 def tell_reliability(model: Path) -> None:

@@ -41,8 +41,8 @@ PASSED_OVER = KEYS["passed_over"]
 
 _ENCODING = re.compile(r"(?i)utf-8|cp\d+|(iso-?)?8859-\d+|latin-?\d+")
 _AUDITED = (
-    "input", "output", "counts", "strategies", "lists", "known", "in roster", "unresolved", "lowest", "second_pass",
-    "problem",
+    "input", "output", "engine", "counts", "strategies", "lists", "known", "in roster", "unresolved", "lowest",
+    "second_pass", "problem",
 )  # fmt: skip
 _SUMMED = ("counts", "strategies", "second_pass", "known")
 _LEAKS = ("still_there", "by_chance", "in_kept_columns", "equal_surrogates")
@@ -62,7 +62,7 @@ def write_reports(settings: RunSettings, fingerprint: Mapping[str, Any], store: 
 
 
 def _write_all(folder: Path, settings: RunSettings, fingerprint: Mapping[str, Any], store: Store, start: Start) -> None:
-    totals: dict[str, Counter[str]] = {name: Counter() for name in (*_SUMMED, "problems", "notes")}
+    totals: dict[str, Counter[str]] = {name: Counter() for name in (*_SUMMED, "problems", "notes", "engines")}
     store.journal.clear_review()
     input = store.journal.fact("input")
     with (folder / AUDIT).open("w", encoding="utf-8") as audit_file:
@@ -92,6 +92,7 @@ def _summary(store: Store, totals: Mapping[str, Counter[str]], fingerprint: Mapp
         quarantined=notes["quarantined"],
         tried_again=notes["tried_again"],
         with_phi=notes["with_phi"],
+        by_engine=_sorted(totals["engines"]),
         by_label=_sorted(totals["counts"]),
         by_strategy=_sorted(totals["strategies"]),
         unresolved=notes["unresolved"],
@@ -136,6 +137,7 @@ def _shown_place(settings: RunSettings, place: str) -> str:
 def _sum(totals: Mapping[str, Counter[str]], record: Mapping[str, Any]) -> None:
     for name in _SUMMED:
         totals[name].update(record.get(name, {}))
+    totals["engines"].update([record["engine"]] if "engine" in record else [])
     totals["notes"]["all"] += 1
     totals["notes"]["with_phi"] += bool(record.get("counts"))
     totals["notes"]["not_in_roster"] += not record.get("in roster", True)

@@ -24,6 +24,7 @@ SUMMARY = "summary.json"
 KEYS = {
     "tried_again": "quarantined, tried again by the same command",
     "with_phi": "notes with PHI",
+    "by_engine": "notes by engine",
     "by_label": "PHI by label",
     "by_strategy": "PHI by strategy",
     "unresolved": "tagged as nothing else was possible",
@@ -72,6 +73,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename=KEYS):
     :param quarantined: of these, those held back.
     :param tried_again: of these, those held back for a reason that may pass.
     :param with_phi: notes in which PHI was found.
+    :param by_engine: notes that came out, by the engine that read them, where there is one for each language.
     :param by_label: PHI that was found; by_strategy: what became of it.
     :param unresolved: PHI that was tagged as its strategy found no surrogate.
     :param by_reason: notes held back.
@@ -92,6 +94,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename=KEYS):
     quarantined: int
     tried_again: int = 0
     with_phi: int
+    by_engine: CountsByName = msgspec.field(default_factory=dict)
     by_label: CountsByName
     by_strategy: CountsByName
     unresolved: int

@@ -11,8 +11,8 @@ from ensemble.views.templates import template
 __all__ = ["render_page"]
 
 _TABLES = (
-    "by_label", "known", "by_strategy", "by_reason", "passed_over", "second_pass", "still_there", "in_kept_columns",
-    "by_chance", "equal_surrogates",
+    "by_engine", "by_label", "known", "by_strategy", "by_reason", "passed_over", "second_pass", "still_there",
+    "in_kept_columns", "by_chance", "equal_surrogates",
 )  # fmt: skip
 _FIGURES = ("notes", "quarantined", "with_phi", "unresolved", "not_in_roster", "words_to_review")
 

@@ -50,6 +50,9 @@ def done(summary: Summary, target: Path) -> str:
     kept = summary.by_strategy.get("keep", 0)
     replaced, n_notes = sum(summary.by_strategy.values()) - kept, summary.notes - summary.quarantined
     parts = [f"{_many(replaced, 'identifier')} replaced in {_many(n_notes, 'note')}, written to {target}"]
+    if len(summary.by_engine) > 1:
+        read = (f"{_many(count, 'note')} by {engine}" for engine, count in summary.by_engine.items())
+        parts.append(f"read {', '.join(read)}")
     if kept:
         parts.append(f"{_many(kept, 'identifier')} kept by the policy")
     columns = summary.settings["columns"]

@@ -11,26 +11,66 @@ tries such notes again; all other reasons would come back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ensemble.batch.formats.rows import Part
 from ensemble.batch.workers.detector import LONGEST_PIECE, Detector, load_detector
 from ensemble.batch.workers.identifier_register import HashedIdentifier
-from ensemble.deidentification import Policy
+from ensemble.deidentification import Deidentifier, Policy
 from ensemble.stacking.known.roster import kept_open
 from ensemble.stacking.overruling import Overruling
 from ensemble.stacking.thresholds import BALANCED
 from features.documents import Document
+from features.errors import SettingsError
+from features.labels import LabelSet
+from features.language_gate import languages_of
 
-__all__ = ["DIED", "STUCK", "Job", "NoteInput", "NoteResult", "may_pass", "took_longer"]
+__all__ = [
+    "DIED",
+    "STRUCK",
+    "STUCK",
+    "Job",
+    "NoteInput",
+    "NoteResult",
+    "may_pass",
+    "suited_deidentifier",
+    "took_longer",
+]
+
+STRUCK = "STRUCK"
+"""The label of words on the strike list; a policy treats it as it treats any label that it does not name."""
 
 DIED = "its process died each time it worked on this note alone"
 STUCK = "its process did not answer"
 _SLOW = "it took longer than "
 _OF_THE_MOMENT = (DIED, STUCK, _SLOW, "MemoryError ", "its process died")
+
+
+def suited_deidentifier(
+    policy: Policy, key: bytes | None, struck: Collection[str], labels: LabelSet, language: str, overruling: Overruling
+) -> Deidentifier:
+    """What takes the PHI of an engine out.
+
+    :param labels: of the engine.
+    :param overruling: suited to it.
+    :raises SettingsError: if the policy does not suit the engine, or keeps what a list says must go.
+    """
+    if struck and policy.strategy(STRUCK, "OTHER") == "keep":
+        raise SettingsError(
+            "the policy keeps what it does not name, so the words of --strike would not be removed; give another "
+            "--policy"
+        )
+    deidentifier = Deidentifier(policy, labels, language, key)
+    for label in sorted(overruling.labels):
+        if deidentifier.strategy(label) == "keep":
+            raise SettingsError(
+                f"the policy keeps {label}, so what --always or --patterns has under this label would not be "
+                f"removed; give it another label, or another --policy"
+            )
+    return deidentifier
 
 
 def took_longer(seconds: float) -> str:
@@ -63,6 +103,7 @@ class Job:
     :param overruling: lists and patterns of the user.
     :param known: a roster of what is known of the patients, and its digest; nothing for none.
     :param load: makes a detector from the path of a bundle.
+    :param by_language: ISO 639-1 code -> the bundle that reads the notes in it in the place of `model`, and its digest.
     """
 
     model: Path
@@ -81,6 +122,21 @@ class Job:
     overruling: Overruling = field(default_factory=Overruling, repr=False)
     known: tuple[Path, str] | None = None
     load: Callable[[Path], Detector] = load_detector
+    by_language: Mapping[str, tuple[Path, str]] = field(default_factory=dict)
+
+    @property
+    def of_each_engine(self) -> dict[tuple[Path, str], Job]:
+        """The same job for the notes that one engine reads: its bundle and digest -> the job; its own engine first."""
+        engines = dict.fromkeys([(self.model, self.model_digest), *self.by_language.values()])
+        return {engine: replace(self, model=engine[0], model_digest=engine[1]) for engine in engines}
+
+    def engine_for(self, note: NoteInput) -> tuple[Path, str]:
+        """The bundle that reads a note, and its digest: that of its language, if it shows one that there is one for."""
+        own = self.model, self.model_digest
+        if not self.by_language:
+            return own
+        text = "\n".join(part.text for part in note.parts if not part.label)
+        return next((self.by_language.get(language, own) for language in languages_of([text], self.by_language)), own)
 
     @property
     def identity(self) -> tuple[Any, ...]:
@@ -99,7 +155,7 @@ class Job:
             detector = detector.recalled(self.recall)
         detector = detector if self.cascade else detector.without_cascade()
         if self.known is not None:
-            detector = detector.with_known(kept_open(*self.known, self.key, detector.label_set.labels))
+            detector = detector.with_known(kept_open(*self.known, self.key))
         return detector.overruled_by(self.overruling) if self.overruling else detector
 
 

@@ -6,7 +6,7 @@
 
 A note has parts: those without a label are read by the detector, the others are one identifier as a whole. A note that
 fails in any way has a problem and no text. Notes of one patient that follow each other share what is known of the
-patient, so that misspelt names are linked and numbers go on.
+patient, so that misspelt names are linked and numbers go on; but only with those that the same engine reads.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ensemble.batch.formats.rows import Part, texts_digest
 from ensemble.batch.workers.column_identifiers import with_column_identifiers
 from ensemble.batch.workers.detector import Detection, Detector
 from ensemble.batch.workers.identifier_register import IdentifierRegister, spellings_of
-from ensemble.batch.workers.job import Job, NoteInput, NoteResult, took_longer
+from ensemble.batch.workers.job import STRUCK, Job, NoteInput, NoteResult, suited_deidentifier, took_longer
 from ensemble.batch.workers.review_words import KnownWords, capitalised, resembling, struck_places
 from ensemble.bundles.files import manifest_digest
 from ensemble.deidentification import REMOVING, Deidentified, Deidentifier, PatientMemory, kind_of, verify
@@ -36,10 +36,7 @@ from features.documents import Document, Span
 from features.errors import BundleError, OverdueError, PhistackError, SettingsError, place_of
 from features.ranges import covering, touching
 
-__all__ = ["STRUCK", "process_chunk", "start_worker"]
-
-STRUCK = "STRUCK"
-"""The label of words on the strike list; a policy treats it as it treats any label that it does not name."""
+__all__ = ["process_chunk", "start_worker"]
 
 _NOTES_OF_A_LIMIT = 16
 _COMMON_KINDS = ("DATE", "AGE", "SEX")
@@ -61,29 +58,29 @@ def start_worker(job: Job) -> None:
                 "a worker has a different version of phistack; install the same version on all machines"
             )
         detector = job.detector()
-        if job.struck and job.policy.strategy(STRUCK, "OTHER") == "keep":
-            raise SettingsError(
-                "the policy keeps what it does not name, so the words of --strike would not be removed; give "
-                "another --policy"
-            )
-        deidentifier = Deidentifier(job.policy, detector.label_set, detector.language, job.key)
-        _refuse_kept(sorted(filter(lambda label: deidentifier.strategy(label) == "keep", detector.overruling.labels)))
-        _LOADED.clear()
+        deidentifier = suited_deidentifier(
+            job.policy, job.key, job.struck, detector.label_set, detector.language, detector.overruling
+        )
+        for other in _LOADED.keys() - {of_engine.identity for of_engine in job.of_each_engine.values()}:
+            del _LOADED[other]
         _LOADED[job.identity] = detector, deidentifier
         keep_all()
     check_labels(job.labels, _LOADED[job.identity][0].label_set.labels)
 
 
-def _refuse_kept(labels: Sequence[str]) -> None:
-    if labels:
-        raise SettingsError(
-            f"the policy keeps {labels[0]}, so what --always or --patterns has under this label would not be removed; "
-            "give it another label, or another --policy"
-        )
-
-
 def process_chunk(job: Job, notes: Sequence[NoteInput]) -> list[NoteResult]:
     """De-identify notes; one result each, in order. A note's failure is in its result and stops nothing."""
+    engines = [job.engine_for(note) for note in notes]
+    results: dict[int, NoteResult] = {}
+    for engine, of_engine in job.of_each_engine.items():
+        places = [place for place, chosen in enumerate(engines) if chosen == engine]
+        if places or engine == (job.model, job.model_digest):
+            results |= zip(places, _processed(of_engine, [notes[place] for place in places]), strict=True)
+    return [results[place] for place in range(len(notes))]
+
+
+def _processed(job: Job, notes: Sequence[NoteInput]) -> list[NoteResult]:
+    """De-identify notes with one engine."""
     start_worker(job)
     worker = _Worker(job, *_LOADED[job.identity])
     under_way = [_Note(note, NoteResult()) for note in notes]
@@ -266,6 +263,7 @@ def _record(
         "counts": _counted(r.span.label for r in replacements),
         "strategies": _counted(r.strategy for r in replacements),
         "unresolved": sum(len(of_part.unresolved) for of_part in changed),
+        **({"engine": job.model.stem} if job.by_language else {}),
         **({"lists": _counted(_every(part.overruled for part in note.found))} if job.overruling else {}),
         "lowest": round(min(part.lowest for part in note.found), 6),
         "replaced": replaced,

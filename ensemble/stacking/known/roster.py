@@ -51,10 +51,10 @@ class Roster:
         self._database = database
 
     @classmethod
-    def open(cls, path: Path, labels: Collection[str] = ()) -> Roster:
+    def open(cls, path: Path, labels: Collection[str] | None = ()) -> Roster:
         """Read a roster, all of it.
 
-        :param labels: of the engine, as which columns may be named too.
+        :param labels: of the engine, as which columns may be named too; None if that is checked later.
         :raises SettingsError: if it cannot be read as UTF-8 rows, has no column of patients or more than one, rows
             without a patient, two columns of one name, or none that says anything of a patient.
         :raises StorageError: if there is no room for the database.
@@ -69,11 +69,24 @@ class Roster:
                 pairs = _pairs(rows, columns)
                 while some := list(islice(pairs, _AT_ONCE)):
                     database.executemany("INSERT INTO record VALUES (?, ?)", some)
-                _check(columns, labels)
+                if not columns:
+                    raise ValueError("it has no rows")
             database.execute("CREATE INDEX of_patient ON record (patient)")
         except sqlite3.Error:
             raise StorageError("the folder for temporary files has no room for the roster; set TMPDIR") from None
-        return cls(path, database, columns)
+        roster = cls(path, database, columns)
+        if labels is not None:
+            roster.check(labels)
+        return roster
+
+    def check(self, labels: Collection[str]) -> None:
+        """Refuse a roster that says nothing; :raises SettingsError: if no column has a usual name or is a label."""
+        if not any(role_of(name) not in ("", PATIENT) or name in labels for name in self.columns):
+            others = ", ".join(shown_label(name) for name in self.columns if role_of(name) != PATIENT) or "none"
+            with file_named(_WHAT, self.path):
+                raise ValueError(
+                    f"none of its columns says anything of a patient ({others}); usual names are {', '.join(roles())}"
+                )
 
     def __contains__(self, patient: str) -> bool:
         return self._rows(patient).fetchone() is not None
@@ -99,14 +112,14 @@ class Roster:
 
 
 @lru_cache(maxsize=1)
-def kept_open(path: Path, digest: str, key: bytes | None, labels: tuple[str, ...]) -> Roster:
-    """The roster of that digest, read once in a process.
+def kept_open(path: Path, digest: str, key: bytes | None) -> Roster:
+    """The roster of that digest, read once in a process, whose columns nobody has checked.
 
     :raises SettingsError: if it is no longer that, and as `Roster.open` does.
     """
     if roster_digest(path, key) != digest:
         raise SettingsError(f"the roster {path} was changed while a run was using it; start the run again")
-    return Roster.open(path, labels)
+    return Roster.open(path, None)
 
 
 def tell_unused(roster: Roster, labels: Collection[str]) -> None:
@@ -144,19 +157,6 @@ def _pairs(rows: Iterator[tuple[str, Cells]], columns: dict[str, None]) -> Itera
         if not patients or len(row[patients[0]]) > 1:
             raise ValueError(f"its {place} names no patient or several; give each row the one whose record it is")
         yield row.pop(patients[0])[0], json.dumps(row, ensure_ascii=False)
-
-
-def _check(columns: Collection[str], labels: Collection[str]) -> None:
-    """:raises ValueError: if nothing was read, or nothing that can be sought."""
-    if not columns:
-        raise ValueError("it has no rows")
-    if not any(role_of(name) not in ("", PATIENT) or name in labels for name in columns):
-        others = ", ".join(shown_label(name) for name in columns if role_of(name) != PATIENT) or "none"
-        raise ValueError(f"none of its columns says anything of a patient ({others}); usual names are {_some_names()}")
-
-
-def _some_names() -> str:
-    return ", ".join(roles())
 
 
 def _by_role(row: Cells) -> Cells:
