@@ -12,11 +12,12 @@ import pytest
 from ensemble import BundleError, load_bundle, save_bundle, self_test, shipped_engine, synthesize, train
 from ensemble.batch import Columns, FormatSettings, first_texts
 from ensemble.batch.formats.json_lines import JsonLines
-from ensemble.bundles import shipped
+from ensemble.bundles import language_choice, shipped
 from ensemble.bundles.shipped import bundle_path
 from ensemble.command_line.choices import completing_paths
 from ensemble.training.settings import EngineSettings
 from features import files
+from features.errors import SettingsError
 from features.formats import read_corpus, write_corpus
 from features.language_gate import languages_of
 from tests.fixture_types import Phistack
@@ -25,6 +26,7 @@ from tests.invented_corpora import spanish_legal_prose
 ENGLISH = "Seen by Dr. Ames on 05/12/2019 for chest pain. The patient was sent home with her daughter and will call."
 SPANISH = "Dolor torácico desde hace tres días, sin fiebre ni tos. Acude con su hija, que refiere que no duerme bien."
 FINNISH = "Potilas kertoi rintakivusta, joka on jatkunut kolme päivää. Hänellä ei ole kuumetta eikä yskää tänään."
+NORWEGIAN = "Pasienten kommer til kontroll etter operasjon i venstre kne. Hun har det bra og vil tilbake på jobb."
 RUSSIAN = "Пациент Иван Петров, 65 лет, поступил с болью в груди."
 ELSEWHERE = {"corpus": "presidio-synth-v2", "figure": "recall, touched", "value": 98.7}
 STRICT = {"stack": {"precision": 0.9, "recall": 0.8125, "f1": 0.85}}
@@ -168,6 +170,23 @@ def test_an_engine_that_lacks_what_is_asked_for_is_left_out_and_that_is_said(
     (ships / "roster.csv").write_text("patient,name\n1,Eva Ames\n2,Eva Ames\n")
     assert phistack("deidentify", "notes", "known", "--known", "roster.csv")[0] == 0
     assert len(list((ships / "known").iterdir())) == 3
+
+
+def test_an_engine_is_chosen_for_every_language_that_its_gate_lets_through(
+    ships: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = {"english": ("en", "no", "es"), "spanish": ("es",)}
+    monkeypatch.setattr(language_choice, "bundle_languages", lambda path: read[path.stem])
+    chosen = language_choice.engine_for([NORWEGIAN, NORWEGIAN])
+    assert (chosen.path.stem, chosen.reason) == (
+        "english",
+        "english, as 2 of the 2 notes looked at are in Norwegian (no)",
+    )
+    assert {language: path.stem for language, path in chosen.by_language.items()} == {
+        "en": "english", "es": "spanish", "no": "english",
+    }  # fmt: skip
+    with pytest.raises(SettingsError, match=r"there are english \(en and no\), spanish \(es\): name one"):
+        language_choice.engine_for([FINNISH])
 
 
 @pytest.mark.parametrize(

@@ -74,9 +74,10 @@ def _by_language() -> dict[str, str]:
 
 def _listed(names: Mapping[str, str]) -> str:
     """Each engine with its languages."""
-    engines = sorted(set(names.values()))
-    read = {engine: " and ".join(language for language in names if names[language] == engine) for engine in engines}
-    return ", ".join(f"{engine} ({languages})" for engine, languages in read.items())
+    languages: dict[str, list[str]] = {engine: [] for engine in sorted(names.values())}
+    for language in sorted(names):
+        languages[names[language]].append(language)
+    return ", ".join(f"{engine} ({' and '.join(read)})" for engine, read in languages.items())
 
 
 def _counted(seen: Counter[str], language: str, total: int) -> str:
