@@ -2,8 +2,8 @@
 
     suited_engines(settings, roster)      {"es": (Path("spanish.zip"), digest), ...}
 
-An engine that cannot do what is asked, as it lacks a label of a list or a column, is left out, and a warning says so:
-the notes in its language are then held back by the language gate of the run's first engine.
+An engine that cannot do what is asked, as it lacks a label of a list or a column, is left out, and one warning says so
+of all such: the notes in their languages are then held back by the language gate of the run's first engine.
 """
 
 from __future__ import annotations
@@ -29,15 +29,21 @@ def suited_engines(settings: RunSettings, roster: Roster | None) -> dict[str, tu
     :param settings: with all columns.
     :raises BundleError: if one of the bundles cannot be read.
     """
-    found: dict[str, tuple[Path, str]] = {}
-    for language, path in settings.by_language.items():
-        objection = _objection(settings, path, language, roster) if path != settings.model else ""
-        if objection:
-            what = "notes in %s are held back, as the engine %s cannot read them as it is asked: %s"
-            _LOG.warning(what, language, path.stem, objection)
-        else:
-            found[language] = path.resolve(), manifest_digest(path)
-    return found
+    engines = settings.by_language
+    objections = {
+        language: _objection(settings, path, language, roster) if path != settings.model else ""
+        for language, path in engines.items()
+    }
+    left_out = {language: objection for language, objection in objections.items() if objection}
+    if left_out:
+        # All that follows the first reason are the labels that there are.
+        reason = next(iter(left_out.values())).partition("; ")[0]
+        _LOG.warning("notes in %s will be held back, as their engines do not suit: %s", ", ".join(left_out), reason)
+    return {
+        language: (path.resolve(), manifest_digest(path))
+        for language, path in engines.items()
+        if language not in left_out
+    }
 
 
 def _objection(settings: RunSettings, path: Path, language: str, roster: Roster | None) -> str:

@@ -135,7 +135,7 @@ def read_bundle(path: Path) -> tuple[dict[str, Any], SavedFiles]:
 def bundle_labels(path: Path) -> tuple[str, ...]:
     """The labels of a bundle, without loading it; none where they cannot be read, which loading it will report."""
     try:
-        return tuple(bundle_label_set(path).labels)
+        return tuple(filter(is_label, _one_file(path, _LABELS).json(_LABELS, _LabelSetFile)["categories"]))
     except BundleError:
         return ()
 
