@@ -3,6 +3,7 @@
     python -m benchmarks.engines english --out engine.zip
     python -m benchmarks.engines english --out ensemble/bundles/engines/english.zip
     python -m benchmarks.engines english --measure engine.zip        an engine that is there
+    python -m benchmarks.engines english --measure engine.zip --choosers     its stack beside its members and their mean
 
 `benchmarks/engines.toml` says what each learns from. The same corpora and seed give the same file, byte for byte, on
 machines with the same packages and processor. What is measured stands in the model card: identifiers that the policy
@@ -19,7 +20,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+
 from benchmarks.measuring import ROOT
+from benchmarks.other_domain import engine_on
 from benchmarks.redaction import redaction_on
 from ensemble.bundles.bundle import load_bundle
 from ensemble.deidentification import Policy
@@ -91,11 +95,11 @@ class Recipe:
     def measure(self, engine: Engine) -> Iterator[dict[str, Any]]:
         """What the policy safe-harbor does with notes that it did not learn from."""
         policy = Policy.named("safe-harbor")
-        for name, gold in self._others():
+        for name, gold in self.others():
             for figure, share in redaction_on(engine, gold, policy).figures().items():
                 yield {"corpus": name, "figure": figure, "value": percent(share)}
 
-    def _others(self) -> Iterator[tuple[str, Corpus]]:
+    def others(self) -> Iterator[tuple[str, Corpus]]:
         """Corpora to measure on, the invented ones of other names and other words."""
         for name, remark in self.measured.items():
             yield f"{name} ({remark})" if remark else name, _read(self.home / name)
@@ -148,6 +152,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="the bundle to make")
     parser.add_argument("--cache", type=Path, help="folder that keeps the predictions of finished folds")
     parser.add_argument("--measure", type=Path, help="measure this bundle instead of making one")
+    parser.add_argument("--choosers", action="store_true", help="compare how the members' candidates are chosen from")
     parser.add_argument("--lexicon", default="whole", help="of the invented notes: whole, or train for a trial")
     parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
@@ -160,7 +165,13 @@ def main() -> None:
             sources=wanted.sources, measure=lambda engine: list(wanted.measure(engine)),
         )  # fmt: skip
         print(f"{arguments.out}: {arguments.out.stat().st_size / 1e6:.2f} MB")
-    for row in wanted.measure(load_bundle(arguments.measure or arguments.out)):
+    bundle = arguments.measure or arguments.out
+    if arguments.choosers:
+        engine = load_bundle(bundle, cascade=False)
+        for name, gold in wanted.others():
+            Console(width=120).print(engine_on(name, gold, engine).table().rich())
+        return
+    for row in wanted.measure(load_bundle(bundle)):
         print(f"{row['corpus']}: {row['figure']} {row['value']}")
 
 

@@ -4,6 +4,7 @@
     found.points["stack"]              Reach(reach=0.93, precision=0.895)
     found.at["stack"]                  its precision at each reach of REACHES
 
+`engine_on` does the same with an engine that is there, as `benchmarks.engines` prints it with `--choosers`.
 A gold span is reached if any marked span touches it, and a marked span is right if it touches a gold span.
 """
 
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.stacking_cases import MEAN, accepted, decide, settings_for
+from ensemble.engine import Engine
 from ensemble.evaluation.tables import Table, percent
 from ensemble.experiments.chooser_scores import LOGISTIC, MAJORITY, PERFECT
 from ensemble.experiments.parts import STACK
@@ -26,9 +28,9 @@ from ensemble.tools.progress import stage
 from features.documents import Corpus, Document, Span
 from features.ranges import touching
 
-__all__ = ["REACHES", "OtherDomain", "Reach", "curve_of", "other_domain", "precision_at", "reach_of"]
+__all__ = ["REACHES", "OtherDomain", "Reach", "curve_of", "engine_on", "other_domain", "precision_at", "reach_of"]
 
-REACHES = (0.90, 0.93, 0.95)
+REACHES = (0.70, 0.80, 0.90, 0.93, 0.95, 0.97, 0.98)
 """Of the identifiers, at which the precision of all choosers is compared."""
 _THRESHOLDS = np.round(np.arange(0.01, 1.0, 0.01), 2).tolist()
 _Scored = Sequence[Sequence[tuple[Voted, float]]]
@@ -69,13 +71,13 @@ class OtherDomain:
 
     def table(self) -> Table:
         """A row a chooser, in percent."""
-        columns = ("chooser", "touched", "precision", *(f"precision at {percent(reach)}" for reach in REACHES))
+        columns = ("chooser", "touched", "precision", *(f"at {100 * reach:.0f}" for reach in REACHES))
         rows = [
             (name, *map(percent, point), *("" if p is None else percent(p) for p in self.at[name]))
             for name, point in self.points.items()
         ]
         title = f"Identifiers of {self.corpus} touched, whatever their labels; {self.folds} folds"
-        note = "Precision at: of the thresholds with which a chooser touches so many; empty where none does."
+        note = "At 90: the best precision of the thresholds with which a chooser touches 90 % or more, if any does."
         return Table(columns, [rows], title, note)
 
 
@@ -98,21 +100,40 @@ def other_domain(
     settings = settings_for(training, members, folds)
     with stage(f"{name}, {len(members)} members, {folds} folds", total=1.0):
         decided, by_regression = decide(training, gold, settings, jobs=jobs, cache=cache)
+    return _compared(name, gold, members, folds, decided, by_regression)
+
+
+def engine_on(name: str, gold: Corpus, engine: Engine) -> OtherDomain:
+    """The same with an engine that is there, but for the logistic regression.
+
+    :param engine: without a cascade, so that all members read everything.
+    """
+    return _compared(name, gold, engine.names, engine.stacker.settings.folds, list(engine.decide(gold.documents)))
+
+
+def _compared(
+    name: str,
+    gold: Corpus,
+    members: Sequence[str],
+    folds: int,
+    decided: Sequence[Sequence[Decision]],
+    by_regression: Sequence[Sequence[Decision]] | None = None,
+) -> OtherDomain:
     notes = gold.documents
     answers = {
         **{member: [chosen_by(note, member) for note in decided] for member in members},
         MAJORITY: [majority_vote(note, members) for note in decided],
         MEAN: [plain_mean(note, members, 0.5) for note in decided],
-        LOGISTIC: list(map(accepted, by_regression)),
         STACK: list(map(accepted, decided)),
         PERFECT: list(map(_touching_gold, notes, decided)),
     }
     scored: dict[str, _Scored] = {
         **{member: _scored(decided, [member]) for member in members},
         MEAN: _scored(decided, members),
-        LOGISTIC: [[(d, d.probability) for d in note] for note in by_regression],
-        STACK: [[(d, d.probability) for d in note] for note in decided],
+        STACK: _judged(decided),
     }
+    if by_regression is not None:
+        answers[LOGISTIC], scored[LOGISTIC] = list(map(accepted, by_regression)), _judged(by_regression)
     points = {chooser: reach_of(notes, spans) for chooser, spans in answers.items()}
     curves = {chooser: [point] for chooser, point in points.items()}
     curves |= {chooser: curve_of(notes, some) for chooser, some in scored.items()}
@@ -126,6 +147,10 @@ def _scored(decided: Sequence[Sequence[Decision]], members: Sequence[str]) -> _S
         [(d, sum(vote.score for vote in d.votes if vote.source in members) / len(members)) for d in note]
         for note in decided
     ]
+
+
+def _judged(decided: Sequence[Sequence[Decision]]) -> _Scored:
+    return [[(d, d.probability) for d in note] for note in decided]
 
 
 def _touching_gold(document: Document, note: Sequence[Decision]) -> list[Span]:

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from benchmarks.other_domain import Reach, curve_of, other_domain, precision_at, reach_of
+from benchmarks.other_domain import Reach, curve_of, engine_on, other_domain, precision_at, reach_of
 from benchmarks.stacking import main
-from benchmarks.stacking_cases import CHOOSERS, measured
+from benchmarks.stacking_cases import CHOOSERS, measured, settings_for
 from benchmarks.stacking_corpora import PARTS, StackingCorpus, known_corpora
 from ensemble.stacking.candidates import Decision
 from ensemble.stacking.folds import grouped_by
+from ensemble.training.trainer import train
 from features.documents import Corpus, Document, Span
 from features.errors import SettingsError
 from features.formats import write_corpus
@@ -109,6 +110,16 @@ def test_another_domain_is_measured_whatever_its_labels() -> None:
     shown = "\n".join(found.table().markdown())
     assert all(name in shown for name in found.points)
     json.dumps(found.to_dict())
+
+
+def test_an_engine_that_is_there_is_measured_in_the_same_way() -> None:
+    engine = train(notes(16), settings_for(notes(16), MEMBERS, 2)).engine
+    unseen = notes(8, 5)
+    found = engine_on("own", unseen, engine)
+    assert {*found.points} == {*MEMBERS, "majority vote", "mean", "stack", "perfect chooser"}
+    assert found.points["stack"] == reach_of(
+        notes(8, 5).documents, [d.spans for d in engine.annotate(notes(8, 5).documents)]
+    )
 
 
 def test_reach_counts_what_is_touched_and_precision_what_touches() -> None:
