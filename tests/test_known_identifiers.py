@@ -3,6 +3,7 @@
 import importlib
 import json
 import random
+import stat
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
@@ -27,7 +28,7 @@ from ensemble.stacking.overruling import read_overruling
 from ensemble.synthesis import synthesize
 from ensemble.synthesis.people import invent_patient
 from features.documents import Document, Span
-from features.errors import SettingsError
+from features.errors import SettingsError, StorageError
 from features.labels import LabelSet
 from submodels.base import Candidate
 
@@ -411,6 +412,43 @@ def test_a_run_goes_on_with_the_same_roster_and_with_no_other(
             deidentify(other)
     run.known.write_text(content)
     assert deidentify(run).known["PATIENT"] == 2
+
+
+def test_a_saved_roster_is_the_same_and_nobody_else_can_read_it(tmp_path: Path) -> None:
+    opened, index = Roster.open(roster(tmp_path)), tmp_path / "index"
+    opened.save(index, "digest")
+    assert stat.S_IMODE(index.stat().st_mode) == 0o600
+    saved = Roster.saved(opened.path, index, "digest")
+    assert saved is not None and saved.record("110") == opened.record("110") and saved.columns == opened.columns
+    assert Roster.saved(opened.path, index, "other") is Roster.saved(opened.path, tmp_path / "none", "digest") is None
+    index.write_bytes(b"damaged")
+    assert Roster.saved(opened.path, index, "digest") is None
+    with pytest.raises(StorageError, match="cannot be copied"):
+        opened.save(index, "digest")
+
+
+@pytest.mark.parametrize("is_stopped", [False, True])
+def test_all_workers_read_the_roster_that_the_first_process_read(
+    run: RunSettings, monkeypatch: pytest.MonkeyPatch, is_stopped: bool
+) -> None:
+    assert run.known is not None
+    source, saved, save = run.known, [], Roster.save
+
+    def save_and_remove(self: Roster, index: Path, digest: str) -> None:
+        save(self, index, digest)
+        saved.append(index)
+        source.unlink()
+        if is_stopped:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Roster, "save", save_and_remove)
+    if is_stopped:
+        with pytest.raises(KeyboardInterrupt):
+            deidentify(replace(run, jobs=2))
+    else:
+        # The roster itself is gone, so that nobody can have read it again.
+        assert deidentify(replace(run, jobs=2)).known == {"PATIENT": 2, "MEDICALRECORD": 1}
+    assert len(saved) == 1 and not saved[0].exists() and not run.work.exists()
 
 
 def test_a_bad_roster_leaves_nothing_behind(run: RunSettings) -> None:

@@ -23,7 +23,10 @@ from ensemble.batch.settings import RunSettings
 from features.errors import SettingsError, StorageError
 from features.writing import make_way, refuse_taken
 
-__all__ = ["clear", "is_published", "publish", "refuse_changed", "remove", "replaces_own"]
+__all__ = ["ROSTER_INDEX", "clear", "is_published", "publish", "refuse_changed", "remove", "replaces_own"]
+
+ROSTER_INDEX = "roster.sqlite"
+"""The roster for all workers, in the folder of the unfinished run; it is there while they work only."""
 
 _JOURNAL = ("journal.sqlite", "journal.sqlite-wal", "journal.sqlite-shm")
 _STAGED = ("output", "reports", "old")
@@ -106,6 +109,7 @@ def clear(work: Path, *, all: bool = True) -> None:
 
     :param all: otherwise journal and chunks stay.
     """
+    (work / ROSTER_INDEX).unlink(missing_ok=True)
     for name in _JOURNAL if all else ():
         (work / name).unlink(missing_ok=True)
     for name in ("chunks", *_STAGED) if all else _STAGED:

@@ -36,7 +36,7 @@ from ensemble.batch.formats.rows import InputFormat
 from ensemble.batch.journal import Journal
 from ensemble.batch.lock import locked
 from ensemble.batch.output_check import check_output
-from ensemble.batch.publishing import clear, is_published, publish, refuse_changed, remove, replaces_own
+from ensemble.batch.publishing import ROSTER_INDEX, clear, is_published, publish, refuse_changed, remove, replaces_own
 from ensemble.batch.reports.report import PASSED_OVER, write_reports
 from ensemble.batch.reports.summary import Start, Summary, read_summary
 from ensemble.batch.settings import RunSettings
@@ -227,7 +227,10 @@ def _work(
         load=settings.load,
         by_language=engines,
     )
-    with Workers(job, jobs=settings.jobs, cluster=settings.cluster) as workers:
+    with (
+        _shared_roster(settings, fingerprint["roster"]) as index,
+        Workers(replace(job, roster_index=index), jobs=settings.jobs, cluster=settings.cluster) as workers,
+    ):
         begin = time.monotonic()
         n_notes = _process(settings, form, store, workers, frozenset(suspects))
         seconds = time.monotonic() - begin
@@ -236,6 +239,21 @@ def _work(
     finished = datetime.now(UTC).isoformat(timespec="seconds")
     start = Start(finished=finished, notes=n_notes, seconds=round(seconds, 3), damaged_chunks=damaged)
     write_reports(settings, fingerprint, store, start)
+
+
+@contextmanager
+def _shared_roster(settings: RunSettings, digest: str) -> Iterator[Path | None]:
+    """The roster as a file that all workers of this machine read; nothing where this process is the only one."""
+    if settings.known is None or (settings.jobs == 1 and not settings.cluster):
+        yield None
+        return
+    index = settings.work.resolve() / ROSTER_INDEX
+    index.unlink(missing_ok=True)
+    try:
+        kept_open(settings.known.resolve(), digest, settings.key).save(index, digest)
+        yield index
+    finally:
+        index.unlink(missing_ok=True)
 
 
 def _process(settings: RunSettings, form: InputFormat, store: Store, workers: Workers, suspects: frozenset[int]) -> int:

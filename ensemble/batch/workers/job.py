@@ -102,6 +102,7 @@ class Job:
     :param recall: which threshold of the engine: `high`, `balanced` or `precise`.
     :param overruling: lists and patterns of the user.
     :param known: a roster of what is known of the patients, and its digest; nothing for none.
+    :param roster_index: where the roster is saved for all workers that see it; the others read it themselves.
     :param load: makes a detector from the path of a bundle.
     :param by_language: ISO 639-1 code -> the bundle that reads the notes in it in the place of `model`, and its digest.
     """
@@ -121,6 +122,7 @@ class Job:
     recall: str = BALANCED
     overruling: Overruling = field(default_factory=Overruling, repr=False)
     known: tuple[Path, str] | None = None
+    roster_index: Path | None = None
     load: Callable[[Path], Detector] = load_detector
     by_language: Mapping[str, tuple[Path, str]] = field(default_factory=dict)
 
@@ -155,7 +157,7 @@ class Job:
             detector = detector.recalled(self.recall)
         detector = detector if self.cascade else detector.without_cascade()
         if self.known is not None:
-            detector = detector.with_known(kept_open(*self.known, self.key))
+            detector = detector.with_known(kept_open(*self.known, self.key, self.roster_index))
         return detector.overruled_by(self.overruling) if self.overruling else detector
 
 

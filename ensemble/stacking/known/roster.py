@@ -3,9 +3,11 @@
     roster = Roster.open(Path("roster.csv"))
     roster.record("110")          {"name": ("Ann Hill",), "birth_date": ("1950-04-03",), "DOCTOR": ("Lee Ames",)}
     "111" in roster               False
+    roster.save(index, digest)
+    Roster.saved(path, index, digest)      the same in another process, without reading the roster again
 
 All rows of a patient are one record. They are read once, into an SQLite database that has no name and ends with the
-process, in the folder for temporary files; so memory does not grow with the roster.
+process, in the folder for temporary files; so memory does not grow with the roster. Other processes can share a copy.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import hashlib
 import hmac
 import json
 import logging
+import os
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache, partial
@@ -65,6 +68,7 @@ class Roster:
             database = sqlite3.connect("", check_same_thread=False, isolation_level=None)
             database.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-8000;")
             database.execute("CREATE TABLE record (patient TEXT, row TEXT)")
+            database.execute("CREATE TABLE about (name TEXT, value TEXT)")
             with file_named(_WHAT, path), rows_of(path) as rows:
                 pairs = _pairs(rows, columns)
                 while some := list(islice(pairs, _AT_ONCE)):
@@ -72,12 +76,38 @@ class Roster:
                 if not columns:
                     raise ValueError("it has no rows")
             database.execute("CREATE INDEX of_patient ON record (patient)")
+            database.executemany("INSERT INTO about VALUES ('column', ?)", ((name,) for name in columns))
         except sqlite3.Error:
             raise StorageError("the folder for temporary files has no room for the roster; set TMPDIR") from None
         roster = cls(path, database, columns)
         if labels is not None:
             roster.check(labels)
         return roster
+
+    def save(self, index: Path, digest: str) -> None:
+        """Write the records to a new file that nobody else may read.
+
+        :param digest: of the roster, by which `saved` knows it.
+        :raises StorageError: if there is no room for it.
+        """
+        try:
+            os.close(os.open(index, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            self._database.execute("INSERT INTO about VALUES ('digest', ?)", (digest,))
+            self._database.execute("VACUUM INTO ?", (str(index),))
+        except (OSError, sqlite3.Error):
+            raise StorageError(f"the roster cannot be copied to {index}; make room there, or give --jobs 1") from None
+
+    @classmethod
+    def saved(cls, path: Path, index: Path, digest: str) -> Roster | None:
+        """The roster of that digest, as `save` wrote it; nothing if it is not there."""
+        try:
+            uri = f"{index.as_uri()}?mode=ro&immutable=1"
+            database = sqlite3.connect(uri, uri=True, check_same_thread=False, isolation_level=None)
+            about = database.execute("SELECT name, value FROM about ORDER BY rowid").fetchall()
+        except sqlite3.Error:
+            return None
+        columns = [value for name, value in about if name == "column"]
+        return cls(path, database, columns) if ("digest", digest) in about else None
 
     def check(self, labels: Collection[str]) -> None:
         """Refuse a roster that says nothing; :raises SettingsError: if no column has a usual name or is a label."""
@@ -112,11 +142,15 @@ class Roster:
 
 
 @lru_cache(maxsize=1)
-def kept_open(path: Path, digest: str, key: bytes | None) -> Roster:
+def kept_open(path: Path, digest: str, key: bytes | None, index: Path | None = None) -> Roster:
     """The roster of that digest, read once in a process, whose columns nobody has checked.
 
+    :param index: where another process may have saved it.
     :raises SettingsError: if it is no longer that, and as `Roster.open` does.
     """
+    saved = Roster.saved(path, index, digest) if index is not None else None
+    if saved is not None:
+        return saved
     if roster_digest(path, key) != digest:
         raise SettingsError(f"the roster {path} was changed while a run was using it; start the run again")
     return Roster.open(path, None)
