@@ -57,6 +57,14 @@ def unseen(tables: list[FeatureTable]) -> list[FeatureTable]:
     return tables[0].space.tables(Document(f"u{i}", text) for i, text in enumerate(texts))
 
 
+@pytest.mark.parametrize("name", ["regex", "deduce", "entities"])
+def test_a_kind_with_a_label_set_takes_that_of_the_notes_unless_another_is_given(name: str) -> None:
+    kind = submodel_class(name)
+    assert kind.for_label_set({}, "nut") == {"label_set": "nut"}
+    assert kind.for_label_set({"label_set": "mine"}, "nut") == {"label_set": "mine"}
+    assert submodel_class("crf").for_label_set({"c2": 1.0}, "nut") == {"c2": 1.0}
+
+
 def test_it_has_the_face_of_a_submodel(fitted: Any) -> None:
     assert isinstance(fitted, Submodel)
     assert fitted.name == usual_name(fitted.kind)
