@@ -10,7 +10,8 @@ from tbed.grid import TokenGrid
 
 ROOT = Path(__file__).parents[1]
 NORMALISED = {
-    "Document.spans", "Document.group", "FeatureSettings.without", "FeatureSettings.extra", "FeatureSettings.ner",
+    "Document.spans", "Document.group", "FeatureSettings.without", "FeatureSettings.extra", "FeatureSettings.pos",
+    "FeatureSettings.ner",
     "PolicyOptions.restricted_zip3", "EngineSettings.submodels", "StackerSettings.rule_labels",
 }  # fmt: skip
 """What a constructor takes in any order or as any sequence, and puts into its one form at birth."""

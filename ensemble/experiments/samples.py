@@ -28,7 +28,7 @@ from features.sentences import learned_abbreviations, sentence_starts
 from features.suggestions import no_such
 from features.tokens import Tokeniser, offsets_of
 
-__all__ = ["PATIENTS", "SENTENCES", "UNITS", "Sample", "Sentences", "samples_of"]
+__all__ = ["PATIENTS", "SENTENCES", "UNITS", "Sample", "SentencePlace", "Sentences", "samples_of"]
 
 UNITS = PATIENTS, SENTENCES = "patients", "sentences"
 """What is drawn."""
@@ -78,7 +78,7 @@ class _Patients:
         return of_fold_groups(self.corpus, {self.names[number] for number in numbers})
 
 
-class _Place(NamedTuple):
+class SentencePlace(NamedTuple):
     """Where a sentence is: the number of its note, and offsets in the text."""
 
     note: int
@@ -95,7 +95,7 @@ class Sentences:
     """
 
     corpus: Corpus
-    places: Sequence[_Place]
+    places: Sequence[SentencePlace]
     line_ends: int
 
     @classmethod
@@ -110,7 +110,7 @@ class Sentences:
             starts = _starts(view, split_lines=by_lines, abbreviations=abbreviations)
             cuts = [at for at in starts[1:] if not any(span.start < at < span.end for span in document.spans)]
             bounds = [0, *cuts, len(document.text)] if starts else []
-            places += [_Place(number, a, b) for a, b in pairwise(bounds)]
+            places += [SentencePlace(number, a, b) for a, b in pairwise(bounds)]
         return cls(corpus, places, 1 if by_lines else 2)
 
     def __len__(self) -> int:
@@ -120,13 +120,13 @@ class Sentences:
         """Notes with some of their sentences; those with none are left out."""
         if len(numbers) == len(self):
             return self.corpus
-        of_note: defaultdict[int, list[_Place]] = defaultdict(list)
+        of_note: defaultdict[int, list[SentencePlace]] = defaultdict(list)
         for number in sorted(numbers):
             of_note[self.places[number].note].append(self.places[number])
         notes = (self._note(self.corpus.documents[note], places) for note, places in of_note.items())
         return replace(self.corpus, documents=tuple(notes))
 
-    def _note(self, document: Document, places: Sequence[_Place]) -> Document:
+    def _note(self, document: Document, places: Sequence[SentencePlace]) -> Document:
         text, spans, end = "", [], places[0].start
         for place in places:
             if place.start > end:

@@ -107,9 +107,10 @@ class FeatureSettings:
             raise SettingsError("give byte_pairs, or byte_pairs_per_word, and not both")
         if not 2 <= self.vector_clusters <= _MOST_CLUSTERS or self.further_words < 0:
             raise SettingsError(f"vector_clusters must be from 2 to {_MOST_CLUSTERS}, further_words 0 or more")
-        for column in ("pos", "ner"):
-            if getattr(self, column) == INSTALLED:
-                object.__setattr__(self, column, installed_tagger(self.language, column))
+        if self.pos == INSTALLED:
+            object.__setattr__(self, "pos", installed_tagger(self.language, "pos"))
+        if self.ner == INSTALLED:
+            object.__setattr__(self, "ner", installed_tagger(self.language, "ner"))
         own = (*(name for names in COLUMN_GROUPS.values() for name in names), *BROWN_COLUMNS, VECTOR_CLUSTER)
         ours = set(own).intersection(self.extra)
         if ours:
