@@ -264,6 +264,30 @@ def test_for_a_patient_of_many_rows_the_work_grows_with_their_number(monkeypatch
         assert {"A. Castellanos", parts[-1].text.partition("seen ")[2].rstrip(".")} <= there
 
 
+def test_a_policy_that_keeps_what_the_detector_saw_uncovers_no_identifier_of_a_column(
+    engines: ModuleType, tmp_path: Path
+) -> None:
+    source = write(
+        tmp_path / "in.csv", [{"id": "1", "name": "Ann Hill", "text": "Dr. Hill, seen by Dr. Ames. Ann fell."}]
+    )
+    run = run_over(engines, source, Columns(others={"name": "PATIENT"}))
+    deidentify(replace(run, policy=run.policy.with_overrides({"DOCTOR": "keep"})))
+    assert read(tmp_path / "out.csv")[0]["text"] == "Dr. [PATIENT], seen by Dr. Ames. [PATIENT] fell."
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [("in.csv", "", "has no header line"), ("in.xlsx", "PK", "is a spreadsheet; save its sheet as CSV in UTF-8")],
+)
+def test_what_is_no_table_is_refused_in_one_sentence(
+    engines: ModuleType, tmp_path: Path, name: str, content: str, reason: str
+) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(CorpusError, match=reason):
+        deidentify(run_over(engines, tmp_path / name, Columns()))
+    assert not (tmp_path / "out.csv").exists() and not (tmp_path / "out.csv.partial").exists()
+
+
 def test_the_same_person_has_one_surrogate_in_all_columns_and_files(engines: ModuleType, tmp_path: Path) -> None:
     found = set()
     for number, suffix in enumerate((".csv", ".jsonl")):

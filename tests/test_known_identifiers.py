@@ -361,6 +361,8 @@ def test_json_lines_that_are_none_are_refused(tmp_path: Path, line: str, reason:
         Roster.open(roster(tmp_path, line + "\n", "roster.jsonl"))
     with pytest.raises(SettingsError, match="cannot be used"):
         Roster.open(tmp_path / "none.csv")
+    with pytest.raises(SettingsError, match="is a spreadsheet; save its sheet as CSV"):
+        Roster.open(roster(tmp_path, "no", "roster.xlsx"))
     with pytest.raises(SettingsError, match="Parquet"):
         Roster.open(roster(tmp_path, "no", "roster.parquet"))
 

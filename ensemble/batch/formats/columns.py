@@ -195,7 +195,7 @@ def treatments_of(given: Sequence[str]) -> dict[str, str]:
 
 
 def _not_once(path: Path, name: str, names: Sequence[str], option: str) -> str:
-    if not names:
+    if not any(names):
         return f"{path} has no header line with the names of its columns; add one"
     there = f"the columns of {path} are {_listed(names)}"
     if name in names:

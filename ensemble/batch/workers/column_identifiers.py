@@ -12,7 +12,7 @@ letters, such as `ng` for nanogram. What anybody may share, such as an age, is n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -42,12 +42,16 @@ _MOST_SHARED = 16
 
 
 def with_column_identifiers(
-    notes: Sequence[Sequence[Part]], found: Sequence[Sequence[Detection]], search: RecordSearch
+    notes: Sequence[Sequence[Part]],
+    found: Sequence[Sequence[Detection]],
+    search: RecordSearch,
+    removes: Callable[[str], bool] = lambda label: True,
 ) -> list[tuple[Detection, ...]]:
     """What was found in the notes of a patient, with the identifiers of their columns.
 
     :param notes: the parts of each note; those with a label are one identifier as a whole.
     :param found: for each note what is in each part.
+    :param removes: whether what has a label will not come out; what stays hides no identifier of a column.
     """
     pairs = [pair for parts, in_parts in zip(notes, found, strict=True) for pair in zip(parts, in_parts, strict=True)]
     views = [plain_view(Document("part", part.text, in_part.spans if part.label else ())) for part, in_part in pairs]
@@ -60,7 +64,7 @@ def with_column_identifiers(
     )
     records = (record for parts, record in zip(notes, _records(notes), strict=True) for _ in parts)
     more = (
-        found if part.label else _with_record(part, _with_spans(found, spans), record, search)
+        found if part.label else _with_record(part, _with_spans(found, spans, removes), record, search, removes)
         for (part, found), spans, record in zip(pairs, again, records, strict=True)
     )
     return [tuple(islice(more, len(parts))) for parts in notes]
@@ -90,10 +94,12 @@ def _values(parts: Iterable[Part]) -> dict[str, dict[str, None]]:
     return found
 
 
-def _with_record(part: Part, found: Detection, record: Record, search: RecordSearch) -> Detection:
+def _with_record(
+    part: Part, found: Detection, record: Record, search: RecordSearch, removes: Callable[[str], bool]
+) -> Detection:
     """What was found in a text, with what the record says of letters and digits that nothing covers yet."""
     known = search.added(Document("part", part.text), [Decision(span, 1.0, True, ()) for span in found.spans], record)
-    covered = {at for span in found.spans for at in range(span.start, span.end)}
+    covered = {at for span in found.spans if removes(span.label) for at in range(span.start, span.end)}
     more = (
         decision.span
         for decision in known
@@ -107,9 +113,9 @@ def _search_mode(label: str) -> SearchMode | None:
     return search_mode(label) or ("whole" if kind_anywhere(label) in _WHOLE else None)
 
 
-def _with_spans(found: Detection, spans: Iterable[Span]) -> Detection:
+def _with_spans(found: Detection, spans: Iterable[Span], removes: Callable[[str], bool]) -> Detection:
     """What was found in a text, with the spans that it does not cover yet."""
-    covered = covering((span.start, span.end) for span in found.spans)
+    covered = covering((span.start, span.end) for span in found.spans if removes(span.label))
     return replace(found, spans=found.spans + tuple(span for span in spans if not covered(span.start, span.end)))
 
 

@@ -173,7 +173,7 @@ class _Worker:
         """Search all notes for the patient's identifiers in columns, and for what was found in any of the notes."""
         if self.job.labels:
             parts, found = [note.input.parts for note in notes], [note.found for note in notes]
-            _set_found(notes, with_column_identifiers(parts, found, self.detector.record_search))
+            _set_found(notes, with_column_identifiers(parts, found, self.detector.record_search, self._removes))
         if self.job.policy.options.seek_again:
             _set_found(notes, self._with_repeats(notes))
 

@@ -31,6 +31,7 @@ _Rows = Iterator[tuple[str, Cells]]
 
 _SEVERAL = re.compile(r"[;|\r\n]+")
 _AT_ONCE = 4096
+_SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 
 
 @contextmanager
@@ -39,6 +40,8 @@ def rows_of(path: Path) -> Iterator[_Rows]:
 
     :raises OSError, ValueError: if the file cannot be read, saying why; also while the rows are read.
     """
+    if path.suffix.lower() in _SPREADSHEETS:
+        raise ValueError("it is a spreadsheet; save its sheet as CSV in UTF-8, and give that file")
     with open_regular(path) as file:
         if path.suffix == ".parquet":
             yield _parquet(file)
