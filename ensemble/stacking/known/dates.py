@@ -86,7 +86,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?<!\d[./-]){pattern}(?![^\W_])(?![./-]\d)", re.IGNORECASE)
 
 
-class _Part(NamedTuple):
+class _DatePart(NamedTuple):
     """A way to write a part of a date.
 
     :param pattern: of it.
@@ -110,18 +110,18 @@ class _Part(NamedTuple):
                 yield FoundDate(start, end, False, is_open and not tells_birth(before, after, language))
 
 
-def _parts(days: Sequence[_Day], year: int | None, language: str) -> Iterator[_Part]:
+def _parts(days: Sequence[_Day], year: int | None, language: str) -> Iterator[_DatePart]:
     """All ways to write a part of some days, the longest first, or of a year."""
     for full, month, day in days:
         m, d, mon = f"0?{month}", f"0?{day}", _month(month, language)
         # `Take 1 may repeat` is no date.
         small: Literal["in small letters", False] = "in small letters" if language in _MONTHS_IN_CAPITALS else False
-        yield _Part(rf"{d}{_NTH}{_LOOSE}{mon}|{mon}{_LOOSE}{d}{_NTH}", small, after=_YEAR_AFTER)
-        yield _Part(rf"{mon}{_LOOSE}(?:{full}|['’]{full % 100:02})", small, before=_DAY_BEFORE)
-        yield _Part(rf"{m}\s?[-/.]\s?{full}|{full}\s?[-/.]\s?{m}")
-        yield _Part(rf"{d}[-/.]{m}\.?|{m}[-/]{d}|{m}/{full % 100:02}", True)
+        yield _DatePart(rf"{d}{_NTH}{_LOOSE}{mon}|{mon}{_LOOSE}{d}{_NTH}", small, after=_YEAR_AFTER)
+        yield _DatePart(rf"{mon}{_LOOSE}(?:{full}|['’]{full % 100:02})", small, before=_DAY_BEFORE)
+        yield _DatePart(rf"{m}\s?[-/.]\s?{full}|{full}\s?[-/.]\s?{m}")
+        yield _DatePart(rf"{d}[-/.]{m}\.?|{m}[-/]{d}|{m}/{full % 100:02}", True)
     for full in sorted({day.year for day in days} | ({year} if year else set())):
-        yield _Part(rf"{full}|['’-]{full % 100:02}", True)
+        yield _DatePart(rf"{full}|['’-]{full % 100:02}", True)
 
 
 def _days(written: str, language: str) -> list[_Day]:
