@@ -152,9 +152,9 @@ def learning_curve(
         raise SettingsError(f"the number of runs on each sample must be at least 1, not {runs}")
     if samples * runs < FEWEST_FOR_INTERVAL:
         _LOG.warning(
-            "%d random orders are too few for a 95 %% interval, so each order is shown instead; --samples %d or more "
-            "gives one",
-            samples,
+            "%d trainings for each point are too few for a 95 %% interval, so each is shown instead; "
+            "phistack curve --samples %d or more gives one",
+            samples * runs,
             FEWEST_FOR_INTERVAL,
         )
     training, gold = held_out_patients(corpus, seed=settings.seed) if test is None else (corpus, test)
