@@ -202,6 +202,12 @@ def test_a_word_of_the_language_needs_a_sign(known: KnownIdentifiers) -> None:
     assert marked(known, "mary hope called") == [("PATIENT", "mary hope")]
 
 
+def test_a_surname_of_patient_and_staff_is_the_patients(tmp_path: Path) -> None:
+    opened = Roster.open(roster(tmp_path, "patient,name,doctor\n110,Ann Ames,Lee Ames\n"))
+    known = KnownIdentifiers(opened, RecordSearch(I2B2, "en"))
+    assert marked(known, "Ames and Lee Ames") == [("PATIENT", "Ames"), ("DOCTOR", "Lee Ames")]
+
+
 def test_what_is_not_accepted_is_shown_with_the_reason(known: KnownIdentifiers) -> None:
     (decision,) = known.added(Document("110-01", "We hope so.", (), "110"), [])
     assert not decision.accepted and decision.probability == 0

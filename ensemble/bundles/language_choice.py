@@ -30,11 +30,17 @@ _OR_TRAIN = "or train one of your own with: phistack train CORPUS --model BUNDLE
 
 
 class ChosenEngine(NamedTuple):
-    """An engine that ships, why it was chosen, in words, and those for all languages, by their ISO 639-1 codes."""
+    """An engine that ships.
+
+    :param reason: why it was chosen, in words.
+    :param by_language: the engines for all languages, by their ISO 639-1 codes.
+    :param others: other languages of the notes looked at, in words -> the name of the engine for them.
+    """
 
     path: Path
     reason: str
     by_language: Mapping[str, Path]
+    others: Mapping[str, str]
 
 
 def engine_for(texts: Iterable[str]) -> ChosenEngine:
@@ -59,9 +65,12 @@ def engine_for(texts: Iterable[str]) -> ChosenEngine:
             f"{_counted(seen, language, len(known))}, and no engine ships for that; there are {_listed(names)}: name "
             f"one with --model, {_OR_TRAIN}"
         )
-    by_language = {language: shipped_engine(name) for language, name in sorted(names.items())}
+    engine = names[language]
     return ChosenEngine(
-        shipped_engine(names[language]), f"{names[language]}, as {_counted(seen, language, len(known))}", by_language
+        shipped_engine(engine),
+        f"{engine}, as {_counted(seen, language, len(known))}",
+        {language: shipped_engine(name) for language, name in sorted(names.items())},
+        {_in_words(other): names[other] for other, _ in seen.most_common() if names.get(other, engine) != engine},
     )
 
 

@@ -84,7 +84,8 @@ def told_engine(model: Path | None, sample: Callable[[int], Iterable[str]]) -> P
     if model is not None:
         return model
     chosen = _chosen(sample)
-    print(f"engine: {chosen.reason}; --model names another", file=sys.stderr)
+    others = "".join(f"; notes in {what} are held back: --model {name}" for what, name in chosen.others.items())
+    print(f"engine: {chosen.reason}{others or '; --model names another'}", file=sys.stderr)
     return chosen.path
 
 

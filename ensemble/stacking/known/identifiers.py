@@ -160,8 +160,10 @@ def _laid_over(text: str, decisions: Sequence[Decision], hits: dict[Span, tuple[
         by_span[span] = replace(old, votes=(*old.votes, vote))
     sure = [span for span, (_, is_sure) in hits.items() if is_sure]
     accepted = [decision.span for decision in decisions if decision.accepted]
+    # A policy may keep the names of staff, but not a word of them that is also of the patient's name.
+    of_staff = {hit.span.label for hit, _ in hits.values() if hit.role == "staff"}
     taken: list[Span] = []
-    for span in _joined(sure, accepted):
+    for span in sorted(_joined(sure, accepted), key=lambda span: (span.start - span.end, span.label in of_staff, span)):
         taken += _pieces(text, span, taken)
     kept = [(piece, span) for span in accepted for piece in _pieces(text, span, taken)]
     result = {span: replace(decision, accepted=False) for span, decision in by_span.items()}
@@ -183,7 +185,7 @@ def _vote(hit: KnownMention, is_sure: bool) -> Candidate:
 
 
 def _joined(sure: Iterable[Span], accepted: Iterable[Span]) -> list[Span]:
-    """The sure spans, each with the accepted ones and others of its label that overlap it; the longest first."""
+    """The sure spans, each with the accepted ones and others of its label that overlap it."""
     joined: list[Span] = []
     sure = sorted(sure)
     for span in sorted({*sure, *accepted}, key=lambda span: (span.label, span.start, span.end)):
@@ -191,8 +193,7 @@ def _joined(sure: Iterable[Span], accepted: Iterable[Span]) -> list[Span]:
             joined[-1] = Span(joined[-1].start, max(joined[-1].end, span.end), span.label)
         else:
             joined.append(span)
-    with_known = [span for span in joined if any(s.label == span.label and s.overlaps(span) for s in sure)]
-    return sorted(with_known, key=lambda span: (span.start - span.end, span))
+    return [span for span in joined if any(s.label == span.label and s.overlaps(span) for s in sure)]
 
 
 def _pieces(text: str, span: Span, taken: Iterable[Span]) -> list[Span]:
