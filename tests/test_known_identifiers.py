@@ -20,7 +20,7 @@ from benchmarks.known_identifiers import mistyped as mistyped_in
 from ensemble.batch import RunSettings, audit_run, deidentify
 from ensemble.deidentification import Policy
 from ensemble.stacking.candidates import Decision
-from ensemble.stacking.known import KNOWN, KnownIdentifiers, RecordSearch, Roster
+from ensemble.stacking.known import KNOWN, KnownIdentifiers, RecordSearch, Roster, dates
 from ensemble.stacking.known.columns import label_of, role_of, roles
 from ensemble.stacking.known.dates import date_pattern
 from ensemble.stacking.known.search import found_in
@@ -277,6 +277,46 @@ def test_every_usual_way_to_write_a_date_is_found(day: date, language: str) -> N
         assert match and match[0] == way, way
     other = date.fromordinal(day.toordinal() + 40)
     assert not pattern.search(f"on {other.isoformat()}")
+
+
+class _AnyFigures:
+    """Says of every figure and word that it stands in the text."""
+
+    weekday = True
+
+    def __init__(self, *_: object) -> None:
+        pass
+
+    def said(self, _: object) -> bool:
+        return True
+
+    number = year = run = month = said
+
+
+@given(
+    st.dates(date(1900, 1, 1), date(2099, 12, 31)),
+    st.lists(
+        st.sampled_from(
+            ("d", "m", "y", "yy", "mon", "iv", "Mon", "/", ".", "-", " ", ", ", "de ", "th", "'", "0", "7", "born ")
+        ),
+        max_size=12,
+    ),
+    st.sampled_from(("en", "es", "de")),
+)
+def test_ways_to_write_a_date_that_a_text_cannot_have_are_not_missed(
+    day: date, pieces: list[str], language: str
+) -> None:
+    from ensemble.deidentification.dates.patterns import names
+
+    said = {
+        "d": f"{day.day}", "m": f"{day.month:02}", "y": f"{day.year}", "yy": f"{day.year % 100:02}",
+        "mon": names(language).full_months[day.month - 1], "Mon": names(language).full_weekdays[day.weekday()],
+    }  # fmt: skip
+    text = "".join(said.get(piece, piece) for piece in pieces)
+    found = dates.dates_in(text, day.isoformat(), language)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dates, "_SaidFigures", _AnyFigures)
+        assert found == dates.dates_in(text, day.isoformat(), language)
 
 
 @given(st.text("0123456789", min_size=5, max_size=12), st.randoms(use_true_random=False))

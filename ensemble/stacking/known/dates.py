@@ -8,12 +8,16 @@ Day and month may be in either order, and where the record's own order is open b
 date is the day and the month, the month and the year, or the year. One with the name of the month in it is a date in
 any case, and so are month and year of four digits; other figures (`4/3`, `1950`) may be anything, unless words around
 them say that somebody was born then.
+
+Patterns are made for each date, which takes far longer than to read a note with them. So a text is asked first which
+figures and words it has, and only the ways to write the date that these allow are made (`_SaidFigures`).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from ensemble.deidentification.dates.parsing import EARLIEST_YEAR, LATEST_YEAR, parse_dates
@@ -60,9 +64,10 @@ def dates_in(text: str, written: str, language: str) -> list[FoundDate] | None:
     is_year = written.isdecimal() and EARLIEST_YEAR <= int(written) <= LATEST_YEAR
     if not days and not is_year:
         return None
-    whole = date_pattern(written, language)
+    said = _SaidFigures(text, language)
+    whole = _pattern_of(days, language, said)
     found = [FoundDate(*match.span()) for match in (whole.finditer(text) if whole else ())]
-    for part in _parts(days, int(written) if is_year else None, language):
+    for part in _parts(days, int(written) if is_year else None, language, said):
         taken = touching(sorted((one.start, one.end) for one in found))
         found += [one for one in part.found_in(text, language) if not taken(one.start, one.end)]
     return found
@@ -75,10 +80,62 @@ def date_pattern(written: str, language: str) -> re.Pattern[str] | None:
     :param language: ISO 639-1 code, for the names of months.
     :returns: nothing if it is no whole date.
     """
-    ways = "|".join(way for day in _days(written, language) for way in _ways(*day, language))
+    return _pattern_of(_days(written, language), language)
+
+
+def _pattern_of(days: Sequence[_Day], language: str, said: _SaidFigures | None = None) -> re.Pattern[str] | None:
+    """What finds a whole date; :param said: of a text, where only the ways that it allows are wanted."""
+    ways = "|".join(way for day in days for way in _ways(day, language, said))
+    weekday = rf"(?:{_weekdays(language)}\b\.?,?\s{{1,2}})?" if said is None or said.weekday else ""
+    return _compiled(f"{weekday}(?:{ways})") if ways else None
+
+
+class _SaidFigures:
+    """Which figures of a date, and which names of months and weekdays, stand in a text; no date has others.
+
+    :param text: in its plain view.
+    :param language: ISO 639-1 code.
+    """
+
+    def __init__(self, text: str, language: str) -> None:
+        self._text, self._language = text, language
+        self._runs = {*re.findall("[0-9]+", text)}
+
+    def number(self, number: int) -> bool:
+        """Whether a day or month stands there in figures."""
+        return not self._runs.isdisjoint(_figures(number))
+
+    def year(self, year: int) -> bool:
+        """Whether a year stands there, of four digits or of two."""
+        return not self._runs.isdisjoint(_years(year))
+
+    def run(self, digits: str) -> bool:
+        """Whether just these digits stand there side by side."""
+        return digits in self._runs
+
+    def month(self, month: int) -> bool:
+        """Whether a month stands there by name or in Roman figures."""
+        return bool(_in_words(month, self._language).search(self._text))
+
+    @property
+    def weekday(self) -> bool:
+        """Whether any weekday stands there."""
+        return bool(_any_weekday(self._language).search(self._text))
+
+
+@lru_cache(maxsize=512)
+def _in_words(month: int, language: str) -> re.Pattern[str]:
+    return re.compile(rf"{_month(month, language)}|{_ROMAN[month - 1]}(?![^\W\d_])", re.IGNORECASE)
+
+
+@lru_cache(maxsize=64)
+def _any_weekday(language: str) -> re.Pattern[str]:
+    return re.compile(_weekdays(language), re.IGNORECASE)
+
+
+def _weekdays(language: str) -> str:
     table = names(language)
-    weekdays = _any((*table.weekdays, *table.full_weekdays, *table.short_weekdays))
-    return _compiled(rf"(?:{weekdays}\b\.?,?\s{{1,2}})?(?:{ways})") if ways else None
+    return _any((*table.weekdays, *table.full_weekdays, *table.short_weekdays))
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
@@ -110,18 +167,26 @@ class _DatePart(NamedTuple):
                 yield FoundDate(start, end, False, is_open and not tells_birth(before, after, language))
 
 
-def _parts(days: Sequence[_Day], year: int | None, language: str) -> Iterator[_DatePart]:
-    """All ways to write a part of some days, the longest first, or of a year."""
+def _parts(days: Sequence[_Day], year: int | None, language: str, said: _SaidFigures) -> Iterator[_DatePart]:
+    """All ways to write a part of some days that a text allows, the longest first, or of a year."""
+    # `Take 1 may repeat` is no date.
+    small: Literal["in small letters", False] = "in small letters" if language in _MONTHS_IN_CAPITALS else False
     for full, month, day in days:
-        m, d, mon = f"0?{month}", f"0?{day}", _month(month, language)
-        # `Take 1 may repeat` is no date.
-        small: Literal["in small letters", False] = "in small letters" if language in _MONTHS_IN_CAPITALS else False
-        yield _DatePart(rf"{d}{_NTH}{_LOOSE}{mon}|{mon}{_LOOSE}{d}{_NTH}", small, after=_YEAR_AFTER)
-        yield _DatePart(rf"{mon}{_LOOSE}(?:{full}|['’]{full % 100:02})", small, before=_DAY_BEFORE)
-        yield _DatePart(rf"{m}\s?[-/.]\s?{full}|{full}\s?[-/.]\s?{m}")
-        yield _DatePart(rf"{d}[-/.]{m}\.?|{m}[-/]{d}|{m}/{full % 100:02}", True)
+        m, d = f"0?{month}", f"0?{day}"
+        if said.month(month):
+            mon = _month(month, language)
+            if said.number(day):
+                yield _DatePart(rf"{d}{_NTH}{_LOOSE}{mon}|{mon}{_LOOSE}{d}{_NTH}", small, after=_YEAR_AFTER)
+            if said.year(full):
+                yield _DatePart(rf"{mon}{_LOOSE}(?:{full}|['’]{full % 100:02})", small, before=_DAY_BEFORE)
+        if said.number(month):
+            if said.run(f"{full}"):
+                yield _DatePart(rf"{m}\s?[-/.]\s?{full}|{full}\s?[-/.]\s?{m}")
+            if said.number(day) or said.year(full):
+                yield _DatePart(rf"{d}[-/.]{m}\.?|{m}[-/]{d}|{m}/{full % 100:02}", True)
     for full in sorted({day.year for day in days} | ({year} if year else set())):
-        yield _DatePart(rf"{full}|['’-]{full % 100:02}", True)
+        if said.year(full):
+            yield _DatePart(rf"{full}|['’-]{full % 100:02}", True)
 
 
 def _days(written: str, language: str) -> list[_Day]:
@@ -137,21 +202,32 @@ def _parsed(written: str, language: str, day_first: bool) -> _Day | None:
     return None
 
 
-def _ways(year: int, month: int, day: int, language: str) -> Iterator[str]:
+def _ways(date: _Day, language: str, said: _SaidFigures | None) -> Iterator[str]:
+    year, month, day = date
     y, m, d = rf"(?:{year}|['’]?{year % 100:02})", f"0?{month}", f"0?{day}"
-    mon = rf"(?:{_month(month, language)}|{_ROMAN[month - 1]}(?![^\W\d_]))"
-    for order in ((d, m, y), (m, d, y), (y, m, d)):
-        yield f"(?:{_SIGN})".join(order)
-    yield rf"{d}{_NTH}{_LOOSE}{mon}{_LOOSE}{y}"
-    yield rf"{mon}{_LOOSE}{d}{_NTH}{_LOOSE}{y}"
-    yield rf"{y}{_LOOSE}{mon}{_LOOSE}{d}{_NTH}"
-    for full in (f"{year}", f"{year % 100:02}"):
-        for order in (
-            (f"{day:02}", f"{month:02}", full),
-            (f"{month:02}", f"{day:02}", full),
-            (full, f"{month:02}", f"{day:02}"),
-        ):
-            yield "".join(order)
+    by_name = rf"(?:{_month(month, language)}|{_ROMAN[month - 1]}(?![^\W\d_]))"
+    day_and_year = said is None or (said.number(day) and said.year(year))
+    # `April 31950`: where nothing stands between day and year, they are one run of digits.
+    joined = said is not None and any(map(said.run, (f"{a}{b}" for a in _figures(day) for b in _years(year))))
+    if day_and_year and (said is None or said.number(month)):
+        for order in ((d, m, y), (m, d, y), (y, m, d)):
+            yield f"(?:{_SIGN})".join(order)
+    if (day_and_year or joined) and (said is None or said.month(month)):
+        yield rf"{d}{_NTH}{_LOOSE}{by_name}{_LOOSE}{y}"
+        yield rf"{by_name}{_LOOSE}{d}{_NTH}{_LOOSE}{y}"
+        yield rf"{y}{_LOOSE}{by_name}{_LOOSE}{d}{_NTH}"
+    for full in _years(year):
+        for run in (f"{day:02}{month:02}{full}", f"{month:02}{day:02}{full}", f"{full}{month:02}{day:02}"):
+            if said is None or said.run(run):
+                yield run
+
+
+def _figures(number: int) -> tuple[str, str]:
+    return f"{number}", f"0{number}"
+
+
+def _years(year: int) -> tuple[str, str]:
+    return f"{year}", f"{year % 100:02}"
 
 
 def _month(month: int, language: str) -> str:
