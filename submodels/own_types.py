@@ -21,7 +21,7 @@ from features.errors import LabelError, TrainingError
 from features.labels import LabelSet, label_mapping
 from submodels.base import Candidate
 
-__all__ = ["Mark", "OwnTypes", "OwnTypesState", "first_of_overlapping"]
+__all__ = ["Mark", "OwnTypes", "OwnTypesState", "first_of_overlapping", "refuse_without_phi"]
 
 
 class Mark(NamedTuple):
@@ -76,9 +76,8 @@ class OwnTypes:
         :param exact: whether a type takes the label of PHI that the rules mark exactly, not of all that they touch.
         :raises TrainingError: if no note has PHI.
         """
+        refuse_without_phi(tables)
         gold = {span.label for table in tables for span in table.document.spans}
-        if not gold:
-            raise TrainingError(f"rules need PHI to learn labels from, and none of {len(tables)} notes has any")
         there, mapped = _labels_there(tables, marked, exact=exact), _mapping(own_set, label_set)
         same = set(LabelSet.named(own_set).labels) if label_set == own_set else gold
         named = {name: most_frequent(there[name]) if there[name] else mapped.get(name, "") for name in types}
@@ -99,6 +98,12 @@ class OwnTypes:
     def state(self) -> OwnTypesState:
         """As an engine keeps it, JSON-ready."""
         return {"labels": self.labels, "precision": self.precision}
+
+
+def refuse_without_phi(tables: Sequence[FeatureTable]) -> None:
+    """See that there is something to learn from; :raises TrainingError: if no note has PHI."""
+    if not any(table.document.spans for table in tables):
+        raise TrainingError(f"rules need PHI to learn labels from, and none of {len(tables)} notes has any")
 
 
 def first_of_overlapping(marks: Iterable[Mark], length: int) -> list[Mark]:

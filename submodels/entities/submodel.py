@@ -25,7 +25,7 @@ from features.labels import LabelSet
 from features.saved_files import SavedFiles, damage_refused
 from features.writing import write_json
 from submodels.base import Candidate, Submodel, saved_submodel
-from submodels.own_types import Mark, OwnTypes, OwnTypesState, first_of_overlapping
+from submodels.own_types import Mark, OwnTypes, OwnTypesState, first_of_overlapping, refuse_without_phi
 from submodels.regex.pattern_files import ANY_SET, format_patterns, saved_patterns, shipped_patterns
 from submodels.regex.scanner import Scanner
 
@@ -82,6 +82,7 @@ class EntitySubmodel(Submodel):
 
         :raises TrainingError: if no note has PHI.
         """
+        refuse_without_phi(tables)
         space = tables[0].space
         if _COLUMN not in space.columns:
             _LOG.warning("entities: no general tagger is named as ner under [features], so there are rules only")
