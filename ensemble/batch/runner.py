@@ -98,7 +98,7 @@ def _roster(settings: RunSettings, digest: str, labels: Sequence[str]) -> Roster
     """The roster, if there is one; what is wrong with it is said before anything is begun."""
     if settings.known is None:
         return None
-    roster = kept_open(settings.known.resolve(), digest, settings.key)
+    roster = kept_open(settings.known.resolve(), digest, settings.key, None)
     roster.check(labels)
     tell_unused(roster, labels)
     return roster
@@ -250,7 +250,7 @@ def _shared_roster(settings: RunSettings, digest: str) -> Iterator[Path | None]:
     index = settings.work.resolve() / ROSTER_INDEX
     index.unlink(missing_ok=True)
     try:
-        kept_open(settings.known.resolve(), digest, settings.key).save(index, digest)
+        kept_open(settings.known.resolve(), digest, settings.key, None).save(index, digest)
         yield index
     finally:
         index.unlink(missing_ok=True)

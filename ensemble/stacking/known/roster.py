@@ -142,10 +142,10 @@ class Roster:
 
 
 @lru_cache(maxsize=1)
-def kept_open(path: Path, digest: str, key: bytes | None, index: Path | None = None) -> Roster:
+def kept_open(path: Path, digest: str, key: bytes | None, index: Path | None) -> Roster:
     """The roster of that digest, read once in a process, whose columns nobody has checked.
 
-    :param index: where another process may have saved it.
+    :param index: where another process may have saved it; `None` if none has.
     :raises SettingsError: if it is no longer that, and as `Roster.open` does.
     """
     saved = Roster.saved(path, index, digest) if index is not None else None
