@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ensemble.command_line.choices import UNITS
+from ensemble.stacking.folds import labels_in_one_part, patients_in_several
 from ensemble.synthesis import synthesize
 from ensemble.tasks import splits
 from ensemble.tasks.splits import shares_of, split
@@ -54,7 +55,7 @@ def test_each_note_is_in_one_part_and_each_patient_too(names: list[str], by: str
     for part in parts.values():
         kept = {*ids(part)}
         assert part.documents == tuple(document for document in corpus.documents if document.id in kept)
-    assert by == "document" or splits.patients_in_several(parts) == 0
+    assert by == "document" or patients_in_several(parts.values()) == 0
 
 
 @given(st.integers(3, 300), st.integers(0, 5))
@@ -186,5 +187,5 @@ def test_nothing_is_overwritten_and_a_refusal_in_the_middle_leaves_nothing(phist
 
 def test_labels_that_one_part_alone_has_are_counted() -> None:
     parts = split(corpus_of(["a", "b", "c"], [["Name", "SSN"], ["Name"], ["Name"]]), USUAL)
-    assert splits.unshared_labels(parts) == ["SSN"]
+    assert labels_in_one_part(part.documents for part in parts.values()) == ["SSN"]
     assert Counter(span.label for part in parts.values() for d in part.documents for span in d.spans)["Name"] == 3

@@ -48,8 +48,8 @@ def split(
     corpora: CorpusOptions,
 ) -> None:
     """Split an annotated corpus into parts to train, validate and test on; each note is in one of them."""
-    from ensemble.stacking.folds import patients_of
-    from ensemble.tasks.splits import patients_in_several, shares_of, unshared_labels, write_parts
+    from ensemble.stacking.folds import labels_in_one_part, patients_in_several, patients_of
+    from ensemble.tasks.splits import shares_of, write_parts
     from ensemble.tasks.splits import split as split_corpus
     from features.formats.corpora import input_path
     from features.writing import refuse_taken
@@ -66,6 +66,6 @@ def split(
         say(f"{name}: {len(part)} notes of {n_patients} patients with {n_phi} PHI are in {places[name]}")
     warn({what: count for what, count in (
         ("patients with notes in more than one part, which an engine knows before it is tested on them",
-         patients_in_several(made)),
-        ("labels that one part alone has", len(unshared_labels(made))),
+         patients_in_several(made.values())),
+        ("labels that one part alone has", len(labels_in_one_part(part.documents for part in made.values()))),
     ) if count})  # fmt: skip

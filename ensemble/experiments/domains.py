@@ -7,10 +7,10 @@ pools_of(wards)     [(Domain("all but ward-a", ...), ("ward-b", "ward-c")), ...,
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ensemble.stacking.folds import patients_in_several
 from ensemble.training.settings import EngineSettings
 from features.documents import Corpus, Document
 
@@ -48,8 +48,7 @@ def pools_of(domains: Sequence[Domain]) -> list[tuple[Domain, tuple[str, ...]]]:
             "the corpora are in several languages (%s), and each pooled engine is made for that of its first corpus",
             ", ".join(languages),
         )
-    homes = Counter(patient for d in domains for patient in {document.group for document in d.corpus.documents})
-    if n_shared := sum(n > 1 for n in homes.values()):
+    if n_shared := patients_in_several(domain.corpus for domain in domains):
         _LOG.warning(
             "%d names of patients are in more than one corpus and are taken for different people; if they are not, "
             "pooled engines are tested on patients whom they know",

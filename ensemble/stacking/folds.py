@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -29,7 +29,9 @@ __all__ = [
     "grouped_by",
     "held_out_patients",
     "labels_in_one_fold",
+    "labels_in_one_part",
     "of_fold_groups",
+    "patients_in_several",
     "patients_of",
     "training_folds",
 ]
@@ -152,12 +154,19 @@ def group_folds(documents: Sequence[Document], *, n_folds: int, seed: int = 0) -
 
 def labels_in_one_fold(documents: Sequence[Document], folds: Sequence[Sequence[int]]) -> list[str]:
     """The labels that only one fold has; no model that is trained on the others can know them."""
-    homes: defaultdict[str, set[int]] = defaultdict(set)
-    for number, fold in enumerate(folds):
-        for i in fold:
-            for span in documents[i].spans:
-                homes[span.label].add(number)
-    return sorted(label for label, found in homes.items() if len(found) == 1)
+    return labels_in_one_part([documents[i] for i in fold] for fold in folds)
+
+
+def labels_in_one_part(parts: Iterable[Iterable[Document]]) -> list[str]:
+    """The labels that only one part of some notes has."""
+    n_parts = Counter(label for part in parts for label in {span.label for note in part for span in note.spans})
+    return sorted(label for label, n in n_parts.items() if n == 1)
+
+
+def patients_in_several(corpora: Iterable[Corpus]) -> int:
+    """How many patients, by their names, have notes in more than one corpus."""
+    n_corpora = Counter(patient for corpus in corpora for patient in patients_of(corpus))
+    return sum(n > 1 for n in n_corpora.values())
 
 
 def patients_of(corpus: Corpus) -> list[str]:

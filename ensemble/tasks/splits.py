@@ -34,10 +34,8 @@ __all__ = [
     "PATIENT",
     "UNITS",
     "USUAL",
-    "patients_in_several",
     "shares_of",
     "split",
-    "unshared_labels",
     "write_parts",
 ]
 
@@ -136,20 +134,6 @@ def _placed(sizes: _Sizes, shares: Sequence[float], *, seed: int) -> list[int]:
 def _fill(has: Counter[str], share: float, what: str) -> tuple[float, float]:
     """How far a part is filled with something, then with notes; rounded, so that equals are equal."""
     return round(has[what] / share, 6), round(has[_NOTES] / share, 6)
-
-
-def patients_in_several(parts: Mapping[str, Corpus]) -> int:
-    """How many patients have notes in more than one part."""
-    homes = Counter(group for part in parts.values() for group in {document.group for document in part.documents})
-    return sum(n > 1 for n in homes.values())
-
-
-def unshared_labels(parts: Mapping[str, Corpus]) -> list[str]:
-    """The labels that one part alone has."""
-    homes = Counter(
-        label for part in parts.values() for label in {span.label for note in part.documents for span in note.spans}
-    )
-    return sorted(label for label, n in homes.items() if n == 1)
 
 
 def write_parts(parts: Mapping[str, Corpus], out: Path, *, format: str, packed: bool = False) -> dict[str, Path]:

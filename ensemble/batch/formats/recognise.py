@@ -20,6 +20,7 @@ from ensemble.batch.formats.rows import TABLES, FormatSettings, InputFormat
 from features.errors import CorpusError, SettingsError
 from features.formats.xml import root_of
 from features.regular_files import open_regular
+from features.sheets import spreadsheet_advice
 from features.suggestions import no_such
 
 __all__ = ["FORMAT_NAMES", "open_format", "refuse_other_ending"]
@@ -36,7 +37,6 @@ _FORMATS: dict[str, _Opener] = {
     **{name: partial(NoteFiles, name=name) for name in ("text", "brat", "i2b2", "ngrid", "meddocan")},
 }
 _ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".txt": "text"}
-_SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 FORMAT_NAMES = tuple(_FORMATS)
 
 
@@ -100,8 +100,8 @@ def _recognised(path: Path) -> str:
     found = _of_ending(path)
     if found is None and path.name.lower().removesuffix(".gz").endswith(".xml"):
         found = _of_xml(path)
-    if found is None and path.suffix.lower() in _SPREADSHEETS:
-        raise CorpusError(f"{path} is a spreadsheet; save its sheet as CSV in UTF-8, and give that file")
+    if found is None and (advice := spreadsheet_advice(path)):
+        raise CorpusError(f"{path} {advice}")
     if found is None:
         raise CorpusError(f"{path} is not in a known format; name its format with --from: {', '.join(FORMAT_NAMES)}")
     return "brat" if found == "text" and path.with_suffix(".ann").exists() else found

@@ -1,8 +1,7 @@
 """A date of a record in whatever way a note writes it, whole or in part.
 
-    pattern = date_pattern("1950-04-03", "en")
-    pattern.search("born April 3rd, 1950")        a match; also 4/3/50, 03.04.1950, 19500403, 3-IV-1950
-    list(dates_in("born in 1950", "1950-04-03", "en"))      [FoundDate(8, 12, is_whole=False, needs_sign=False)]
+    dates_in("born April 3rd, 1950", "1950-04-03", "en")    [FoundDate(5, 20)]; also 4/3/50, 03.04.1950, 3-IV-1950
+    dates_in("born in 1950", "1950-04-03", "en")            [FoundDate(8, 12, is_whole=False, needs_sign=False)]
 
 Day and month may be in either order, and where the record's own order is open both readings are sought. A part of a
 date is the day and the month, the month and the year, or the year. One with the name of the month in it is a date in
@@ -25,7 +24,7 @@ from ensemble.deidentification.dates.patterns import names
 from ensemble.stacking.known.signs import AROUND, tells_birth
 from features.ranges import touching
 
-__all__ = ["FoundDate", "date_pattern", "dates_in"]
+__all__ = ["FoundDate", "dates_in"]
 
 _ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
 _NTH = r"(?:\s?(?:st|nd|rd|th|er|ste|de|º|°|ª|:?[ea])|\.)?"
@@ -65,29 +64,19 @@ def dates_in(text: str, written: str, language: str) -> list[FoundDate] | None:
     if not days and not is_year:
         return None
     said = _SaidFigures(text, language)
-    whole = _pattern_of(days, language, said)
-    found = [FoundDate(*match.span()) for match in (whole.finditer(text) if whole else ())]
+    found = [FoundDate(*match.span()) for pattern in _whole(days, language, said) for match in pattern.finditer(text)]
     for part in _parts(days, int(written) if is_year else None, language, said):
         taken = touching(sorted((one.start, one.end) for one in found))
         found += [one for one in part.found_in(text, language) if not taken(one.start, one.end)]
     return found
 
 
-def date_pattern(written: str, language: str) -> re.Pattern[str] | None:
-    """What finds a whole date.
-
-    :param written: in a record: ISO, or as notes in the language write it.
-    :param language: ISO 639-1 code, for the names of months.
-    :returns: nothing if it is no whole date.
-    """
-    return _pattern_of(_days(written, language), language)
-
-
-def _pattern_of(days: Sequence[_Day], language: str, said: _SaidFigures | None = None) -> re.Pattern[str] | None:
-    """What finds a whole date; :param said: of a text, where only the ways that it allows are wanted."""
+def _whole(days: Sequence[_Day], language: str, said: _SaidFigures) -> Iterator[re.Pattern[str]]:
+    """What finds a whole date, in the ways that a text allows; nothing where it allows none."""
     ways = "|".join(way for day in days for way in _ways(day, language, said))
-    weekday = rf"(?:{_weekdays(language)}\b\.?,?\s{{1,2}})?" if said is None or said.weekday else ""
-    return _compiled(f"{weekday}(?:{ways})") if ways else None
+    weekday = rf"(?:{_weekdays(language)}\b\.?,?\s{{1,2}})?" if said.weekday else ""
+    if ways:
+        yield _compiled(f"{weekday}(?:{ways})")
 
 
 class _SaidFigures:
@@ -202,24 +191,24 @@ def _parsed(written: str, language: str, day_first: bool) -> _Day | None:
     return None
 
 
-def _ways(date: _Day, language: str, said: _SaidFigures | None) -> Iterator[str]:
+def _ways(date: _Day, language: str, said: _SaidFigures) -> Iterator[str]:
+    """All ways to write a whole date that a text allows."""
     year, month, day = date
     y, m, d = rf"(?:{year}|['’]?{year % 100:02})", f"0?{month}", f"0?{day}"
     by_name = rf"(?:{_month(month, language)}|{_ROMAN[month - 1]}(?![^\W\d_]))"
-    day_and_year = said is None or (said.number(day) and said.year(year))
+    day_and_year = said.number(day) and said.year(year)
     # `April 31950`: where nothing stands between day and year, they are one run of digits.
-    joined = said is not None and any(map(said.run, (f"{a}{b}" for a in _figures(day) for b in _years(year))))
-    if day_and_year and (said is None or said.number(month)):
+    joined = any(map(said.run, (f"{a}{b}" for a in _figures(day) for b in _years(year))))
+    if day_and_year and said.number(month):
         for order in ((d, m, y), (m, d, y), (y, m, d)):
             yield f"(?:{_SIGN})".join(order)
-    if (day_and_year or joined) and (said is None or said.month(month)):
+    if (day_and_year or joined) and said.month(month):
         yield rf"{d}{_NTH}{_LOOSE}{by_name}{_LOOSE}{y}"
         yield rf"{by_name}{_LOOSE}{d}{_NTH}{_LOOSE}{y}"
         yield rf"{y}{_LOOSE}{by_name}{_LOOSE}{d}{_NTH}"
     for full in _years(year):
-        for run in (f"{day:02}{month:02}{full}", f"{month:02}{day:02}{full}", f"{full}{month:02}{day:02}"):
-            if said is None or said.run(run):
-                yield run
+        runs = (f"{day:02}{month:02}{full}", f"{month:02}{day:02}{full}", f"{full}{month:02}{day:02}")
+        yield from filter(said.run, runs)
 
 
 def _figures(number: int) -> tuple[str, str]:

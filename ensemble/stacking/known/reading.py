@@ -21,6 +21,7 @@ from typing import Any
 
 from features.formats.parquet_table import parquet_module
 from features.regular_files import open_regular
+from features.sheets import spreadsheet_advice
 from features.shown import shown_label
 
 __all__ = ["Cells", "rows_of", "separated"]
@@ -31,7 +32,6 @@ _Rows = Iterator[tuple[str, Cells]]
 
 _SEVERAL = re.compile(r"[;|\r\n]+")
 _AT_ONCE = 4096
-_SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 
 
 @contextmanager
@@ -40,8 +40,8 @@ def rows_of(path: Path) -> Iterator[_Rows]:
 
     :raises OSError, ValueError: if the file cannot be read, saying why; also while the rows are read.
     """
-    if path.suffix.lower() in _SPREADSHEETS:
-        raise ValueError("it is a spreadsheet; save its sheet as CSV in UTF-8, and give that file")
+    if advice := spreadsheet_advice(path):
+        raise ValueError(f"it {advice}")
     with open_regular(path) as file:
         if path.suffix == ".parquet":
             yield _parquet(file)
