@@ -29,6 +29,7 @@ from ensemble.bundles.bundle import load_bundle
 from ensemble.deidentification import Policy
 from ensemble.engine import Engine
 from ensemble.evaluation.tables import percent
+from ensemble.stacking.thresholds import BALANCED, CHOICES
 from ensemble.synthesis import synthesize
 from ensemble.synthesis.carriers import carry
 from ensemble.tasks.engines import train_with_report
@@ -152,6 +153,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="the bundle to make")
     parser.add_argument("--cache", type=Path, help="folder that keeps the predictions of finished folds")
     parser.add_argument("--measure", type=Path, help="measure this bundle instead of making one")
+    parser.add_argument("--recall", default=BALANCED, help=f"which threshold is measured: {', '.join(CHOICES)}")
     parser.add_argument("--choosers", action="store_true", help="compare how the members' candidates are chosen from")
     parser.add_argument("--lexicon", default="whole", help="of the invented notes: whole, or train for a trial")
     parser.add_argument("--jobs", type=int, default=2)
@@ -171,7 +173,7 @@ def main() -> None:
         for name, gold in wanted.others():
             Console(width=120).print(engine_on(name, gold, engine).table().rich())
         return
-    for row in wanted.measure(load_bundle(bundle)):
+    for row in wanted.measure(load_bundle(bundle).recalling(arguments.recall)):
         print(f"{row['corpus']}: {row['figure']} {row['value']}")
 
 
