@@ -22,6 +22,7 @@ from typing import Any
 
 from rich.console import Console
 
+from benchmarks.handwritten import handwritten
 from benchmarks.measuring import ROOT
 from benchmarks.other_domain import engine_on
 from benchmarks.redaction import redaction_on
@@ -101,7 +102,7 @@ class Recipe:
                 yield {"corpus": name, "figure": figure, "value": percent(share)}
 
     def others(self) -> Iterator[tuple[str, Corpus]]:
-        """Corpora to measure on, the invented ones of other names and other words."""
+        """Corpora to measure on: annotated ones, invented ones of other patients, and those written by hand."""
         for name, remark in self.measured.items():
             yield f"{name} ({remark})" if remark else name, _read(self.home / name)
         if self.carriers:
@@ -110,6 +111,8 @@ class Recipe:
         for language in self.invented:
             unseen = _invented(language, _MEASURED_NOTES, _OTHER_SEED, lexicon)
             yield f"invented notes ({language}), {about}", unseen
+            for part, notes in handwritten(language, unseen.label_set).items():
+                yield f"notes written by hand ({language}), {part}", notes
 
     def _carriers(self, *, held_out: bool) -> list[Document]:
         notes = [document for name in self.carriers for document in _read(self.home / name).documents]

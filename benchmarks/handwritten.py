@@ -1,0 +1,69 @@
+"""Notes that were written by hand for measuring, by people who had not read the templates of the invented ones.
+
+    handwritten("de", label_set)          {"looked at": Corpus, "kept back": Corpus}; empty where there are none
+
+`handwritten_notes/LANGUAGE.txt` are notes whose errors may be read while templates are written, those of
+`LANGUAGE-kept.txt` are scored only. Notes stand between lines of equals signs, with their PHI marked:
+
+    Frau [[PATIENT|Ilse Brandl]], geb. [[DATE|12.03.1948]], wurde am [[DATE|3. Mai]] aufgenommen.
+    ======
+    Der n\u00e4chste Brief ...
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from features.documents import Corpus, Document, Span
+from features.errors import CorpusError
+from features.labels import LabelSet
+
+__all__ = ["handwritten", "marked_notes"]
+
+_FOLDER = Path(__file__).with_name("handwritten_notes")
+_PARTS = {"looked at": "", "kept back": "-kept"}
+_BETWEEN_NOTES = re.compile(r"^=+\n", re.M)
+_MARKED = re.compile(r"\[\[(?P<label>[A-Z_]+)\|(?P<text>[^\[\]]+)\]\]")
+
+
+def handwritten(language: str, label_set: LabelSet) -> dict[str, Corpus]:
+    """The parts of a language's handwritten notes that there are; for their errors see `marked_notes`."""
+    files = {part: _FOLDER / f"{language}{suffix}.txt" for part, suffix in _PARTS.items()}
+    return {part: marked_notes(file, label_set) for part, file in files.items() if file.exists()}
+
+
+def marked_notes(file: Path, label_set: LabelSet) -> Corpus:
+    """The notes of a file, each a patient of its own.
+
+    :raises CorpusError: for a mark that is not closed, or has a label that is not in the label set.
+    """
+    texts = _BETWEEN_NOTES.split(file.read_text(encoding="utf-8"))
+    notes = [_note(f"{file.stem}-{number}", text) for number, text in enumerate(texts, start=1)]
+    for note in notes:
+        wrong = [span.label for span in note.spans if span.label not in label_set]
+        if wrong or "[[" in note.text or "]]" in note.text:
+            raise CorpusError(f"{note.id}: a mark [[LABEL|text]] is not closed or has the unknown label {wrong}")
+    return Corpus(tuple(notes), label_set)
+
+
+def _note(name: str, marked: str) -> Document:
+    pieces = list(_pieces(marked))
+    text = "".join(piece for piece, _ in pieces)
+    spans, at = [], 0
+    for piece, label in pieces:
+        if label:
+            spans.append(Span(at, at + len(piece), label))
+        at += len(piece)
+    return Document(name, text, tuple(spans))
+
+
+def _pieces(marked: str) -> Iterator[tuple[str, str]]:
+    """The text in pieces, each with its label or none."""
+    at = 0
+    for match in _MARKED.finditer(marked):
+        yield marked[at : match.start()], ""
+        yield match["text"], match["label"]
+        at = match.end()
+    yield marked[at:], ""
