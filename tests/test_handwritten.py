@@ -34,3 +34,8 @@ def test_a_wrong_mark_is_refused(tmp_path: Path, text: str) -> None:
 
 def test_a_language_may_have_none() -> None:
     assert handwritten("xx", _LABELS) == {}
+
+
+def test_labels_of_any_set_are_marks(tmp_path: Path) -> None:
+    (note,) = marked_notes(_file(tmp_path, "tel. [[Phone_fax|06-1]]\n"), LabelSet.named("nut")).documents
+    assert note.spans == (Span(5, 9, "Phone_fax"),)
