@@ -23,7 +23,7 @@ from ensemble.evaluation import evaluate as evaluate
 from ensemble.evaluation.agreement import Agreement as Agreement
 from ensemble.evaluation.agreement import agree as agree
 from ensemble.stacking.candidates import Decision as Decision
-from ensemble.stacking.stacker import StackerSettings as StackerSettings
+from ensemble.stacking.stacker_settings import StackerSettings as StackerSettings
 from ensemble.synthesis import synthesize as synthesize
 from ensemble.tasks.engines import train_bundle as train_bundle
 from ensemble.training.settings import EngineSettings as EngineSettings

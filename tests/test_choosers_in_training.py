@@ -17,7 +17,7 @@ from ensemble.experiments.ablation import ablate
 from ensemble.experiments.results import write_results
 from ensemble.stacking.candidates import Decision, PooledCandidate
 from ensemble.stacking.log_odds import LogOddsRegression
-from ensemble.stacking.stacker import StackerSettings
+from ensemble.stacking.stacker_settings import StackerSettings
 from ensemble.tasks.engines import train_bundle
 from ensemble.training.settings import EngineSettings
 from features.documents import Corpus, Document, Span

@@ -20,7 +20,7 @@ from ensemble.experiments.samples import samples_of
 from ensemble.experiments.transfer import Domain, transfer
 from ensemble.experiments.variants import variants_of
 from ensemble.stacking.folds import held_out_patients
-from ensemble.stacking.stacker import StackerSettings
+from ensemble.stacking.stacker_settings import StackerSettings
 from ensemble.training.settings import EngineSettings
 from features.columns.settings import COLUMN_GROUPS, FeatureSettings
 from features.documents import Corpus, Document, Span

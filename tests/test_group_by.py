@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ensemble.bundles.files import read_manifest
 from ensemble.experiments.samples import samples_of
 from ensemble.stacking.folds import group_folds, grouped_by, held_out_patients, training_folds
-from ensemble.stacking.stacker import StackerSettings
+from ensemble.stacking.stacker_settings import StackerSettings
 from ensemble.training.proposals import propose
 from ensemble.training.settings import EngineSettings
 from ensemble.training.trainer import train

@@ -19,7 +19,9 @@ from ensemble.stacking.candidates import Decision, pools_of
 from ensemble.stacking.repeats.classifier import SAID_AGAIN, RepeatClassifier
 from ensemble.stacking.repeats.search import Mention, search, words_of
 from ensemble.stacking.repeats.word_counts import Seen, WordCounts
-from ensemble.stacking.stacker import Stacker, StackerSettings
+from ensemble.stacking.stacker import Stacker
+from ensemble.stacking.stacker_files import load_stacker, save_stacker
+from ensemble.stacking.stacker_settings import StackerSettings
 from ensemble.training.settings import EngineSettings
 from ensemble.training.trainer import train
 from ensemble.views.explanation import print_explanation
@@ -312,10 +314,10 @@ def test_seeking_again_can_be_switched_off(training: Any) -> None:
 @pytest.mark.parametrize("damage", [b"{}", b"[", b'{"evidence": []}'])
 def test_damaged_repeats_are_refused(training: Any, tmp_path: Path, damage: Any) -> None:
     stacker = training.engine.stacker
-    stacker.save(tmp_path)
+    save_stacker(stacker, tmp_path)
     (tmp_path / "repeats.json").write_bytes(damage)
     with pytest.raises(BundleError, match="repeats"):
-        Stacker.load(SavedFiles.of_folder(tmp_path), counts=stacker.counts)
+        load_stacker(SavedFiles.of_folder(tmp_path), counts=stacker.counts)
 
 
 @given(st.text(st.sampled_from("aé1_ .\u0301\u0308-"), max_size=20))

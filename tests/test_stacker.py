@@ -11,7 +11,9 @@ from ensemble.stacking.candidates import PooledCandidate, pooled
 from ensemble.stacking.cross_fitting import margins_of, margins_out_of_fold
 from ensemble.stacking.kernel_svm import KernelSettings, KernelSVM
 from ensemble.stacking.meta_features import FEATURE_SETS, MetaFeatures
-from ensemble.stacking.stacker import Stacker, StackerSettings
+from ensemble.stacking.stacker import Stacker
+from ensemble.stacking.stacker_files import load_stacker, save_stacker
+from ensemble.stacking.stacker_settings import StackerSettings
 from ensemble.stacking.svm import KERNELS, LinearSettings, SvmSettings, fit_svm, svm_from_arrays
 from features.columns.settings import FeatureSettings
 from features.columns.table import FeatureSpace, FeatureTable
@@ -195,18 +197,18 @@ def test_many_notes_are_decided_as_each_alone() -> None:
 def test_a_saved_stacker_decides_as_before(tmp_path: Path) -> None:
     tables, pools = _training()
     stacker = Stacker().fit(tables, pools, sources=("crf", "regex"))
-    stacker.save(tmp_path)
-    again = Stacker.load(SavedFiles.of_folder(tmp_path), counts=stacker.counts)
+    save_stacker(stacker, tmp_path)
+    again = load_stacker(SavedFiles.of_folder(tmp_path), counts=stacker.counts)
     assert again.decide(tables[0], pools[0]) == stacker.decide(tables[0], pools[0])
 
 
 @pytest.mark.parametrize("name", ["stacker.json", "stacker.npz"])
 def test_a_damaged_stacker_is_refused(tmp_path: Path, name: str) -> None:
     tables, pools = _training()
-    Stacker().fit(tables, pools, sources=("crf", "regex")).save(tmp_path)
+    save_stacker(Stacker().fit(tables, pools, sources=("crf", "regex")), tmp_path)
     (tmp_path / name).write_bytes(b"{damaged")
     with pytest.raises(BundleError, match="cannot be read"):
-        Stacker.load(SavedFiles.of_folder(tmp_path))
+        load_stacker(SavedFiles.of_folder(tmp_path))
 
 
 @pytest.mark.parametrize("settings", KINDS, ids=str)

@@ -11,7 +11,7 @@ from ensemble.batch.formats.recognise import FORMAT_NAMES, open_format
 from ensemble.batch.formats.rows import FormatSettings
 from ensemble.deidentification import Policy
 from ensemble.evaluation import criterion_named
-from ensemble.stacking.stacker import StackerSettings
+from ensemble.stacking.stacker_settings import StackerSettings
 from ensemble.stacking.subsets import in_order
 from ensemble.training.settings import EngineSettings
 from features.columns.settings import FeatureSettings

@@ -37,7 +37,7 @@ from ensemble.engine import Engine
 from ensemble.evaluation.calibration_picture import calibration_picture
 from ensemble.stacking.cascade import Cascade
 from ensemble.stacking.repeats.word_counts import WordCounts
-from ensemble.stacking.stacker import Stacker
+from ensemble.stacking.stacker_files import load_stacker, save_stacker
 from ensemble.stacking.subsets import Subset, in_order, no_stacker, subset_name, subsets_of
 from ensemble.tools.comma_lists import comma_list
 from ensemble.tools.version import installed
@@ -135,11 +135,11 @@ def _write_parts(engine: Engine, models: Mapping[str, SavedFiles], folder: Path)
     }
     write_json(folder / "label_set.json", state)
     engine.space.save(folder / "features")
-    engine.stacker.save(folder / "stacker")
+    save_stacker(engine.stacker, folder / "stacker")
     if engine.stacker.counts is not None:
         engine.stacker.counts.save(folder)
     for subset, stacker in engine.subset_stackers.items():
-        stacker.save(folder / "subset_stackers" / subset_name(subset))
+        save_stacker(stacker, folder / "subset_stackers" / subset_name(subset))
     for model in engine.submodels:
         home = folder / "submodels" / model.name
         if model.name in models:
@@ -184,7 +184,7 @@ def _read_engine(files: SavedFiles, kinds: Mapping[str, str], names: Subset) -> 
     homes[tuple(kinds)] = files.part("stacker")
     counts = WordCounts.load(files) if WordCounts.FILE in files else None
     stackers = {
-        subset: Stacker.load(home, sources=subset, counts=counts) for subset, home in homes.items() if home.names
+        subset: load_stacker(home, sources=subset, counts=counts) for subset, home in homes.items() if home.names
     }
     if names not in stackers:
         raise no_stacker(names)

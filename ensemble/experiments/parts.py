@@ -15,7 +15,8 @@ from ensemble.evaluation import Criterion
 from ensemble.evaluation.systems import Systems, counts_of
 from ensemble.stacking.candidates import Decision, chosen_spans, pools_of
 from ensemble.stacking.folds import fold_groups_of
-from ensemble.stacking.stacker import Stacker, StackerSettings
+from ensemble.stacking.stacker import Stacker
+from ensemble.stacking.stacker_settings import StackerSettings
 from ensemble.training.proposals import Proposed
 from ensemble.training.settings import EngineSettings
 from features.documents import Corpus, Span

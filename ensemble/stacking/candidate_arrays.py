@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ensemble.stacking.candidates import PooledCandidate
+from ensemble.stacking.candidates import Pools
 from features.arrays import Floats, Integers, Integers32
 from features.columns.table import FeatureTable
 
@@ -64,9 +64,7 @@ class CandidateArrays:
     total_score: Floats = field(repr=False)
 
     @classmethod
-    def of(
-        cls, tables: Sequence[FeatureTable], pools: Sequence[Sequence[PooledCandidate]], sources: Sequence[str]
-    ) -> CandidateArrays:
+    def of(cls, tables: Sequence[FeatureTable], pools: Pools, sources: Sequence[str]) -> CandidateArrays:
         """Read the candidates of some notes, those of each sorted by span."""
         texts = [table.document.text for table in tables]
         begins = np.cumsum([0, *(len(text) + 1 for text in texts)])[:-1]

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensemble.stacking.candidate_arrays import RIVALS, CandidateArrays
-from ensemble.stacking.candidates import PooledCandidate
+from ensemble.stacking.candidates import PooledCandidate, Pools
 from features.arrays import Floats
 from features.columns.table import FeatureTable
 from features.documents import Span
@@ -213,9 +213,7 @@ class MetaFeatures:
         ]
         return np.concatenate(self.matrices([table, table], pools))
 
-    def matrices(
-        self, tables: Sequence[FeatureTable], pools: Sequence[Sequence[PooledCandidate]]
-    ) -> list[NDArray[np.float64]]:
+    def matrices(self, tables: Sequence[FeatureTable], pools: Pools) -> list[NDArray[np.float64]]:
         """The features of the candidates of many notes.
 
         :param pools: for each note its candidates, sorted by span.

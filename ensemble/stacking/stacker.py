@@ -17,87 +17,31 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemble.stacking.calibration_curve import Curve, calibrated, calibration_curve
-from ensemble.stacking.candidates import Decision, PooledCandidate, decided, which_are_phi
+from ensemble.stacking.calibration_curve import calibrated, calibration_curve
+from ensemble.stacking.candidates import Decision, PooledCandidate, Pools, decided, which_are_phi
 from ensemble.stacking.cross_fitting import machines_out_of_fold, margins_of
 from ensemble.stacking.folds import at_most_folds
 from ensemble.stacking.merged_rules import MergedRules
-from ensemble.stacking.meta_features import FEATURE_SETS, MetaFeatures
+from ensemble.stacking.meta_features import MetaFeatures
 from ensemble.stacking.repeats.classifier import RepeatClassifier
 from ensemble.stacking.repeats.word_counts import WordCounts
-from ensemble.stacking.surface_forms import SurfaceForms, SurfaceFormsState
-from ensemble.stacking.svm import KERNELS, SvmSettings, fit_svm, svm_from_arrays, svm_settings
+from ensemble.stacking.stacker_settings import StackerSettings
+from ensemble.stacking.surface_forms import SurfaceForms
+from ensemble.stacking.svm import KERNELS, SvmSettings, fit_svm
 from ensemble.stacking.thresholds import BALANCED, CHOICES, best_threshold, recall_choices
 from features.arrays import Floats
 from features.columns.table import FeatureTable
 from features.documents import Span
-from features.errors import BundleError, SettingsError, TrainingError
-from features.saved_files import SavedFiles, damage_refused
+from features.errors import SettingsError, TrainingError
 from features.suggestions import no_such
-from features.writing import write_json
 
-__all__ = ["Stacker", "StackerSettings"]
+__all__ = ["Stacker"]
 
 _LOG = logging.getLogger("phistack")
-
-
-@dataclass(frozen=True, slots=True)
-class StackerSettings:
-    """How the stacker is trained.
-
-    :param features: one of `ensemble.stacking.meta_features.FEATURE_SETS`.
-    :param kernel: a name in `ensemble.stacking.svm.KERNELS`.
-    :param folds: parts of its own cross-validation.
-    :param weigh_forms: whether a candidate with a surface form that its label never had is less probable; see
-        `ensemble.stacking.surface_forms`.
-    :param seek_again: whether to search for what was accepted elsewhere in the note and in the patient's other notes.
-    :param beta: how many times as much recall counts as precision where the threshold is chosen.
-    :param rule_labels: labels that are not learned, as rules find them after all else; see
-        `ensemble.stacking.merged_rules`.
-    :param rules_file: path of a user's own patterns for these, added to the shipped ones.
-    """
-
-    features: str = "log-odds"
-    kernel: str = "linear"
-    folds: int = 5
-    weigh_forms: bool = True
-    seek_again: bool = True
-    beta: float = 1.0
-    rule_labels: tuple[str, ...] = ()
-    rules_file: str = ""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rule_labels", tuple(self.rule_labels))
-        if self.rules_file and not self.rule_labels:
-            raise SettingsError("rules_file has no effect without rule_labels; name the labels that its patterns find")
-        if not 0.1 <= self.beta <= 10:
-            raise SettingsError(f"the stacker's setting beta must lie between 0.1 and 10, not {self.beta}")
-        if self.features not in FEATURE_SETS:
-            raise SettingsError(no_such("set of stacker features", self.features, FEATURE_SETS))
-        if self.kernel not in KERNELS:
-            raise SettingsError(no_such("kernel setting", self.kernel, KERNELS))
-
-
-class _StackerState(TypedDict):
-    """What `stacker.json` holds."""
-
-    settings: StackerSettings
-    sources: list[str]
-    labels: list[str]
-    language: str
-    kernel: dict[str, float]
-    curve: Curve
-    threshold: float
-    figures: dict[str, float]
-    forms: NotRequired[SurfaceFormsState]
-    choices: NotRequired[dict[str, dict[str, float]]]
 
 
 class Stacker:
@@ -128,7 +72,7 @@ class Stacker:
     def fit(
         self,
         tables: Sequence[FeatureTable],
-        pools: Sequence[Sequence[PooledCandidate]],
+        pools: Pools,
         *,
         sources: tuple[str, ...],
         seed: int = 0,
@@ -154,7 +98,7 @@ class Stacker:
         rows = self.features_.matrices(tables, pools)
         gold = [set(table.document.spans) for table in tables]
         is_phi = which_are_phi(pools, gold)
-        folds = self._folds(tables, seed)
+        folds = at_most_folds([table.document for table in tables], n_folds=self.settings.folds, seed=seed + 1)
         extremes = self.features_.extremes(next(table for table in tables if len(table)))
         if self.settings.weigh_forms:
             wrong = [[c.span for c in pool if c.span not in g] for g, pool in zip(gold, pools, strict=True)]
@@ -206,9 +150,7 @@ class Stacker:
         """Decide on one note's candidates, in order of their spans."""
         return next(self.decide_all([table], [pool]))
 
-    def decide_all(
-        self, tables: Sequence[FeatureTable], pools: Sequence[Sequence[PooledCandidate]]
-    ) -> Iterator[list[Decision]]:
+    def decide_all(self, tables: Sequence[FeatureTable], pools: Pools) -> Iterator[list[Decision]]:
         """Decide on the candidates of many notes at once, those of each in order of their spans.
 
         What is accepted in one note is searched for in the notes of the same patient right before and after it.
@@ -216,10 +158,7 @@ class Stacker:
         return self.settled(tables, pools, self.probabilities(tables, pools))
 
     def probabilities(
-        self,
-        tables: Sequence[FeatureTable],
-        pools: Sequence[Sequence[PooledCandidate]],
-        asked: Sequence[NDArray[np.bool_]] | None = None,
+        self, tables: Sequence[FeatureTable], pools: Pools, asked: Sequence[NDArray[np.bool_]] | None = None
     ) -> list[Floats]:
         """For each note how sure it is of each candidate, of shape `(n_candidates,)`.
 
@@ -238,7 +177,7 @@ class Stacker:
     def settled(
         self,
         tables: Sequence[FeatureTable],
-        pools: Sequence[Sequence[PooledCandidate]],
+        pools: Pools,
         probabilities: Sequence[Floats],
         thresholds: Sequence[Floats] | None = None,
     ) -> Iterator[list[Decision]]:
@@ -251,18 +190,13 @@ class Stacker:
         yield from extended if self.rules_ is None else self.rules_.merged(tables, extended)
 
     def accepted(
-        self,
-        pools: Sequence[Sequence[PooledCandidate]],
-        probabilities: Sequence[Floats],
-        thresholds: Sequence[Floats] | None = None,
+        self, pools: Pools, probabilities: Sequence[Floats], thresholds: Sequence[Floats] | None = None
     ) -> list[set[Span]]:
         """The spans that `settled` accepts before it searches for what is said again."""
         chosen = map(decided, pools, probabilities, self._limits(pools, thresholds))
         return [{decision.span for decision in of_note if decision.accepted} for of_note in chosen]
 
-    def judged_out_of_fold(
-        self, tables: Sequence[FeatureTable], pools: Sequence[Sequence[PooledCandidate]]
-    ) -> list[Floats]:
+    def judged_out_of_fold(self, tables: Sequence[FeatureTable], pools: Pools) -> list[Floats]:
         """As `probabilities`, of any candidates of the training notes, by machines that never saw the patient.
 
         :param tables: the notes with which it was trained, in this order.
@@ -271,90 +205,14 @@ class Stacker:
         found = [calibrated(of_note, self.calibration_) for of_note in margins]
         return self._weighed(tables, pools, found, in_training=True)
 
-    def _limits(
-        self, pools: Sequence[Sequence[PooledCandidate]], thresholds: Sequence[Floats] | None
-    ) -> Sequence[float | Floats]:
+    def _limits(self, pools: Pools, thresholds: Sequence[Floats] | None) -> Sequence[float | Floats]:
         return [self.threshold_] * len(pools) if thresholds is None else thresholds
 
     def _weighed(
-        self,
-        tables: Sequence[FeatureTable],
-        pools: Sequence[Sequence[PooledCandidate]],
-        probabilities: Sequence[Floats],
-        *,
-        in_training: bool = False,
+        self, tables: Sequence[FeatureTable], pools: Pools, found: Sequence[Floats], *, in_training: bool = False
     ) -> list[Floats]:
         """The probabilities of each note's candidates, lower for surface forms that their labels never had."""
         if self.forms_ is None:
-            return list(probabilities)
-        forms = self.forms_
-        return [
-            np.array(
-                [
-                    forms.weighed(
-                        table.document.text[c.span.start : c.span.end], c.span.label, probability,
-                        table.document.group if in_training else "",
-                    )
-                    for c, probability in zip(pool, of_note.tolist(), strict=True)
-                ]
-            )
-            for table, pool, of_note in zip(tables, pools, probabilities, strict=True)
-        ]  # fmt: skip
-
-    def save(self, folder: Path) -> None:
-        """Write `stacker.json`, `stacker.npz` and what the repeats need but the word counts, without pickle."""
-        state: dict[str, Any] = {
-            "settings": asdict(self.settings),
-            "sources": self.features_.sources,
-            "labels": self.features_.labels,
-            "language": self.features_.language,
-            "kernel": asdict(self.kernel_),
-            "curve": self.calibration_,
-            "threshold": self.threshold_,
-            "figures": self.figures_,
-        }
-        if self.forms_ is not None:
-            state["forms"] = self.forms_.to_dict()
-        if self.choices_:
-            state["choices"] = self.choices_
-        folder.mkdir(parents=True, exist_ok=True)
-        write_json(folder / "stacker.json", state)
-        np.savez_compressed(folder / "stacker.npz", allow_pickle=False, **self.svm_.arrays())
-        for part in (self.repeats_, self.rules_):
-            if part is not None:
-                part.save(folder)
-
-    @classmethod
-    def load(cls, files: SavedFiles, *, sources: tuple[str, ...] = (), counts: WordCounts | None = None) -> Stacker:
-        """Read what `save` wrote; :raises BundleError: if it is not that.
-
-        :param sources: the submodels whose candidates it must know; any if not given.
-        :param counts: of the words of the training notes; without them repeats are not searched for.
-        """
-        state = files.json("stacker.json", _StackerState)
-        with damage_refused("the stacker of the engine"):
-            stacker = cls(state["settings"])
-            stacker.features_ = MetaFeatures(
-                tuple(state["sources"]), tuple(state["labels"]), stacker.settings.features, state["language"]
-            )
-            if sources not in ((), stacker.features_.sources):
-                raise BundleError("a stacker of the engine was trained for other submodels than those in it")
-            stacker.kernel_ = svm_settings(state["kernel"])
-            stacker.calibration_ = state["curve"]
-            stacker.threshold_ = state["threshold"]
-            stacker.figures_ = state["figures"]
-            stacker.choices_ = state.get("choices", {})
-            if not all(0 < choice.get("threshold", 0.0) < 1 for choice in stacker.choices_.values()):
-                raise BundleError("a choice of recall of the engine has no threshold between 0 and 1; train it again")
-            if "forms" in state:
-                stacker.forms_ = SurfaceForms.from_dict(state["forms"])
-            stacker.svm_ = svm_from_arrays(files.arrays("stacker.npz"), len(stacker.features_.columns), stacker.kernel_)
-        if counts is not None and stacker.settings.seek_again:
-            stacker.repeats_ = RepeatClassifier.load(files, counts)
-        if stacker.settings.rule_labels:
-            stacker.rules_ = MergedRules.load(files, stacker.features_.language)
-        return stacker
-
-    def _folds(self, tables: Sequence[FeatureTable], seed: int) -> list[list[int]]:
-        documents = [table.document for table in tables]
-        return at_most_folds(documents, n_folds=self.settings.folds, seed=seed + 1)
+            return list(found)
+        patients = [table.document.group if in_training else "" for table in tables]
+        return list(map(self.forms_.weighed_pool, tables, pools, found, patients))

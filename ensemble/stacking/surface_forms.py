@@ -17,6 +17,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypedDict
 
+import numpy as np
+
+from ensemble.stacking.candidates import PooledCandidate
+from features.arrays import Floats
 from features.columns.table import FeatureTable
 from features.documents import Span
 
@@ -91,6 +95,14 @@ class SurfaceForms:
             return probability
         odds = probability * self.ratios.get(label, 1.0)
         return odds / (odds + (1.0 - probability))
+
+    def weighed_pool(
+        self, table: FeatureTable, pool: Sequence[PooledCandidate], probabilities: Floats, patient: str = ""
+    ) -> Floats:
+        """`weighed` for the candidates of a note, of shape `(n_candidates,)`."""
+        texts = (table.document.text[c.span.start : c.span.end] for c in pool)
+        rows = zip(texts, pool, probabilities.tolist(), strict=True)
+        return np.array([self.weighed(text, c.span.label, probability, patient) for text, c, probability in rows])
 
     def to_dict(self) -> SurfaceFormsState:
         """JSON-ready, without text and patients; read again by `from_dict`."""

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from ensemble.stacking.candidates import PooledCandidate
+from ensemble.stacking.candidates import PooledCandidate, Pools
 from features.arrays import Floats
 from features.documents import Span
 
@@ -41,10 +41,7 @@ _Run = list[tuple[PooledCandidate, float]]
 
 
 def best_threshold(
-    pools: Sequence[Sequence[PooledCandidate]],
-    probabilities: Sequence[Floats],
-    gold: Sequence[set[Span]],
-    beta: float = 1.0,
+    pools: Pools, probabilities: Sequence[Floats], gold: Sequence[set[Span]], beta: float = 1.0
 ) -> tuple[float, float]:
     """The lowest threshold whose expected strict F is about the best, and the strict F1 that it has.
 
@@ -65,10 +62,7 @@ def best_threshold(
 
 
 def recall_choices(
-    pools: Sequence[Sequence[PooledCandidate]],
-    probabilities: Sequence[Floats],
-    gold: Sequence[set[Span]],
-    balanced: float,
+    pools: Pools, probabilities: Sequence[Floats], gold: Sequence[set[Span]], balanced: float
 ) -> Mapping[str, Mapping[str, float]]:
     """Three thresholds, each with the strict precision and recall that it has.
 
@@ -92,10 +86,7 @@ def recall_choices(
 
 
 def _counted(
-    pools: Sequence[Sequence[PooledCandidate]],
-    probabilities: Sequence[Floats],
-    gold: Sequence[set[Span]],
-    thresholds: Sequence[float],
+    pools: Pools, probabilities: Sequence[Floats], gold: Sequence[set[Span]], thresholds: Sequence[float]
 ) -> tuple[Floats, Floats, Floats]:
     """For each threshold, `(n_thresholds,)`: how many are accepted, the sum of their probabilities, how many are right.
 

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from ensemble.stacking.folds import grouped_by
-from ensemble.stacking.stacker import StackerSettings
+from ensemble.stacking.stacker_settings import StackerSettings
 from features.columns.settings import FeatureSettings
 from features.documents import Corpus
 from features.errors import SettingsError
