@@ -213,7 +213,7 @@ def test_both_trainers_take_the_options_of_the_preset(tables: list[FeatureTable]
     }  # fmt: skip
     trained = BlstmSubmodel(**{**QUICK, "epochs": 3}, **options).fit(tables, seed=1)
     assert all(np.isfinite(values).all() for values in trained.weights_[0].values())
-    assert trained._plan([]).batch_rows == 8
+    assert trained.settings()["batch_rows"] == 8
 
 
 def test_training_ends_where_the_rate_has_fallen_below_the_least(tables: list[FeatureTable]) -> None:

@@ -130,8 +130,8 @@ def test_postal_codes_are_those_of_a_state() -> None:
 def test_a_network_of_no_columns_reads_those_of_extra_neither() -> None:
     space = FeatureSpace(FeatureSettings(extra=("zip",)))
     space.fit([Document("1", "Boston 02139")])
-    assert BlstmSubmodel(columns=())._columns_of(space) == []
-    assert BlstmSubmodel(columns=("number",))._columns_of(space) == ["number", "zip"]
+    assert BlstmSubmodel(columns=()).columns_in(space) == []
+    assert BlstmSubmodel(columns=("number",)).columns_in(space) == ["number", "zip"]
 
 
 def test_the_preset_trains_both_networks_and_the_crf_in_one_engine() -> None:

@@ -1,7 +1,6 @@
 """Training of the network by Keras on TensorFlow: the reference of `submodels.blstm.gradients`, and the way to a GPU.
 
-load_keras(threads=1)
-trainer = KerasTrainer(TaggingNetwork(sizes, prediction=prediction, seed=1), characters, plan)
+trainer = KerasTrainer.of(sizes, characters, plan, prediction, seed=1)
 trainer.step(TrainingStep(rows, notes, rate=0.01, kept=0.99), generator)
 """
 
@@ -21,7 +20,8 @@ from features.errors import TrainingError
 from features.extras import need
 from submodels.blstm.encoder import BatchArrays, batch_of, with_characters
 from submodels.blstm.training import TrainingPlan, TrainingStep
-from submodels.blstm.weights import NetworkWeights
+from submodels.blstm.weights import NetworkSizes, NetworkWeights, WordStart
+from submodels.blstm.word_prediction import WordPrediction
 
 if TYPE_CHECKING:
     from submodels.blstm.network import TaggingNetwork
@@ -47,10 +47,29 @@ class KerasTrainer:
         self._plan = plan
         self._variables = network.trained
         self._averages = {name: keras.Variable(value.numpy()) for name, value in network.weights.items()}
-        optimiser = keras.optimizers.SGD if plan.optimiser == "sgd" else keras.optimizers.Adam
-        self._optimiser = optimiser(plan.learning_rate, global_clipnorm=plan.clip)
+        optimiser = keras.optimizers.SGD if plan.settings.optimiser == "sgd" else keras.optimizers.Adam
+        self._optimiser = optimiser(plan.settings.learning_rate, global_clipnorm=plan.settings.clip)
         self._optimiser.build(self._variables)
         self._graph: Callable[..., Any] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        sizes: NetworkSizes,
+        characters: Integers32,
+        plan: TrainingPlan,
+        prediction: WordPrediction | None = None,
+        *,
+        seed: int = 0,
+        start: WordStart | None = None,
+    ) -> KerasTrainer:
+        """One of a new network, with the arguments of `NumpyTrainer`."""
+        load_keras(plan.settings.threads)
+        from submodels.blstm.network import TaggingNetwork
+
+        dropout, locked = plan.settings.dropout, plan.settings.locked_dropout
+        network = TaggingNetwork(sizes, dropout=dropout, locked=locked, prediction=prediction, seed=seed, start=start)
+        return cls(network, characters, plan)
 
     def step(self, step: TrainingStep, generator: np.random.Generator) -> Floats:
         """See `Trainer.step`."""

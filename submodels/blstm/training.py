@@ -1,6 +1,6 @@
 """Training of the BLSTM-CNN-CRF network.
 
-    plan = TrainingPlan(epochs=12, passes=1, batch_tokens=2048, ...)
+    plan = TrainingPlan.of(BlstmSettings(epochs=12), notes, unknown_values)
     trainer = NumpyTrainer(sizes, characters, plan, prediction, seed=1)
     train(trainer, mentions, plan, seed=1)              the averaged weights
 
@@ -13,7 +13,7 @@ system of a paper does so: with a rate that falls the last average was as good a
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -28,64 +28,44 @@ from submodels.blstm.encoder import UNKNOWN, EncodedNote, TokenRange, batches_of
 from submodels.blstm.gradients import FlatBatch, loss_and_gradients
 from submodels.blstm.mention_replacement import Mentions
 from submodels.blstm.schedules import rates_of
+from submodels.blstm.settings import BlstmSettings
 from submodels.blstm.sgd import Sgd
 from submodels.blstm.weights import NetworkSizes, NetworkWeights, WordStart, first_weights
 from submodels.blstm.word_prediction import PREDICTIONS, WordPrediction
 
-__all__ = ["OPTIMISERS", "NumpyTrainer", "Trainer", "TrainingPlan", "TrainingStep", "train"]
+__all__ = ["NumpyTrainer", "Trainer", "TrainingPlan", "TrainingStep", "train"]
 
 _LOG = logging.getLogger("phistack")
-OPTIMISERS: Mapping[str, Callable[[NetworkWeights, float], Adam | Sgd]] = {"adam": Adam, "sgd": Sgd}
+
+_BATCHES_OF_A_PASS = 100
+"""Where notes are few, batches are so small that there are about so many."""
+
+_SMALLEST_BATCH = 128
+"""In tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingPlan:
-    """How the network is trained.
+    """How the network is trained on some notes.
 
-    :param epochs: how many.
+    :param settings: of the network.
     :param passes: passes over the notes in an epoch.
     :param batch_tokens: tokens of a batch, with its padding.
-    :param batch_rows: in its place, rows of a batch; 0 where tokens count.
-    :param window: see `rows_of`.
-    :param learning_rate: the highest.
-    :param schedule: one of `submodels.blstm.schedules.SCHEDULES`.
-    :param decay: what the rate is multiplied with after each epoch.
-    :param patience: epochs without gain, and
-    :param least_rate: the rate that ends the training, where it is halved on a plateau.
-    :param optimiser: one of `OPTIMISERS`.
-    :param clip: the largest norm of a gradient.
-    :param dropout: rate for the input of the LSTM and for its output.
-    :param locked_dropout: whether it is the same for all tokens of a row.
-    :param word_dropout: the share of words that are read as unknown.
-    :param value_dropout: the share of feature values that are read as unknown.
     :param unknown_values: the value id of each column that stands for the unknown, of shape `(n_columns,)`.
-    :param replacement: the share of mentions that are replaced by others; see `Mentions.replaced`.
-    :param average: how much of the average of the weights is kept at each step.
-    :param easy_below: see `EasyRows`.
-    :param easy_share: see `EasyRows`.
     """
 
-    epochs: int
+    settings: BlstmSettings
     passes: int
     batch_tokens: int
-    batch_rows: int
-    window: int
-    learning_rate: float
-    schedule: str
-    decay: float
-    patience: int
-    least_rate: float
-    optimiser: str
-    clip: float
-    dropout: float
-    locked_dropout: bool
-    word_dropout: float
-    value_dropout: float
     unknown_values: Integers32 = field(repr=False)
-    replacement: float
-    average: float
-    easy_below: float
-    easy_share: float
+
+    @classmethod
+    def of(cls, settings: BlstmSettings, notes: Sequence[EncodedNote], unknown_values: Integers32) -> TrainingPlan:
+        """With few notes, batches are smaller and an epoch may have several passes, so that there are steps enough."""
+        n_tokens = sum(len(note.words) for note in notes)
+        batch_tokens = min(settings.batch_tokens, max(_SMALLEST_BATCH, n_tokens // _BATCHES_OF_A_PASS))
+        steps = max(n_tokens // batch_tokens, 1) * settings.epochs
+        return cls(settings, max(1, round(settings.least_steps / steps)), batch_tokens, unknown_values)
 
     def noised(
         self, words: Integers32, features: Integers32, generator: np.random.Generator
@@ -95,8 +75,8 @@ class TrainingPlan:
         :param words: of any shape.
         :param features: of shape `(..., n_columns)`.
         """
-        forgotten = (generator.random(words.shape) < self.word_dropout) & (words > 0)
-        lost = generator.random(features.shape, dtype=np.float32) < self.value_dropout
+        forgotten = (generator.random(words.shape) < self.settings.word_dropout) & (words > 0)
+        lost = generator.random(features.shape, dtype=np.float32) < self.settings.value_dropout
         return np.where(forgotten, np.int32(UNKNOWN), words), np.where(lost, self.unknown_values, features)
 
 
@@ -152,20 +132,21 @@ class NumpyTrainer:
     ) -> None:
         self._sizes, self._characters, self._plan, self._prediction = sizes, characters, plan, prediction
         second = prediction.first_weights(sizes.lstm, seed) if prediction else {}
-        self._optimiser = OPTIMISERS[plan.optimiser]({**first_weights(sizes, seed, start), **second}, plan.clip)
+        optimiser = Sgd if plan.settings.optimiser == "sgd" else Adam
+        self._optimiser: Adam | Sgd = optimiser({**first_weights(sizes, seed, start), **second}, plan.settings.clip)
 
     def step(self, step: TrainingStep, generator: np.random.Generator) -> Floats:
         """See `Trainer.step`."""
-        plan, optimiser = self._plan, self._optimiser
+        settings, optimiser = self._plan.settings, self._optimiser
         batch = FlatBatch.of(step.rows, step.notes, self._characters)
-        words, features = plan.noised(batch.words, batch.features, generator)
+        words, features = self._plan.noised(batch.words, batch.features, generator)
         optimiser.read(words)
         loss, gradients = loss_and_gradients(
             optimiser.weights,
             replace(batch, words=words, features=features),
             self._sizes,
-            dropout=plan.dropout,
-            locked=plan.locked_dropout,
+            dropout=settings.dropout,
+            locked=settings.locked_dropout,
             generator=generator,
             prediction=self._prediction,
         )
@@ -194,22 +175,24 @@ def train(
     :param stopping: ends the training once it is no longer better.
     :returns: the averaged weights, where there is one to judge those of the best epoch.
     """
-    generator = np.random.default_rng(seed)
-    easy = EasyRows(mentions.notes, below=plan.easy_below, share=plan.easy_share)
-    rates = rates_of(plan.schedule, highest=plan.learning_rate, patience=plan.patience, least=plan.least_rate)
-    n_passes, done, loss = plan.epochs * plan.passes, 0, 0.0
+    settings, generator = plan.settings, np.random.default_rng(seed)
+    easy = EasyRows(mentions.notes, below=settings.easy_below, share=settings.easy_share)
+    rates = rates_of(
+        settings.schedule, highest=settings.learning_rate, patience=settings.patience, least=settings.least_rate
+    )
+    n_passes, done, loss = settings.epochs * plan.passes, 0, 0.0
     for number in range(n_passes):
         epoch = number // plan.passes + 1
         batches, notes = _pass(mentions, plan, easy, generator)
         for place, rows in enumerate(batches):
-            reported((number + place / len(batches)) / n_passes, f"epoch {epoch} of {plan.epochs}")
+            reported((number + place / len(batches)) / n_passes, f"epoch {epoch} of {settings.epochs}")
             done += 1
-            rate = rates.at((number + (place + 1) / len(batches)) / n_passes) * plan.decay ** (epoch - 1)
-            step = TrainingStep(rows, notes, rate, kept=min(plan.average, done / (done + 10)))
+            rate = rates.at((number + (place + 1) / len(batches)) / n_passes) * settings.decay ** (epoch - 1)
+            step = TrainingStep(rows, notes, rate, kept=min(settings.average, done / (done + 10)))
             losses = trainer.step(step, generator)
             loss += float(losses.sum())
             easy.remember(rows, notes, losses)
-        _LOG.info("blstm: epoch %d of %d, %d batches", epoch, plan.epochs, len(batches))
+        _LOG.info("blstm: epoch %d of %d, %d batches", epoch, settings.epochs, len(batches))
         if (number + 1) % plan.passes == 0:
             rates.epoch_ended(loss)
             loss = 0.0
@@ -227,9 +210,10 @@ def _pass(
     Batches come in random order, of rows that are together by chance; where tokens are counted, among those of the
     same length.
     """
-    notes = mentions.replaced(plan.replacement, generator) if plan.replacement else mentions.notes
-    rows = easy.left_out(rows_of(notes, window=plan.window), notes, generator)
+    settings = plan.settings
+    notes = mentions.replaced(settings.replacement, generator) if settings.replacement else mentions.notes
+    rows = easy.left_out(rows_of(notes, window=settings.window), notes, generator)
     batches = batches_of(
-        [rows[i] for i in generator.permutation(len(rows))], tokens=plan.batch_tokens, at_once=plan.batch_rows
+        [rows[i] for i in generator.permutation(len(rows))], tokens=plan.batch_tokens, at_once=settings.batch_rows
     )
     return [batches[i] for i in generator.permutation(len(batches))], notes

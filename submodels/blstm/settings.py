@@ -1,0 +1,180 @@
+"""The settings of the BLSTM-CNN-CRF submodel.
+
+BlstmSettings(networks=1, crf=False).check()
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from features.columns.table import FeatureSpace
+from features.errors import SettingsError
+from features.suggestions import no_such
+from features.tags import SCHEMES
+from submodels.blstm.schedules import SCHEDULES
+
+__all__ = ["DEFAULT_COLUMNS", "NO_LANGUAGE_MODELS", "BlstmSettings"]
+
+_LOG = logging.getLogger("phistack")
+
+DEFAULT_COLUMNS = (
+    "key", "key_distance", "key_in_document", "section", "shape", "line_start", "line_position", "line_from_start",
+    "line_length", "space_before", "number", "starts_upper", "all_upper", "times_in_document", "document_position",
+    "first_name", "last_name", "city", "region", "country", "month", "weekday", "occupation", "relative",
+    "piece_shape", "place_in_piece",
+)  # fmt: skip
+"""The feature columns that are read where nothing else is said."""
+
+_LIMITS = {
+    "window": (1, 10_000), "word_size": (1, 4096), "character_size": (1, 1024), "character_lstm": (0, 1024),
+    "feature_layer": (0, 4096), "channels": (1, 1024),
+    "feature_size": (1, 1024), "lstm_size": (1, 4096), "dropout": (0, 0.95), "word_dropout": (0, 0.95),
+    "value_dropout": (0, 0.95), "replacement": (0, 1), "language_model": (0, 1000),
+    "foreseen_words": (1, 10**6), "epochs": (1, 10_000), "batch_tokens": (1, 10**6), "batch_rows": (0, 10**6),
+    "least_steps": (0, 10**6), "least_rate": (0, 1),
+    "learning_rate": (1e-8, 1), "decay": (0.01, 1), "development": (0, 0.9), "patience": (1, 10_000),
+    "clip": (1e-6, 1e6), "average": (0, 0.99999),
+    "easy_below": (0, 1000), "easy_share": (0, 1),
+    "threshold": (1e-6, 1), "networks": (1, 100), "threads": (0, 1024),
+}  # fmt: skip
+"""Setting -> the least and the greatest value that it may have."""
+
+NO_LANGUAGE_MODELS = (
+    "the network reads contextual string embeddings, and there are no language models: make them from notes without "
+    "annotation with `phistack language-model NOTES models`, and name them under [features] of a settings file as "
+    'language_models = "models"'
+)
+
+
+_OPTIMISERS = ("adam", "sgd")
+_TRAINERS = ("numpy", "tensorflow")
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BlstmSettings:
+    """How the network is built and trained.
+
+    :param columns: feature columns that are read; those that the feature space leaves out are dropped, and those of
+        other packages are read too; with an empty list none is read.
+    :param scheme: `BIO` or `BIOES`.
+    :param crf: whether a linear chain over the tags is learned; without it each token has the softmax of its scores,
+        and only what the scheme forbids is left out.
+    :param networks: how many are trained and averaged; time and size grow with them.
+    :param window: lines are joined to about so many tokens, so that the network sees what is around them; with 1 it
+        reads each sentence alone.
+    :param word_size: length of a word's vector.
+    :param pretrained: whether words begin with the vectors that the feature settings name, where these name any; then
+        their length counts, and every word that has one is known.
+    :param contextual: whether it also reads contextual string embeddings, the states of the character language models
+        that the feature settings name.
+    :param character_size: length of a character's vector.
+    :param kernels: widths of the convolutions over characters, at most 22; with an empty list none reads characters.
+    :param channels: outputs of each convolution.
+    :param character_lstm: in the place of the convolutions, a bidirectional LSTM reads the characters of a word, whose
+        state has this length in each direction; 0 for none.
+    :param feature_size: length of the vector of a feature value.
+    :param feature_layer: with so many outputs, a layer after the LSTM joins the vectors of feature values to its
+        states; 0 lets the LSTM read them.
+    :param lstm_size: length of the LSTM's state in each direction.
+    :param dropout: rate for the input of the LSTM and for its output.
+    :param locked_dropout: whether it sets the same numbers to zero at all tokens of a row.
+    :param word_dropout: share of words read as unknown in training.
+    :param value_dropout: share of feature values read as unknown in training.
+    :param replacement: share of mentions of PHI that each pass replaces by others of their label.
+    :param language_model: weight of a second task in training, to foresee the words beside each word; 0 for none.
+    :param foreseen_words: so many of the most frequent words are distinguished in it.
+    :param epochs: of training: passes over the notes, or several passes where the notes are few.
+    :param batch_tokens: tokens of a batch; less where the notes are few.
+    :param batch_rows: in its place, how many rows a batch has, each of a sentence or more; see `window`.
+    :param least_steps: steps of training that few notes get at least.
+    :param learning_rate: the highest of the schedule; Zhao 2020 has 0.0002.
+    :param optimiser: `adam`, or `sgd`, stochastic gradient descent without momentum.
+    :param schedule: how the learning rate goes: `rise and fall`, to nothing in the end, `constant`, or `halve on
+        plateau`, where the training loss has not decreased for `patience` epochs in a row.
+    :param least_rate: of `halve on plateau`: training ends where the rate falls below it.
+    :param decay: the rate is multiplied with this after each epoch; 1 for none.
+    :param development: share of the patients on whose notes each epoch is scored and none is trained; the best epoch
+        counts. 0 for none.
+    :param patience: after so many epochs in a row that are no better there training ends; also of `halve on plateau`.
+    :param clip: the largest norm of a gradient.
+    :param average: how much of the running average of the weights is kept at each step; 0 for the last weights.
+    :param easy_below: a row of lines whose loss was less when it was last read is easy; 0 for none.
+    :param easy_share: share of the easy rows that each pass reads.
+    :param threshold: least probability of a candidate that is not on the best path.
+    :param half_precision: whether weights are rounded to 16 bits once they are learned, which halves the bundle.
+    :param trainer: `numpy`, the fastest on a processor, or `tensorflow`, which computes the same and can use a GPU.
+    :param threads: threads of TensorFlow within one operation; 0 for all cores, or one where each core has a process of
+        its own. Without effect once TensorFlow has begun to work.
+    """
+
+    columns: Sequence[str] = DEFAULT_COLUMNS
+    scheme: str = "BIOES"
+    crf: bool = True
+    networks: int = 2
+    window: int = 64
+    word_size: int = 64
+    pretrained: bool = True
+    contextual: bool = False
+    character_size: int = 16
+    kernels: tuple[int, ...] = (2, 3, 4, 5)
+    channels: int = 16
+    character_lstm: int = 0
+    feature_size: int = 4
+    feature_layer: int = 0
+    lstm_size: int = 96
+    dropout: float = 0.3
+    locked_dropout: bool = False
+    word_dropout: float = 0.05
+    value_dropout: float = 0.02
+    replacement: float = 0.3
+    language_model: float = 0.1
+    foreseen_words: int = 400
+    epochs: int = 12
+    batch_tokens: int = 2048
+    batch_rows: int = 0
+    least_steps: int = 240
+    learning_rate: float = 0.011
+    optimiser: str = "adam"
+    schedule: str = "rise and fall"
+    least_rate: float = 1e-4
+    decay: float = 1.0
+    development: float = 0.0
+    patience: int = 3
+    clip: float = 10.0
+    average: float = 0.99
+    easy_below: float = 0.3
+    easy_share: float = 0.2
+    threshold: float = 0.05
+    half_precision: bool = False
+    trainer: str = "numpy"
+    threads: int = 0
+
+    def __post_init__(self) -> None:
+        self.columns, self.kernels = tuple(self.columns), tuple(self.kernels)
+
+    def check(self) -> None:
+        """:raises SettingsError: if one is out of its range."""
+        for name, (least, most) in _LIMITS.items():
+            if not least <= getattr(self, name) <= most:
+                raise SettingsError(f"the BLSTM-CNN-CRF's setting {name} must lie between {least} and {most}")
+        if not all(1 <= width <= 22 for width in self.kernels):
+            raise SettingsError("the BLSTM-CNN-CRF's setting kernels must hold widths between 1 and 22")
+        if self.scheme not in SCHEMES:
+            raise SettingsError(no_such("tag scheme", self.scheme, SCHEMES))
+        if self.schedule not in SCHEDULES:
+            raise SettingsError(no_such("schedule of the learning rate", self.schedule, SCHEDULES))
+        if self.optimiser not in _OPTIMISERS:
+            raise SettingsError(no_such("optimiser of the BLSTM-CNN-CRF", self.optimiser, _OPTIMISERS))
+        if self.trainer not in _TRAINERS:
+            raise SettingsError(no_such("trainer of the BLSTM-CNN-CRF", self.trainer, _TRAINERS))
+
+    def columns_in(self, space: FeatureSpace) -> list[str]:
+        """The columns that are read of those of a feature space."""
+        if not self.columns:
+            return []
+        missing = [name for name in self.columns if name not in space.columns]
+        if missing:
+            _LOG.info("blstm: %d columns are not read, as the features lack %s", len(missing), ", ".join(missing))
+        return [*(name for name in self.columns if name in space.columns), *space.further_columns(self.columns)]
