@@ -3,6 +3,7 @@
 import random
 import re
 from collections import Counter, defaultdict
+from datetime import date
 from functools import cache
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from ensemble.deidentification.pseudonymisation import pseudonymise
 from ensemble.synthesis import synthesize
 from ensemble.synthesis.grammar import Placeholder, expand
 from ensemble.synthesis.local import LocalScene, invent_local_patient
+from ensemble.synthesis.names import LocalName
 from ensemble.synthesis.templates import table, templates
 from features.documents import Corpus
 from features.errors import SettingsError
@@ -239,3 +241,24 @@ def test_the_command_writes_them_in_brat_unless_told_otherwise(tmp_path: Path, p
     assert read_corpus(tmp_path / "sv.jsonl").label_set.name == "stockholm-epr-phi"
     status, _, said = phistack("synthesize", tmp_path / "x", "--language", "fi")
     assert status == 1 and "there are no synthetic notes in the language fi" in said and not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize(("surname", "initials"), [("van den Berg", "JvdB"), ("Berg", "JB"), ("Van der Berg", "JV")])
+def test_initials_keep_the_small_letters_of_particles(surname: str, initials: str) -> None:
+    name = LocalName("Jan", (surname,), "own")
+    assert name.parts("letters", random.Random(1)) == [("letters", initials)]
+    assert "".join(text for _, text in name.parts("filed", random.Random(1))).startswith(f"{surname.upper()}, J.")
+
+
+def test_mail_goes_to_domains_and_mailboxes_of_the_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = {**table("nl/world"), "domains": ["huize-{founder}.nl", "zorg"], "mailboxes": ["info", "{first}{last}"]}
+    monkeypatch.setattr("ensemble.synthesis.local.table", lambda name: world)
+    mails = [
+        "".join(
+            text for text, _ in LocalScene(patient, date(2020, 1, 1), random.Random(n), "").pieces(Placeholder("EMAIL"))
+        )
+        for n in range(60)
+        for patient in [invent_local_patient(n, seed=1, language="nl")]
+    ]
+    assert all(re.fullmatch(r"[\w.]+@(zorg\.example\.org|huize-\w+\.nl)", mail) for mail in mails)
+    assert any(mail.startswith("info@") for mail in mails) and any(mail.endswith(".nl") for mail in mails)

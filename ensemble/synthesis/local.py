@@ -188,14 +188,19 @@ class LocalScene:
     def _email(self) -> str:
         person = self.rng.choice(self.patient.people[self.rng.choice(("DOCTOR", "DOCTOR", "NURSE", "PATIENT"))])
         first, last = ("".join(filter(str.isalnum, fold(text))) for text in (person.first, person.surnames[0]))
+        boxes = (box.format(first=first, last=last) for box in self.world.get("mailboxes", ()))
         user = self.rng.choice(
-            (f"{first[0]}.{last}", f"{first[0]}.{last}", f"{first}.{last}", f"{last}{first[0]}", last)
+            (f"{first[0]}.{last}", f"{first[0]}.{last}", f"{first}.{last}", f"{last}{first[0]}", last, *boxes)
         )
         return f"{user}@{self._domain()}"
 
     def _domain(self) -> str:
-        name = random.Random(f"{self.patient.key}/domain").choice(self.world["domains"])
-        return f"{name}.example.org"
+        """Where a language has patterns of whole domains, one of these; otherwise one below `example.org`."""
+        rng = random.Random(f"{self.patient.key}/domain")
+        inside = lists_of(f"{self.patient.language}/world", "inside", self.patient.lexicon)
+        made = fold("".join(map(str, expand(rng.choice(self.world["domains"]), inside, rng))))
+        name = "".join(sign for sign in made if sign.isalnum() or sign in ".-")
+        return name if "." in name else f"{name}.example.org"
 
     def _age(self) -> int:
         born, now = self.patient.born, self.note_date

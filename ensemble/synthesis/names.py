@@ -30,6 +30,8 @@ _FORMS: Mapping[str, Sequence[str]] = {
     "full": ("first", " ", "last"),
     "formal": ("last", ", ", "first"),
     "upper": ("capitals", " ", "first"),
+    "filed": ("capitals", ", ", "initial"),
+    "indexed": ("last", ", ", "initial"),
     "first": ("first",),
     "last": ("last",),
     "initialled": ("initial", " ", "last"),
@@ -58,8 +60,7 @@ class LocalName:
     def parts(self, form: str, rng: random.Random) -> list[tuple[str, str]]:
         """The name in one form: parts `first`, `last` or `letters` with their text; what stands between has no part.
 
-        :param form: `full`, `formal`, `upper`, `first`, `last`, `initialled`, `letters`, `dotted`, `genitive`, or empty
-            for any of the usual ones.
+        :param form: a key of `_FORMS`, or empty for any of the usual ones.
         """
         last = " ".join(self.surnames)
         said = {
@@ -71,10 +72,18 @@ class LocalName:
             ),
             "capitals": ("last", last.upper()),
             "dotted": ("last", f"{last[0].upper()}."),
-            "letters": ("letters", self.first[0] + last[0].upper()),
+            "letters": ("letters", self.first[0] + _initials(last)),
             "first genitive": ("first", self.first + ("" if self.first[-1] in "sxzß" else "s")),
         }
         return [said.get(part, ("", part)) for part in _FORMS[form or rng.choice(("full", "full", "last"))]]
+
+
+def _initials(surname: str) -> str:
+    """`vdB` of `van den Berg`, `B` of `Berg`."""
+    particles, of_name = [], surname.split()
+    while len(of_name) > 1 and of_name[0][0].islower():
+        particles.append(of_name.pop(0)[0])
+    return "".join(particles) + of_name[0][0].upper()
 
 
 def invent_name(language: str, sex: str, rng: random.Random, lexicon: str = "whole") -> LocalName:
