@@ -25,7 +25,7 @@ __all__ = ["handwritten", "marked_notes"]
 _FOLDER = Path(__file__).with_name("handwritten_notes")
 _PARTS = {"looked at": "", "kept back": "-kept"}
 _BETWEEN_NOTES = re.compile(r"^=+\n", re.M)
-_MARKED = re.compile(r"\[\[(?P<label>[A-Za-z_]+)\|(?P<text>[^\[\]]+)\]\]")
+_MARKED = re.compile(r"\[\[(?P<label>[A-Za-z_-]+)\|(?P<text>[^\[\]]+)\]\]")
 
 
 def handwritten(language: str, label_set: LabelSet) -> dict[str, Corpus]:

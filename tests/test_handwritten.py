@@ -39,3 +39,5 @@ def test_a_language_may_have_none() -> None:
 def test_labels_of_any_set_are_marks(tmp_path: Path) -> None:
     (note,) = marked_notes(_file(tmp_path, "tel. [[Phone_fax|06-1]]\n"), LabelSet.named("nut")).documents
     assert note.spans == (Span(5, 9, "Phone_fax"),)
+    (note,) = marked_notes(_file(tmp_path, "am [[LOCATION-OTHER|See]]\n"), _LABELS).documents
+    assert note.spans == (Span(3, 6, "LOCATION-OTHER"),)
