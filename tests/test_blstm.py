@@ -32,8 +32,9 @@ from submodels.blstm.encoder import (
     rows_of,
     with_characters,
 )
-from submodels.blstm.inference import NetworkInput, blocks_of, emissions_of
+from submodels.blstm.inference import emissions_of
 from submodels.blstm.keras_training import load_keras
+from submodels.blstm.network_input import NetworkInput, blocks_of
 from submodels.blstm.submodel import BlstmSubmodel
 from submodels.blstm.weights import NetworkSizes, first_weights
 from tests.invented_names import NAMES

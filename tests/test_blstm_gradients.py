@@ -24,7 +24,7 @@ from submodels.blstm.sgd import Sgd
 from submodels.blstm.submodel import BlstmSubmodel
 from submodels.blstm.weights import NetworkSizes, first_weights
 from submodels.blstm.word_prediction import PREDICTIONS, WordPrediction
-from submodels.chain.lattice import Lines
+from submodels.chain.lines import Lines
 from tests.invented_names import FEW_NAMES
 
 ROOT = Path(__file__).parents[1]

@@ -22,8 +22,10 @@ from features.tags import decode
 from submodels.chain import lattice
 from submodels.chain.candidates import batches, propose
 from submodels.chain.crf import Chain
-from submodels.chain.lattice import Lattice, Lines, viterbi, viterbi_among
+from submodels.chain.lattice import Lattice
+from submodels.chain.lines import Lines
 from submodels.chain.spans import spans_of
+from submodels.chain.viterbi import viterbi, viterbi_among
 
 BIO = ("O", "B-AGE", "I-AGE", "B-DATE", "I-DATE")
 BIOES = ("O", "B-AGE", "I-AGE", "E-AGE", "S-AGE")

@@ -29,7 +29,7 @@ from submodels.blstm.character_training import LanguageModelPlan, perplexity, tr
 from submodels.blstm.encoder import batch_of, batches_of, rows_of, with_characters
 from submodels.blstm.lstm import BidirectionalLstm
 from submodels.blstm.submodel import BlstmSubmodel
-from submodels.chain.lattice import Lines
+from submodels.chain.lines import Lines
 
 Command = Callable[..., tuple[int, str, str]]
 NOTES = synthesize(8, seed=4, language="nl")

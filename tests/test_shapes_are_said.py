@@ -8,10 +8,11 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 FILES = (
-    "submodels/chain/lattice.py", "submodels/chain/spans.py", "submodels/crf/emissions.py",
-    "submodels/blstm/inference.py", "submodels/blstm/crf_loss.py", "submodels/blstm/fused_lstm.py",
-    "submodels/blstm/network.py", "tbed/search.py", "tbed/encoding.py", "tbed/grid.py", "tbed/rule_table.py",
-    "tbed/hash_table.py", "ensemble/stacking/kernel_svm.py",
+    "submodels/chain/lattice.py", "submodels/chain/lines.py", "submodels/chain/spans.py", "submodels/chain/viterbi.py",
+    "submodels/crf/emissions.py", "submodels/blstm/inference.py", "submodels/blstm/network_input.py",
+    "submodels/blstm/crf_loss.py", "submodels/blstm/fused_lstm.py", "submodels/blstm/network.py",
+    "tbed/search.py", "tbed/encoding.py", "tbed/grid.py", "tbed/rule_table.py", "tbed/hash_table.py",
+    "ensemble/stacking/kernel_svm.py",
 )  # fmt: skip
 SHAPE = re.compile(r"\((n_\w+|n|L|size|\w+ [-+*] \w+|\d)[^()]*,[^()]*\)")
 LONG = 9

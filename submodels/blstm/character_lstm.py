@@ -18,7 +18,7 @@ import numpy as np
 from features.arrays import Floats32, Integers, Integers32
 from submodels.blstm.lstm import DIRECTIONS, BidirectionalLstm
 from submodels.blstm.weights import CHARACTERS, NetworkWeights
-from submodels.chain.lattice import Lines
+from submodels.chain.lines import Lines
 
 __all__ = ["CharacterLstm"]
 

@@ -18,8 +18,9 @@ import numpy as np
 from features.arrays import Floats32, Integers
 from features.character_models import CharacterModels
 from features.columns.table import FeatureTable
-from submodels.blstm.inference import RowBatch, halved, lstm
+from submodels.blstm.inference import halved, lstm
 from submodels.blstm.lstm import DIRECTIONS
+from submodels.blstm.network_input import RowBatch
 
 __all__ = ["SentenceRun", "states_in"]
 

@@ -28,7 +28,7 @@ from submodels.blstm.lstm import BidirectionalLstm
 from submodels.blstm.schedules import rates_of
 from submodels.blstm.weights import NetworkWeights
 from submodels.blstm.word_prediction import WordPrediction
-from submodels.chain.lattice import Lines
+from submodels.chain.lines import Lines
 
 __all__ = ["LanguageModelPlan", "perplexity", "train_models"]
 

@@ -27,7 +27,8 @@ from submodels.blstm.tag_layers import TagLayers
 from submodels.blstm.weights import NetworkSizes, NetworkWeights
 from submodels.blstm.word_prediction import WordPrediction
 from submodels.chain.crf import Chain
-from submodels.chain.lattice import Lattice, Lines
+from submodels.chain.lattice import Lattice
+from submodels.chain.lines import Lines
 
 __all__ = ["FlatBatch", "Gradients", "Loss", "Rows", "added_up", "loss_and_gradients"]
 

@@ -4,7 +4,7 @@
     of_inputs, gradients = states.back(of_output, weights)
 
 Tokens lie end to end, without padding. The first tokens of all rows are taken together, then the second tokens of all
-that have one, and so on (`submodels.chain.lattice.Lines`); the backward direction counts from the last token of each
+that have one, and so on (`submodels.chain.lines`); the backward direction counts from the last token of each
 row. What enters the gates from the inputs is one matrix product for all tokens, and so are the gradients of the
 weights; only what depends on the state before is in the loop. No library gives this for a processor: Keras and PyTorch
 loop over padded rows, and their graphs take seconds to load and compile, which is longer than a small training.
@@ -23,7 +23,7 @@ import numpy as np
 
 from features.arrays import Floats32, Integers
 from submodels.blstm.weights import NetworkWeights
-from submodels.chain.lattice import Lines
+from submodels.chain.lines import Lines
 
 __all__ = ["DIRECTIONS", "BidirectionalLstm"]
 

@@ -37,8 +37,9 @@ from submodels.blstm.character_states import SentenceRun, states_in
 from submodels.blstm.development import EarlyStopping, f1_of, held_back
 from submodels.blstm.encoder import EncodedNote, Encoder
 from submodels.blstm.excerpts import Excerpt
-from submodels.blstm.inference import blocks_of, emissions_of
+from submodels.blstm.inference import emissions_of
 from submodels.blstm.mention_replacement import Mentions
+from submodels.blstm.network_input import blocks_of
 from submodels.blstm.settings import NO_LANGUAGE_MODELS, BlstmSettings
 from submodels.blstm.training import NumpyTrainer, Trainer, TrainingPlan, train
 from submodels.blstm.weights import NetworkSizes, NetworkWeights, WordStart, as_floats32, rounded, save_weights

@@ -1,0 +1,83 @@
+"""Tag sequences cut into steps, so that many are gone through at once.
+
+lines = Lines.of([0, 3, 3, 7], 7)       sequences of 3, 0 and 4 tokens, laid end to end
+lines.later()                           for each step but the first, the tokens before it and its own
+
+The first tokens of all sequences are taken together, then the second tokens of all that have one, and so on, the
+longest sequence first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from features.arrays import Floats, Integers
+from features.errors import SettingsError
+
+__all__ = ["Lines"]
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Tag sequences laid end to end, and their tokens in steps.
+
+    :param first: index of the first token of each sequence that has one, the longest sequence first.
+    :param last: index of the last token of each.
+    :param line: the sequence of each token, as a place in `first`; of shape `(n,)`.
+    :param order: the tokens in the order of the steps; of shape `(n,)`.
+    :param place: where each token is in that order; of shape `(n,)`.
+    :param steps: where each step begins in that order, then the number of tokens.
+    """
+
+    first: Integers
+    last: Integers
+    line: Integers = field(repr=False)
+    order: Integers = field(repr=False)
+    place: Integers = field(repr=False)
+    steps: Integers = field(repr=False)
+
+    @classmethod
+    def of(cls, bounds: ArrayLike | None, n_tokens: int) -> Lines:
+        """Cut tokens into sequences.
+
+        :param bounds: where sequences begin, of shape `(n_sequences + 1,)`; one sequence if not given.
+        :raises SettingsError: if the bounds do not cut so many tokens.
+        """
+        edges = np.array([0, n_tokens] if bounds is None else bounds, dtype=np.int64)
+        if len(edges) == 0 or edges[0] != 0 or edges[-1] != n_tokens or (np.diff(edges) < 0).any():
+            raise SettingsError(f"the sentence bounds do not cut {n_tokens} tokens into sentences")
+        # (n_sequences + 1,): sequences without a token fall away.
+        edges = np.unique(edges)
+        # (n_sequences,): from the longest to the shortest, so that those with a token at a step are always the first
+        # ones.
+        lengths = np.diff(edges)
+        longest = np.argsort(-lengths, kind="stable")
+        # (n,): the place of each token's sequence in that order.
+        line = np.repeat(np.argsort(longest), lengths)
+        # (n_steps,) and (n_steps + 1,): a step has as many tokens as there are sequences that are longer than its
+        # number.
+        n_longer = len(lengths) - np.cumsum(np.bincount(lengths))
+        steps = np.concatenate([[0], np.cumsum(n_longer[:-1])])
+        # (n,): a step has its tokens in the order of their sequences.
+        place = steps[np.arange(n_tokens) - np.repeat(edges[:-1], lengths)] + line
+        return cls(edges[:-1][longest], edges[1:][longest] - 1, line, np.argsort(place), place, steps)
+
+    def later(self) -> list[tuple[slice, slice]]:
+        """For each step but the first: the tokens before those of the step, and these, as slices of `order`."""
+        edges = self.steps.tolist()
+        triples = zip(edges, edges[1:], edges[2:], strict=False)
+        return [(slice(before, before + stop - now), slice(now, stop)) for before, now, stop in triples]
+
+    @cached_property
+    def before(self) -> Integers:
+        """For each token but the first ones, in the order of the steps, the place of the token before it."""
+        places = [np.arange(before.start, before.stop) for before, _ in self.later()]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *places])
+
+    def of_tokens(self, values: Floats) -> Floats:
+        """The sums over each sequence of one value a token, in the order of the text."""
+        return np.bincount(self.line, values, minlength=len(self.first)).astype(np.float64)
