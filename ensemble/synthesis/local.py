@@ -11,8 +11,9 @@ written, and of what the names of people, places and institutions are made. Plac
 place and not a label, so that languages with other label sets share the notation:
 
     [[PATIENT]] [[RELATIVE]] [[DOCTOR]] [[COLLEAGUE]] [[NURSE]]     forms: those of `LocalName.parts`
+    [[KIN:first]]       somebody else each time, as the many of a family history
     [[DATE.recent]]     roles note, soon, recent, past, next, birth; forms: those of the table [dates]
-    [[AGE]] [[AGE.relative]] [[AGE:number]] [[ADDRESS.home]] [[EMAIL]]
+    [[AGE]] [[AGE.relative]] [[AGE.child]] [[AGE.old]] [[AGE:number]] [[ADDRESS.home]] [[EMAIL]]
     [[HOSPITAL.other]]  any kind of the tables [things] and [shapes], or any word that fits the patient ([[SEX]])
 
 What has a role other than `other` is the same in all notes of a patient, and so is what a patient has one of.
@@ -45,6 +46,12 @@ _DAYS = {"note": (0, 0), "soon": (0, 3), "recent": (-20, -1), "past": (-3500, -3
 
 _PERSONS = {"PATIENT": 1, "RELATIVE": 1, "DOCTOR": 1, "COLLEAGUE": 3, "NURSE": 2}
 """Placeholder -> of how many persons it means one."""
+
+_ANYBODY = "KIN"
+"""The placeholder of a new person each time."""
+
+_AGES = {"child": (1, 17), "old": (88, 104)}
+"""Role of an age that is not the patient's -> from which to which; any other is an adult's."""
 
 _ONE_A_PATIENT = frozenset(("HOSPITAL", "HOME", "SSN", "HEALTHPLAN", "MEDICALRECORD", "PROFESSION"))
 """What a patient has one of, where the template gives no role."""
@@ -116,7 +123,7 @@ class LocalScene:
 
         :raises SettingsError: for a placeholder that has no words.
         """
-        if placeholder.label in _PERSONS:
+        if placeholder.label in _PERSONS or placeholder.label == _ANYBODY:
             return _as_one(self._name(placeholder))
         if placeholder.label == "ADDRESS":
             return _as_one(self._address())
@@ -139,7 +146,10 @@ class LocalScene:
         return next((str(label) for kind in kinds if (label := self.world["labels"].get(kind))), "")
 
     def _name(self, slot: Placeholder) -> list[tuple[str, str]]:
-        name = self.rng.choice(self.patient.people[slot.label])
+        if slot.label == _ANYBODY:
+            name = invent_name(self.patient.language, self.rng.choice("FM"), self.rng, self.patient.lexicon)
+        else:
+            name = self.rng.choice(self.patient.people[slot.label])
         parts = name.parts(slot.form, self.rng)
         return [(text, self._label(part, slot.label) if part else "") for part, text in parts]
 
@@ -166,12 +176,13 @@ class LocalScene:
         rng = self.rng if role == "other" else random.Random(f"{self.patient.key}/{slot.label}.{role}")
         world, kind = self.world, slot.label
         if kind == "AGE":
-            age = self.rng.randint(25, 96) if slot.role else self._age()
+            age = self.rng.randint(*_AGES.get(slot.role, (25, 96))) if slot.role else self._age()
             return str(age) if slot.form == "number" else self.rng.choice(world["ages"]).format(age=age)
         if kind == "EMAIL":
             return self._email()
         if kind in world["shapes"]:
-            return random_code(world["shapes"][kind], rng)
+            code = random_code(world["shapes"][kind], rng)
+            return code.format(**_fields(self.patient.born, world["dates"], rng)) if "{" in code else code
         if kind in world["things"]:
             return self._made(world["things"][kind], rng)
         if kind.lower() in self.words:
@@ -221,6 +232,7 @@ def _fields(day: date, names: Mapping[str, Any], rng: random.Random) -> dict[str
         "y": day.year, "yy": f"{day.year % 100:02d}", "m": day.month, "mm": f"{day.month:02d}", "d": day.day,
         "dd": f"{day.day:02d}", "e": max(1, day.day - rng.randint(1, 7)), "w": day.isocalendar().week,
         "month_name": month, "mon": short, "weekday_name": names["weekdays"][day.weekday()],
+        "wd": names["weekdays"][day.weekday()][:3],
     }  # fmt: skip
 
 

@@ -156,8 +156,9 @@ def _without_repeats(order: Sequence[NoteTemplate], number: int) -> Iterator[Not
 
 
 def _is_fact(slot: Placeholder) -> bool:
-    """Whether a header would say it once; most dates and doctors are many, the birth date and the attending one."""
-    return slot.label not in ("DATE", "DOCTOR") or slot.role in ("birth", "admit", "note", "")
+    """Whether a header would say it once; of kin there are many, of dates and doctors most but for a few."""
+    of_many = ("DATE", "DOCTOR")
+    return slot.label != "KIN" and (slot.label not in of_many or slot.role in ("birth", "admit", "note", ""))
 
 
 def write_template(template: str, told: Telling) -> None:
