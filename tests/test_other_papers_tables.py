@@ -15,7 +15,8 @@ from ensemble.experiments.parts import alone_answers
 from ensemble.experiments.reproduction import papers, published, reproduce, settings_of
 from ensemble.stacking.folds import training_folds
 from ensemble.synthesis.corpus import synthesize
-from ensemble.training.proposals import prepared, propose, tasks_of
+from ensemble.training.fit_tasks import tasks_of
+from ensemble.training.proposals import prepared, propose
 from ensemble.training.settings import EngineSettings, merged
 from features.documents import Corpus, Document, Span
 from features.errors import SettingsError

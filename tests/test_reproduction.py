@@ -119,7 +119,7 @@ def test_cases_are_places_where_the_submodel_alone_is_right_and_have_no_text(run
 
 def test_a_run_that_was_stopped_goes_on(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     home, found, _ = run
-    monkeypatch.setattr("ensemble.training.proposals.FitTask.run", lambda task: pytest.fail("trained again"))
+    monkeypatch.setattr("ensemble.training.fit_tasks.FitTask.run", lambda task: pytest.fail("trained again"))
     assert reproduce("zhao2020", TRAINING, TEST, SETTINGS, cache=home / "folds").tables == found.tables
 
 

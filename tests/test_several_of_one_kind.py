@@ -9,7 +9,7 @@ from ensemble.experiments.speed import measure_speed
 from ensemble.experiments.variants import variants_of
 from ensemble.stacking.subsets import subset_name
 from ensemble.tasks.engines import train_bundle
-from ensemble.training.proposals import tasks_of
+from ensemble.training.fit_tasks import tasks_of
 from ensemble.training.settings import EngineSettings
 from ensemble.training.trainer import Training
 from tests.test_bundle import small_corpus

@@ -8,7 +8,8 @@ import pytest
 
 from ensemble.bundles.files import read_manifest
 from ensemble.synthesis import synthesize
-from ensemble.training.proposals import prepared, tasks_of
+from ensemble.training.fit_tasks import tasks_of
+from ensemble.training.proposals import prepared
 from ensemble.training.settings import EngineSettings
 from ensemble.training.trainer import train
 from features.columns.table import FeatureTable

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from ensemble.command_line.groups import TrainingOptions
 from ensemble.evaluation import evaluate_systems
+from ensemble.training.fit_tasks import tasks_of
 from ensemble.training.language_models import LanguageModelPlan, learn_language_models
-from ensemble.training.proposals import tasks_of
 from ensemble.training.settings import EngineSettings
 from ensemble.training.trainer import out_of_fold_corpora, train
 from features.columns.settings import FeatureSettings

@@ -17,7 +17,8 @@ from ensemble.experiments.parts import alone_answers
 from ensemble.experiments.search_space import SearchSpace
 from ensemble.experiments.tuning import tune
 from ensemble.synthesis.corpus import synthesize
-from ensemble.training.proposals import propose, run_tasks
+from ensemble.training.fit_runs import run_tasks
+from ensemble.training.proposals import propose
 from ensemble.training.settings import EngineSettings
 from features.errors import SettingsError
 from features.formats import write_corpus

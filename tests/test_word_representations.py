@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ensemble.bundles.bundle import load_bundle
 from ensemble.synthesis.corpus import synthesize
-from ensemble.training.proposals import tasks_of
+from ensemble.training.fit_tasks import tasks_of
 from ensemble.training.settings import EngineSettings
 from features.columns.settings import FeatureSettings
 from features.columns.table import FeatureSpace, FeatureTable

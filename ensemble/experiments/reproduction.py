@@ -33,7 +33,7 @@ from ensemble.experiments.paper_runs import STACKING, PaperPlan
 from ensemble.experiments.paper_tables import PaperTable, filled
 from ensemble.experiments.results import CorpusFacts, Origin
 from ensemble.tools.progress import stage
-from ensemble.training.proposals import apart_from
+from ensemble.training.fit_tasks import apart_from
 from ensemble.training.settings import EngineSettings, merged
 from features.documents import Corpus
 from features.errors import SettingsError

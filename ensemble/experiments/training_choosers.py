@@ -16,7 +16,8 @@ from ensemble.experiments.chooser_scores import LOGISTIC, ChooserRow, chooser_sc
 from ensemble.experiments.parts import Answers
 from ensemble.stacking.candidates import PooledCandidate, pools_of
 from ensemble.stacking.log_odds import LogOddsRegression
-from ensemble.training.proposals import Proposals, Proposed
+from ensemble.training.fit_runs import Proposals
+from ensemble.training.proposals import Proposed
 from ensemble.training.trainer import Training
 from features.columns.table import FeatureTable
 from features.documents import Corpus

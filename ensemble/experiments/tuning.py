@@ -26,8 +26,10 @@ from ensemble.experiments.results import CorpusFacts, Origin
 from ensemble.experiments.search_space import SearchSpace
 from ensemble.stacking.candidates import chosen_spans
 from ensemble.tools.progress import stage
+from ensemble.training.fit_runs import FITS, run_tasks
+from ensemble.training.fit_tasks import tasks_of
 from ensemble.training.fold_cache import FoldCache
-from ensemble.training.proposals import FEATURES, FITS, prepared, run_tasks, tasks_of
+from ensemble.training.proposals import FEATURES, prepared
 from ensemble.training.settings import EngineSettings
 from features.columns.table import FeatureTable
 from features.documents import Corpus

@@ -21,8 +21,10 @@ from ensemble.stacking.stacker import Stacker
 from ensemble.stacking.subsets import fit_subset_stackers
 from ensemble.tools.progress import stage
 from ensemble.tools.stopwatch import Spent, Stopwatch
+from ensemble.training.fit_runs import FITS, Proposals, run_tasks
+from ensemble.training.fit_tasks import tasks_of
 from ensemble.training.fold_cache import FoldCache
-from ensemble.training.proposals import FEATURES, FITS, Proposals, prepared, run_tasks, tasks_of
+from ensemble.training.proposals import FEATURES, prepared
 from ensemble.training.settings import EngineSettings
 from features.documents import Corpus
 from features.language_gate import LanguageGate

@@ -1,0 +1,159 @@
+"""The fits of a training: of one submodel on some of the notes, each independent of the others.
+
+tasks_of(settings, tables, folds)       a fit of each submodel for each fold, the cheapest first and then the costly
+task.run()                              what the submodel tells of the notes that it did not learn from
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+from ensemble.training.fold_cache import FoldCache
+from ensemble.training.settings import EngineSettings
+from features.columns.table import FeatureTable
+from features.documents import Document
+from features.errors import TrainingError
+from features.saved_files import SavedFiles
+from submodels.base import Submodel, Told, kind_of, new_submodel, submodel_class
+from submodels.registry import usual_name
+
+__all__ = ["FitTask", "apart_from", "tasks_of"]
+
+
+@dataclass(frozen=True)
+class FitTask:
+    """One fit: of a submodel on some notes, to propose for others or, where there are none, to keep the model."""
+
+    name: str
+    settings: Mapping[str, Any]
+    part: str
+    training: Sequence[FeatureTable] = field(repr=False)
+    held_out: Sequence[FeatureTable] = field(repr=False)
+    indices: Sequence[int] = field(repr=False)
+    seed: int
+
+    @property
+    def keeps_model(self) -> bool:
+        """Whether the model itself is wanted, which no cache has."""
+        return not self.held_out
+
+    @property
+    def cost(self) -> float:
+        """What a fit of the kind costs beside those of others."""
+        return submodel_class(kind_of(self.name, self.settings)).cost
+
+    @property
+    def size(self) -> int:
+        """Of the notes to learn from, in tokens."""
+        return 1 + sum(map(len, self.training))
+
+    def key(self) -> str:
+        space = self.training[0].space
+        return FoldCache.key(
+            [table.document for table in self.training],
+            [table.document for table in self.held_out],
+            self.name,
+            dict(self.settings),
+            self.seed,
+            space.settings.columns,
+            repr(space.settings),
+            space.representations_.digest,
+            *_digests_of_files(self.settings),
+        )
+
+    def run(self) -> list[Told] | SavedFiles:
+        """Fit, then tell of the held-out notes, or save the model where there are none."""
+        model = new_submodel(self.name, self.settings).fit(self.training, seed=self.seed)
+        return SavedFiles.written_by(model.save) if self.keeps_model else _checked(model, model.tell(self.held_out))
+
+
+def _digests_of_files(settings: Mapping[str, Any]) -> Iterator[str]:
+    """SHA-256 of each file that settings name, as what is in it counts and not how it is called."""
+    for value in settings.values():
+        if isinstance(value, Mapping):
+            yield from _digests_of_files(value)
+        elif isinstance(value, str):
+            with suppress(OSError, ValueError):
+                yield hashlib.sha256(Path(value).read_bytes()).hexdigest()
+
+
+def _checked(model: Submodel, told: list[Told]) -> list[Told]:
+    """See that candidates name the submodel that proposed them, as the stacker knows them by that."""
+    if any(candidate.source != model.name for note in told for candidate in note.candidates):
+        raise TrainingError(
+            f"the submodel {model.name} proposes candidates under another name; {type(model).__name__} must use its "
+            "own name as their source"
+        )
+    return told
+
+
+def tasks_of(
+    settings: EngineSettings,
+    tables: Sequence[FeatureTable],
+    folds: Sequence[Sequence[int]],
+    *,
+    models: bool = False,
+    unseen: Sequence[FeatureTable] = (),
+    added: Sequence[FeatureTable] = (),
+) -> Iterator[FitTask]:
+    """All fits: one of each submodel, the cheapest first, so that the time left is soon known, and then the costly ones
+    first, so that no process is left with one at the end.
+
+    :param models: whether the models of all notes are kept.
+    :param unseen: further notes to propose for; their indices follow those of `tables`.
+    :param added: further notes to learn from; see `_with_added` and `apart_from`.
+    """
+    apart = apart_from(table.document for table in unseen)
+    every = [*tables, *added] if added else tables
+    of_others = [*tables, *(table for table in added if apart(table.document))]
+    classes = {name: submodel_class(kind_of(name, given)) for name, given in settings.submodels.items()}
+    by_kind = []
+    for name, found in sorted(classes.items(), key=lambda row: row[1].cost, reverse=True):
+        arguments, seed = settings.submodels[name], settings.seed + _own_seed(name, found.kind)
+        fits = []
+        if models:
+            fits.append(FitTask(name, arguments, "all", every, (), (), seed))
+        if unseen:
+            indices = range(len(tables), len(tables) + len(unseen))
+            fits.append(FitTask(name, arguments, "unseen", of_others, unseen, indices, seed))
+        for number, fold in enumerate(folds, start=1):
+            rest = _with_added(tables, fold, added, number - 1, len(folds))
+            part = f"fold {number} of {len(folds)}"
+            fits.append(FitTask(name, arguments, part, rest, [tables[i] for i in fold], fold, seed))
+        by_kind.append(fits)
+    yield from (fits.pop() for fits in reversed(by_kind) if fits)
+    yield from chain.from_iterable(by_kind)
+
+
+def _with_added(
+    tables: Sequence[FeatureTable], fold: Sequence[int], added: Sequence[FeatureTable], number: int, n_folds: int
+) -> list[FeatureTable]:
+    """What is learned from where a fold is held out: the other notes, and of those added all but an n-th part.
+
+    That is how Berg and Dalianis (2019) add a corpus.
+    """
+    held = set(fold)
+    rest = [table for i, table in enumerate(tables) if i not in held]
+    apart = apart_from(tables[i].document for i in fold)
+    return rest + [table for i, table in enumerate(added) if i % n_folds != number and apart(table.document)]
+
+
+def apart_from(held_out: Iterable[Document]) -> Callable[[Document], bool]:
+    """Tells whether a note is of no patient, and has no text, of those that are held out."""
+    patients, texts = set[str](), set[str]()
+    for document in held_out:
+        patients.add(document.group)
+        texts.add(document.text)
+    return lambda document: document.group not in patients and document.text not in texts
+
+
+def _own_seed(name: str, kind: str) -> int:
+    """What a name of its own adds to the seed, so that two submodels of one kind do not begin alike."""
+    return 0 if name == usual_name(kind) else 1 + crc32(name.encode()) % 1_000_000
