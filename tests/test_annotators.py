@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from features.columns.annotators import CoreNlpAnnotator, NltkAnnotator, NltkEntities, annotators_of
+from features.columns.annotators import annotators_of
+from features.columns.corenlp_annotator import CoreNlpAnnotator
+from features.columns.nltk_annotators import NltkAnnotator, NltkEntities
 from features.columns.settings import FeatureSettings
 from features.columns.table import FeatureSpace
 from features.documents import Document

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from features.columns import annotators
-from features.columns.annotators import SpacyAnnotator, annotators_of
+from features.columns.annotators import annotators_of
 from features.columns.settings import FeatureSettings
+from features.columns.spacy_annotator import SpacyAnnotator, load_pipeline
 from features.columns.table import FeatureSpace
 from features.documents import Corpus, Document, Span
-from features.errors import MissingResourceError
+from features.errors import MissingResourceError, SettingsError
 from features.formats import read_corpus, write_corpus
 from features.labels import LabelSet
 from tests.fixture_types import Phistack
@@ -75,7 +75,7 @@ def installed(tagger: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
     (home / f"{name}-0.0.1.dist-info" / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.0.1\n")
     monkeypatch.syspath_prepend(str(home))
     yield name
-    annotators._loaded.cache_clear()
+    load_pipeline.cache_clear()
     monkeypatch.delitem(__import__("sys").modules, name, raising=False)
 
 
@@ -146,10 +146,22 @@ def test_an_engine_tags_new_notes_and_without_its_pipeline_annotates_none(
     assert any(document.spans for document in read_corpus(tmp_path / "found.jsonl").documents)
     (tmp_path / "found.jsonl").unlink()
     folder.rename(tmp_path / "elsewhere")
-    annotators._loaded.cache_clear()
+    load_pipeline.cache_clear()
     status, _, error = phistack(*annotate)
     assert status == 1 and not (tmp_path / "found.jsonl").exists()
     assert f"cannot be used here: the pipeline {folder} of spaCy is not installed; put its folder there" in error
+
+
+def test_a_pipeline_of_another_language_is_refused_before_it_is_looked_for(folder: Path) -> None:
+    """As NLTK's is; by the name of a package, or by what a folder says of itself."""
+    for pipeline, language in ((folder, "en"), ("nl_no_such_sm", "es"), ("nb_core_news_sm", "nl")):
+        space = FeatureSpace(FeatureSettings(language=language, pos=f"spacy:{pipeline}"))
+        with pytest.raises(SettingsError, match=f"only, and the language of the notes is {language}; name") as caught:
+            space.fit([Document("1", NOTE)])
+        assert str(caught.value).startswith(f"the tagger spacy:{pipeline} knows the language n")
+    for pipeline, language in (("nb_core_news_sm", "no"), ("xx_ent_wiki_sm", "nl"), ("elsewhere/no_such", "nl")):
+        with pytest.raises(MissingResourceError, match="is not installed"):
+            FeatureSpace(FeatureSettings(language=language, pos=f"spacy:{pipeline}")).fit([Document("1", NOTE)])
 
 
 def test_the_command_names_what_to_install(phistack: Phistack, tmp_path: Path) -> None:

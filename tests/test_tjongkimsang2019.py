@@ -11,7 +11,8 @@ from ensemble.synthesis.corpus import synthesize
 from ensemble.training.settings import EngineSettings
 from ensemble.training.trainer import out_of_fold_corpora, train
 from features.columns import annotators
-from features.columns.annotators import NltkEntities, installed_tagger
+from features.columns.annotators import installed_tagger
+from features.columns.nltk_annotators import NltkEntities
 from features.columns.settings import FeatureSettings
 from features.columns.table import FeatureSpace
 from features.documents import Corpus, Document, Span
@@ -139,7 +140,7 @@ def test_a_pipeline_that_is_not_installed_is_one_sentence() -> None:
     for name in ("os", "no such"):
         with pytest.raises(SettingsError, match="spacy: and the name of a pipeline"):
             FeatureSpace(FeatureSettings(ner=f"spacy:{name}")).fit([Document("1", "Ann")])
-    space = FeatureSpace(FeatureSettings(ner="spacy:nl_no_such"))
+    space = FeatureSpace(FeatureSettings(language="nl", ner="spacy:nl_no_such"))
     with pytest.raises(MissingResourceError, match="nl_no_such of spaCy is not installed; get it with: pip install"):
         space.fit([Document("1", "Ann")])[0].column("ner")
 

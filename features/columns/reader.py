@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from features.arrays import Integers32
-from features.columns.annotators import Annotator, annotators_of
+from features.columns.annotator import Annotator
+from features.columns.annotators import annotators_of
 from features.columns.distinct import Distinct
 from features.columns.gazetteers import GAZETTEER_COLUMNS, Gazetteers
 from features.columns.installed import LanguageColumn, installed_column
