@@ -150,6 +150,8 @@ def language_near(text: str, languages: Collection[str], distance: float) -> str
     return votes.most_common(1)[0][0] if votes else ""
 
 
+# The choice of an engine and its language gate ask of the same stretches; a chunk of notes has about so many.
+@lru_cache(maxsize=1024)
 def _scores(stretch: str) -> dict[str, float]:
     return {language: score for language, score in _detector().rank(stretch) if language != _NO_LANGUAGE}
 

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from features.arrays import Floats
 from features.columns.lines import line_bounds, lines_touched, tokens_touched
+from features.columns.settings import FeatureSettings
 from features.columns.table import FeatureSpace, FeatureTable
 from features.documents import Span
 from features.errors import PackageError, SettingsError
@@ -147,6 +148,13 @@ class Submodel(ABC):
         """The constructor's arguments, JSON-ready: the attributes of their names, with lists for tuples."""
         given = {name: getattr(self, name) for name in signature(type(self)).parameters}
         return msgspec.json.decode(msgspec.json.encode(given), type=dict[str, Any])
+
+    def check(self, features: FeatureSettings | None = None) -> None:
+        """See that its settings can work; :raises SettingsError: if not, before a training begins.
+
+        :param features: of the training, where they are known.
+        """
+        return
 
     @classmethod
     def for_label_set(cls, settings: Mapping[str, Any], label_set: str) -> Mapping[str, Any]:

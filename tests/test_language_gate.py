@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,8 +16,9 @@ from ensemble.bundles.files import file_hash
 from ensemble.bundles.self_test import self_test
 from ensemble.tasks.engines import train_bundle
 from ensemble.training.settings import EngineSettings
+from features import languages
 from features.errors import BundleError
-from features.language_gate import LanguageGate
+from features.language_gate import LanguageGate, languages_of
 from features.languages import language_of
 from tests.fixture_types import Phistack
 from tests.test_bundle import small_corpus
@@ -46,6 +48,19 @@ RIGHT = (
     "Patient 张伟 was seen today by Dr. Ames for chest pain and went home without complaints.",
     "\ufeffPa\u00adtient was\u200b seen for chest pain, ｆｅｖｅｒ and cough, and went home.",
 )
+
+
+def test_what_the_choice_of_an_engine_has_ranked_the_gate_does_not_rank_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    detector, ranked = languages._detector(), []
+    counting = SimpleNamespace(rank=lambda stretch: ranked.append(stretch) or detector.rank(stretch))
+    monkeypatch.setattr(languages, "_detector", lambda: counting)
+    languages._scores.cache_clear()
+    notes = [8 * LONG, WRONG["es"], WRONG["pt"]]
+    assert languages_of(notes, ("en", "es")).keys() == {"en", "es"}
+    before = len(ranked)
+    objections = [ENGLISH.objection(note) for note in notes]
+    assert not objections[0] and all(objections[1:])
+    assert len(ranked) == before > len(notes)
 
 
 @pytest.mark.parametrize("what", WRONG)

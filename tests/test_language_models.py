@@ -16,6 +16,7 @@ from ensemble.bundles.bundle import load_bundle
 from ensemble.synthesis.corpus import synthesize
 from ensemble.training.language_models import learn_language_models, sentences_of
 from ensemble.training.settings import EngineSettings
+from ensemble.training.trainer import train
 from features.character_models import CharacterModels, model_shapes
 from features.columns.lines import line_bounds
 from features.columns.settings import FeatureSettings
@@ -282,6 +283,15 @@ def test_what_the_command_writes_an_engine_is_trained_with_and_keeps(phistack: C
     assert len(list(load_bundle(bundle).annotate(NOTES.documents))) == len(NOTES)
     status, _, error = phistack("language-model", tmp_path / "notes.jsonl", tmp_path / "again", *options)
     assert status == 1 and "again" in error
+
+
+def test_settings_that_cannot_work_are_refused_before_any_note_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FeatureSpace, "fit", lambda *given: pytest.fail("notes were read"))
+    preset = EngineSettings.preset("trienes2020-bilstm-crf")
+    crf = EngineSettings(submodels={"regex": {}, "crf": {"c1": -1.0}})
+    for chosen, said in ((preset, "there are no language models: make them"), (crf, "setting c1 must lie between")):
+        with pytest.raises(SettingsError, match=said):
+            train(NOTES, chosen)
 
 
 def test_without_language_models_the_preset_says_which_command_makes_them(phistack: Command, tmp_path: Path) -> None:

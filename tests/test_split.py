@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.command_line.choices import UNITS
 from ensemble.stacking.folds import labels_in_one_part, patients_in_several
 from ensemble.synthesis import synthesize
 from ensemble.tasks import splits
-from ensemble.tasks.splits import shares_of, split
+from ensemble.tasks.splits import UNITS, shares_of, split
 from features.documents import Corpus, Document, Span
 from features.errors import SettingsError
 from features.formats import FORMATS, read_corpus, write_corpus

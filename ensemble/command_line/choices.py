@@ -30,7 +30,6 @@ __all__ = [
     "SPACES",
     "STRATEGIES",
     "SUBMODELS",
-    "UNITS",
     "completing",
     "completing_paths",
     "one_of",
@@ -58,7 +57,6 @@ INPUT_FORMATS = ("jsonl", "csv", "parquet", "text", "brat", "i2b2", "ngrid", "me
 FORMATS = ("i2b2", "ngrid", "meddocan", "brat", "conll", "jsonl", "csv", "parquet", "text")
 RECALLS = ("high", "balanced", "precise")
 SUBMODELS = usual_names()
-UNITS = ("patient", "document")
 DRAWN = ("patients", "sentences")
 
 

@@ -157,7 +157,9 @@ class TrainingOptions:
         folds = settings.folds if self.folds is None else self.folds
         seed = settings.seed if self.seed is None else self.seed
         group_by = self.group_by or settings.group_by
-        return replace(settings, features=features, folds=folds, seed=seed, group_by=group_by)
+        settings = replace(settings, features=features, folds=folds, seed=seed, group_by=group_by)
+        settings.check()
+        return settings
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
-from ensemble.command_line.choices import FORMATS, UNITS, completing, one_of
+from ensemble.command_line.choices import FORMATS, completing, one_of
 from ensemble.command_line.groups import CorpusOptions, with_options
 from ensemble.command_line.options import CorpusArgument, NewFolderArgument, SeedOption
 from ensemble.command_line.output import n_spans, say, say_remarks, warn
+from ensemble.tasks.splits import PATIENT, UNITS, USUAL
 
 __all__ = ["split"]
 
@@ -21,11 +22,11 @@ def split(
     *,
     parts: Annotated[
         str, typer.Option(metavar="NAME=SHARE,...", help="The parts and their shares, which make up 1, or 100.")
-    ] = "train=0.6,validation=0.2,test=0.2",
+    ] = USUAL,
     by: Annotated[
         str,
         typer.Option(help=f"{one_of(UNITS)}: what no part separates.", autocompletion=completing(UNITS)),
-    ] = "patient",
+    ] = PATIENT,
     group_by: Annotated[
         str,
         typer.Option(

@@ -18,14 +18,9 @@ from dataclasses import replace
 from math import isclose
 from pathlib import Path
 
-import numpy as np
-
-from ensemble.stacking.folds import grouped_by
 from ensemble.tools.comma_lists import comma_list
 from features.documents import Corpus
 from features.errors import SettingsError
-from features.formats import write_corpus
-from features.formats.recognise import format_named
 from features.suggestions import no_such
 from features.writing import new_folder
 
@@ -43,6 +38,8 @@ UNITS = PATIENT, DOCUMENT = "patient", "document"
 """What no part separates."""
 
 USUAL = "train=0.6,validation=0.2,test=0.2"
+"""The parts and their shares where none are named."""
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 _NOTES = ""
 """Beside labels, what is shared out: notes."""
@@ -96,6 +93,8 @@ def split(
         raise SettingsError(no_such("unit to split by", by, UNITS))
     if group_by and by == DOCUMENT:
         raise SettingsError("--group-by keeps notes together, and --by document separates them; give one of the two")
+    from ensemble.stacking.folds import grouped_by
+
     grouped = grouped_by(corpus, group_by).documents
     units = [document.id if by == DOCUMENT else document.unsplit for document in grouped]
     members = {unit: number for number, unit in enumerate(dict.fromkeys(units))}
@@ -116,6 +115,8 @@ def split(
 
 def _placed(sizes: _Sizes, shares: Sequence[float], *, seed: int) -> list[int]:
     """For each thing that is not separated, the number of its part; no part is empty."""
+    import numpy as np
+
     totals = sum(sizes, Counter[str]())
     left = dict.fromkeys(np.random.default_rng(seed).permutation(len(sizes)).tolist())
     filled: list[Counter[str]] = [Counter() for _ in shares]
@@ -146,6 +147,9 @@ def write_parts(parts: Mapping[str, Corpus], out: Path, *, format: str, packed: 
     :raises SettingsError: if anything is at the path.
     :raises StorageError: if the disk refuses.
     """
+    from features.formats import write_corpus
+    from features.formats.recognise import format_named
+
     known = format_named(format)
     ending = known.suffixes[0] if known.single_file else ""
     if packed and f"{ending}.gz" in known.suffixes:

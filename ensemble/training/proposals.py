@@ -26,7 +26,6 @@ from features.documents import Corpus, Document
 from features.errors import TrainingError
 from features.shown import explained, shown_label
 from features.tags import OUTSIDE
-from submodels.base import new_submodel
 
 __all__ = ["FEATURES", "Proposed", "prepared", "propose"]
 
@@ -103,8 +102,7 @@ def prepared(
 
     :param added: further notes to learn from, which are in no fold; their tables follow those of the corpus.
     """
-    for name, arguments in settings.submodels.items():
-        new_submodel(name, arguments)
+    settings.check()
     documents = learned_documents(settings.grouped(corpus), settings)
     added = without_labels(added, settings.stacker.rule_labels)
     if not any(document.spans for document in documents):

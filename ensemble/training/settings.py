@@ -133,6 +133,11 @@ class EngineSettings:
             _refuse_unknown(table.get(name, {}), type(getattr(settings, name)), f"[{name}]")
         return settings
 
+    def check(self) -> None:
+        """See that all submodels can be trained so; :raises SettingsError: if one cannot, before anything is read."""
+        for name, given in self.submodels.items():
+            new_submodel(name, given).check(self.features)
+
     @property
     def unsplit(self) -> str:
         """What no fold splits, in words."""

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from features.columns.settings import FeatureSettings
 from features.columns.table import FeatureSpace
 from features.errors import SettingsError
 from features.suggestions import no_such
@@ -154,8 +155,8 @@ class BlstmSettings:
     def __post_init__(self) -> None:
         self.columns, self.kernels = tuple(self.columns), tuple(self.kernels)
 
-    def check(self) -> None:
-        """:raises SettingsError: if one is out of its range."""
+    def check(self, features: FeatureSettings | None = None) -> None:
+        """See `Submodel.check`."""
         for name, (least, most) in _LIMITS.items():
             if not least <= getattr(self, name) <= most:
                 raise SettingsError(f"the BLSTM-CNN-CRF's setting {name} must lie between {least} and {most}")
@@ -169,6 +170,8 @@ class BlstmSettings:
             raise SettingsError(no_such("optimiser of the BLSTM-CNN-CRF", self.optimiser, _OPTIMISERS))
         if self.trainer not in _TRAINERS:
             raise SettingsError(no_such("trainer of the BLSTM-CNN-CRF", self.trainer, _TRAINERS))
+        if self.contextual and features is not None and not features.language_models:
+            raise SettingsError(NO_LANGUAGE_MODELS)
 
     def columns_in(self, space: FeatureSpace) -> list[str]:
         """The columns that are read of those of a feature space."""

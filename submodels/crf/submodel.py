@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from features.arrays import Floats, Floats32, Integers, Integers32
 from features.columns.lines import line_bounds
+from features.columns.settings import FeatureSettings
 from features.columns.table import FeatureSpace, FeatureTable
 from features.errors import BundleError, SettingsError, TrainingError
 from features.reporting import report
@@ -130,7 +131,7 @@ class CrfSubmodel(Submodel):
         :raises TrainingError: if no note has PHI.
         :raises SettingsError: if a setting is out of its range.
         """
-        self._check_settings()
+        self.check()
         tags = [table.tags(scheme=self.scheme) for table in tables]
         if all(tag == OUTSIDE for note in tags for tag in note):
             raise TrainingError(f"the CRF needs PHI to learn from, and none of the {len(tables)} notes has any")
@@ -190,13 +191,14 @@ class CrfSubmodel(Submodel):
             model = saved_submodel(cls, settings)
             if isinstance(model.templates, str):
                 raise BundleError("the CRF of the engine names a file of templates, which engines spell out")
-            model._check_settings()
+            model.check()
             model.model_ = files.read(_MODEL_FILE)
             model.crosses_ = model._crosses(space)
             model._use(model.model_)
         return model
 
-    def _check_settings(self) -> None:
+    def check(self, features: FeatureSettings | None = None) -> None:
+        """See `Submodel.check`."""
         if self.scheme not in SCHEMES:
             raise SettingsError(f"the CRF's setting scheme must be one of {', '.join(SCHEMES)}")
         if self.algorithm not in ALGORITHMS:
