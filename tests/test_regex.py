@@ -136,6 +136,16 @@ def test_spanish_phi(text: str, phi: str, label: str) -> None:
         ("nl", "op 3 mei 2011", "3 mei 2011", "DATE"),
         ("de", "Herr Brandt wurde", "Brandt", "PATIENT"),
         ("de", "am 3. Mai 2011", "3. Mai 2011", "DATE"),
+        ("de", "seit Anfang Mai müde", "Mai", "DATE"),
+        ("de", "Kontrolle KW 12/23 hier", "KW 12/23", "DATE"),
+        ("de", "ED 09/23, R0", "09/23", "DATE"),
+        ("de", "am Ostermontag", "Ostermontag", "DATE"),
+        ("de", "Handy: 0171 5509 2231,", "0171 5509 2231", "PHONE"),
+        ("de", "Kasse AOK Bayern VNR K482917365", "AOK Bayern", "ORGANIZATION"),
+        ("de", "Kasse AOK Bayern VNR K482917365", "K482917365", "HEALTHPLAN"),
+        ("de", "LANR 728193401", "728193401", "LICENSE"),
+        ("de", "Fall-Nr.: 22-004417 vom", "22-004417", "IDNUM"),
+        ("de", "Schaft SN CK-77120934.", "CK-77120934", "DEVICE"),
         ("sv", "Doktor Lindqvist ringde", "Lindqvist", "DOCTOR"),
         ("sv", "den 3 maj 2011", "3 maj 2011", "DATE"),
         ("fr", "le Dr Marchand", "Marchand", "DOCTOR"),
@@ -145,6 +155,13 @@ def test_spanish_phi(text: str, phi: str, label: str) -> None:
 )
 def test_other_languages(language: str, text: str, phi: str, label: str) -> None:
     assert marked(text, language)[phi] == label
+
+
+@pytest.mark.parametrize(
+    "text", ["um 9.30 Uhr", "20-20-20-20", "OPS 5-820.00", "RR 120/80", "TK 8,0", "im Mai-Grünwald"]
+)
+def test_what_only_looks_like_phi_in_german(text: str) -> None:
+    assert marked(text, "de") == {}
 
 
 @pytest.mark.parametrize("name", sorted(SHIPPED))
