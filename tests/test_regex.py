@@ -455,3 +455,25 @@ def test_validators(name: str, language: str, right: str, wrong: str) -> None:
 def test_validators_answer_for_any_text(name: str, text: str) -> None:
     assert VALIDATORS[name](text, "en") in (True, False)
     assert VALIDATORS[name](text, "xx") in (True, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("proefverlof op 1/11 gepland", {"1/11": "Date"}),
+        ("controle wo 18/5 en ma 14-3-2022", {"wo 18/5": "Date", "ma 14-3-2022": "Date"}),
+        ("van 3 t/m 9 oktober 2021", {"3 t/m 9 oktober 2021": "Date"}),
+        ("sinds het najaar van 2020, 2e kerstdag", {"het najaar van 2020": "Date", "2e kerstdag": "Date"}),
+        ("bel 06 – 48 19 02 77 of 077-3889 214", {"06 – 48 19 02 77": "Phone_fax", "077-3889 214": "Phone_fax"}),
+        ("mail poli@zorg.example", {"poli@zorg.example": "Email"}),
+        ("fam. Loeffen en HA Blommers", {"Loeffen": "Name", "Blommers": "Name"}),
+        ("v.d. Sluis, delier", {"v.d. Sluis": "Name"}),
+        ("KOOIJMAN-DE LEEUW, H.C.", {"KOOIJMAN-DE LEEUW, H.C.": "Name"}),
+        ("Registratie: BIG 49028816502", {"49028816502": "ID"}),
+        ("Huisartsenpraktijk 't Vennetje", {"Huisartsenpraktijk 't Vennetje": "Care_Institute"}),
+        ("Burgemeester van Tienhovenlaan 250", {"Burgemeester van Tienhovenlaan 250": "Address"}),
+        ("verpleegunit 4C, sein 6114", {"verpleegunit 4C": "Internal_Location", "6114": "Phone_fax"}),
+    ],
+)
+def test_dutch_patterns(text: str, found: dict[str, str]) -> None:
+    assert marked(text, "nl", "nut") == found

@@ -60,7 +60,8 @@ _WITHOUT_PHI = 0.1
 """The share of notes that name nobody."""
 
 _SMALL_NAMES = 0.2
-"""In how many of the notes that hospital notes have with names in small letters, those of all registers have them."""
+"""In how many of the notes that hospital notes have with names in small letters, those of all registers have them,
+where their type has no `small_names` that says otherwise."""
 
 _NOISE: Sequence[tuple[int, tuple[str, ...]]] = (
     *((60, ()), (5, ("upper",)), (3, ("lower",)), (5, ("scan",)), (2, ("scan", "joined")), (5, ("joined",))),
@@ -232,7 +233,7 @@ def _fields(day: date, names: Mapping[str, Any], rng: random.Random) -> dict[str
         "y": day.year, "yy": f"{day.year % 100:02d}", "m": day.month, "mm": f"{day.month:02d}", "d": day.day,
         "dd": f"{day.day:02d}", "e": max(1, day.day - rng.randint(1, 7)), "w": day.isocalendar().week,
         "month_name": month, "mon": short, "weekday_name": names["weekdays"][day.weekday()],
-        "wd": names["weekdays"][day.weekday()][:3],
+        "wd": names.get("short_weekdays", [name[:3] for name in names["weekdays"]])[day.weekday()],
     }  # fmt: skip
 
 
@@ -246,7 +247,7 @@ def write_local_note(
     labels = {label for kind, label in world["labels"].items() if kind in (*_PERSONS, "first", "last")}
     typed = style(recipe["informal"], rng)
     if registers == "all":
-        keeps_small = typed.case == "lower names" and rng.random() < _SMALL_NAMES
+        keeps_small = typed.case == "lower names" and rng.random() < recipe.get("small_names", _SMALL_NAMES)
         typed = replace(typed, case=typed.case if keeps_small else "", width=0)
     builder = TextBuilder(typed, rng, labels, labels, english=False)
     words = {**lists_of(f"{language}/words", "", patient.lexicon), **scene.words}
