@@ -261,3 +261,23 @@ def test_every_strategy_is_named_in_the_table() -> None:
     assert set(STRATEGIES) == removing | {"generalise", "keep"}
     with pytest.raises(LabelError):
         LabelSet.named("no such set")
+
+
+@pytest.mark.parametrize(
+    ("mention", "left"),
+    [
+        *(
+            ("madre", "madre"),
+            ("Abuela materna", "Abuela materna"),
+            ("ESPOSO", "ESPOSO"),
+            ("dos hermanos", "dos hermanos"),
+        ),
+        *(("nieto", "nieto"), ("Nieto", None), ("hija Loli", None), ("madre, 19 años", None), ("Carmen", None)),
+    ],
+)
+def test_safe_harbor_lets_words_for_relatives_stand_and_no_names(mention: str, left: str | None) -> None:
+    policy, labels = Policy.named("safe-harbor"), LabelSet.named("meddocan")
+    text = f"Acude su {mention}."
+    span = Span(9, 9 + len(mention), "FAMILIARES_SUJETO_ASISTENCIA")
+    cleaned = Deidentifier(policy, labels, "es").apply(Document("1", text), (span,)).text
+    assert cleaned == (text if left else "Acude su [FAMILIARES_SUJETO_ASISTENCIA].")

@@ -477,3 +477,22 @@ def test_validators_answer_for_any_text(name: str, text: str) -> None:
 )
 def test_dutch_patterns(text: str, found: dict[str, str]) -> None:
     assert marked(text, "nl", "nut") == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("placa KXN 42E en vía", {"KXN 42E": "IDENTIF_VEHICULOS_NRSERIE_PLACAS"}),
+        ("ingresa el jue 23/3 por disnea", {"jue 23/3": "FECHAS"}),
+        ("desde Semana Santa, en otoño de 2019", {"Semana Santa": "FECHAS", "otoño de 2019": "FECHAS"}),
+        ("vive con su hija Loli", {"hija": "FAMILIARES_SUJETO_ASISTENCIA", "Loli": "FAMILIARES_SUJETO_ASISTENCIA"}),
+        ("RUT 9.604.118-K", {"9.604.118-K": "ID_SUJETO_ASISTENCIA"}),
+        ("CURP: HEXG740612MMCRCD07", {"HEXG740612MMCRCD07": "ID_SUJETO_ASISTENCIA"}),
+        ("cel 55 3948 2216", {"55 3948 2216": "NUMERO_TELEFONO"}),
+        ("Cra 12 bis # 8-41 apto 302", {"Cra 12 bis # 8-41 apto 302": "CALLE"}),
+        ("derivado de CESFAM Los Aromos", {"CESFAM Los Aromos": "CENTRO_SALUD"}),
+        ("en tratamiento con la lic. Etcheverry", {"Etcheverry": "NOMBRE_PERSONAL_SANITARIO"}),
+    ],
+)
+def test_spanish_patterns_beyond_forms(text: str, found: dict[str, str]) -> None:
+    assert marked(text, "es", "meddocan") == found

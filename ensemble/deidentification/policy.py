@@ -24,7 +24,8 @@ A policy names labels or kinds of PHI; a label beats its kind, and what is not n
     substitute   a string of one's own for the label, from the table [substitutes] or `--substitute`
     characters   each letter and digit by another of its class
     shuffle      another mention of the same label in the corpus, where there is a whole corpus
-    generalise   dates to the year, ages of 90 and over to 90+, ZIP codes to three digits, professions to their group
+    generalise   dates to the year, ages of 90 and over to 90+, ZIP codes to three digits, professions to their group,
+                 relatives to words such as `mother`
     keep         as it was
 """
 

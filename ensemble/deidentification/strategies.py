@@ -17,6 +17,7 @@ from ensemble.deidentification.dates.ages import OLDEST_AGE, cap_age
 from ensemble.deidentification.dates.parsing import year_of
 from ensemble.deidentification.policy import PolicyOptions
 from ensemble.deidentification.professions import profession_group
+from ensemble.deidentification.relatives import kinship
 
 __all__ = ["generalise", "mask", "name", "number", "numbered", "tag"]
 
@@ -54,7 +55,8 @@ def mask(mention: str) -> str:
 def generalise(kind: str, mention: str, options: PolicyOptions, latest_year: int | None, language: str) -> str | None:
     """The mention with its detail taken away.
 
-    :param kind: DATE (to the year), AGE (90 and over to 90+), ZIP (to three digits) or PROFESSION (to its group).
+    :param kind: DATE (to the year), AGE (90 and over to 90+), ZIP (to three digits), PROFESSION (to its group) or
+        RELATIVE (words such as `mother` stay).
     :param latest_year: the latest year that is known of, so that no year shows an age of 90 or more.
     :returns: nothing for other kinds, and for what cannot be read.
     """
@@ -63,6 +65,7 @@ def generalise(kind: str, mention: str, options: PolicyOptions, latest_year: int
         "AGE": lambda: cap_age(mention, language, options.oldest_age),
         "ZIP": lambda: _zip3(mention, options.restricted_zip3),
         "PROFESSION": lambda: profession_group(mention, language),
+        "RELATIVE": lambda: kinship(mention, language),
     }
     return ways[kind]() if kind in ways else None
 
