@@ -14,10 +14,11 @@ reports       what a run says of itself: `audit`, `summary`, its page, and a few
 """
 
 from ensemble.batch.commands import audit_run
+from ensemble.batch.continuing import kept
 from ensemble.batch.formats.columns import Columns
 from ensemble.batch.formats.rows import FormatSettings
 from ensemble.batch.reports.summary import Summary, notices
-from ensemble.batch.runner import deidentify, kept
+from ensemble.batch.runner import deidentify
 from ensemble.batch.sample import first_texts
 from ensemble.batch.settings import RunSettings
 

@@ -16,19 +16,25 @@ these notes again and puts all together anew.
 from __future__ import annotations
 
 import hashlib
-import hmac
 import logging
 import os
-import secrets
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from ensemble.batch.chunks import Chunk, chunks_of
+from ensemble.batch.continuing import (
+    begun,
+    changed_input,
+    finished_summary,
+    is_begun,
+    kept_journal,
+    refuse_changed_input,
+)
 from ensemble.batch.engine_choice import suited_engines
 from ensemble.batch.formats.columns import check_labels
 from ensemble.batch.formats.recognise import open_format, refuse_other_ending
@@ -36,9 +42,9 @@ from ensemble.batch.formats.rows import InputFormat
 from ensemble.batch.journal import Journal
 from ensemble.batch.lock import locked
 from ensemble.batch.output_check import check_output
-from ensemble.batch.publishing import ROSTER_INDEX, clear, is_published, publish, refuse_changed, remove, replaces_own
+from ensemble.batch.publishing import ROSTER_INDEX, clear, is_published, publish, remove, replaces_own
 from ensemble.batch.reports.report import PASSED_OVER, write_reports
-from ensemble.batch.reports.summary import Start, Summary, read_summary
+from ensemble.batch.reports.summary import Start, Summary
 from ensemble.batch.settings import RunSettings
 from ensemble.batch.store import Store
 from ensemble.batch.workers.job import Job, NoteInput
@@ -46,16 +52,14 @@ from ensemble.batch.workers.pool import Workers
 from ensemble.bundles.files import bundle_labels, manifest_digest
 from ensemble.stacking.known.roster import Roster, kept_open, tell_unused
 from ensemble.tools.progress import meter
-from features.errors import SettingsError, StorageError
 
-__all__ = ["deidentify", "kept"]
+__all__ = ["deidentify"]
 
 Engines = Mapping[str, tuple[Path, str]]
 """Language -> the bundle that reads the notes in it, and its digest."""
 
 _LOG = logging.getLogger("phistack")
 _MANY = 1000
-_OR_RESTART = "or start with --restart to discard what was done"
 _NO_PATIENTS = (
     "no column names the patient of a note, so its %s is used (110 of 110-01): notes of one patient under different "
     "ids get different surrogates and are not searched for each other's names; name the column with --patient-column"
@@ -84,13 +88,13 @@ def deidentify(settings: RunSettings) -> Summary:
         if settings.restart and not is_published(settings):
             clear(settings.work)
         try:
-            if not _is_begun(settings.work):
-                finished = _finished(settings, form, fingerprint)
-                if finished is not None:
-                    return finished
+            if not is_begun(settings.work):
+                earlier = finished_summary(settings, form, fingerprint)
+                if earlier is not None:
+                    return earlier
             return _run(settings, form, fingerprint, engines)
         finally:
-            if not _is_begun(settings.work):
+            if not is_begun(settings.work):
                 remove(settings.work)
 
 
@@ -102,11 +106,6 @@ def _roster(settings: RunSettings, digest: str, labels: Sequence[str]) -> Roster
     roster.check(labels)
     tell_unused(roster, labels)
     return roster
-
-
-def kept(settings: RunSettings) -> str:
-    """What is kept of a run that was stopped, in words; empty where that is nothing."""
-    return f"what is done is kept in {settings.work}; the same command continues" if _is_begun(settings.work) else ""
 
 
 def _with_columns(settings: RunSettings, form: InputFormat, labels: Sequence[str]) -> RunSettings:
@@ -121,25 +120,9 @@ def _with_columns(settings: RunSettings, form: InputFormat, labels: Sequence[str
     return replace(settings, form_settings=replace(settings.form_settings, columns=columns))
 
 
-def _is_begun(work: Path) -> bool:
-    return (work / "journal.sqlite").exists()
-
-
-def _finished(settings: RunSettings, form: InputFormat, fingerprint: Mapping[str, Any]) -> Summary | None:
-    """The summary of a finished run with the same settings and input; nothing if there is none."""
-    summary = read_summary(settings.reports) if is_published(settings) else None
-    if summary is None or summary.get("settings") != fingerprint:
-        return None
-    if summary.get("input") != _digest_of(chunk.digest for chunk in chunks_of(form)):
-        taken = settings.target
-        raise SettingsError(f"{taken} is already there, made from another input; remove it or give another name")
-    refuse_changed(settings, summary)
-    return Summary.from_dict(summary)
-
-
 def _run(settings: RunSettings, form: InputFormat, fingerprint: Mapping[str, Any], engines: Engines) -> Summary:
-    with _journal(settings.work) as journal:
-        secret = _begun(settings, form, journal, fingerprint)
+    with kept_journal(settings.work) as journal:
+        secret = begun(settings, form, journal, fingerprint)
         if not journal.fact("staged"):
             journal.set_fact("published", replaces_own(settings, published=bool(journal.fact("published"))))
             _work(settings, form, fingerprint, engines, journal, secret)
@@ -153,46 +136,6 @@ def _run(settings: RunSettings, form: InputFormat, fingerprint: Mapping[str, Any
             journal.set_fact("staged", False)
     clear(settings.work, all=not keep)
     return summary
-
-
-@contextmanager
-def _journal(work: Path) -> Iterator[Journal]:
-    """The journal; it goes, so that nothing is left of the run, if that fails with nothing done."""
-    nothing_done = False
-    try:
-        with Journal(work) as journal:
-            try:
-                yield journal
-            except BaseException:
-                with suppress(StorageError):
-                    nothing_done = not _is_worth(journal)
-                raise
-    finally:
-        if nothing_done:
-            clear(work)
-
-
-def _is_worth(journal: Journal) -> bool:
-    """Whether anything is done with which a run can go on."""
-    return bool(journal.numbers() or journal.fact("staged") or journal.fact("published"))
-
-
-def _begun(settings: RunSettings, form: InputFormat, journal: Journal, fingerprint: Mapping[str, Any]) -> bytes:
-    """Begin the run or take it up; :returns: the secret of its register."""
-    # Where nothing is done yet, as after a bundle that could not be loaded, there is nothing to go on with.
-    begun_with = journal.fact("settings") if _is_worth(journal) else None
-    if begun_with is None:
-        journal.set_fact("salt", secrets.token_hex(32))
-        journal.set_fact("settings", dict(fingerprint))
-        journal.set_fact("source", form.state())
-        begun_with = fingerprint
-    changed = sorted(name for name in fingerprint if begun_with.get(name) != fingerprint[name])
-    if changed:
-        raise _other_run(
-            settings, journal, f"was begun with another {' and another '.join(changed)}; continue with the same"
-        )
-    _refuse_changed_input(settings, form, journal)
-    return hmac.digest(settings.key or b"no key", str(journal.fact("salt")).encode(), "sha256")
 
 
 def _work(
@@ -234,7 +177,7 @@ def _work(
         begin = time.monotonic()
         n_notes = _process(settings, form, store, workers, frozenset(suspects))
         seconds = time.monotonic() - begin
-        _refuse_changed_input(settings, form, journal)
+        refuse_changed_input(settings, form, journal)
         check_output(settings, form, store, workers)
     finished = datetime.now(UTC).isoformat(timespec="seconds")
     start = Start(finished=finished, notes=n_notes, seconds=round(seconds, 3), damaged_chunks=damaged)
@@ -276,7 +219,7 @@ def _process(settings: RunSettings, form: InputFormat, store: Store, workers: Wo
             if done is None:
                 yield chunk, [NoteInput(row.id, row.patient, row.parts) for row in chunk.rows if row.parts]
             elif done.input != chunk.digest:
-                raise _changed_input(settings, store.journal)
+                raise changed_input(settings, store.journal)
             else:
                 share_done += shares.pop(chunk.number)
 
@@ -293,31 +236,7 @@ def _process(settings: RunSettings, form: InputFormat, store: Store, workers: Wo
             share_done += shares.pop(chunk.number)
             show(n_notes, share_done, store.journal.totals()[1])
     if store.journal.numbers() != list(range(n_chunks)):
-        raise _changed_input(settings, store.journal)
+        raise changed_input(settings, store.journal)
     store.journal.set_fact("input", digests.hexdigest())
     store.journal.set_fact(PASSED_OVER, form.passed_over)
     return n_notes
-
-
-def _refuse_changed_input(settings: RunSettings, form: InputFormat, journal: Journal) -> None:
-    """Refuse an input of which any file is not as it was when the run began, also one that is not read yet."""
-    if journal.fact("source") not in (None, form.state()):
-        raise _changed_input(settings, journal)
-
-
-def _changed_input(settings: RunSettings, journal: Journal) -> SettingsError:
-    difference = (
-        "is of another input, or the input was changed since; restore it with its modification time (cp -p keeps it)"
-    )
-    return _other_run(settings, journal, difference)
-
-
-def _other_run(settings: RunSettings, journal: Journal, difference: str) -> SettingsError:
-    if journal.fact("published") and is_published(settings):
-        taken = f"{settings.target} is already there, and its run {difference}"
-        return SettingsError(f"{taken}, or remove {settings.target}, {settings.reports} and {settings.work}")
-    return SettingsError(f"the unfinished run in {settings.work} {difference}, {_OR_RESTART}")
-
-
-def _digest_of(digests: Iterable[bytes]) -> str:
-    return hashlib.sha256(b"".join(digests)).hexdigest()

@@ -11,23 +11,21 @@ patient, so that misspelt names are linked and numbers go on; but only with thos
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby, islice
 from typing import Any
 
 from ensemble.batch.formats.columns import check_labels
-from ensemble.batch.formats.rows import Part, texts_digest
+from ensemble.batch.formats.rows import Part
 from ensemble.batch.workers.column_identifiers import with_column_identifiers
 from ensemble.batch.workers.detector import Detection, Detector
-from ensemble.batch.workers.identifier_register import IdentifierRegister, spellings_of
 from ensemble.batch.workers.job import STRUCK, Job, NoteInput, NoteResult, suited_deidentifier, took_longer
-from ensemble.batch.workers.review_words import KnownWords, capitalised, resembling, struck_places
+from ensemble.batch.workers.record import counted, put_down
+from ensemble.batch.workers.review_words import KnownWords, struck_places
 from ensemble.bundles.files import manifest_digest
-from ensemble.deidentification import REMOVING, Deidentified, Deidentifier, PatientMemory, kind_of, verify
-from ensemble.stacking.known import KnownIdentifiers
+from ensemble.deidentification import REMOVING, Deidentifier, PatientMemory, kind_of, verify
 from ensemble.stacking.repeats.unmarked import unmarked
 from ensemble.tools.deadline import deadline
 from ensemble.tools.garbage import keep_all
@@ -211,8 +209,7 @@ class _Worker:
         changed = [self.deidentifier.apply(document, spans, memory) for document, spans in note.marked]
         for (document, spans), result in zip(note.marked, changed, strict=True):
             verify(document, result, spans)
-        note.result.texts = tuple(result.text for result in changed)
-        _record(self.job, note, changed, known, self.detector.known)
+        note.result = put_down(self.job, note.input, note.found, changed, known, self.detector.known)
 
     def look_again(self, notes: Sequence[_Note]) -> None:
         """Count what the detector finds in the output outside what was replaced."""
@@ -221,7 +218,7 @@ class _Worker:
             self.find(written)
         for note in written:
             in_parts = zip(note.found, note.result.record["replaced"], strict=True)
-            note.result.record["second_pass"] = _counted(label for pair in in_parts for label in _left(*pair))
+            note.result.record["second_pass"] = counted(label for pair in in_parts for label in _left(*pair))
 
 
 def _detect(detector: Detector, notes: Sequence[_Note]) -> None:
@@ -245,50 +242,6 @@ def _whole(part: Part) -> Detection:
     """The whole text, without the blanks around it, as one identifier."""
     start, end = len(part.text) - len(part.text.lstrip()), len(part.text.rstrip())
     return Detection((Span(start, end, part.label),) if start < end else ())
-
-
-def _record(
-    job: Job, note: _Note, changed: Sequence[Deidentified], known: KnownWords, identifiers: KnownIdentifiers | None
-) -> None:
-    register, result = IdentifierRegister(job.secret), note.result
-    replacements = [replacement for of_part in changed for replacement in of_part.replacements]
-    replaced = [[(r.start_in_output, r.end_in_output) for r in of_part.replacements] for of_part in changed]
-    pairs = [pair for part, of_part in zip(note.input.parts, changed, strict=True) for pair in _changes(part, of_part)]
-    entries = (register.entry(label, form) for label, old in pairs for form in spellings_of(old))
-    result.entries = {entry for entry in entries if entry is not None}
-    texts = list(zip(result.texts, replaced, strict=True))
-    result.record = {
-        "input": texts_digest([part.text for part in note.input.parts], job.key),
-        "output": texts_digest(result.texts, None),
-        "counts": _counted(r.span.label for r in replacements),
-        "strategies": _counted(r.strategy for r in replacements),
-        "unresolved": sum(len(of_part.unresolved) for of_part in changed),
-        **({"engine": job.model.stem} if job.by_language else {}),
-        **({"lists": _counted(_every(part.overruled for part in note.found))} if job.overruling else {}),
-        "lowest": round(min(part.lowest for part in note.found), 6),
-        "replaced": replaced,
-        "capitalised": _counted(word for text, at in texts for word in capitalised(text, at).elements()),
-        "resembling": _counted(word for text, at in texts for word in resembling(text, at, known).elements()),
-    }
-    if identifiers is not None:
-        result.record["known"] = _counted(label for part in note.found for label in part.known)
-        result.record["in roster"] = note.input.patient in identifiers.roster
-
-
-def _changes(part: Part, result: Deidentified) -> Iterator[tuple[str, str]]:
-    """The label and the text of what is no longer what it was."""
-    for replacement in result.replacements:
-        old = part.text[replacement.span.start : replacement.span.end]
-        if old != result.text[replacement.start_in_output : replacement.end_in_output]:
-            yield replacement.span.label, old
-
-
-def _every(counts: Iterable[Mapping[str, int]]) -> Iterator[str]:
-    return (name for of_part in counts for name, n in of_part.items() for _ in range(n))
-
-
-def _counted(items: Iterable[str]) -> dict[str, int]:
-    return dict(sorted(Counter(items).items()))
 
 
 def _written(note: _Note) -> NoteInput:

@@ -1,0 +1,78 @@
+"""What is put down of a note that was changed: facts for journal and audit, and what the leak check searches for.
+
+put_down(job, note, found, changed, known, None).record["counts"]        {"DOCTOR": 2, "PATIENT": 1}
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ensemble.batch.formats.rows import Part, texts_digest
+from ensemble.batch.workers.detector import Detection
+from ensemble.batch.workers.identifier_register import IdentifierRegister, spellings_of
+from ensemble.batch.workers.job import Job, NoteInput, NoteResult
+from ensemble.batch.workers.review_words import KnownWords, capitalised, resembling
+from ensemble.deidentification import Deidentified
+from ensemble.stacking.known import KnownIdentifiers
+
+__all__ = ["counted", "put_down"]
+
+
+def put_down(
+    job: Job,
+    note: NoteInput,
+    found: Sequence[Detection],
+    changed: Sequence[Deidentified],
+    known: KnownWords,
+    identifiers: KnownIdentifiers | None,
+) -> NoteResult:
+    """The result of a note that was changed.
+
+    :param found: what was found in each part.
+    :param changed: what each part became.
+    :param known: the words of the patient's identifiers.
+    :param identifiers: what a roster says, where there is one.
+    """
+    register = IdentifierRegister(job.secret)
+    texts = tuple(result.text for result in changed)
+    replacements = [replacement for of_part in changed for replacement in of_part.replacements]
+    replaced = [[(r.start_in_output, r.end_in_output) for r in of_part.replacements] for of_part in changed]
+    pairs = [pair for part, of_part in zip(note.parts, changed, strict=True) for pair in _changes(part, of_part)]
+    entries = (register.entry(label, form) for label, old in pairs for form in spellings_of(old))
+    written = list(zip(texts, replaced, strict=True))
+    record: dict[str, Any] = {
+        "input": texts_digest([part.text for part in note.parts], job.key),
+        "output": texts_digest(texts, None),
+        "counts": counted(r.span.label for r in replacements),
+        "strategies": counted(r.strategy for r in replacements),
+        "unresolved": sum(len(of_part.unresolved) for of_part in changed),
+        **({"engine": job.model.stem} if job.by_language else {}),
+        **({"lists": counted(_every(part.overruled for part in found))} if job.overruling else {}),
+        "lowest": round(min(part.lowest for part in found), 6),
+        "replaced": replaced,
+        "capitalised": counted(word for text, at in written for word in capitalised(text, at).elements()),
+        "resembling": counted(word for text, at in written for word in resembling(text, at, known).elements()),
+    }
+    if identifiers is not None:
+        record["known"] = counted(label for part in found for label in part.known)
+        record["in roster"] = note.patient in identifiers.roster
+    return NoteResult(texts, record=record, entries={entry for entry in entries if entry is not None})
+
+
+def _changes(part: Part, result: Deidentified) -> Iterator[tuple[str, str]]:
+    """The label and the text of what is no longer what it was."""
+    for replacement in result.replacements:
+        old = part.text[replacement.span.start : replacement.span.end]
+        if old != result.text[replacement.start_in_output : replacement.end_in_output]:
+            yield replacement.span.label, old
+
+
+def _every(counts: Iterable[Mapping[str, int]]) -> Iterator[str]:
+    return (name for of_part in counts for name, n in of_part.items() for _ in range(n))
+
+
+def counted(items: Iterable[str]) -> dict[str, int]:
+    """How often each is there, in their order."""
+    return dict(sorted(Counter(items).items()))
