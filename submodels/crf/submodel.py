@@ -14,7 +14,6 @@ import logging
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -25,104 +24,39 @@ from numpy.typing import NDArray
 
 from features.arrays import Floats, Floats32, Integers, Integers32
 from features.columns.lines import line_bounds
-from features.columns.settings import FeatureSettings
 from features.columns.table import FeatureSpace, FeatureTable
-from features.errors import BundleError, SettingsError, TrainingError
+from features.errors import BundleError, TrainingError
 from features.reporting import report
 from features.saved_files import SavedFiles, damage_refused
-from features.suggestions import no_such
-from features.tags import OUTSIDE, SCHEMES
+from features.tags import OUTSIDE
 from features.writing import write_json
 from submodels.base import Candidate, Submodel, Told, saved_submodel
 from submodels.chain.candidates import batches, propose
 from submodels.chain.crf import Chain
 from submodels.crf.c_random import seed_c_library
 from submodels.crf.crfsuite_file import read_weights
-from submodels.crf.cross_files import named_crosses
 from submodels.crf.emissions import AttributeWeights
 from submodels.crf.instructive import instructive_tokens, pieces
-from submodels.crf.templates import TEMPLATES, Cross, Crosses, usable
+from submodels.crf.settings import CrfSettings
+from submodels.crf.templates import Crosses, usable
 
 __all__ = ["CrfSubmodel"]
 
 _LOG = logging.getLogger("phistack")
 _MODEL_FILE = "model.crfsuite"
 _SETTINGS_FILE = "settings.json"
-_LIMITS = {
-    "c1": (0, 1e6),
-    "c2": (0, 1e6),
-    "max_iterations": (1, 10**6),
-    "min_count": (1, 10**9),
-    "look_alikes": (0, 1e6),
-    "others": (0, 1),
-    "learning_rate": (1e-6, 10),
-    "regularisation": (0, 1e3),
-    "threshold": (1e-6, 1),
-}
-ALGORITHMS = ("lbfgs", "l2sgd")
-"""How weights are learned: by L-BFGS, or by stochastic gradient descent."""
-
-_FURTHEST = 50
-"""Tokens from the one that a template is read at."""
-
 _ITERATION = re.compile(r"(?:Iteration|Epoch) #(\d+)|Loss: ([\d.]+)")
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class CrfSubmodel(Submodel):
+class CrfSubmodel(CrfSettings, Submodel):
     """The CRF.
 
     Learned by `fit`: `crosses_` (the templates in use), `chain_` (tags and transitions), `weights_` (of attributes),
     `model_` (CRFsuite's file).
-
-    :param templates: the feature crosses, or a file of them by its name or path (`submodels.crf.cross_files`); those
-        that name a column left out of the feature space are dropped. A column of another package that they do not
-        name is read at the token and at the ones beside it.
-    :param whole_words: whether offsets in templates count words, where tokens are pieces of words: at -1 is the last
-        piece of the word before, rather than another piece of the same word.
-    :param scheme: `BIO` or `BIOES`.
-    :param join_sentences: whether sentences of one line are one sequence; see `features.columns.lines.line_bounds`.
-    :param algorithm: `lbfgs`, or `l2sgd`, stochastic gradient descent.
-    :param c1: coefficient of the L1 penalty, which leaves most attributes without a weight; only with L-BFGS.
-    :param c2: coefficient of the L2 penalty.
-    :param regularisation: in the place of c2, the weight of half the squared weights beside the mean loss of a
-        sequence, as most programs have it; 0 for c2, which stands beside the sum of all losses.
-    :param learning_rate: of stochastic gradient descent.
-    :param max_iterations: it stops after so many passes over the corpus, or earlier where nothing is gained.
-    :param min_count: an attribute that occurs at fewer of the tokens that it learns from is left out.
-    :param look_alikes: how many tokens that look like PHI it learns from for each token of PHI; see
-        `submodels.crf.instructive`.
-    :param others: the share of all other tokens that it learns from; 1 is all.
-    :param threshold: least probability of a candidate that is not on the best path.
     """
 
     kind: ClassVar[str] = "crf.v1"
     cost: ClassVar[float] = 40.0
-
-    templates: str | Sequence[Cross] = TEMPLATES
-    whole_words: bool = False
-    scheme: str = "BIOES"
-    join_sentences: bool = True
-    algorithm: str = "lbfgs"
-    c1: float = 0.05
-    c2: float = 0.05
-    regularisation: float = 0.0
-    learning_rate: float = 0.1
-    max_iterations: int = 40
-    min_count: int = 2
-    look_alikes: float = 0.3
-    others: float = 0.05
-    threshold: float = 0.05
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.templates, str):
-            given = self.templates
-            self.templates = tuple(tuple((str(name), int(offset)) for name, offset in cross) for cross in given)
-
-    @property
-    def declared(self) -> tuple[Cross, ...]:
-        """The templates that are declared; :raises SettingsError: if their file cannot be used."""
-        return named_crosses(self.templates) if isinstance(self.templates, str) else tuple(self.templates)
 
     def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
         """Learn from annotated notes.
@@ -196,20 +130,6 @@ class CrfSubmodel(Submodel):
             model.crosses_ = model._crosses(space)
             model._use(model.model_)
         return model
-
-    def check(self, features: FeatureSettings | None = None) -> None:
-        """See `Submodel.check`."""
-        if self.scheme not in SCHEMES:
-            raise SettingsError(f"the CRF's setting scheme must be one of {', '.join(SCHEMES)}")
-        if self.algorithm not in ALGORITHMS:
-            raise SettingsError(no_such("algorithm of the CRF", self.algorithm, ALGORITHMS))
-        if self.algorithm == "l2sgd" and not (self.c2 or self.regularisation):
-            raise SettingsError("the CRF's algorithm l2sgd needs c2 or regularisation above 0")
-        for name, (least, most) in _LIMITS.items():
-            if not least <= getattr(self, name) <= most:
-                raise SettingsError(f"the CRF's setting {name} must lie between {least} and {most}")
-        if any(not template or abs(offset) > _FURTHEST for template in self.declared for _, offset in template):
-            raise SettingsError(f"the CRF's templates must look at most {_FURTHEST} tokens before or after")
 
     def _sequences(self, table: FeatureTable) -> Integers32:
         return line_bounds(table) if self.join_sentences else table.sentences
