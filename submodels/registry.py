@@ -23,7 +23,7 @@ KINDS = Registry(
     "submodel kind",
     {
         "regex.v1": "submodels.regex.submodel:RegexSubmodel",
-        "tbed.v1": "submodels.tbed:TbedSubmodel",
+        "tbed.v1": "submodels.tbed.submodel:TbedSubmodel",
         "crf.v1": "submodels.crf.submodel:CrfSubmodel",
         "blstm.v1": "submodels.blstm.submodel:BlstmSubmodel",
         "deduce.v1": "submodels.deduce.submodel:DeduceSubmodel",

@@ -23,7 +23,7 @@ from features.columns.table import FeatureTable
 from features.documents import Span
 from features.errors import BundleError
 from submodels.base import Candidate, LineMask, submodel_class
-from submodels.tbed import TbedSubmodel
+from submodels.tbed.submodel import TbedSubmodel
 from tests.invented_names import NAMES
 from tests.tampering import change_json, rehash
 

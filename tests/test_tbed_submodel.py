@@ -17,7 +17,8 @@ from features.saved_files import SavedFiles
 from submodels.base import Submodel, submodel_class
 from submodels.regex.scanner import Match, Scanner
 from submodels.regex.submodel import RegexSubmodel
-from submodels.tbed import STARTS, TbedSubmodel
+from submodels.tbed.settings import STARTS
+from submodels.tbed.submodel import TbedSubmodel
 
 STRICT = {"choose_precision": 1.0}
 NAMES = ("Smith", "Jones", "Rivera", "Okafor", "Lindqvist", "Tanaka", "Weber", "Novak")

@@ -25,7 +25,7 @@ from features.word_vectors import read_clusters, read_vectors
 from submodels.base import new_submodel
 from submodels.blstm.submodel import BlstmSubmodel
 from submodels.crf.submodel import CrfSubmodel
-from submodels.tbed import TbedSubmodel
+from submodels.tbed.submodel import TbedSubmodel
 
 WORDS = {"ward": [3.0, 4.0], "Seen": [0.0, -2.0], "seen": [5.0, 0.0], "2019": [1.0, 1.0], "elsewhere": [9.0, 9.0]}
 WANTED = {"ward", "seen", "0000", "missing"}

@@ -28,7 +28,7 @@ from submodels.crf.cross_files import named_crosses, read_crosses
 from submodels.crf.submodel import CrfSubmodel
 from submodels.regex.pattern_files import parse_patterns
 from submodels.regex.token_tagger import TokenTagger
-from submodels.tbed import TbedSubmodel
+from submodels.tbed.submodel import TbedSubmodel
 from tbed.atoms import TAG
 from tbed.templates import RuleTemplate, named_templates
 

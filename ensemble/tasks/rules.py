@@ -21,7 +21,7 @@ from features.errors import BundleError, SettingsError
 from features.formats import USUAL_READER, Reader
 from features.regular_files import read_regular
 from features.writing import refuse_taken, write_new
-from submodels.tbed import TbedSubmodel
+from submodels.tbed.submodel import TbedSubmodel
 from tbed.report import RuleScore, describe, score_rules
 from tbed.rules import format_rules
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 import json
 import logging
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import chain, compress
 from pathlib import Path
@@ -28,6 +28,7 @@ from features.tags import OUTSIDE, decode, encode
 from features.writing import write_json
 from submodels.base import Candidate, Submodel, saved_submodel, submodel_class
 from submodels.regex.token_tagger import TokenTagger
+from submodels.tbed.settings import TbedSettings
 from tbed.grid import STRETCHES
 from tbed.initial_tagger import FrequentTags, FrequentTagsState
 from tbed.learner import learn
@@ -37,14 +38,11 @@ from tbed.settings import LearnerSettings
 from tbed.tagger import Tagged, Tagger
 from tbed.templates import RuleTemplate, named_templates, read_templates, restricted, template_names
 
-__all__ = ["STARTS", "TbedSubmodel"]
+__all__ = ["TbedSubmodel"]
 
 _LOG = logging.getLogger("phistack")
 _SETTINGS_FILE, _RULES_FILE, _FREQUENT_FILE, _REGEX_FOLDER = "settings.json", "rules.txt", "frequent.json", "regex"
 _PATTERNS_FILE = "token_patterns.toml"
-
-STARTS = ("regex", "frequent", "empty", "patterns")
-"""The initial taggers: the regex submodel, the most frequent tag of each word, all tokens outside, token patterns."""
 
 
 class _TbedState(TypedDict):
@@ -54,70 +52,15 @@ class _TbedState(TypedDict):
     tags: list[str]
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class TbedSubmodel(Submodel):
+class TbedSubmodel(TbedSettings, Submodel):
     """Transformation-based error-driven learning.
 
     Learned by `fit`: `rules_` (a `RuleFile`), `tags_` (the tags that rules may name), `regex_`, `frequent_` or
     `patterns_` (the initial tagger; `None` if it is another one).
-
-    :param start: the initial tagger, one of `STARTS`.
-    :param regex: settings of the regex submodel, with `start="regex"`.
-    :param token_patterns: a file of token patterns of phistack, or the path of one, with `start="patterns"`; see
-        `submodels.regex.token_tagger`.
-    :param label_set: of the notes, by which token patterns have their labels; empty for none with a name.
-    :param templates: a template set of phistack, or the path of a template file; see `tbed.templates`. Templates that
-        name a column left out of the feature space are dropped.
-    :param max_rules: learn no more rules than this; with 0 it is the initial tagger alone.
-    :param min_gain: stop when the best rule gains less.
-    :param min_groups: a rule has to correct tokens of so many patients.
-    :param within: which tokens are neighbours: those of a `sentence`, a `line` or a `note`.
-    :param held_out: share of the patients on whom it is tried how far rules help; 0 learns up to `min_gain`. Rules are
-        learned from the others until they stop to help; the gain of the last helpful rule is then the smallest that is
-        accepted in learning from all notes.
-    :raises SettingsError: if a setting cannot work.
     """
 
     kind: ClassVar[str] = "tbed.v1"
     cost: ClassVar[float] = 10.0
-
-    start: str = "regex"
-    regex: Mapping[str, Any] = field(default_factory=dict)
-    token_patterns: str = "zhao2020"
-    label_set: str = ""
-    templates: str = "default"
-    max_rules: int = 600
-    min_gain: int = 2
-    min_groups: int = 2
-    within: str = "line"
-    held_out: float = 0.2
-
-    def __post_init__(self) -> None:
-        if self.start not in STARTS:
-            raise SettingsError(f"TBED cannot start from {self.start}; choose from {', '.join(STARTS)}")
-        if not 0 <= self.held_out < 1:
-            raise SettingsError(f"the share of patients held out for TBED must be in [0, 1), not {self.held_out}")
-
-    @classmethod
-    def for_label_set(cls, settings: Mapping[str, Any], label_set: str) -> Mapping[str, Any]:
-        """The arguments with the label set for the patterns that it starts from, if it does."""
-        if settings.get("start") == "patterns":
-            return {"label_set": label_set, **settings}
-        if not cls.holds(settings):
-            return settings
-        return {**settings, "regex": {"label_set": label_set, **settings.get("regex", {})}}
-
-    @classmethod
-    def for_patterns(cls, settings: Mapping[str, Any], path: str) -> Mapping[str, Any]:
-        """The arguments with a user's own patterns among those that it starts from, if it does."""
-        if not cls.holds(settings):
-            return settings
-        return {**settings, "regex": {**settings.get("regex", {}), "patterns_file": path}}
-
-    @classmethod
-    def holds(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
-        """The regex kind, where it starts from patterns."""
-        return ("regex",) if settings.get("start", STARTS[0]) == "regex" else ()
 
     def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
         """Learn the initial tagger, then the rules that correct its errors.

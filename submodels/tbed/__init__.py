@@ -1,0 +1,1 @@
+"""The rule learner as a submodel."""
