@@ -24,8 +24,7 @@ def split(
         str, typer.Option(metavar="NAME=SHARE,...", help="The parts and their shares, which make up 1, or 100.")
     ] = USUAL,
     by: Annotated[
-        str,
-        typer.Option(help=f"{one_of(UNITS)}: what no part separates.", autocompletion=completing(UNITS)),
+        str, typer.Option(help=f"{one_of(UNITS)}: what no part separates.", autocompletion=completing(UNITS))
     ] = PATIENT,
     group_by: Annotated[
         str,

@@ -24,15 +24,7 @@ from features.errors import SettingsError
 from features.suggestions import no_such
 from features.writing import new_folder
 
-__all__ = [
-    "DOCUMENT",
-    "PATIENT",
-    "UNITS",
-    "USUAL",
-    "shares_of",
-    "split",
-    "write_parts",
-]
+__all__ = ["DOCUMENT", "PATIENT", "UNITS", "USUAL", "shares_of", "split", "write_parts"]
 
 UNITS = PATIENT, DOCUMENT = "patient", "document"
 """What no part separates."""

@@ -63,11 +63,7 @@ class LanguageModelPlan:
 
 
 def train_models(
-    sentences: Sequence[str],
-    plan: LanguageModelPlan,
-    *,
-    seed: int,
-    reported: Callable[[float, str], None] = report,
+    sentences: Sequence[str], plan: LanguageModelPlan, *, seed: int, reported: Callable[[float, str], None] = report
 ) -> CharacterModels:
     """Train both models.
 

@@ -189,10 +189,7 @@ class CrfSubmodel(CrfSettings, Submodel):
             "feature.possible_states": False,
             "feature.possible_transitions": False,
         }
-        own = {
-            "lbfgs": {"c1": self.c1},
-            "l2sgd": {"calibration.eta": self.learning_rate, "calibration.max_trials": 1},
-        }
+        own = {"lbfgs": {"c1": self.c1}, "l2sgd": {"calibration.eta": self.learning_rate, "calibration.max_trials": 1}}
         return {**shared, **own[self.algorithm]}
 
     def _lines(self, tables: Sequence[FeatureTable]) -> Integers:
