@@ -130,7 +130,7 @@ def _write_part(part: Mapping[str, Any], told: Telling) -> None:
 
 
 def _paragraph_break(pool: str, builder: TextBuilder) -> str:
-    return "\n" if pool == "header" or builder.rng.random() < 0.9 else ""
+    return "\n" if pool in ("letterhead", "header") or builder.rng.random() < 0.9 else ""
 
 
 def fitting(pool: Sequence[NoteTemplate], patient: Patient) -> list[NoteTemplate]:
