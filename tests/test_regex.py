@@ -148,6 +148,19 @@ def test_spanish_phi(text: str, phi: str, label: str) -> None:
         ("de", "Schaft SN CK-77120934.", "CK-77120934", "DEVICE"),
         ("sv", "Doktor Lindqvist ringde", "Lindqvist", "DOCTOR"),
         ("sv", "den 3 maj 2011", "3 maj 2011", "DATE"),
+        ("sv", "pnr 540203-4431 saknar kontrollsiffra", "540203-4431", "SSN"),
+        ("sv", "åter v 26.", "v 26", "DATE"),
+        ("sv", "Tors 8/12: sov gott", "Tors 8/12", "DATE"),
+        ("sv", "dottern Karin Lo ringde", "Karin Lo", "PATIENT"),
+        ("sv", "sønnen Kai Roger 90", "Kai Roger", "PATIENT"),
+        ("sv", "overlege Bårdsen", "Bårdsen", "DOCTOR"),
+        ("sv", "den 3. desember 2011", "3. desember 2011", "DATE"),
+        ("sv", "på mandag", "mandag", "DATE"),
+        ("sv", "våren 2014", "våren 2014", "DATE"),
+        ("sv", "f.nr. 070546 38517", "070546 38517", "SSN"),
+        ("sv", "tlf 41 77 20 95 kveld", "41 77 20 95", "PHONE"),
+        ("sv", "bor i Elveveien 14 B", "Elveveien 14 B", "STREET"),
+        ("sv", "innlagt ved Namdal sykehus", "Namdal sykehus", "HOSPITAL"),
         ("fr", "le Dr Marchand", "Marchand", "DOCTOR"),
         ("fr", "le 3 mai 2011", "3 mai 2011", "DATE"),
         ("it", "il 03/05/2011", "03/05/2011", "DATE"),
@@ -162,6 +175,11 @@ def test_other_languages(language: str, text: str, phi: str, label: str) -> None
 )
 def test_what_only_looks_like_phi_in_german(text: str) -> None:
     assert marked(text, "de") == {}
+
+
+@pytest.mark.parametrize("text", ["gravid i v 40+5", "uke 34+2", "v 7,5"])
+def test_what_only_looks_like_a_nordic_week_or_telephone(text: str) -> None:
+    assert marked(text, "sv") == {}
 
 
 @pytest.mark.parametrize("name", sorted(SHIPPED))

@@ -100,6 +100,33 @@ def test_swedish_names_are_two_spans_and_dates_are_whole_or_in_part() -> None:
     assert any(words.casefold() == "måndag" for words in words_of(notes, "Date_Part"))
 
 
+def test_norwegian_families_have_many_first_names_alone_and_numbers_of_those_born_then() -> None:
+    notes = synthesize(200, seed=1, language="no", registers="all")
+    alone = 0
+    for note in notes.documents:
+        last = {span.start for span in note.spans if span.label == "Last_Name"}
+        alone += sum(span.label == "First_Name" and span.end + 1 not in last for span in note.spans)
+    assert alone > len(words_of(notes, "Last_Name"))
+    assert len({*words_of(notes, "First_Name")}) > 400
+    numbers = [words for words in words_of(notes, "Phone_Number") if re.fullmatch(r"\d{6}[ -]?\d{5}", words)]
+    assert len(numbers) > 5 and all(1 <= int(words[:2]) <= 31 and 1 <= int(words[2:4]) <= 12 for words in numbers)
+
+
+@pytest.mark.parametrize("language", ["no", "sv"])
+def test_mail_and_initials_have_the_nearest_label(language: str) -> None:
+    notes = synthesize(200, seed=1, language=language, registers="all")
+    assert any("@" in words for words in words_of(notes, "Phone_Number"))
+    assert any(re.fullmatch("[A-ZÅÄÖÆØ]{2}", words) for words in words_of(notes, "First_Name"))
+
+
+def test_ages_of_children_and_of_the_very_old() -> None:
+    patient = invent_local_patient(100, seed=0, language="no")
+    scene = LocalScene(patient, patient.first_visit, random.Random(0), "{y}")
+    for role, lowest, highest in (("child", 1, 17), ("old", 88, 104)):
+        ages = {int(scene.pieces(Placeholder("AGE", role))[0][0]) for _ in range(200)}
+        assert len(ages) > 10 and lowest <= min(ages) and max(ages) <= highest
+
+
 def test_dutch_numbers_are_valid_and_ages_are_numbers() -> None:
     from stdnum.nl import bsn
 
