@@ -4,8 +4,8 @@
     person.written("formal", rng)                              "PEÑA-NÚÑEZ, MARÍA JOSÉ"
     invent_person("M", "test", rng, origin="korean")           with names that no training note has
 
-Beside the forms of `Person` there are `nick`, `lower`, `short` (Richard B.), `given` (with middle name) and `dotted`
-(J.R. Smith). Where it is usual, some people are written family name first.
+Beside the forms of `Person` there are `nick`, `quoted` (Robert "Bob" Smith), `lower`, `short` (Richard B.), `given`
+(with middle name) and `dotted` (J.R. Smith). Where it is usual, some people are written family name first.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ __all__ = ["NamedPerson", "invent_person"]
 _SMALL = "lower_"
 """Before the name of a form: the same in small letters."""
 _WORDLIKE, _MIXED, _PLAIN, _SUFFIX, _CROSSED = 0.1, 0.12, 0.35, 0.04, 0.2
+_QUOTES = ('""', "\u201c\u201d", "''", "()")
+"""Around what friends say, between the given name and the family name."""
 _SUFFIXES = ("Jr.", "Jr", "Sr.", "III", "II", "IV")
 
 
@@ -51,6 +53,9 @@ class NamedPerson(Person):
                 return {"upper": str.upper, "lower": str.lower}.get(form, str)(self._full(rng))
             case "nick":
                 return self.nick
+            case "quoted":
+                before, after = rng.choice(_QUOTES)
+                return f"{self.first} {before}{self.nick}{after} {self.last}"
             case "short":
                 return f"{self.first} {self.last[0].upper()}{rng.choice(('.', '.', ''))}"
             case "given":
