@@ -272,7 +272,15 @@ def test_every_strategy_is_named_in_the_table() -> None:
             ("ESPOSO", "ESPOSO"),
             ("dos hermanos", "dos hermanos"),
         ),
-        *(("nieto", "nieto"), ("Nieto", None), ("hija Loli", None), ("madre, 19 años", None), ("Carmen", None)),
+        *(
+            ("nieto", "nieto"),
+            ("Nieto", None),
+            ("Segundo", None),
+            ("hermano segundo", "hermano segundo"),
+            ("hija Loli", None),
+            ("madre, 19 años", None),
+            ("Carmen", None),
+        ),
     ],
 )
 def test_safe_harbor_lets_words_for_relatives_stand_and_no_names(mention: str, left: str | None) -> None:

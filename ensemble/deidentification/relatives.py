@@ -2,7 +2,7 @@
 
     kinship("abuela materna", "es")    "abuela materna"
     kinship("hija Loli", "es")         nothing: Loli is a name
-    kinship("Nieto", "es")             nothing: it is also a surname
+    kinship("Segundo", "es")           nothing: in capitals it may be a name
 
 Safe Harbor takes out the names of relatives, and lets stand that there was a mother. The words are those of
 `[relatives]` in `words/LANGUAGE.toml`; languages without such a table have none.
@@ -21,7 +21,7 @@ __all__ = ["kinship"]
 def kinship(mention: str, language: str) -> str | None:
     """The mention, if it is made of words for members of a family alone; nothing where it may hold more."""
     table = words(language).get("relatives", {})
-    safe, surnames = table.get("words", ()), table.get("surnames", ())
+    always, in_small_letters = table.get("words", ()), table.get("in_small_letters", ())
     spoken = re.findall(r"\w+", mention)
-    known = all(fold(word) in safe or (word.islower() and fold(word) in surnames) for word in spoken)
+    known = all(fold(word) in always or (word.islower() and fold(word) in in_small_letters) for word in spoken)
     return mention if spoken and known else None
