@@ -26,7 +26,7 @@ __all__ = ["NamedPerson", "invent_person"]
 _SMALL = "lower_"
 """Before the name of a form: the same in small letters."""
 _WORDLIKE, _MIXED, _PLAIN, _SUFFIX, _CROSSED = 0.1, 0.12, 0.35, 0.04, 0.2
-_QUOTES = ('""', "\u201c\u201d", "''", "()")
+_QUOTES = (('"', '"'), ("\u201c", "\u201d"), ("'", "'"), ("(", ")"))
 """Around what friends say, between the given name and the family name."""
 _SUFFIXES = ("Jr.", "Jr", "Sr.", "III", "II", "IV")
 
