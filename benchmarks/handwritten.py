@@ -7,7 +7,7 @@
 
     Frau [[PATIENT|Ilse Brandl]], geb. [[DATE|12.03.1948]], wurde am [[DATE|3. Mai]] aufgenommen.
     ======
-    Der n\u00e4chste Brief ...
+    Der nächste Brief ...
 """
 
 from __future__ import annotations
