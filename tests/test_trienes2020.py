@@ -87,7 +87,7 @@ def test_the_crf_trains_and_scores_on_dutch_notes() -> None:
     notes = synthesize(30, seed=1, language="nl")
     training = train(notes, few)
     assert training.engine.names == ("crf",)
-    assert f1_of(notes, out_of_fold_corpora(training, notes)["crf"]) > 0.5
+    assert f1_of(notes, out_of_fold_corpora(training, notes)["crf"]) > 0.4
 
 
 # The rules
