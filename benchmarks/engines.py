@@ -156,7 +156,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="the bundle to make")
     parser.add_argument("--cache", type=Path, help="folder that keeps the predictions of finished folds")
     parser.add_argument("--measure", type=Path, help="measure this bundle instead of making one")
-    parser.add_argument("--recall", default=BALANCED, help=f"which threshold is measured: {', '.join(CHOICES)}")
+    parser.add_argument("--recall", default=BALANCED, choices=CHOICES, help="which threshold is measured")
     parser.add_argument("--choosers", action="store_true", help="compare how the members' candidates are chosen from")
     parser.add_argument("--lexicon", default="whole", help="of the invented notes: whole, or train for a trial")
     parser.add_argument("--jobs", type=int, default=2)

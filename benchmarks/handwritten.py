@@ -13,7 +13,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 from features.documents import Corpus, Document, Span
@@ -42,28 +41,15 @@ def marked_notes(file: Path, label_set: LabelSet) -> Corpus:
     texts = _BETWEEN_NOTES.split(file.read_text(encoding="utf-8"))
     notes = [_note(f"{file.stem}-{number}", text) for number, text in enumerate(texts, start=1)]
     for note in notes:
-        wrong = [span.label for span in note.spans if span.label not in label_set]
-        if wrong or "[[" in note.text or "]]" in note.text:
-            raise CorpusError(f"{note.id}: a mark [[LABEL|text]] is not closed or has the unknown label {wrong}")
+        if "[[" in note.text or "]]" in note.text or any(span.label not in label_set for span in note.spans):
+            raise CorpusError(f"{note.id}: a mark is not [[LABEL|text]] with a label of {label_set.name}")
     return Corpus(tuple(notes), label_set)
 
 
 def _note(name: str, marked: str) -> Document:
-    pieces = list(_pieces(marked))
-    text = "".join(piece for piece, _ in pieces)
-    spans, at = [], 0
-    for piece, label in pieces:
-        if label:
-            spans.append(Span(at, at + len(piece), label))
-        at += len(piece)
-    return Document(name, text, tuple(spans))
-
-
-def _pieces(marked: str) -> Iterator[tuple[str, str]]:
-    """The text in pieces, each with its label or none."""
-    at = 0
-    for match in _MARKED.finditer(marked):
-        yield marked[at : match.start()], ""
-        yield match["text"], match["label"]
-        at = match.end()
-    yield marked[at:], ""
+    text, spans, at = "", [], 0
+    for mark in _MARKED.finditer(marked):
+        text += marked[at : mark.start()]
+        spans.append(Span(len(text), len(text) + len(mark["text"]), mark["label"]))
+        text, at = text + mark["text"], mark.end()
+    return Document(name, text + marked[at:], tuple(spans))

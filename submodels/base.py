@@ -46,6 +46,7 @@ __all__ = [
     "kind_of",
     "load_submodel",
     "new_submodel",
+    "refuse_beyond",
     "saved_submodel",
     "submodel_class",
 ]
@@ -191,6 +192,17 @@ def in_lines(table: FeatureTable, spans: Sequence[Span], lines: LineMask) -> NDA
     number_before = np.concatenate([[0], np.cumsum(lines)])
     touched: NDArray[np.bool_] = number_before[last] > number_before[first]
     return touched
+
+
+def refuse_beyond(limits: Mapping[str, tuple[float, float]], settings: object, whose: str) -> None:
+    """See that settings lie within their limits; :raises SettingsError: for the first that does not.
+
+    :param limits: setting -> the least and the greatest value that it may have.
+    :param whose: whose settings they are, such as `the CRF`.
+    """
+    for name, (least, most) in limits.items():
+        if not least <= getattr(settings, name) <= most:
+            raise SettingsError(f"{whose}'s setting {name} must lie between {least} and {most}")
 
 
 def submodel_class(kind: str) -> type[Submodel]:

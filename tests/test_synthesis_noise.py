@@ -57,7 +57,9 @@ def test_each_kind_changes_notes_and_leaves_the_phi_recognisable(kind: str) -> N
             was, became = note.text[before.start : before.end], text[after.start : after.end]
             assert abs(len(became) - len(was)) <= 3 + len(was) // 3
             if kind not in ("scan", "accents lost"):
-                assert "".join(became.split()).upper() == "".join(was.split()).upper()
+                # A dotless i in capitals is any other I.
+                expected = was.upper() if kind == "upper" else was
+                assert "".join(became.split()).casefold() == "".join(expected.split()).casefold()
     assert changed or kind == "accents lost"
 
 

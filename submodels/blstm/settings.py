@@ -14,6 +14,7 @@ from features.columns.table import FeatureSpace
 from features.errors import SettingsError
 from features.suggestions import no_such
 from features.tags import SCHEMES
+from submodels.base import refuse_beyond
 from submodels.blstm.schedules import SCHEDULES
 
 __all__ = ["DEFAULT_COLUMNS", "NO_LANGUAGE_MODELS", "BlstmSettings"]
@@ -157,9 +158,7 @@ class BlstmSettings:
 
     def check(self, features: FeatureSettings | None = None) -> None:
         """See `Submodel.check`."""
-        for name, (least, most) in _LIMITS.items():
-            if not least <= getattr(self, name) <= most:
-                raise SettingsError(f"the BLSTM-CNN-CRF's setting {name} must lie between {least} and {most}")
+        refuse_beyond(_LIMITS, self, "the BLSTM-CNN-CRF")
         if not all(1 <= width <= 22 for width in self.kernels):
             raise SettingsError("the BLSTM-CNN-CRF's setting kernels must hold widths between 1 and 22")
         if self.scheme not in SCHEMES:

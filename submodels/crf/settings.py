@@ -12,6 +12,7 @@ from features.columns.settings import FeatureSettings
 from features.errors import SettingsError
 from features.suggestions import no_such
 from features.tags import SCHEMES
+from submodels.base import refuse_beyond
 from submodels.crf.cross_files import named_crosses
 from submodels.crf.templates import TEMPLATES, Cross
 
@@ -93,8 +94,6 @@ class CrfSettings:
             raise SettingsError(no_such("algorithm of the CRF", self.algorithm, _ALGORITHMS))
         if self.algorithm == "l2sgd" and not (self.c2 or self.regularisation):
             raise SettingsError("the CRF's algorithm l2sgd needs c2 or regularisation above 0")
-        for name, (least, most) in _LIMITS.items():
-            if not least <= getattr(self, name) <= most:
-                raise SettingsError(f"the CRF's setting {name} must lie between {least} and {most}")
+        refuse_beyond(_LIMITS, self, "the CRF")
         if any(not template or abs(offset) > _FURTHEST for template in self.declared for _, offset in template):
             raise SettingsError(f"the CRF's templates must look at most {_FURTHEST} tokens before or after")
