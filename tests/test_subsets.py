@@ -100,6 +100,19 @@ def test_training_learns_nothing_from_what_the_engine_leaves_out(training: Train
         assert np.array_equal(with_dashes["crf",].svm_.arrays()[name], array), name
 
 
+def test_the_stackers_of_subsets_are_the_same_from_any_number_of_processes(training: Training) -> None:
+    tables = training.engine.space.tables(notes().documents)
+    stacker, proposals = training.engine.stacker, training.out_of_fold
+    here = fit_subset_stackers(stacker, tables, proposals, seed=0)
+    elsewhere = fit_subset_stackers(stacker, tables, proposals, seed=0, jobs=2)
+    assert list(here) == list(elsewhere)
+    for subset, fitted in elsewhere.items():
+        assert fitted.threshold_ == here[subset].threshold_
+        assert fitted.out_of_fold_ == here[subset].out_of_fold_
+        for name, array in fitted.svm_.arrays().items():
+            assert np.array_equal(array, here[subset].svm_.arrays()[name]), (subset, name)
+
+
 def test_a_training_can_be_cut_down_to_a_subset(training: Training) -> None:
     smaller = training.only(("tbed",))
     assert smaller.engine.names == tuple(smaller.out_of_fold) == ("tbed",)
