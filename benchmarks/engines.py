@@ -50,7 +50,7 @@ _SMALL: Mapping[str, Any] = {
         "regex": {},
         "tbed": {},
         "crf": {"scheme": "BIO", "c1": 0.4, "min_count": 3},
-        "blstm": {"networks": 1, "half_precision": True},
+        "blstm": {"networks": 1, "half_precision": True, "invented_notes": 0},
     },
 }
 """How engines that ship differ from the defaults: one network of half the precision, a CRF of half the tags and fewer

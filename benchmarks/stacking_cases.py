@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.stacking_corpora import StackingCorpus
+from benchmarks.english import from_scratch
+from benchmarks.stacking_corpora import INVENTED, StackingCorpus
 from ensemble.evaluation import criterion_named
 from ensemble.evaluation.calibration import Calibration
 from ensemble.experiments.calibrations import calibrations_of
@@ -104,6 +105,8 @@ def measured(
     :param cache: a folder in which candidates are kept for the next run.
     """
     settings = settings_for(corpus.notes, members, folds)
+    if corpus.name == INVENTED:
+        settings = from_scratch(settings)
     decided: list[list[Decision]] = []
     by_regression: list[list[Decision]] = []
     splits = corpus.rounds(rounds)

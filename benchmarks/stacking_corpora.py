@@ -24,7 +24,7 @@ from features.errors import SettingsError
 from features.formats import read_corpus
 from features.suggestions import no_such
 
-__all__ = ["KNOWN", "PARTS", "StackingCorpus", "known_corpora"]
+__all__ = ["INVENTED", "KNOWN", "PARTS", "StackingCorpus", "known_corpora"]
 
 PARTS = 4
 """Into how many the patients are split; one of these is held out."""
@@ -79,8 +79,8 @@ _HOMES = {
     "meddocan-all": _Home("meddocan/train"),
     "presidio": _Home("presidio-synth-v2", group_by=r"_t(\d+)$"),
 }
-_MADE = "invented"
-KNOWN = (*_HOMES, _MADE)
+INVENTED = "invented"
+KNOWN = (*_HOMES, INVENTED)
 """The names of all corpora; invented notes are made on the spot."""
 
 
@@ -90,7 +90,7 @@ def known_corpora(folder: Path, names: Sequence[str]) -> Iterator[StackingCorpus
     :raises SettingsError: for a name that is not in `KNOWN`.
     """
     for name in names:
-        if name == _MADE:
+        if name == INVENTED:
             yield StackingCorpus(name, synthesize(_INVENTED, seed=0))
             continue
         if name not in _HOMES:

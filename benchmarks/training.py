@@ -132,7 +132,7 @@ def print_parts(training: TrainingTime) -> None:
 
     table = Bars(title="seconds of a training", title_justify="left")
     table.add_column("part")
-    for column in ("folds", "final fit", "CPU", "CPU share"):
+    for column in ("folds", "start and final fit", "CPU", "CPU share"):
         table.add_column(column, justify="right")
     table.add_column("", width=_BAR)
     for cost in costs_of(training.parts):
@@ -146,7 +146,7 @@ def print_parts(training: TrainingTime) -> None:
 def markdown_parts(training: TrainingTime) -> Iterator[str]:
     """The same as lines of Markdown, without bars."""
     rows = [_cells(cost) for cost in costs_of(training.parts)]
-    yield from Table(("seconds", "folds", "final fit", "CPU", "CPU share"), [rows]).markdown()
+    yield from Table(("seconds", "folds", "start and final fit", "CPU", "CPU share"), [rows]).markdown()
     yield ""
     yield " ".join(_sentences(training))
 

@@ -38,6 +38,7 @@ from submodels.registry import KINDS, newest, usual_name
 __all__ = [
     "KIND",
     "Candidate",
+    "HeadStart",
     "LineMask",
     "Submodel",
     "Told",
@@ -100,6 +101,18 @@ class Told:
         return cls(candidates, np.maximum.reduceat(outside, starts) if len(starts) else np.zeros(0))
 
 
+@dataclass(frozen=True, slots=True)
+class HeadStart:
+    """What a submodel learns from before it sees the notes of a training; the same for all folds, as it has none.
+
+    :param n_notes: how many invented notes (`ensemble.synthesis`) of the language, with labels of their own.
+    :param changes: settings that are others while it learns from them.
+    """
+
+    n_notes: int
+    changes: Mapping[str, Any]
+
+
 class Submodel(ABC):
     """One model that proposes PHI: a class of its own for each kind.
 
@@ -123,6 +136,14 @@ class Submodel(ABC):
     @abstractmethod
     def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
         """Learn from annotated notes; :raises TrainingError: if they hold nothing to learn from."""
+
+    def head_start(self) -> HeadStart | None:
+        """What it learns from before `fit`; most kinds have nothing such."""
+        return None
+
+    def begin_from(self, files: SavedFiles, space: FeatureSpace) -> None:
+        """Let `fit` begin with what a submodel with the settings of the head start learned and saved."""
+        return
 
     @abstractmethod
     def propose(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:

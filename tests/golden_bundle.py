@@ -27,6 +27,7 @@ SETTINGS = EngineSettings(
         "blstm": {
             "columns": ["key", "shape"],
             "networks": 1,
+            "invented_notes": 0,
             "window": 32,
             "word_size": 8,
             "character_size": 8,

@@ -271,7 +271,8 @@ def test_what_the_command_writes_an_engine_is_trained_with_and_keeps(phistack: C
     for name in ("language_models.json", "language_models.npz"):
         assert (tmp_path / "lm" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
     network = (
-        "contextual = true\nnetworks = 1\nepochs = 1\nleast_steps = 0\nlstm_size = 6\nword_size = 4\nkernels = []\n"
+        "contextual = true\ninvented_notes = 3\nnetworks = 1\nepochs = 1\nleast_steps = 0\nlstm_size = 6\n"
+        "word_size = 4\nkernels = []\n"
     )
     where = json.dumps(str(tmp_path / "lm"))
     config = tmp_path / "lm.toml"

@@ -27,7 +27,14 @@ SMALL = {
     "submodels": {
         "tbed": {"max_rules": 40},
         "crf": {"algorithm": "lbfgs", "max_iterations": 12},
-        "blstm": {"epochs": 2, "learning_rate": 0.01, "lstm_size": 8, "word_size": 8, "character_size": 4},
+        "blstm": {
+            "invented_notes": 0,
+            "epochs": 2,
+            "learning_rate": 0.01,
+            "lstm_size": 8,
+            "word_size": 8,
+            "character_size": 4,
+        },
     },
 }
 SETTINGS = EngineSettings.from_dict(merged(EngineSettings.preset("zhao2020").to_dict(), SMALL))

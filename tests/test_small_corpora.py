@@ -22,7 +22,7 @@ from features.errors import TrainingError
 from features.formats import read_corpus, write_corpus
 from tests import invented_corpora as invented
 
-QUICK_NETWORK = {"networks": 1, "epochs": 2, "least_steps": 40}
+QUICK_NETWORK = {"networks": 1, "epochs": 2, "least_steps": 40, "invented_notes": 0}
 WITHOUT_PHI = "Der Blutdruck war gut eingestellt. Die Medikation blieb unverändert.\n"
 
 

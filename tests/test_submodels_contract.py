@@ -21,7 +21,11 @@ from submodels.base import Candidate, Submodel, in_lines, submodel_class
 from submodels.registry import KINDS, usual_name
 from tests.invented_names import NAMES
 
-QUICK = {"blstm": {"networks": 1, "epochs": 2, "least_steps": 60, "lstm_size": 32, "learning_rate": 0.01}}
+QUICK = {
+    "blstm": {
+        "networks": 1, "epochs": 2, "least_steps": 60, "lstm_size": 32, "learning_rate": 0.01, "invented_notes": 0
+    }
+}  # fmt: skip
 
 
 def _documents() -> list[Document]:

@@ -17,7 +17,7 @@ from ensemble.experiments.parts import alone_answers
 from ensemble.experiments.search_space import SearchSpace
 from ensemble.experiments.tuning import tune
 from ensemble.synthesis.corpus import synthesize
-from ensemble.training.fit_runs import run_tasks
+from ensemble.training.fit_runs import run_fits
 from ensemble.training.proposals import propose
 from ensemble.training.settings import EngineSettings
 from features.errors import SettingsError
@@ -124,20 +124,20 @@ def test_a_search_that_was_stopped_goes_on_and_gives_the_same(
 ) -> None:
     fitted: list[int] = []
 
-    def counted(tasks: Any, *arguments: Any) -> Any:
+    def counted(*arguments: Any, **named: Any) -> Any:
         if len(fitted) == 2:
             raise KeyboardInterrupt
-        found = run_tasks(tasks, *arguments)
+        found = run_fits(*arguments, **named)
         fitted.append(sum(not spent.cached for spent in found.seconds.values()))
         return found
 
-    monkeypatch.setattr(tuning_module, "run_tasks", counted)
+    monkeypatch.setattr(tuning_module, "run_fits", counted)
     with pytest.raises(KeyboardInterrupt):
         tune(CORPUS, SETTINGS, "tbed", SPACE, trials=3, cache=tmp_path / "folds")
     monkeypatch.undo()
     seen = []
     monkeypatch.setattr(
-        tuning_module, "run_tasks", lambda *given: seen.append(run_tasks(*given)) or seen[-1],
+        tuning_module, "run_fits", lambda *given, **named: seen.append(run_fits(*given, **named)) or seen[-1],
     )  # fmt: skip
     again = tune(CORPUS, SETTINGS, "tbed", SPACE, trials=3, cache=tmp_path / "folds")
     assert [all(spent.cached for spent in found.seconds.values()) for found in seen] == [True, True, False, False]

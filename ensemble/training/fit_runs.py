@@ -1,6 +1,6 @@
 """The fits of a training done in parallel processes, with the cache of what those of folds gave.
 
-    run_tasks(tasks, ("regex", "crf"), len(tables), jobs=2, cache=FoldCache(None)).told["crf"]
+    run_fits(settings, tables, folds, jobs=2, cache=FoldCache(None)).told["crf"]
 
 A model that is kept comes from its process as the files that it saves, which are those of the bundle.
 """
@@ -8,8 +8,9 @@ A model that is kept comes from its process as the files that it saves, which ar
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -18,12 +19,14 @@ from ensemble.tools.processes import in_processes, keeping
 from ensemble.tools.progress import stage
 from ensemble.tools.stopwatch import Spent, Stopwatch
 from ensemble.training.fit_progress import Fit, FitWatch, reporting
-from ensemble.training.fit_tasks import FitTask
+from ensemble.training.fit_tasks import FitTask, head_starts_of, tasks_of
 from ensemble.training.fold_cache import FoldCache
+from ensemble.training.settings import EngineSettings
+from features.columns.table import FeatureTable
 from features.saved_files import SavedFiles
 from submodels.base import Candidate, Told
 
-__all__ = ["FITS", "Fitted", "Proposals", "run_tasks"]
+__all__ = ["FITS", "Fitted", "Proposals", "run_fits"]
 
 FITS = 88
 """What the fits take of the time of a training, in percent."""
@@ -50,17 +53,51 @@ class Fitted(NamedTuple):
         return {name: [note.candidates for note in notes] for name, notes in self.told.items()}
 
 
-def run_tasks(tasks: Sequence[FitTask], names: Iterable[str], n_documents: int, jobs: int, cache: FoldCache) -> Fitted:
-    """Do the fits in parallel processes.
+def run_fits(
+    settings: EngineSettings,
+    tables: Sequence[FeatureTable],
+    folds: Sequence[Sequence[int]],
+    *,
+    models: bool = False,
+    unseen: Sequence[FeatureTable] = (),
+    added: Sequence[FeatureTable] = (),
+    jobs: int,
+    cache: FoldCache,
+) -> Fitted:
+    """Do all fits in parallel processes, those on invented notes first; the parameters are those of `tasks_of`."""
+    starts = {task.name: task for task in head_starts_of(settings, tables[0].space)}
+    keys = {name: task.key() for name, task in starts.items()}
+    every = tasks_of(settings, tables, folds, models=models, unseen=unseen, added=added)
+    tasks = [replace(task, begins_with=keys.get(task.name, "")) for task in every]
+    wanted = {task.name for task in tasks if task.keeps_model or task.key() not in cache}
+    first = [task for name, task in starts.items() if name in wanted]
+    share = _cost(first) / (_cost(first) + _cost(tasks))
+    begun = _run(first, {}, jobs, cache, weight=FITS * share)
+    started = [replace(task, start=begun.models.get(task.name)) for task in tasks]
+    told = {name: [Told([])] * (len(tables) + len(unseen)) for name in settings.submodels}
+    fitted = _run(started, told, jobs, cache, weight=FITS * (1 - share))
+    return fitted._replace(seconds=begun.seconds | fitted.seconds)
 
-    :param names: of the submodels, in the order of the engine.
+
+def _cost(tasks: Sequence[FitTask]) -> float:
+    return sum(task.size * task.cost for task in tasks)
+
+
+def _run(
+    tasks: Sequence[FitTask], told: dict[str, list[Told]], jobs: int, cache: FoldCache, *, weight: float
+) -> Fitted:
+    """Do some fits.
+
+    :param told: for each submodel a place for what it says of each note.
     """
-    fitted = Fitted({name: [Told([])] * n_documents for name in names}, {}, {})
+    fitted = Fitted(told, {}, {})
+    if not tasks:
+        return fitted
     with tempfile.TemporaryDirectory(prefix="phistack-") as folder:
         path = Path(folder) / "reports"
         watch = FitWatch([Fit(task.name, task.part, task.size, task.cost) for task in tasks], path)
         calls = [partial(_timed, number, task, cache, path) for number, task in enumerate(tasks)]
-        with stage("", total=1.0, weight=FITS, look=watch.look), keeping(lambda: _kept(tasks, watch, cache)):
+        with stage("", total=1.0, weight=weight, look=watch.look), keeping(lambda: _kept(tasks, watch, cache)):
             for i, found, spent in in_processes(calls, jobs=jobs):
                 task = tasks[i]
                 fitted.seconds[task.name, task.part] = spent

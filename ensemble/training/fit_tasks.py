@@ -1,5 +1,6 @@
 """The fits of a training: of one submodel on some of the notes, each independent of the others.
 
+head_starts_of(settings, space)         a fit on invented notes for each submodel that begins with one
 tasks_of(settings, tables, folds)       a fit of each submodel for each fold, the cheapest first and then the costly
 task.run()                              what the submodel tells of the notes that it did not learn from
 """
@@ -15,21 +16,30 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+from ensemble.synthesis import synthesize
+from ensemble.synthesis.corpus import LANGUAGES
 from ensemble.training.fold_cache import FoldCache
 from ensemble.training.settings import EngineSettings
-from features.columns.table import FeatureTable
+from features.columns.table import FeatureSpace, FeatureTable
 from features.documents import Document
 from features.errors import TrainingError
 from features.saved_files import SavedFiles
 from submodels.base import Submodel, Told, kind_of, new_submodel, submodel_class
 from submodels.registry import usual_name
 
-__all__ = ["FitTask", "apart_from", "tasks_of"]
+__all__ = ["FitTask", "apart_from", "head_starts_of", "tasks_of"]
+
+_OF_INVENTED_NOTES = 1_000_003
+"""Added to the seed for the notes of head starts, so that they are not those on which somebody tries the program."""
 
 
 @dataclass(frozen=True)
 class FitTask:
-    """One fit: of a submodel on some notes, to propose for others or, where there are none, to keep the model."""
+    """One fit: of a submodel on some notes, to propose for others or, where there are none, to keep the model.
+
+    :param begins_with: the key of the fit that comes before it; empty for none.
+    :param start: what that left.
+    """
 
     name: str
     settings: Mapping[str, Any]
@@ -38,6 +48,8 @@ class FitTask:
     held_out: Sequence[FeatureTable] = field(repr=False)
     indices: Sequence[int] = field(repr=False)
     seed: int
+    begins_with: str = ""
+    start: SavedFiles | None = field(default=None, repr=False)
 
     @property
     def keeps_model(self) -> bool:
@@ -65,12 +77,16 @@ class FitTask:
             space.settings.columns,
             repr(space.settings),
             space.representations_.digest,
+            self.begins_with,
             *_digests_of_files(self.settings),
         )
 
     def run(self) -> list[Told] | SavedFiles:
         """Fit, then tell of the held-out notes, or save the model where there are none."""
-        model = new_submodel(self.name, self.settings).fit(self.training, seed=self.seed)
+        model = new_submodel(self.name, self.settings)
+        if self.start is not None:
+            model.begin_from(self.start, self.training[0].space)
+        model.fit(self.training, seed=self.seed)
         return SavedFiles.written_by(model.save) if self.keeps_model else _checked(model, model.tell(self.held_out))
 
 
@@ -92,6 +108,21 @@ def _checked(model: Submodel, told: list[Told]) -> list[Told]:
             "own name as their source"
         )
     return told
+
+
+def head_starts_of(settings: EngineSettings, space: FeatureSpace) -> Iterator[FitTask]:
+    """The fits on invented notes that come before all others, where there are such notes in the language.
+
+    :param space: of the training, whose columns these notes are read by.
+    """
+    language = settings.features.language
+    for name, given in settings.submodels.items() if language in LANGUAGES else ():
+        start = new_submodel(name, given).head_start()
+        if start is not None:
+            seed = settings.seed + _OF_INVENTED_NOTES
+            notes = synthesize(start.n_notes, seed=seed, language=language, registers="all")
+            changed = {**given, **start.changes}
+            yield FitTask(name, changed, "head start", space.tables(notes.documents), (), (), settings.seed)
 
 
 def tasks_of(

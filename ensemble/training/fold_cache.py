@@ -38,6 +38,10 @@ class FoldCache:
         if self.folder is not None:
             self.folder.mkdir(parents=True, exist_ok=True)
 
+    def __contains__(self, key: str) -> bool:
+        """Whether something was kept under the key."""
+        return self.get(key) is not None
+
     def get(self, key: str) -> list[Told] | None:
         """What was kept under the key, or nothing; a damaged file counts as nothing."""
         if self.folder is None:

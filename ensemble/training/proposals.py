@@ -16,8 +16,7 @@ from pathlib import Path
 from ensemble.stacking.folds import check_phi, labels_in_one_fold, training_folds
 from ensemble.tools.progress import stage
 from ensemble.tools.stopwatch import Spent
-from ensemble.training.fit_runs import FITS, Proposals, run_tasks
-from ensemble.training.fit_tasks import tasks_of
+from ensemble.training.fit_runs import FITS, Proposals, run_fits
 from ensemble.training.fold_cache import FoldCache
 from ensemble.training.left_out_labels import learned_documents, without_labels
 from ensemble.training.settings import EngineSettings
@@ -81,8 +80,7 @@ def propose(
         space, every, folds, warnings = prepared(corpus, settings, folds=out_of_fold, added=added)
         tables, more = every[: len(corpus)], every[len(corpus) :]
         others = space.tables(unseen)
-        tasks = list(tasks_of(settings, tables, folds, unseen=others, added=more))
-        fitted = run_tasks(tasks, settings.submodels, len(tables) + len(others), jobs, FoldCache(cache))
+        fitted = run_fits(settings, tables, folds, unseen=others, added=more, jobs=jobs, cache=FoldCache(cache))
     proposals = fitted.proposals
     n = len(tables)
     return Proposed(

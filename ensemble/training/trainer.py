@@ -21,8 +21,7 @@ from ensemble.stacking.stacker import Stacker
 from ensemble.stacking.subsets import fit_subset_stackers
 from ensemble.tools.progress import stage
 from ensemble.tools.stopwatch import Spent, Stopwatch
-from ensemble.training.fit_runs import FITS, Proposals, run_tasks
-from ensemble.training.fit_tasks import tasks_of
+from ensemble.training.fit_runs import FITS, Proposals, run_fits
 from ensemble.training.fold_cache import FoldCache
 from ensemble.training.proposals import FEATURES, prepared
 from ensemble.training.settings import EngineSettings
@@ -86,8 +85,8 @@ def train(
         space, every, folds, warnings = prepared(corpus, settings, added=more)
         tables = every[: len(corpus)]
         preparing = watch.spent()
-        tasks = list(tasks_of(settings, tables, folds, models=True, added=every[len(corpus) :]))
-        fitted = run_tasks(tasks, settings.submodels, len(tables), jobs, FoldCache(cache))
+        added_tables = every[len(corpus) :]
+        fitted = run_fits(settings, tables, folds, models=True, added=added_tables, jobs=jobs, cache=FoldCache(cache))
         out_of_fold, saved, seconds = fitted.proposals, fitted.models, fitted.seconds
         watch = Stopwatch()
         models = [
@@ -100,7 +99,7 @@ def train(
             stacker = Stacker(settings.stacker).fit(tables, pools, sources=tuple(out_of_fold), seed=settings.seed)
         seconds["stacker", "all"] = watch.spent()
         watch = Stopwatch()
-        smaller = fit_subset_stackers(stacker, tables, out_of_fold, seed=settings.seed, weight=_SUBSETS)
+        smaller = fit_subset_stackers(stacker, tables, out_of_fold, seed=settings.seed, weight=_SUBSETS, jobs=jobs)
         seconds["stacker", "subsets"] = watch.spent()
         watch = Stopwatch()
         with stage("cascade", weight=_CASCADE):

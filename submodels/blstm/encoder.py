@@ -129,6 +129,15 @@ class Encoder:
             [[int(i) for i in np.flatnonzero(counts >= least_count) if i] for counts in ids],
         )
 
+    def joined(self, other: Encoder) -> Encoder:
+        """One that also knows what another knows that reads the same columns, and numbers that last."""
+        return Encoder(
+            dict.fromkeys([*self.words, *other.words]),
+            dict.fromkeys([*self.characters, *other.characters]),
+            self.columns,
+            [list(dict.fromkeys([*own, *others])) for own, others in zip(self.values, other.values, strict=True)],
+        )
+
     def encode(
         self, table: FeatureTable, spellings: dict[str, int], tags: Sequence[str] = (), *, scheme: str = "BIO"
     ) -> EncodedNote:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from features.errors import TrainingError
 from features.extras import need
 from submodels.blstm.encoder import BatchArrays, batch_of, with_characters
 from submodels.blstm.training import TrainingPlan, TrainingStep
-from submodels.blstm.weights import NetworkSizes, NetworkWeights, WordStart
+from submodels.blstm.weights import FirstValues, NetworkSizes, NetworkWeights
 from submodels.blstm.word_prediction import WordPrediction
 
 if TYPE_CHECKING:
@@ -61,14 +61,14 @@ class KerasTrainer:
         prediction: WordPrediction | None = None,
         *,
         seed: int = 0,
-        start: WordStart | None = None,
+        known: Sequence[FirstValues] = (),
     ) -> KerasTrainer:
         """One of a new network, with the arguments of `NumpyTrainer`."""
         load_keras(plan.settings.threads)
         from submodels.blstm.network import TaggingNetwork
 
         dropout, locked = plan.settings.dropout, plan.settings.locked_dropout
-        network = TaggingNetwork(sizes, dropout=dropout, locked=locked, prediction=prediction, seed=seed, start=start)
+        network = TaggingNetwork(sizes, dropout=dropout, locked=locked, prediction=prediction, seed=seed, known=known)
         return cls(network, characters, plan)
 
     def step(self, step: TrainingStep, generator: np.random.Generator) -> Floats:

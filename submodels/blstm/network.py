@@ -12,7 +12,7 @@ features to the states after the LSTM. `submodels.blstm.gradients` computes the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import keras
@@ -21,7 +21,7 @@ from keras import ops
 
 from submodels.blstm.crf_loss import negative_log_likelihood
 from submodels.blstm.fused_lstm import fused_lstm
-from submodels.blstm.weights import CHARACTERS, NetworkSizes, WordStart, first_weights
+from submodels.blstm.weights import CHARACTERS, FirstValues, NetworkSizes, first_weights
 from submodels.blstm.word_prediction import PREDICTIONS, WordPrediction
 
 __all__ = ["TaggingNetwork"]
@@ -35,7 +35,7 @@ class TaggingNetwork:
     :param locked: whether dropout sets the same numbers to zero at all tokens of a row.
     :param prediction: a second task in training.
     :param seed: decides on the first weights and on dropout.
-    :param start: the first vectors of some words.
+    :param known: what the first weights are that are not random.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class TaggingNetwork:
         locked: bool = False,
         prediction: WordPrediction | None = None,
         seed: int = 0,
-        start: WordStart | None = None,
+        known: Sequence[FirstValues] = (),
     ) -> None:
         self.sizes = sizes
         self.dropout = dropout
@@ -54,7 +54,7 @@ class TaggingNetwork:
         self.prediction = prediction
         self._random = keras.random.SeedGenerator(seed)
         second = prediction.first_weights(sizes.lstm, seed) if prediction else {}
-        first = first_weights(sizes, seed, start)
+        first = first_weights(sizes, seed, known)
         self.weights = {name: keras.Variable(value, name=name) for name, value in first.items()}
         self._second = [keras.Variable(second[name], name=name) for name in PREDICTIONS if prediction]
 

@@ -30,8 +30,8 @@ DEFAULT_COLUMNS = (
 """The feature columns that are read where nothing else is said."""
 
 _LIMITS = {
-    "window": (1, 10_000), "word_size": (1, 4096), "character_size": (1, 1024), "character_lstm": (0, 1024),
-    "feature_layer": (0, 4096), "channels": (1, 1024),
+    "invented_notes": (0, 10**6), "window": (1, 10_000), "word_size": (1, 4096), "character_size": (1, 1024),
+    "character_lstm": (0, 1024), "feature_layer": (0, 4096), "channels": (1, 1024),
     "feature_size": (1, 1024), "lstm_size": (1, 4096), "dropout": (0, 0.95), "word_dropout": (0, 0.95),
     "value_dropout": (0, 0.95), "replacement": (0, 1), "language_model": (0, 1000),
     "foreseen_words": (1, 10**6), "epochs": (1, 10_000), "batch_tokens": (1, 10**6), "batch_rows": (0, 10**6),
@@ -63,6 +63,8 @@ class BlstmSettings:
     :param scheme: `BIO` or `BIOES`.
     :param crf: whether a linear chain over the tags is learned; without it each token has the softmax of its scores,
         and only what the scheme forbids is left out.
+    :param invented_notes: from how many invented notes of the language, where there are any, it learns before it sees
+        those of a training, so that it begins with more words, names and forms than these hold; 0 for none.
     :param networks: how many are trained and averaged; time and size grow with them.
     :param window: lines are joined to about so many tokens, so that the network sees what is around them; with 1 it
         reads each sentence alone.
@@ -114,6 +116,7 @@ class BlstmSettings:
     columns: Sequence[str] = DEFAULT_COLUMNS
     scheme: str = "BIOES"
     crf: bool = True
+    invented_notes: int = 400
     networks: int = 2
     window: int = 64
     word_size: int = 64

@@ -32,17 +32,18 @@ from features.reporting import report
 from features.saved_files import SavedFiles, damage_refused
 from features.tags import OUTSIDE, decode
 from features.writing import write_json
-from submodels.base import Candidate, LineMask, Submodel, saved_submodel
+from submodels.base import Candidate, HeadStart, LineMask, Submodel, saved_submodel
 from submodels.blstm.character_states import SentenceRun, states_in
 from submodels.blstm.development import EarlyStopping, f1_of, held_back
 from submodels.blstm.encoder import EncodedNote, Encoder
 from submodels.blstm.excerpts import Excerpt
+from submodels.blstm.head_start import carried_over
 from submodels.blstm.inference import emissions_of
 from submodels.blstm.mention_replacement import Mentions
 from submodels.blstm.network_input import blocks_of
 from submodels.blstm.settings import NO_LANGUAGE_MODELS, BlstmSettings
 from submodels.blstm.training import NumpyTrainer, Trainer, TrainingPlan, train
-from submodels.blstm.weights import NetworkSizes, NetworkWeights, WordStart, as_floats32, rounded, save_weights
+from submodels.blstm.weights import FirstValues, NetworkSizes, NetworkWeights, as_floats32, rounded, save_weights
 from submodels.blstm.word_prediction import WordPrediction
 from submodels.chain.candidates import HasTokens, batches, propose
 from submodels.chain.crf import Chain
@@ -73,12 +74,25 @@ class BlstmSubmodel(BlstmSettings, Submodel):
     """Bidirectional LSTM with character CNN, feature embeddings and a CRF on top.
 
     Learned by `fit`: `encoder_` (words, characters and feature values), `tags_`, `weights_` (of each network),
-    `word_size_`; `language_models_` are those of the features, or `None`.
+    `word_size_`; `language_models_` are those of the features, or `None`. `start_` is what `fit` is to begin from.
     """
 
     kind: ClassVar[str] = "blstm.v1"
     cost: ClassVar[float] = 110.0
     costly: ClassVar[bool] = True
+    start_: BlstmSubmodel | None = None
+
+    def head_start(self) -> HeadStart | None:
+        """Half as many epochs with invented notes, before those of a training."""
+        if not self.invented_notes:
+            return None
+        epochs = max(1, self.epochs // 2)
+        changes = {"invented_notes": 0, "epochs": epochs, "development": 0.0, "half_precision": False}
+        return HeadStart(self.invented_notes, changes)
+
+    def begin_from(self, files: SavedFiles, space: FeatureSpace) -> None:
+        """Begin with all but the tag layers of networks that were trained with invented notes."""
+        self.start_ = self.load(files, space)
 
     def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
         """Learn from annotated notes.
@@ -97,7 +111,10 @@ class BlstmSubmodel(BlstmSettings, Submodel):
         vectors = space.representations_.vectors if self.pretrained else None
         self.word_size_ = vectors.size if vectors else self.word_size
         self.encoder_ = Encoder.of(tables, self.columns_in(space), further=vectors.words if vectors else ())
-        start = WordStart(self.encoder_.word_ids(vectors.words), vectors.rows) if vectors else None
+        start, self.start_ = self.start_, None
+        if start is not None:
+            self.encoder_ = start.encoder_.joined(self.encoder_)
+        known = [FirstValues("word", self.encoder_.word_ids(vectors.words), vectors.rows)] if vectors else []
         spellings: dict[str, int] = {}
         self._use_language_models(space)
         encoded = [self.encoder_.encode(table, spellings, self.tags_, scheme=self.scheme) for table in tables]
@@ -108,14 +125,16 @@ class BlstmSubmodel(BlstmSettings, Submodel):
         prediction = None
         if self.language_model:
             prediction = WordPrediction.of(notes, words=self.foreseen_words, weight=self.language_model)
-        trainer = partial(self._new_trainer(), self._sizes(), characters, plan, prediction, start=start)
-        self.weights_ = []
+        trainer = partial(self._new_trainer(), self._sizes(), characters, plan, prediction)
+        self.weights_: list[NetworkWeights] = []
         for number in range(self.networks):
             _LOG.info("blstm: network %d of %d", number + 1, self.networks)
             its_seed = seed + _BETWEEN_SEEDS * number
             stopping = EarlyStopping(partial(self._f1, development), self.patience) if development else None
             reported = partial(self._report, number)
-            weights = train(trainer(seed=its_seed), mentions, plan, seed=its_seed, reported=reported, stopping=stopping)
+            earlier = [] if start is None else carried_over(start.weights_[number], start.encoder_, self.encoder_)
+            beginner = trainer(seed=its_seed, known=[*known, *earlier])
+            weights = train(beginner, mentions, plan, seed=its_seed, reported=reported, stopping=stopping)
             self.weights_.append(rounded(weights) if self.half_precision else weights)
         return self
 

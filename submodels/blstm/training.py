@@ -30,7 +30,7 @@ from submodels.blstm.mention_replacement import Mentions
 from submodels.blstm.schedules import rates_of
 from submodels.blstm.settings import BlstmSettings
 from submodels.blstm.sgd import Sgd
-from submodels.blstm.weights import NetworkSizes, NetworkWeights, WordStart, first_weights
+from submodels.blstm.weights import FirstValues, NetworkSizes, NetworkWeights, first_weights
 from submodels.blstm.word_prediction import PREDICTIONS, WordPrediction
 
 __all__ = ["NumpyTrainer", "Trainer", "TrainingPlan", "TrainingStep", "train"]
@@ -117,7 +117,7 @@ class NumpyTrainer:
     :param characters: the spelling of all words, as `Encoder.spell` gives it.
     :param prediction: a second task in training.
     :param seed: decides on the first weights.
-    :param start: the first vectors of some words.
+    :param known: what the first weights are that are not random.
     """
 
     def __init__(
@@ -128,12 +128,12 @@ class NumpyTrainer:
         prediction: WordPrediction | None = None,
         *,
         seed: int = 0,
-        start: WordStart | None = None,
+        known: Sequence[FirstValues] = (),
     ) -> None:
         self._sizes, self._characters, self._plan, self._prediction = sizes, characters, plan, prediction
         second = prediction.first_weights(sizes.lstm, seed) if prediction else {}
         optimiser = Sgd if plan.settings.optimiser == "sgd" else Adam
-        self._optimiser: Adam | Sgd = optimiser({**first_weights(sizes, seed, start), **second}, plan.settings.clip)
+        self._optimiser: Adam | Sgd = optimiser({**first_weights(sizes, seed, known), **second}, plan.settings.clip)
 
     def step(self, step: TrainingStep, generator: np.random.Generator) -> Floats:
         """See `Trainer.step`."""

@@ -11,7 +11,7 @@ order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from features.arrays import Floats32, Integers32
+from features.arrays import Floats32, Integers, Integers32
 
 __all__ = [
     "CHARACTERS",
+    "FirstValues",
     "NetworkSizes",
     "NetworkWeights",
-    "WordStart",
     "as_floats32",
     "first_weights",
     "rounded",
@@ -103,24 +103,26 @@ class NetworkSizes:
 
 
 @dataclass(frozen=True, eq=False)
-class WordStart:
-    """Vectors with which the network begins, in the place of random ones.
+class FirstValues:
+    """Rows of a weight with which the network begins, in the place of random ones.
 
-    :param ids: of the words, of shape `(n_words,)`.
-    :param rows: their vectors, of shape `(n_words, size)`.
+    :param name: of the weight.
+    :param rows: which of its rows.
+    :param values: of these.
     """
 
-    ids: Integers32 = field(repr=False)
-    rows: Floats32 = field(repr=False)
+    name: str
+    rows: Integers | Integers32 = field(repr=False)
+    values: Floats32 = field(repr=False)
 
 
 _EMBEDDINGS = ("word", "character", "feature")
 
 
-def first_weights(sizes: NetworkSizes, seed: int, start: WordStart | None = None) -> NetworkWeights:
+def first_weights(sizes: NetworkSizes, seed: int, known: Sequence[FirstValues] = ()) -> NetworkWeights:
     """Random weights, uniform within the bounds of Ma and Hovy 2016; 1 for the bias of forget gates, 0 for others.
 
-    :param start: the vectors of some words.
+    :param known: what is not random, such as the vectors of some words.
     """
     random = np.random.default_rng(seed)
     weights: dict[str, Floats32] = {}
@@ -133,8 +135,8 @@ def first_weights(sizes: NetworkSizes, seed: int, start: WordStart | None = None
     for name in weights:
         if name.endswith(("forward_bias", "backward_bias")):
             np.split(weights[name], 4)[2][:] = 1
-    if start is not None:
-        weights["word"][start.ids] = start.rows
+    for first in known:
+        weights[first.name][first.rows] = first.values
     return weights
 
 
