@@ -66,10 +66,10 @@ def run_fits(
 ) -> Fitted:
     """Do all fits in parallel processes, those on invented notes first; the parameters are those of `tasks_of`."""
     starts = {task.name: task for task in head_starts_of(settings, tables[0].space)}
-    keys = {name: task.key() for name, task in starts.items()}
+    keys = {name: task.key() for name, task in starts.items() if cache.folder}
     every = tasks_of(settings, tables, folds, models=models, unseen=unseen, added=added)
     tasks = [replace(task, begins_with=keys.get(task.name, "")) for task in every]
-    wanted = {task.name for task in tasks if task.keeps_model or task.key() not in cache}
+    wanted = {task.name for task in tasks if task.keeps_model or not cache.folder or task.key() not in cache}
     first = [task for name, task in starts.items() if name in wanted]
     share = _cost(first) / (_cost(first) + _cost(tasks))
     begun = _run(first, {}, jobs, cache, weight=FITS * share)
@@ -122,7 +122,7 @@ def _kept(tasks: Sequence[FitTask], watch: FitWatch, cache: FoldCache) -> str:
 def _timed(number: int, task: FitTask, cache: FoldCache, reports: Path) -> tuple[int, list[Told] | SavedFiles, Spent]:
     """Do a task, or take what it gave from the cache, and report how far it is to a file."""
     watch = Stopwatch()
-    key = "" if task.keeps_model else task.key()
+    key = task.key() if cache.folder and not task.keeps_model else ""
     kept = cache.get(key) if key else None
     if kept is not None:
         return number, kept, watch.spent(cached=True)
