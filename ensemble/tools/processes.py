@@ -44,18 +44,18 @@ def keeping(what: Callable[[], str]) -> Iterator[None]:
         raise stop if stop.args else KeyboardInterrupt(what()) from None
 
 
-def in_processes(calls: Iterable[Callable[[], _R]], *, jobs: int, in_order: bool = False) -> Iterator[_R]:
+def in_processes(calls: Iterable[Callable[[], _R] | None], *, jobs: int, in_order: bool = False) -> Iterator[_R]:
     """What calls return, each as soon as it is done, or in the order in which they were given.
 
     The processes stay for the next calls, until this one ends, something fails, or Ctrl-C.
 
-    :param calls: functions that can be sent to other processes, with what they are bound to.
+    :param calls: functions that can be sent to other processes, with what they are bound to; nothing as long as the
+        next one waits for what another returns.
     :param jobs: processes; with 1 the calls run in this one.
     :raises MemoryError: if a process died, for which want of memory is the reason.
     """
     if jobs == 1:
-        for call in calls:
-            yield call()
+        yield from (call() for call in calls if call)
         return
     todo, pending = iter(calls), list[Future[_R]]()
     pool = start_pool(jobs, again=True)
@@ -63,7 +63,10 @@ def in_processes(calls: Iterable[Callable[[], _R]], *, jobs: int, in_order: bool
         while True:
             with _without_interrupts():
                 # No more than the processes take at once: a pool that is ended stumbles over calls that wait in it.
-                pending += [pool.submit(call) for call in islice(todo, jobs + 1 - len(pending))]
+                for call in islice(todo, jobs + 1 - len(pending)):
+                    if call is None:
+                        break
+                    pending.append(pool.submit(call))
             if not pending:
                 return
             done = {pending[0]} if in_order else wait(pending, return_when=FIRST_COMPLETED).done

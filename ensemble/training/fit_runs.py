@@ -8,7 +8,7 @@ A model that is kept comes from its process as the files that it saves, which ar
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -41,11 +41,22 @@ class Fitted(NamedTuple):
     :ivar told: for each submodel, what it says of each note that it did not learn from.
     :ivar models: for each submodel, the files of the model that is kept.
     :ivar seconds: (submodel, part) -> what it took.
+    :ivar starts: for each submodel that began with invented notes, the files of the model that these gave.
     """
 
     told: dict[str, list[Told]]
     models: dict[str, SavedFiles]
     seconds: dict[tuple[str, str], Spent]
+    starts: dict[str, SavedFiles]
+
+    def add(self, task: FitTask, found: list[Told] | SavedFiles, spent: Spent) -> None:
+        """Take in what one fit gave."""
+        self.seconds[task.name, task.part] = spent
+        if isinstance(found, SavedFiles):
+            (self.starts if task.is_head_start else self.models)[task.name] = found
+        else:
+            for index, note in zip(task.indices, found, strict=True):
+                self.told[task.name][index] = note
 
     @property
     def proposals(self) -> dict[str, Proposals]:
@@ -64,50 +75,51 @@ def run_fits(
     jobs: int,
     cache: FoldCache,
 ) -> Fitted:
-    """Do all fits in parallel processes, those on invented notes first; the parameters are those of `tasks_of`."""
+    """Do all fits in parallel processes; the parameters are those of `tasks_of`.
+
+    A submodel that begins with what it learned from invented notes waits for that, while the others are at work.
+    """
     starts = {task.name: task for task in head_starts_of(settings, tables[0].space)}
     keys = {name: task.key() for name, task in starts.items() if cache.folder}
     every = tasks_of(settings, tables, folds, models=models, unseen=unseen, added=added)
     tasks = [replace(task, begins_with=keys.get(task.name, "")) for task in every]
     wanted = {task.name for task in tasks if task.keeps_model or not cache.folder or task.key() not in cache}
     first = [task for name, task in starts.items() if name in wanted]
-    share = _cost(first) / (_cost(first) + _cost(tasks))
-    begun = _run(first, {}, jobs, cache, weight=FITS * share)
-    started = [replace(task, start=begun.models.get(task.name)) for task in tasks]
-    told = {name: [Told([])] * (len(tables) + len(unseen)) for name in settings.submodels}
-    fitted = _run(started, told, jobs, cache, weight=FITS * (1 - share))
-    return fitted._replace(seconds=begun.seconds | fitted.seconds)
-
-
-def _cost(tasks: Sequence[FitTask]) -> float:
-    return sum(task.size * task.cost for task in tasks)
-
-
-def _run(
-    tasks: Sequence[FitTask], told: dict[str, list[Told]], jobs: int, cache: FoldCache, *, weight: float
-) -> Fitted:
-    """Do some fits.
-
-    :param told: for each submodel a place for what it says of each note.
-    """
-    fitted = Fitted(told, {}, {})
-    if not tasks:
-        return fitted
+    waiting = {task.name for task in first}
+    order = [*first, *sorted(tasks, key=lambda task: task.name in waiting)]
+    fitted = Fitted({name: [Told([])] * (len(tables) + len(unseen)) for name in settings.submodels}, {}, {}, {})
     with tempfile.TemporaryDirectory(prefix="phistack-") as folder:
         path = Path(folder) / "reports"
-        watch = FitWatch([Fit(task.name, task.part, task.size, task.cost) for task in tasks], path)
-        calls = [partial(_timed, number, task, cache, path) for number, task in enumerate(tasks)]
-        with stage("", total=1.0, weight=weight, look=watch.look), keeping(lambda: _kept(tasks, watch, cache)):
-            for i, found, spent in in_processes(calls, jobs=jobs):
-                task = tasks[i]
-                fitted.seconds[task.name, task.part] = spent
-                if isinstance(found, SavedFiles):
-                    fitted.models[task.name] = found
-                else:
-                    for index, note in zip(task.indices, found, strict=True):
-                        fitted.told[task.name][index] = note
-                watch.ended(i, 0.0 if spent.cached else spent.wall)
+        watch = FitWatch([_to_watch(task) for task in order], path)
+        turns = _in_turn(order, waiting, fitted.starts)
+        calls = (turn and partial(_timed, *turn, cache, path) for turn in turns)
+        with stage("", total=1.0, weight=FITS, look=watch.look), keeping(lambda: _kept(order, watch, cache)):
+            for number, found, spent in in_processes(calls, jobs=jobs):
+                fitted.add(order[number], found, spent)
+                watch.ended(number, 0.0 if spent.cached else spent.wall)
     return fitted
+
+
+def _in_turn(
+    order: Sequence[FitTask], waiting: Collection[str], starts: Mapping[str, SavedFiles]
+) -> Iterator[tuple[int, FitTask] | None]:
+    """The tasks with their numbers; nothing as long as the next one waits for what it is to begin with.
+
+    :param waiting: the submodels whose tasks wait.
+    :param starts: for what they wait, as it comes.
+    """
+    for number, task in enumerate(order):
+        if task.name in waiting and not task.is_head_start:
+            while task.name not in starts:
+                yield None
+            yield number, replace(task, start=starts[task.name])
+        else:
+            yield number, task
+
+
+def _to_watch(task: FitTask) -> Fit:
+    name = f"{task.name} on invented notes" if task.is_head_start else task.name
+    return Fit(name, task.part, task.size, task.cost)
 
 
 def _kept(tasks: Sequence[FitTask], watch: FitWatch, cache: FoldCache) -> str:

@@ -32,6 +32,8 @@ __all__ = ["FitTask", "apart_from", "head_starts_of", "tasks_of"]
 _OF_INVENTED_NOTES = 1_000_003
 """Added to the seed for the notes of head starts, so that they are not those on which somebody tries the program."""
 
+_HEAD_START = "head start"
+
 
 @dataclass(frozen=True)
 class FitTask:
@@ -55,6 +57,11 @@ class FitTask:
     def keeps_model(self) -> bool:
         """Whether the model itself is wanted, which no cache has."""
         return not self.held_out
+
+    @property
+    def is_head_start(self) -> bool:
+        """Whether it is one on invented notes, that comes before those of the training."""
+        return self.part == _HEAD_START
 
     @property
     def cost(self) -> float:
@@ -122,7 +129,7 @@ def head_starts_of(settings: EngineSettings, space: FeatureSpace) -> Iterator[Fi
             seed = settings.seed + _OF_INVENTED_NOTES
             notes = synthesize(start.n_notes, seed=seed, language=language, registers="all")
             changed = {**given, **start.changes}
-            yield FitTask(name, changed, "head start", space.tables(notes.documents), (), (), settings.seed)
+            yield FitTask(name, changed, _HEAD_START, space.tables(notes.documents), (), (), settings.seed)
 
 
 def tasks_of(
