@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self, TypedDict
 from weakref import WeakKeyDictionary
@@ -126,7 +127,8 @@ class RegexSubmodel(Submodel):
             available |= {pattern.name: pattern for pattern in user_patterns(Path(self.patterns_file))}
         found = list(map(_labelled, available.values(), self._matches(list(available.values()), documents)))
         named = [replace(fit, label=fit.label or self._declared(fit.pattern, labels)) for fit in found]
-        self._set_patterns(self._decision_list([fit for fit in named if fit.label], documents))
+        patterns = self._decision_list([fit for fit in named if fit.label], documents)
+        self._set_patterns(Scanner(tuple(patterns)))
         _LOG.info("regex: %d of %d patterns kept", len(self.patterns_), len(available))
         return self
 
@@ -202,9 +204,9 @@ class RegexSubmodel(Submodel):
         _SEARCHED.update({table: (self._search, found) for table, found in zip(new, best, strict=True)})
         return [_SEARCHED[table][1] for table in tables]
 
-    def _set_patterns(self, patterns: Iterable[Pattern]) -> None:
-        self.patterns_ = tuple(patterns)
-        self._scanner = Scanner(self.patterns_)
+    def _set_patterns(self, scanner: Scanner) -> None:
+        self.patterns_ = scanner.patterns
+        self._scanner = scanner
         searched = tuple(
             (p.name, p.regex, p.flags, p.validator, p.labels[ANY_SET], p.precision) for p in self.patterns_
         )
@@ -234,8 +236,14 @@ class RegexSubmodel(Submodel):
         with damage_refused("the regex submodel of the engine"):
             submodel = saved_submodel(cls, state["settings"])
             submodel.language_ = state["language"]
-            submodel._set_patterns(saved_patterns(text))
+            submodel._set_patterns(_saved_scanner(text))
         return submodel
+
+
+@lru_cache(maxsize=1)
+def _saved_scanner(toml: str) -> Scanner:
+    """The patterns of an engine, ready; those of TBED's initial tagger are mostly those of the regex submodel."""
+    return Scanner(saved_patterns(toml))
 
 
 def _labelled(pattern: Pattern, matches: list[_Match]) -> _Fit:
