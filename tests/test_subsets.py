@@ -101,14 +101,12 @@ def test_training_learns_nothing_from_what_the_engine_leaves_out(training: Train
 
 
 def test_the_stackers_of_subsets_are_the_same_from_any_number_of_processes(training: Training) -> None:
-    tables = training.engine.space.tables(notes().documents)
-    stacker, proposals = training.engine.stacker, training.out_of_fold
-    here = fit_subset_stackers(stacker, tables, proposals, seed=0)
-    elsewhere = fit_subset_stackers(stacker, tables, proposals, seed=0, jobs=2)
+    here, elsewhere = training.engine.subset_stackers, train(notes(), SETTINGS, jobs=2).engine.subset_stackers
     assert list(here) == list(elsewhere)
     for subset, fitted in elsewhere.items():
         assert fitted.threshold_ == here[subset].threshold_
         assert fitted.out_of_fold_ == here[subset].out_of_fold_
+        assert fitted.decided_ == here[subset].decided_
         for name, array in fitted.svm_.arrays().items():
             assert np.array_equal(array, here[subset].svm_.arrays()[name]), (subset, name)
 

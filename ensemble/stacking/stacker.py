@@ -17,7 +17,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,10 +63,6 @@ class Stacker:
         self.forms_: SurfaceForms | None = None
         self.rules_: MergedRules | None = None
         self.choices_: Mapping[str, Mapping[str, float]] = {}
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What another process is sent: all but what was decided on each candidate of each training note."""
-        return {name: value for name, value in vars(self).items() if name != "decided_"}
 
     @property
     def counts(self) -> WordCounts | None:

@@ -13,12 +13,10 @@ again to leave a submodel out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 from itertools import combinations
 
 from ensemble.stacking.candidates import CandidatesOf, pools_of
 from ensemble.stacking.stacker import Stacker
-from ensemble.tools.processes import in_processes
 from ensemble.tools.progress import progress
 from features.columns.table import FeatureTable
 from features.errors import BundleError, SettingsError
@@ -67,7 +65,6 @@ def fit_subset_stackers(
     *,
     seed: int,
     weight: float = 1.0,
-    jobs: int = 1,
 ) -> dict[Subset, Stacker]:
     """Train a stacker for every subset but the whole, with the kernel that was chosen for the whole.
 
@@ -75,35 +72,17 @@ def fit_subset_stackers(
     :param tables: the annotated notes.
     :param out_of_fold: for each submodel, its candidates for each note, proposed out of fold.
     :param weight: of this in the progress of the training.
-    :param jobs: processes; the result does not depend on it.
-    :returns: the stackers by subset, the small ones first; a subset that proposed nothing has none.
+    :returns: the stackers by subset; a subset that proposed nothing has none.
     """
+    stackers: dict[Subset, Stacker] = {}
     subsets = subsets_of(tuple(out_of_fold))[:-1]
-    # Each process is sent the notes once; large and small subsets, which take less time, are dealt out evenly.
-    n_shares = min(jobs, len(subsets)) if jobs > 1 else len(subsets)
-    shares = [subsets[number::n_shares] for number in range(n_shares)]
-    calls = [partial(_fitted, share, stacker, tables, out_of_fold, seed) for share in shares]
-    found: dict[Subset, Stacker] = {}
-    with progress("stackers of subsets", total=n_shares, weight=weight) as advance:
-        for fitted in in_processes(calls, jobs=jobs):
-            found |= fitted
+    with progress("stackers of subsets", total=len(subsets), weight=weight) as advance:
+        for subset in subsets:
+            pools = pools_of(tables, out_of_fold, subset)
+            if any(pools):
+                smaller = Stacker(stacker.settings)
+                stackers[subset] = smaller.fit(
+                    tables, pools, sources=subset, seed=seed, kernels=(stacker.kernel_,), counts=stacker.counts
+                )
             advance("")
-    return {subset: found[subset] for subset in subsets if subset in found}
-
-
-def _fitted(
-    subsets: Iterable[Subset],
-    stacker: Stacker,
-    tables: Sequence[FeatureTable],
-    out_of_fold: CandidatesOf,
-    seed: int,
-) -> dict[Subset, Stacker]:
-    """The stackers of some subsets."""
-    pools = {subset: pools_of(tables, out_of_fold, subset) for subset in subsets}
-    return {
-        subset: Stacker(stacker.settings).fit(
-            tables, of_subset, sources=subset, seed=seed, kernels=(stacker.kernel_,), counts=stacker.counts
-        )
-        for subset, of_subset in pools.items()
-        if any(of_subset)
-    }
+    return stackers

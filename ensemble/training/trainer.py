@@ -99,7 +99,7 @@ def train(
             stacker = Stacker(settings.stacker).fit(tables, pools, sources=tuple(out_of_fold), seed=settings.seed)
         seconds["stacker", "all"] = watch.spent()
         watch = Stopwatch()
-        smaller = fit_subset_stackers(stacker, tables, out_of_fold, seed=settings.seed, weight=_SUBSETS, jobs=jobs)
+        smaller = fit_subset_stackers(stacker, tables, out_of_fold, seed=settings.seed, weight=_SUBSETS)
         seconds["stacker", "subsets"] = watch.spent()
         watch = Stopwatch()
         with stage("cascade", weight=_CASCADE):

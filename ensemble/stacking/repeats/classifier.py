@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from itertools import groupby, islice
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,10 +84,6 @@ class RepeatClassifier:
 
     def __init__(self, counts: WordCounts) -> None:
         self.counts = counts
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What another process is sent: all but the decisions."""
-        return {name: value for name, value in vars(self).items() if name != "out_of_fold_"}
 
     def fit(
         self, tables: Sequence[FeatureTable], decisions: Decided, folds: Sequence[Sequence[int]]
