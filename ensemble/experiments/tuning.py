@@ -27,6 +27,7 @@ from ensemble.experiments.search_space import SearchSpace
 from ensemble.stacking.candidates import chosen_spans
 from ensemble.tools.progress import stage
 from ensemble.training.fit_runs import FITS, run_fits
+from ensemble.training.fit_tasks import tasks_of
 from ensemble.training.fold_cache import FoldCache
 from ensemble.training.proposals import FEATURES, prepared
 from ensemble.training.settings import EngineSettings
@@ -230,7 +231,8 @@ class _TrialsOfOne(NamedTuple):
     def _trial(self, number: int, given: Mapping[str, Any]) -> Trial:
         settings = _with(self.settings, self.submodel, given)
         try:
-            fitted = run_fits(settings, self.tables, self.folds, jobs=self.jobs, cache=self.cache)
+            tasks = [*tasks_of(settings, self.tables, self.folds)]
+            fitted = run_fits(settings, tasks, len(self.tables), jobs=self.jobs, cache=self.cache)
         except SettingsError as error:
             return Trial(number, given, None, reason=str(error))
         views = [table.view for table in self.tables]

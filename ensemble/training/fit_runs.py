@@ -1,6 +1,6 @@
 """The fits of a training done in parallel processes, with the cache of what those of folds gave.
 
-    run_fits(settings, tables, folds, jobs=2, cache=FoldCache(None)).told["crf"]
+    run_fits(settings, tasks, len(tables), jobs=2, cache=FoldCache(None)).told["crf"]
 
 A model that is kept comes from its process as the files that it saves, which are those of the bundle.
 """
@@ -19,10 +19,9 @@ from ensemble.tools.processes import in_processes, keeping
 from ensemble.tools.progress import stage
 from ensemble.tools.stopwatch import Spent, Stopwatch
 from ensemble.training.fit_progress import Fit, FitWatch, reporting
-from ensemble.training.fit_tasks import FitTask, head_starts_of, tasks_of
+from ensemble.training.fit_tasks import FitTask, head_starts_of
 from ensemble.training.fold_cache import FoldCache
 from ensemble.training.settings import EngineSettings
-from features.columns.table import FeatureTable
 from features.saved_files import SavedFiles
 from submodels.base import Candidate, Told
 
@@ -65,29 +64,22 @@ class Fitted(NamedTuple):
 
 
 def run_fits(
-    settings: EngineSettings,
-    tables: Sequence[FeatureTable],
-    folds: Sequence[Sequence[int]],
-    *,
-    models: bool = False,
-    unseen: Sequence[FeatureTable] = (),
-    added: Sequence[FeatureTable] = (),
-    jobs: int,
-    cache: FoldCache,
+    settings: EngineSettings, tasks: Sequence[FitTask], n_notes: int, *, jobs: int, cache: FoldCache
 ) -> Fitted:
-    """Do all fits in parallel processes; the parameters are those of `tasks_of`.
+    """Do all fits in parallel processes.
 
     A submodel that begins with what it learned from invented notes waits for that, while the others are at work.
+
+    :param tasks: those of `tasks_of`, in this order.
+    :param n_notes: of how many notes something is told.
     """
-    starts = {task.name: task for task in head_starts_of(settings, tables[0].space)}
+    starts = {task.name: task for task in head_starts_of(settings, tasks[0].training[0].space)}
     keys = {name: task.key() for name, task in starts.items() if cache.folder}
-    every = tasks_of(settings, tables, folds, models=models, unseen=unseen, added=added)
-    tasks = [replace(task, begins_with=keys.get(task.name, "")) for task in every]
-    wanted = {task.name for task in tasks if task.keeps_model or not cache.folder or task.key() not in cache}
-    first = [task for name, task in starts.items() if name in wanted]
-    waiting = {task.name for task in first}
+    tasks = [replace(task, begins_with=keys.get(task.name, "")) for task in tasks]
+    waiting = {task.name for task in tasks if task.name in starts and _key_in(cache, task) not in cache}
+    first = [task for name, task in starts.items() if name in waiting]
     order = [*first, *sorted(tasks, key=lambda task: task.name in waiting)]
-    fitted = Fitted({name: [Told([])] * (len(tables) + len(unseen)) for name in settings.submodels}, {}, {}, {})
+    fitted = Fitted({name: [Told([])] * n_notes for name in settings.submodels}, {}, {}, {})
     with tempfile.TemporaryDirectory(prefix="phistack-") as folder:
         path = Path(folder) / "reports"
         watch = FitWatch([_to_watch(task) for task in order], path)
@@ -134,8 +126,8 @@ def _kept(tasks: Sequence[FitTask], watch: FitWatch, cache: FoldCache) -> str:
 def _timed(number: int, task: FitTask, cache: FoldCache, reports: Path) -> tuple[int, list[Told] | SavedFiles, Spent]:
     """Do a task, or take what it gave from the cache, and report how far it is to a file."""
     watch = Stopwatch()
-    key = task.key() if cache.folder and not task.keeps_model else ""
-    kept = cache.get(key) if key else None
+    key = _key_in(cache, task)
+    kept = cache.get(key)
     if kept is not None:
         return number, kept, watch.spent(cached=True)
     with reporting(reports, number), _temporary_files_in(reports.parent):
@@ -143,6 +135,11 @@ def _timed(number: int, task: FitTask, cache: FoldCache, reports: Path) -> tuple
     if not isinstance(found, SavedFiles):
         cache.put(key, found)
     return number, found, watch.spent()
+
+
+def _key_in(cache: FoldCache, task: FitTask) -> str:
+    """Under which a cache keeps what a task gives; empty where it does not."""
+    return task.key() if cache.folder and not task.keeps_model else ""
 
 
 @contextmanager

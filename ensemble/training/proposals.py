@@ -17,6 +17,7 @@ from ensemble.stacking.folds import check_phi, labels_in_one_fold, training_fold
 from ensemble.tools.progress import stage
 from ensemble.tools.stopwatch import Spent
 from ensemble.training.fit_runs import FITS, Proposals, run_fits
+from ensemble.training.fit_tasks import tasks_of
 from ensemble.training.fold_cache import FoldCache
 from ensemble.training.left_out_labels import learned_documents, without_labels
 from ensemble.training.settings import EngineSettings
@@ -80,7 +81,8 @@ def propose(
         space, every, folds, warnings = prepared(corpus, settings, folds=out_of_fold, added=added)
         tables, more = every[: len(corpus)], every[len(corpus) :]
         others = space.tables(unseen)
-        fitted = run_fits(settings, tables, folds, unseen=others, added=more, jobs=jobs, cache=FoldCache(cache))
+        tasks = [*tasks_of(settings, tables, folds, unseen=others, added=more)]
+        fitted = run_fits(settings, tasks, len(tables) + len(others), jobs=jobs, cache=FoldCache(cache))
     proposals = fitted.proposals
     n = len(tables)
     return Proposed(

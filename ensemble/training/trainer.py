@@ -22,6 +22,7 @@ from ensemble.stacking.subsets import fit_subset_stackers
 from ensemble.tools.progress import stage
 from ensemble.tools.stopwatch import Spent, Stopwatch
 from ensemble.training.fit_runs import FITS, Proposals, run_fits
+from ensemble.training.fit_tasks import tasks_of
 from ensemble.training.fold_cache import FoldCache
 from ensemble.training.proposals import FEATURES, prepared
 from ensemble.training.settings import EngineSettings
@@ -85,8 +86,8 @@ def train(
         space, every, folds, warnings = prepared(corpus, settings, added=more)
         tables = every[: len(corpus)]
         preparing = watch.spent()
-        added_tables = every[len(corpus) :]
-        fitted = run_fits(settings, tables, folds, models=True, added=added_tables, jobs=jobs, cache=FoldCache(cache))
+        tasks = [*tasks_of(settings, tables, folds, models=True, added=every[len(corpus) :])]
+        fitted = run_fits(settings, tasks, len(tables), jobs=jobs, cache=FoldCache(cache))
         out_of_fold, saved, seconds = fitted.proposals, fitted.models, fitted.seconds
         watch = Stopwatch()
         models = [

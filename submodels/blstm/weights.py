@@ -107,8 +107,8 @@ class FirstValues:
     """Rows of a weight with which the network begins, in the place of random ones.
 
     :param name: of the weight.
-    :param rows: which of its rows.
-    :param values: of these.
+    :param rows: which of its rows, `(n_rows,)`.
+    :param values: of these, `(n_rows, ...)`.
     """
 
     name: str
