@@ -125,11 +125,11 @@ def _extended(lattice: Lattice, alive: Floats, tokens: Integers) -> Floats:
 @lru_cache(maxsize=8)
 def _continues(tags: tuple[str, ...]) -> NDArray[np.bool_]:
     """Whether the second tag goes on with the span of the first, as `decode` reads them; of shape `(L, L)`."""
+    of_label = _labels(tags)[1]
     found = np.zeros((len(tags), len(tags)), dtype=np.bool_)
-    for i, first in enumerate(tags):
-        for j, second in enumerate(tags):
-            # BIOES reads the tags of both schemes.
-            found[i, j] = OUTSIDE not in (first, second) and len(decode([first, second], scheme="BIOES")) == 1
+    for i, j in np.argwhere(of_label @ of_label.T).tolist():
+        # BIOES reads the tags of both schemes.
+        found[i, j] = len(decode([tags[i], tags[j]], scheme="BIOES")) == 1
     return found
 
 

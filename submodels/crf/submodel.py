@@ -216,8 +216,8 @@ class CrfSubmodel(CrfSettings, Submodel):
         """Take tags and weights from CRFsuite's file; :raises BundleError: if it is damaged or does not fit."""
         weights = read_weights(model)
         try:
-            pairs = [name.split(":") for name in weights.attributes]
-            attributes = np.array([(int(number), int(value)) for number, value in pairs], dtype=np.int64).reshape(-1, 2)
+            pairs = [int(number) for name in weights.attributes for number in name.split(":")]
+            attributes = np.array(pairs, dtype=np.int64).reshape(len(weights.attributes), 2)
         except (ValueError, OverflowError):
             raise BundleError("the CRF's model file holds attributes that no template gives; train again") from None
         if len(attributes) and attributes[:, 0].max() >= len(self.crosses_.templates):
