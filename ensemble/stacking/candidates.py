@@ -11,9 +11,9 @@ A `Decision` is a pooled candidate after the stacker has weighed it; `explain` s
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -107,13 +107,15 @@ def pooled(proposals: Iterable[Sequence[Candidate]]) -> list[PooledCandidate]:
 
     Where one submodel proposes the same span twice, its surer candidate counts.
     """
-    votes: defaultdict[Span, dict[str, Candidate]] = defaultdict(dict)
+    votes: dict[Span, dict[str, Candidate]] = {}
     for candidates in proposals:
         for candidate in candidates:
-            known = votes[candidate.span].get(candidate.source)
+            of_span = votes.setdefault(candidate.span, {})
+            known = of_span.get(candidate.source)
             if known is None or (candidate.chosen, candidate.score) > (known.chosen, known.score):
-                votes[candidate.span][candidate.source] = candidate
-    return [PooledCandidate(span, tuple(votes[span].values())) for span in sorted(votes)]
+                of_span[candidate.source] = candidate
+    by_span = sorted(votes.items(), key=itemgetter(0))
+    return [PooledCandidate(span, tuple(of_span.values())) for span, of_span in by_span]
 
 
 def pools_of(
