@@ -29,7 +29,7 @@ from submodels.base import Candidate, Submodel
 
 __all__ = ["Engine"]
 
-_NOTES_AT_ONCE, _MOST_NOTES = 64, 1024
+_CHARACTERS_AT_ONCE, _MOST_NOTES = 400_000, 1024
 
 
 class Engine:
@@ -178,13 +178,18 @@ class Engine:
 
 
 def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    """Some notes at a time; those of a patient that follow each other stay together, unless there are very many."""
+    """Some notes at a time, so many that reading them together saves time and so few that they take little memory.
+
+    Those of a patient that follow each other stay together, unless there are very many.
+    """
     batch: list[Document] = []
+    characters = 0
     for document in documents:
         is_next = not batch or document.group != batch[-1].group
-        if len(batch) >= (_NOTES_AT_ONCE if is_next else _MOST_NOTES):
+        if len(batch) >= _MOST_NOTES or (is_next and characters >= _CHARACTERS_AT_ONCE):
             yield batch
-            batch = []
+            batch, characters = [], 0
         batch.append(document)
+        characters += len(document.text)
     if batch:
         yield batch

@@ -36,7 +36,7 @@ N_NOTES = 400
 
 @pytest.fixture
 def run(engines: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Settings of a run over 400 notes of 200 patients in seven chunks."""
+    """Settings of a run over 400 notes of 200 patients in four chunks."""
     monkeypatch.setattr("ensemble.batch.workers.isolation._SECONDS_OF_PAUSE", 0.01)
     write(tmp_path / "in.jsonl", {})
     bundle = engines.bundle(tmp_path / "bundle")

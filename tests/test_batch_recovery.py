@@ -45,7 +45,7 @@ if __name__ == "__main__":
 
 @pytest.fixture
 def run(engines: ModuleType, tmp_path: Path) -> Any:
-    """Settings of a run over 600 notes of 200 patients in ten chunks."""
+    """Settings of a run over 600 notes of 200 patients in five chunks."""
     with (tmp_path / "in.jsonl").open("w") as file:
         for i in range(600):
             text = f"Patient Ann{i % 5} Hill saw Dr. Ames{i % 7} on 03/12/{1990 + i % 30}. Nothing else to report."

@@ -16,7 +16,7 @@ from ensemble.batch.formats.rows import InputFormat, Row
 
 __all__ = ["Chunk", "chunks_of"]
 
-_ROWS, _CHARACTERS = 64, 500_000
+_ROWS, _CHARACTERS = 128, 400_000
 _MOST_ROWS, _MOST_CHARACTERS = 1024, 4_000_000
 
 

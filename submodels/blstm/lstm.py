@@ -65,7 +65,6 @@ class BidirectionalLstm:
             ordered[direction][places[direction]] = inputs
             np.matmul(ordered[direction], weights[name][:length], out=gates[direction])
             gates[direction] += weights[f"{name}_bias"]
-        cells, tanhs, states = (np.empty((2, n, units), dtype=np.float32) for _ in range(3))
         # As sigmoid(x) = tanh(x / 2) / 2 + 1 / 2, one tanh does for all gates if all but the candidate are halved.
         halved = np.repeat(np.array([0.5, 1.0, 0.5, 0.5], dtype=np.float32), units)
         raised = 1 - halved

@@ -36,7 +36,7 @@ from features.ranges import covering, touching
 
 __all__ = ["process_chunk", "start_worker"]
 
-_NOTES_OF_A_LIMIT = 16
+_NOTES_OF_A_LIMIT = 32
 _COMMON_KINDS = ("DATE", "AGE", "SEX")
 
 _LOADED: dict[tuple[Any, ...], tuple[Detector, Deidentifier]] = {}
