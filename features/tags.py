@@ -10,7 +10,7 @@ that continues nothing begins a span.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from features.documents import Span
@@ -86,8 +86,11 @@ def encode(
     return tags
 
 
-def decode(tags: Sequence[str], *, scheme: str = "BIO") -> list[tuple[int, int, str]]:
-    """The spans that tags say, as (first token, token after the last, label), in order."""
+def decode(tags: Sequence[str], *, scheme: str = "BIO", begins: Collection[int] = ()) -> list[tuple[int, int, str]]:
+    """The spans that tags say, as (first token, token after the last, label), in order.
+
+    :param begins: tokens with which a tag sequence begins, so that no span goes on over them.
+    """
     table = SCHEMES[scheme]
     spans: list[tuple[int, int, str]] = []
     open_label, first = "", 0
@@ -95,7 +98,7 @@ def decode(tags: Sequence[str], *, scheme: str = "BIO") -> list[tuple[int, int, 
     inside = [i for i, tag in enumerate(tags) if tag != OUTSIDE]
     for i in sorted({*inside, *(i + 1 for i in inside)}):
         prefix, _, label = (tags[i] if i < len(tags) else OUTSIDE).partition("-")
-        if open_label and (label != open_label or table.opens(prefix)):
+        if open_label and (label != open_label or table.opens(prefix) or i in begins):
             spans.append((first, i, open_label))
             open_label = ""
         if label and not open_label:

@@ -60,7 +60,7 @@ def _defined(
         return sum(vote.chosen for vote in other.votes)
 
     def best(others: Any, source: Any, value: Any) -> Any:
-        return max((value(vote) for other in others if (vote := other.vote_of(source))), default=0.0)
+        return max((value(vote) for other in others for vote in other.votes if vote.source == source), default=0.0)
 
     others = [other for other in pool if other is not candidate]
     rivals = [other for other in others if other.span.overlaps(candidate.span)]

@@ -72,7 +72,10 @@ class CandidateArrays:
         candidates = [candidate for pool in pools for candidate in pool]
         labels: dict[str, int] = {}
         label = [labels.setdefault(candidate.span.label, len(labels)) for candidate in candidates]
-        votes = {source: [candidate.vote_of(source) for candidate in candidates] for source in sources}
+        votes = [{vote.source: (float(vote.chosen), vote.score) for vote in one.votes} for one in candidates]
+        # (n_candidates, n_sources, 2): whether each submodel chose the candidate, and its score.
+        rows = [[of_one.get(source, (0.0, 0.0)) for source in sources] for of_one in votes]
+        said = np.array(rows, float).reshape(len(candidates), len(sources), 2)
         return cls(
             "\n".join(texts),
             _end_to_end([table.offsets[0] for table in tables], begins),
@@ -82,10 +85,10 @@ class CandidateArrays:
             begins[note] + _numbers(candidate.span.end for candidate in candidates),
             labels,
             _numbers(label),
-            {source: np.array([vote is not None and vote.chosen for vote in votes[source]], float) for source in votes},
-            {source: np.array([vote.score if vote else 0.0 for vote in votes[source]], float) for source in votes},
-            np.array([sum(vote.chosen for vote in candidate.votes) for candidate in candidates], float),
-            np.array([sum(vote.score for vote in candidate.votes) for candidate in candidates], float),
+            {source: said[:, i, 0] for i, source in enumerate(sources)},
+            {source: said[:, i, 1] for i, source in enumerate(sources)},
+            said[:, :, 0].sum(axis=1),
+            said[:, :, 1].sum(axis=1),
         )
 
     def __len__(self) -> int:

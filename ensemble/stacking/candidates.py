@@ -61,10 +61,6 @@ class PooledCandidate:
     span: Span
     votes: tuple[Candidate, ...]
 
-    def vote_of(self, source: str) -> Candidate | None:
-        """The candidate of one submodel, if it proposed this span and label."""
-        return next((vote for vote in self.votes if vote.source == source), None)
-
     def in_note(self, view: PlainView) -> PooledCandidate:
         """The same on a span of the note as it was written, rather than of its view."""
         return self if view.is_note else PooledCandidate(view.in_note(self.span), _in_note(self.votes, view))

@@ -20,7 +20,7 @@ from features.tokens import TokenOffsets
 from submodels.base import Candidate
 from submodels.chain.crf import Chain
 from submodels.chain.lattice import Lattice
-from submodels.chain.spans import TokenSpan, spans_of
+from submodels.chain.spans import spans_of
 
 __all__ = ["HasTokens", "batches", "propose"]
 
@@ -100,17 +100,8 @@ def _spans(
         lattice = Lattice.over(chain, scores, own)
         if is_phi is not None:
             is_phi[begin : int(edges[last])] = 1 - lattice.probability(OUTSIDE)
-        chosen = set(_decoded(chain.tags, lattice.best_path(), own))
+        best = [chain.tags[tag] for tag in lattice.best_path().tolist()]
+        chosen = set(decode(best, scheme="BIOES", begins=set(own.tolist())))
         for start, stop, label, probability in spans_of(lattice, threshold, chosen):
             yield begin + start, begin + stop, label, probability, (start, stop, label) in chosen
         first = last
-
-
-def _decoded(tags: tuple[str, ...], path: Integers, edges: Integers) -> Iterator[TokenSpan]:
-    """The spans of the best paths; none runs from one sequence into the next."""
-    outside = tags.index(OUTSIDE) if OUTSIDE in tags else -1
-    with_phi = np.flatnonzero(path != outside)
-    for number in np.unique(edges.searchsorted(with_phi, side="right") - 1).tolist():
-        begin, stop = edges[number : number + 2].tolist()
-        for first, last, label in decode([tags[i] for i in path[begin:stop].tolist()], scheme="BIOES"):
-            yield begin + first, begin + last, label
