@@ -32,7 +32,7 @@ __all__ = ["TOKENISERS", "TokenOffsets", "Tokeniser", "offsets_of"]
 TokenOffsets = tuple[Integers32, Integers32]
 
 # A combining accent belongs to the letter before it.
-_RUNS = re.compile(r"((?:[^\W\d_][\u0300-\u036f]*)+|\d+|\S)")
+_RUNS = re.compile(r"([^\W\d_]+(?:[\u0300-\u036f]+[^\W\d_]*)*|\d+|\S)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,7 +173,7 @@ class Encoder:
         begin = 0
         for first, last in rows:
             own = slice(begin, begin + last - first)
-            inner = [np.unique(np.clip(bounds, first, last)) - first for bounds in (sentences, lines)]
+            inner = [_between(bounds, first, last) for bounds in (sentences, lines)]
             yield EncodedNote(ids[own], numbers[own], features[own], inner[0], inner[1], nothing)
             begin += last - first
 
@@ -183,11 +183,14 @@ class Encoder:
 
     def spell(self, words: Iterable[str]) -> Integers32:
         """Character ids of words, of shape `(n_words, LONGEST_WORD + 2)`."""
-        words = list(words)
-        characters = np.zeros((len(words), LONGEST_WORD + 2), dtype=np.int32)
-        for row, word in zip(characters, words, strict=True):
-            ids = [self._character_ids.get(character, UNKNOWN) for character in word[:LONGEST_WORD]]
-            row[1 : 1 + len(ids)] = ids
+        begun = [word[:LONGEST_WORD] for word in words]
+        together = "".join(begun)
+        known = {character: self._character_ids.get(character, UNKNOWN) for character in set(together)}
+        # (n_words, LONGEST_WORD + 2): the first characters of each word after one of padding.
+        there = np.arange(LONGEST_WORD + 2) - 1
+        lengths = np.array([len(word) for word in begun], dtype=np.int64)
+        characters = np.zeros((len(begun), LONGEST_WORD + 2), dtype=np.int32)
+        characters[(there >= 0) & (there < lengths[:, None])] = [known[character] for character in together]
         return characters
 
     def _words(self, words: Sequence[str], spellings: dict[str, int]) -> tuple[Integers32, Integers32]:
@@ -208,6 +211,12 @@ class Encoder:
         lookup = np.full(max(ids, default=0) + 2, offset, dtype=np.int32)
         lookup[list(ids)] = offset + 1 + np.arange(len(ids), dtype=np.int32)
         return lookup
+
+
+def _between(bounds: Integers32, first: int, last: int) -> Integers32:
+    """Where the sentences or lines of a note begin that lie in a row, counted from its first token, and its length."""
+    begin, end = bounds.searchsorted(first, "right"), bounds.searchsorted(last)
+    return np.array([0, *(bounds[begin:end] - first).tolist(), last - first], dtype=np.int32)
 
 
 def rows_of(notes: Sequence[EncodedNote], *, window: int) -> list[TokenRange]:
