@@ -10,6 +10,7 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from features.errors import SettingsError
+from submodels.regex.needs import need_of
 from submodels.regex.openings import ANYTHING, openings
 from submodels.regex.pattern_files import Pattern, shipped_patterns
 from submodels.regex.scanner import Scanner
@@ -47,7 +48,7 @@ def test_shipped_patterns_find_the_same(language: str, texts: list[str]) -> None
 
 # Regular expressions at random
 
-ATOMS = ("a", "b", "B", "1", "é", "s", "K", r"\d", r"\w", r"\W", r"\s", ".", "[ab]", "[^a]", "[1-9é]", r"\?", "\n")
+ATOMS = ("a", "b", "B", "1", "@", "é", "s", "K", r"\d", r"\w", r"\W", r"\s", ".", "[ab]", "[^a]", "[1-9é]", r"\?", "\n")
 ASSERTIONS = (
     r"\b", r"\B", "^", "$", r"(?<!\w)", "(?<!a)", "(?<=b)", "(?<!ab)", "(?=a)", "(?!b)", r"(?<=[ab1])", "(?<!é)",
     r"(?<!\w|a)", r"\A",
@@ -67,7 +68,7 @@ regexes = st.recursive(
 )
 
 
-@given(regexes, st.sampled_from(["", "i", "m", "im", "s"]), st.lists(st.text("abB1é \n?ſKs’"), max_size=3))
+@given(regexes, st.sampled_from(["", "i", "m", "im", "s"]), st.lists(st.text("abB1@é \n?ſKs’"), max_size=3))
 @settings(max_examples=1500)
 def test_any_pattern_finds_the_same(regex: str, flags: str, texts: list[str]) -> None:
     try:
@@ -100,6 +101,13 @@ def test_openings_are_the_first_characters_and_the_one_before() -> None:
 @pytest.mark.parametrize("regex", ["a*", "(?:)", r"(a)?\b", "|a"])
 def test_a_pattern_that_can_match_nothing_has_no_opening(regex: str) -> None:
     assert openings(re.compile(regex)) == ()
+
+
+def test_the_sign_that_all_matches_have() -> None:
+    assert need_of(re.compile(r"(?<![\w.])[\w.+-]{1,64}@\w+")) == ("@", 1, 64)
+    assert need_of(re.compile(r"(?:ab|c)?\d{2}/\d")) == ("/", 2, 4)
+    for without in (r"\w+@", r"a(?:@|#)", r"a[@]?", "a b", r"a\?", r"(a)\1@", "a[@＠]"):
+        assert need_of(re.compile(without)) is None
 
 
 def test_no_texts_and_no_patterns() -> None:

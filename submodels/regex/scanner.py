@@ -6,7 +6,8 @@
 Gives what each pattern's `finditer` gives, and tries a pattern only where one of its openings stands (see
 `submodels.regex.openings`). All openings are looked for in one pass over the texts: each has a bit, each character at
 each place of an opening the bits that allow it, and where the conjunction over the places is not zero, something may
-begin (bit-parallel matching, Baeza-Yates and Gonnet 1992). Libraries that search for many patterns at once, RE2
+begin (bit-parallel matching, Baeza-Yates and Gonnet 1992). Where every match has a sign, such as the `@` of an address,
+a pattern is tried only where one follows soon enough (see `submodels.regex.needs`). Libraries that search for many patterns at once, RE2
 and Hyperscan, know no lookaround, which most patterns have.
 """
 
@@ -18,6 +19,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from submodels.regex.needs import need_of
 from submodels.regex.openings import ANYTHING, CHARACTERS, DEPTH, Opening, openings
 from submodels.regex.pattern_files import Pattern
 
@@ -52,17 +54,25 @@ class Scanner:
         for row, (_, _, number) in enumerate(rows):
             word, bit = row // _BITS, 1 << row % _BITS
             self._bits[number][word] = self._bits[number].get(word, 0) | bit
+        self._needs = [need_of(pattern.compiled) for pattern in self.patterns]
 
     def find(self, texts: Sequence[str], language: str) -> Iterator[Match]:
         """What the patterns find, by pattern and then in the order of the texts; see `Pattern.find`."""
         bounds = np.cumsum([0, *(len(text) + 1 + DEPTH for text in texts)])
-        found = self._openings_in(texts, bounds)
+        codes = _codes_of(texts, bounds)
+        found = self._openings_in(codes)
+        signs = {need.sign: np.flatnonzero(codes == ord(need.sign)) for need in self._needs if need}
         for number, pattern in enumerate(self.patterns):
             places = self._places(number, found, int(bounds[-1]) // _DENSE)
             if places is None:
                 for i, text in enumerate(texts):
                     yield from ((i, number, start, end) for start, end in pattern.find(text, language))
                 continue
+            if need := self._needs[number]:
+                # A place is that of the character before a match.
+                at, begins = signs[need.sign], places + 1
+                next_sign = np.append(at, bounds[-1])[at.searchsorted(begins + need.least)]
+                places = places[next_sign <= begins + need.most]
             owners = np.searchsorted(bounds, places, side="right") - 1
             starts = zip(owners.tolist(), (places - bounds[owners]).tolist(), strict=True)
             # Matches do not overlap: the next one in a text begins where the last one ended, or later.
@@ -73,14 +83,8 @@ class Scanner:
                     if (phi := pattern.phi_of(match, language)) is not None:
                         yield i, number, *phi
 
-    def _openings_in(self, texts: Sequence[str], bounds: Places) -> list[tuple[Places, NDArray[np.uint64]]]:
+    def _openings_in(self, codes: Places) -> list[tuple[Places, NDArray[np.uint64]]]:
         """For each word of bits the places where some opening stands, and the bits of all that stand there."""
-        # (n_codes,): all texts in one row, each with one code before it and DEPTH codes behind it that are no
-        # character, so that no opening runs from one text into the next.
-        characters = b"".join(bytes(1) + text.encode("latin-1", "replace") + bytes(DEPTH) for text in texts)
-        codes = np.frombuffer(characters, dtype=np.uint8).astype(np.int64)
-        codes[bounds[:-1]] = _BEFORE
-        codes[(bounds[1:, None] - np.arange(1, 1 + DEPTH)).ravel()] = _BEYOND
         last = max(len(codes) - DEPTH, 1)
         # (n_codes - DEPTH,) and (n_at,): first the two places that rule out most, for up to 64 words at once; then what
         # is left, place by place.
@@ -109,6 +113,21 @@ class Scanner:
             return None
         places = np.unique(np.concatenate(parts)) if len(parts) > 1 else parts[0]
         return places if len(places) <= most else None
+
+
+def _codes_of(texts: Sequence[str], bounds: Places) -> Places:
+    """All texts in one row, of shape `(n_codes,)`.
+
+    Each has one code before it and DEPTH codes behind it that are no character, so that no opening runs from one text
+    into the next.
+
+    :param bounds: where the texts begin in the row, and its length.
+    """
+    characters = b"".join(bytes(1) + text.encode("latin-1", "replace") + bytes(DEPTH) for text in texts)
+    codes = np.frombuffer(characters, dtype=np.uint8).astype(np.int64)
+    codes[bounds[:-1]] = _BEFORE
+    codes[(bounds[1:, None] - np.arange(1, 1 + DEPTH)).ravel()] = _BEYOND
+    return codes
 
 
 def _pairs(words: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:

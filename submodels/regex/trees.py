@@ -19,7 +19,7 @@ from typing import Any
 
 __all__ = [
     "UNBOUNDED", "Alternatives", "Anything", "At", "Atomic", "Character", "LookAround", "PatternNode", "PatternTree",
-    "Position", "Repetition", "bits_of", "parsed",
+    "Position", "Repetition", "bits_of", "literal_of", "parsed",
 ]  # fmt: skip
 
 # They have had these names since Python 3.11.
@@ -113,6 +113,13 @@ def parsed(pattern: re.Pattern[str]) -> PatternTree:
     """The tree of a pattern."""
     tree = _parser.parse(pattern.pattern, pattern.flags)
     return PatternTree(_nodes(tree, pattern.flags), tree.getwidth()[0])
+
+
+def literal_of(character: Character) -> str:
+    """The one character that it is; empty where several are allowed, be it for their case alone."""
+    name, code = character.node
+    sign = chr(code) if str(name) == "LITERAL" else ""
+    return "" if character.flags & re.IGNORECASE and sign.lower() != sign.upper() else sign
 
 
 @lru_cache(maxsize=65_536)
