@@ -7,8 +7,8 @@ Gives what each pattern's `finditer` gives, and tries a pattern only where one o
 `submodels.regex.openings`). All openings are looked for in one pass over the texts: each has a bit, each character at
 each place of an opening the bits that allow it, and where the conjunction over the places is not zero, something may
 begin (bit-parallel matching, Baeza-Yates and Gonnet 1992). Where every match has a sign, such as the `@` of an address,
-a pattern is tried only where one follows soon enough (see `submodels.regex.needs`). Libraries that search for many patterns at once, RE2
-and Hyperscan, know no lookaround, which most patterns have.
+a pattern is tried only where one follows soon enough (see `submodels.regex.needs`). Libraries that search for many
+patterns at once, RE2 and Hyperscan, know no lookaround, which most patterns have.
 """
 
 from __future__ import annotations
