@@ -25,7 +25,7 @@ from submodels.regex.trees import (
     Repetition,
     literal_of,
     parsed,
-)  # fmt: skip
+)
 
 __all__ = ["Need", "need_of"]
 
