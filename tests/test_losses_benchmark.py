@@ -1,0 +1,48 @@
+"""`benchmarks.losses` asks what members know beyond the stack, and finds it where it is and nothing where it is not."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from benchmarks.losses import Question, bits, questions
+from ensemble.stacking.candidates import pooled
+from features.documents import Document, Span
+from submodels.base import Candidate
+
+A, LONGER, OTHER, ALONE = Span(0, 3, "NAME"), Span(0, 7, "NAME"), Span(0, 3, "CITY"), Span(9, 12, "NAME")
+
+
+def test_questions_are_on_extents_labels_and_lone_candidates() -> None:
+    pool = pooled([[Candidate(span, "crf", 0.5) for span in (A, LONGER, OTHER, ALONE)]])
+    assert [candidate.span for candidate in pool] == [OTHER, A, LONGER, ALONE]
+    document = Document("1", "Ann Lee, Ann", (A, ALONE), "patient")
+    proposed = cast(Any, SimpleNamespace(tables=[SimpleNamespace(document=document)]))
+    stacker: Any = SimpleNamespace(
+        judged_out_of_fold=lambda tables, pools: [np.array([0.2, 0.8, 0.5, 0.9])],
+        features_=SimpleNamespace(matrices=lambda tables, pools: [np.arange(4.0)[:, None]]),
+    )
+    asked = list(questions(proposed, [pool], stacker))
+    assert [(q.kind, q.answer, q.features.tolist()) for q in asked] == [
+        ("label", False, [0, 1]), ("extent", True, [1, 2]), ("lone", True, [3]),
+    ]  # fmt: skip
+    assert asked[0].stack == pytest.approx(2 * np.log(0.2 / 0.8))
+    assert {question.patient for question in asked} == {"patient"}
+
+
+@pytest.mark.parametrize("learner", ["regression", "boosting"])
+def test_what_members_know_beyond_the_stack_is_saved(learner: str) -> None:
+    def asked(strength: float) -> list[Question]:
+        """Half of the answers are told by a feature, by so much; the stack knows nothing of them."""
+        random = np.random.default_rng(0)
+        answers = random.random(600) < 0.5
+        features = strength * np.where(answers, 1.0, -1.0)[:, None] + random.normal(size=(600, 1))
+        rows = zip(random.normal(size=600), features, answers, strict=True)
+        return [Question("lone", f"{i % 60}", stack, row, bool(yes)) for i, (stack, row, yes) in enumerate(rows)]
+
+    assert bits(asked(0.0), "stack").sum() == pytest.approx(600, rel=0.03)
+    assert bits(asked(0.0), learner).sum() > 595
+    assert bits(asked(2.0), learner).sum() < 200
