@@ -8,7 +8,9 @@ from ensemble.training.trainer import out_of_fold_corpora, train
 from features.columns.installed import installed_column
 from features.columns.settings import FeatureSettings
 from features.columns.table import FeatureSpace
+from features.columns.word_frequency import FREQUENCY
 from features.documents import Document
+from features.errors import PackageError
 from submodels.base import new_submodel
 from submodels.crf.submodel import CrfSubmodel
 
@@ -46,6 +48,18 @@ def test_titles_and_hospitals_are_known_in_several_languages() -> None:
     }
     words = "Huddinge Tallmosjukhus lasarett ziekenhuis clinic bord"
     assert list(column("hospital", words).values()) == ["name", "kind", "kind", "kind", "kind", ""]
+
+
+def test_how_frequent_a_word_is_in_the_language_of_the_notes() -> None:
+    found = column("frequency", "och sjukhus Överläkare Zzyzxberg 2012 %")
+    assert int(found["och"]) > int(found["sjukhus"]) > int(found["Zzyzxberg"]) == 0
+    assert (found["2012"], found["%"]) == ("", "")
+    assert column("frequency", "OCH")["OCH"] == found["och"]
+
+
+def test_a_language_whose_frequencies_nobody_has_is_refused() -> None:
+    with pytest.raises(PackageError, match="no words of the language xx; leave the column frequency out"):
+        FREQUENCY.of("xx")
 
 
 @pytest.mark.parametrize(

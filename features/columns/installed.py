@@ -37,6 +37,7 @@ COLUMNS = Registry(
         "n_others": "features.columns.on_request:N_OTHERS",
         "honorific": "features.columns.on_request:HONORIFIC",
         "hospital": "features.columns.on_request:HOSPITAL",
+        "frequency": "features.columns.word_frequency:FREQUENCY",
         "zip": "features.columns.on_request:ZIP",
         "lemma": "features.columns.lemmas:LEMMA",
         "number_pattern": "features.columns.text_patterns:NUMBER_PATTERN",
