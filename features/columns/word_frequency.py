@@ -4,8 +4,8 @@
 
 By wordfreq (Speer 2022), which has the words of about forty languages in its own files and asks no server. The value is
 a step of the Zipf scale (van Heuven et al. 2014): the decimal logarithm of how often a word comes in a thousand million
-words, cut to a whole number. A word that it does not have, as most family names, has "0", and what begins with no letter
-none.
+words, cut to a whole number. A word that it does not have, as most family names, has "0"; what begins with no letter
+has none.
 """
 
 from __future__ import annotations
