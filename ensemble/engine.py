@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from itertools import groupby, islice
 
 from ensemble.stacking.candidates import Decision, pools_of
 from ensemble.stacking.cascade import Cascade
@@ -184,12 +185,12 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
     """
     batch: list[Document] = []
     characters = 0
-    for document in documents:
-        is_next = not batch or document.group != batch[-1].group
-        if len(batch) >= _MOST_NOTES or (is_next and characters >= _CHARACTERS_AT_ONCE):
-            yield batch
-            batch, characters = [], 0
-        batch.append(document)
-        characters += len(document.text)
+    for _, of_patient in groupby(documents, key=lambda document: document.group):
+        while notes := list(islice(of_patient, _MOST_NOTES)):
+            if batch and (characters >= _CHARACTERS_AT_ONCE or len(batch) + len(notes) > _MOST_NOTES):
+                yield batch
+                batch, characters = [], 0
+            batch += notes
+            characters += sum(len(document.text) for document in notes)
     if batch:
         yield batch

@@ -292,12 +292,16 @@ def test_a_bundle_keeps_what_repeats_need_for_every_subset_and_an_old_one_does_w
     assert _answers(load_bundle(tmp_path / "old"), documents) == _answers(old, documents)
 
 
-def test_the_notes_of_a_patient_stay_together_whatever_is_asked_at_once(training: Any) -> None:
-    """More notes than the engine takes at once, so that a patient's two notes lie on both sides of the 64th."""
-    filling = [Document(f"x{i}", "Nothing.") for i in range(63)]
+@pytest.mark.parametrize(("others", "characters"), [(63, 63 * len("Nothing.") + 1), (1023, 400_000)])
+def test_the_notes_of_a_patient_stay_together_whatever_is_asked_at_once(
+    training: Any, monkeypatch: pytest.MonkeyPatch, others: int, characters: int
+) -> None:
+    """More than the engine takes at once: in the first of a patient's two notes it has its characters, or notes."""
+    monkeypatch.setattr("ensemble.engine._CHARACTERS_AT_ONCE", characters)
+    filling = [Document(f"x{i}", "Nothing.") for i in range(others)]
     documents = _corpus().documents[:2]
     alone = _answers(training.engine, documents)
-    assert _answers(training.engine, [*filling, *documents])[63:] == alone
+    assert _answers(training.engine, [*filling, *documents])[others:] == alone
 
 
 def test_seeking_again_can_be_switched_off(training: Any) -> None:
