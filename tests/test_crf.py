@@ -258,6 +258,21 @@ def test_damaged_files_are_refused(
         CrfSubmodel.load(SavedFiles.of_folder(tmp_path), space)
 
 
+def test_attributes_that_are_no_two_numbers_each_are_refused(
+    crf: CrfSubmodel, space: FeatureSpace, tmp_path: Path
+) -> None:
+    """One has a number too few and another one too many, so that there are as many as there should be."""
+    crf.save(tmp_path)
+    content = (tmp_path / "model.crfsuite").read_bytes()
+    few, many = [name for name in read_weights(content).attributes if len(name.partition(":")[2]) > 2][:2]
+    for name, changed in ((few, few.replace(":", "0")), (many, many[:-2] + ":0")):
+        assert content.count(f"\0{name}\0".encode()) == 1
+        content = content.replace(f"\0{name}\0".encode(), f"\0{changed}\0".encode())
+    (tmp_path / "model.crfsuite").write_bytes(content)
+    with pytest.raises(BundleError, match="attributes that no template gives"):
+        CrfSubmodel.load(SavedFiles.of_folder(tmp_path), space)
+
+
 def test_a_model_of_another_feature_space_is_refused(crf: CrfSubmodel, tmp_path: Path) -> None:
     crf.save(tmp_path)
     smaller = FeatureSpace(FeatureSettings(without=("words", "affixes", "gazetteers", "layout")))
