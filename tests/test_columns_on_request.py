@@ -1,7 +1,11 @@
 """Columns that are read only where the settings name them, and the CRF of Berg and Dalianis, which reads them."""
 
+from pathlib import Path
+
 import pytest
 
+from ensemble.bundles.bundle import load_bundle, save_bundle
+from ensemble.bundles.self_test import self_test
 from ensemble.synthesis import synthesize
 from ensemble.training.settings import EngineSettings
 from ensemble.training.trainer import out_of_fold_corpora, train
@@ -57,9 +61,25 @@ def test_how_frequent_a_word_is_in_the_language_of_the_notes() -> None:
     assert column("frequency", "OCH")["OCH"] == found["och"]
 
 
-def test_a_language_whose_frequencies_nobody_has_is_refused() -> None:
-    with pytest.raises(PackageError, match="no words of the language xx; leave the column frequency out"):
-        FREQUENCY.of("xx")
+def test_the_frequencies_of_bokmal_stand_for_those_of_norwegian() -> None:
+    assert FREQUENCY.of("no").value("sykehus") == FREQUENCY.of("nb").value("sykehus") > "0"
+
+
+@pytest.mark.parametrize(
+    ("language", "why"), [("xx", "no words of the language xx; leave"), ("zh", "needs jieba to read .* install it")]
+)
+def test_a_language_whose_frequencies_cannot_be_had_is_refused(language: str, why: str) -> None:
+    with pytest.raises(PackageError, match=f"wordfreq .*{why}"):
+        FREQUENCY.of(language)
+
+
+def test_an_engine_that_asks_how_frequent_words_are_says_the_same_when_it_is_loaded(tmp_path: Path) -> None:
+    settings = EngineSettings(features=FeatureSettings(extra=("frequency",)), folds=2).only(("regex", "crf"))
+    corpus = synthesize(30, seed=1)
+    engine = train(corpus, settings, jobs=2).engine
+    save_bundle(engine, tmp_path / "engine", self_test=self_test(engine), trained_on={}, figures={})
+    unseen = synthesize(4, seed=2).documents
+    assert list(load_bundle(tmp_path / "engine").annotate(unseen)) == list(engine.annotate(unseen))
 
 
 @pytest.mark.parametrize(

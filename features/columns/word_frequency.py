@@ -20,10 +20,19 @@ __all__ = ["FREQUENCY"]
 
 
 def _frequencies(language: str) -> Callable[[str], str]:
-    from wordfreq import available_languages, zipf_frequency
+    from wordfreq import zipf_frequency
 
-    if language not in available_languages():
-        raise PackageError(f"wordfreq has no words of the language {language}; leave the column frequency out")
+    try:
+        zipf_frequency("a", language)
+    except LookupError:
+        raise PackageError(
+            f"wordfreq has no words of the language {language}; leave the column frequency out"
+        ) from None
+    except ModuleNotFoundError as error:
+        raise PackageError(
+            f"wordfreq needs {error.name} to read words of the language {language}; install it, or leave the column "
+            f"frequency out"
+        ) from None
 
     def step(word: str) -> str:
         return str(int(zipf_frequency(word, language))) if word[0].isalpha() else NONE
