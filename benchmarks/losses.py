@@ -9,9 +9,9 @@ label and overlap (*extent*) or one extent and two labels (*label*), and whether
 overlaps no other (*lone*). How much is not known is told in bits, the logarithmic loss to base 2: before anything is
 known, from the stack's probabilities, and from these together with all features of the stacker, by a logistic
 regression and by gradient boosting, each fitted over ten folds of the patients. What a learner saves beyond the stack
-is a lower estimate of the mutual information between what the members say and what is right, given the stack
-(McAllester and Stratos 2020 say why no estimate is much better); its interval is a bootstrap over patients. Where it
-is about zero or below, the members have no signal that the stack leaves unused.
+is a lower estimate of the mutual information between what the members say and what is right, given the stack; its
+interval is a bootstrap over patients. Where it is about zero or below, these learners find no signal that the stack
+leaves unused.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.stacking_cases import settings_for
 from ensemble.evaluation.tables import Table, percent
 from ensemble.stacking.candidates import Pools, pools_of
+from ensemble.stacking.meta_features import log_odds
 from ensemble.stacking.stacker import Stacker
 from ensemble.stacking.wrong_decisions import KINDS_OF_WRONG, wrong_decisions
 from ensemble.tools.comma_lists import comma_list
@@ -118,7 +119,7 @@ def questions(proposed: Proposed, pools: Pools, stacker: Stacker) -> Iterator[Qu
     for table, pool, probabilities, features in zip(proposed.tables, pools, judged, rows, strict=True):
         patient, gold = table.document.group, set(table.document.spans)
         spans = [candidate.span for candidate in pool]
-        odds = _log_odds(probabilities)
+        odds = log_odds(probabilities, 1 - _CERTAIN)
         lone = set(range(len(spans)))
         for a, b in combinations(range(len(spans)), 2):
             if not spans[a].overlaps(spans[b]):
@@ -130,12 +131,6 @@ def questions(proposed: Proposed, pools: Pools, stacker: Stacker) -> Iterator[Qu
                 yield Question(kind, patient, odds[a] - odds[b], both, spans[a] in gold)
         for a in sorted(lone):
             yield Question("lone", patient, odds[a], features[a], spans[a] in gold)
-
-
-def _log_odds(probabilities: Floats) -> Floats:
-    p = np.clip(probabilities, _CERTAIN, 1 - _CERTAIN)
-    found: Floats = np.log(p / (1 - p))
-    return found
 
 
 def _left(asked: Sequence[Question]) -> Table:
@@ -154,7 +149,10 @@ def _left(asked: Sequence[Question]) -> Table:
         right = [percent(float((of_each < 1).mean())) for of_each in known.values()]
         rows.append([kind, str(len(of_kind)), f"{nothing:.0f}", f"{known['stack'].sum():.0f}", *saved, *right])
     columns = ("question", "asked", "bits", "left by stack", *(f"saved by {name}" for name in [*_LEARNERS][1:]))
-    note = "In brackets: intervals of 95 %. Right: the share of questions that are answered right, in percent."
+    note = (
+        "In brackets: intervals of 95 %. Right: the share of questions that are answered right, in percent. Questions "
+        f"on notes of fewer than {_FOLDS} patients, or with one answer only, are left out."
+    )
     return Table((*columns, *(f"right: {name}" for name in _LEARNERS)), [rows], "What is not known", note, is_wide=True)
 
 

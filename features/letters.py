@@ -3,15 +3,28 @@
 fold("García")                   "garcia"
 in_case_of("miller", "SMITH")    "MILLER"
 edits("jonson", "johnson", 2)    1
+"a1".translate(ByCharacter(...))  what a function says of each character
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from unicodedata import combining, name, normalize
 
-__all__ = ["LETTER", "WORD", "edits", "fold", "in_case_of", "is_latin", "normalised", "parts", "without_accents"]
+__all__ = [
+    "LETTER",
+    "WORD",
+    "ByCharacter",
+    "edits",
+    "fold",
+    "in_case_of",
+    "is_latin",
+    "normalised",
+    "parts",
+    "without_accents",
+]
 
 LETTER = "[^\\W\\d_][\u0300-\u036f]*"
 """A letter with its combining accents."""
@@ -21,6 +34,18 @@ WORD = re.compile(f"(?:{LETTER})+(?:['’](?:{LETTER})+)*")
 
 _LATIN = ("LATIN", "FEMININE ORDINAL", "MASCULINE ORDINAL")
 _PLAIN = str.maketrans({"ø": "o", "æ": "ae", "œ": "oe", "đ": "d", "ł": "l", "þ": "th", "ð": "d", "ı": "i"})
+
+
+class ByCharacter(dict[int, str]):
+    """For `str.translate`: what a function says of each character, which is asked when that is first met."""
+
+    def __init__(self, function: Callable[[str], str]) -> None:
+        super().__init__()
+        self._function = function
+
+    def __missing__(self, code: int) -> str:
+        found = self[code] = self._function(chr(code))
+        return found
 
 
 @lru_cache(maxsize=65536)

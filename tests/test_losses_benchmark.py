@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from benchmarks.losses import Question, bits, questions
+from benchmarks.losses import Question, bits, main, questions
 from ensemble.stacking.candidates import pooled
+from ensemble.synthesis import synthesize
 from features.documents import Document, Span
+from features.formats import write_corpus
 from submodels.base import Candidate
 
 A, LONGER, OTHER, ALONE = Span(0, 3, "NAME"), Span(0, 7, "NAME"), Span(0, 3, "CITY"), Span(9, 12, "NAME")
@@ -46,3 +50,15 @@ def test_what_members_know_beyond_the_stack_is_saved(learner: str) -> None:
     assert bits(asked(0.0), "stack").sum() == pytest.approx(600, rel=0.03)
     assert bits(asked(0.0), learner).sum() > 595
     assert bits(asked(2.0), learner).sum() < 200
+
+
+def test_the_command_prints_the_losses_and_what_is_not_known(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus = synthesize(40, seed=1)
+    write_corpus(corpus, tmp_path / "notes", format="i2b2")
+    monkeypatch.setattr(sys, "argv", ["losses", str(tmp_path / "notes"), "--submodels", "regex,crf", "--folds", "2"])
+    main()
+    shown = capsys.readouterr().out
+    assert f"in the gold {sum(len(set(d.spans)) for d in corpus.documents)}" in " ".join(shown.split())
+    assert "proposed and beaten" in shown and "lone" in shown and "right: boosting" in shown

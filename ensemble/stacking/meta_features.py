@@ -151,9 +151,9 @@ _SUREST = 0.995
 """Scores nearer to 0 or 1 count as this or its opposite; a submodel that does not propose a candidate says 0."""
 
 
-def log_odds(scores: Floats) -> Floats:
+def log_odds(scores: Floats, surest: float = _SUREST) -> Floats:
     """Logarithms of the odds of some scores, within bounds."""
-    clipped = np.clip(scores, 1 - _SUREST, _SUREST)
+    clipped = np.clip(scores, 1 - surest, surest)
     odds: Floats = np.log(clipped / (1 - clipped))
     return odds
 

@@ -23,26 +23,23 @@ from ensemble.stacking.candidates import PooledCandidate
 from features.arrays import Floats
 from features.columns.table import FeatureTable
 from features.documents import Span
+from features.letters import ByCharacter
 
 __all__ = ["SurfaceForms", "SurfaceFormsState", "surface_form"]
 
 _KINDS = {"a": "letters", "0": "digits", " ": "blanks", ".": "others"}
-"""What is in a text, by how `_KindOf` writes it."""
+"""Kinds of characters, by what stands for them in a text of which only these count."""
 
 _WEIGHT = 4
 """A label's own rate counts as much as the rate of all labels when it has so many candidates."""
 
 
-class _KindOf(dict[int, str]):
-    """Code point -> the kind of the character, found out when it is first met."""
-
-    def __missing__(self, code: int) -> str:
-        c = chr(code)
-        self[code] = "a" if c.isalpha() else "0" if c.isdigit() else " " if c.isspace() else "."
-        return self[code]
+def _kind(c: str) -> str:
+    """The kind of a character, as one of `_KINDS`."""
+    return "a" if c.isalpha() else "0" if c.isdigit() else " " if c.isspace() else "."
 
 
-_KIND_OF = _KindOf()
+_KIND_OF = ByCharacter(_kind)
 
 
 @lru_cache(maxsize=65536)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from features.columns.stemming import stemmer
+from features.letters import ByCharacter
 
 __all__ = ["LOWER", "NONE", "STEM", "WORD_COLUMNS", "is_word_column", "normal_form", "word_column"]
 
@@ -22,16 +23,12 @@ NONE = ""
 """The value of a column that does not apply to a token."""
 
 
-class _ShapeOf(dict[int, str]):
-    """Code point -> its place in a shape, found out when it is first met."""
-
-    def __missing__(self, code: int) -> str:
-        c = chr(code)
-        self[code] = "A" if c.isupper() else "a" if c.isalpha() else "0" if c.isdigit() else c
-        return self[code]
+def _in_shape(c: str) -> str:
+    """What stands for a character in a shape."""
+    return "A" if c.isupper() else "a" if c.isalpha() else "0" if c.isdigit() else c
 
 
-_SHAPE_OF = _ShapeOf()
+_SHAPE_OF = ByCharacter(_in_shape)
 
 
 @lru_cache(maxsize=65_536)

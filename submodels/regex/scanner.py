@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from submodels.regex.needs import need_of
+from submodels.regex.needs import Need, need_of
 from submodels.regex.openings import ANYTHING, CHARACTERS, DEPTH, Opening, openings
 from submodels.regex.pattern_files import Pattern
 
@@ -61,7 +61,7 @@ class Scanner:
         bounds = np.cumsum([0, *(len(text) + 1 + DEPTH for text in texts)])
         codes = _codes_of(texts, bounds)
         found = self._openings_in(codes)
-        signs = {need.sign: np.flatnonzero(codes == ord(need.sign)) for need in self._needs if need}
+        signs = {sign: np.flatnonzero(codes == ord(sign)) for sign in {need.sign for need in self._needs if need}}
         for number, pattern in enumerate(self.patterns):
             places = self._places(number, found, int(bounds[-1]) // _DENSE)
             if places is None:
@@ -69,10 +69,7 @@ class Scanner:
                     yield from ((i, number, start, end) for start, end in pattern.find(text, language))
                 continue
             if need := self._needs[number]:
-                # A place is that of the character before a match.
-                at, begins = signs[need.sign], places + 1
-                next_sign = np.append(at, bounds[-1])[at.searchsorted(begins + need.least)]
-                places = places[next_sign <= begins + need.most]
+                places = _before(signs[need.sign], places, need)
             owners = np.searchsorted(bounds, places, side="right") - 1
             starts = zip(owners.tolist(), (places - bounds[owners]).tolist(), strict=True)
             # Matches do not overlap: the next one in a text begins where the last one ended, or later.
@@ -113,6 +110,18 @@ class Scanner:
             return None
         places = np.unique(np.concatenate(parts)) if len(parts) > 1 else parts[0]
         return places if len(places) <= most else None
+
+
+def _before(signs: Places, places: Places, need: Need) -> Places:
+    """The places of those given that are far enough before a sign, and not too far.
+
+    :param signs: where the sign stands that is needed.
+    :param places: of the character before a match.
+    """
+    begins = places + 1
+    is_there = signs.searchsorted(begins + need.least) < signs.searchsorted(begins + need.most, side="right")
+    found: Places = places[is_there]
+    return found
 
 
 def _codes_of(texts: Sequence[str], bounds: Places) -> Places:
