@@ -13,6 +13,8 @@
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 INSTALLED := $(VENV)/installed
+# The packages as they are installed, for tools that do not ask Python where they are: `phistack` with its folders in it.
+TREE := $(VENV)/tree
 CORPORA ?= ../shared/corpora
 CORPUS ?= $(CORPORA)/meddocan
 DEMO_OUTPUT ?= demo_output
@@ -45,7 +47,7 @@ check: $(INSTALLED)
 	@$(PYTHON) -m ruff format --check .
 	@$(PYTHON) -m mypy
 	@$(PYTHON) -m codespell_lib
-	@$(PYTHON) -m pytest -q tests/test_import_arrow.py
+	@PYTHONPATH=$(TREE) $(VENV)/bin/lint-imports --no-cache
 
 format: $(INSTALLED)
 	@$(PYTHON) -m ruff check --fix .
@@ -75,4 +77,6 @@ $(INSTALLED): setup.cfg pyproject.toml
 	echo "Making the environment $(VENV) with $$found"; $$found -m venv $(VENV)
 	@echo "Installing phistack and the libraries that it needs into $(VENV): about 1 GB to download, some minutes"
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@mkdir -p $(TREE)/phistack
+	@ln -sfn $(addprefix $(CURDIR)/,features tbed submodels ensemble $(wildcard ensemble/face/*)) $(TREE)/phistack
 	@touch $@

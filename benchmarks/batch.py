@@ -26,18 +26,18 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from ensemble.tools.numerics import numeric_environment  # noqa: E402
+from phistack.ensemble.tools.numerics import numeric_environment  # noqa: E402
 
 # As the workers do; one process with the threads of two would not be one.
 os.environ.update(numeric_environment())
 
-from ensemble.batch import RunSettings, deidentify  # noqa: E402
-from ensemble.batch.workers.detector import Detector, load_detector  # noqa: E402
-from ensemble.deidentification import Policy  # noqa: E402
-from ensemble.stacking.candidates import Decision  # noqa: E402
-from features.documents import Document, Span  # noqa: E402
-from features.labels import LabelSet  # noqa: E402
-from features.writing import write_json  # noqa: E402
+from phistack.ensemble.batch import RunSettings, deidentify  # noqa: E402
+from phistack.ensemble.batch.workers.detector import Detector, load_detector  # noqa: E402
+from phistack.ensemble.deidentification import Policy  # noqa: E402
+from phistack.ensemble.stacking.candidates import Decision  # noqa: E402
+from phistack.features.documents import Document, Span  # noqa: E402
+from phistack.features.labels import LabelSet  # noqa: E402
+from phistack.features.writing import write_json  # noqa: E402
 
 _MILLIONS = 13
 _EURO_PER_CORE_HOUR = 0.04
@@ -143,8 +143,8 @@ def _no_bundle(folder: Path) -> Path:
 
 
 def _synthetic(folder: Path, n_documents: int) -> Path:
-    from ensemble.synthesis import synthesize
-    from features.formats import write_corpus
+    from phistack.ensemble.synthesis import synthesize
+    from phistack.features.formats import write_corpus
 
     corpus = synthesize(n_documents, seed=1)
     write_corpus(corpus, folder / "notes.jsonl", format="jsonl")

@@ -19,15 +19,15 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from ensemble.bundles.bundle import load_bundle
-from ensemble.engine import Engine
-from ensemble.evaluation import evaluate_systems
-from ensemble.experiments.speed import Run, Speed, measure_speed
-from ensemble.tools.progress import progress
-from features.columns.lines import line_bounds
-from features.documents import Corpus, Document
-from features.errors import PhistackError
-from features.formats import read_corpus
+from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.engine import Engine
+from phistack.ensemble.evaluation import evaluate_systems
+from phistack.ensemble.experiments.speed import Run, Speed, measure_speed
+from phistack.ensemble.tools.progress import progress
+from phistack.features.columns.lines import line_bounds
+from phistack.features.documents import Corpus, Document
+from phistack.features.errors import PhistackError
+from phistack.features.formats import read_corpus
 
 ROADS = {"every line": False, "lines in doubt": True}
 

@@ -20,13 +20,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from features.documents import Document
+    from phistack.features.documents import Document
 
 __all__ = ["annotated"]
 
 _BUNDLES = ("ensemble/bundles/bundle.py", "ensemble/bundle.py")
 """Where `load_bundle` is and has been."""
 
+_FACE, _PARTS = "ensemble/face", ("features", "tbed", "submodels", "ensemble")
 _SECONDS = 1800.0
 
 
@@ -44,13 +45,24 @@ def annotated(
     with tempfile.TemporaryDirectory(prefix="phistack-") as folder:
         notes = Path(folder) / "notes.json"
         notes.write_text(json.dumps([(note.id, note.text, note.group) for note in documents]), encoding="utf-8")
-        command = [sys.executable, __file__, *map(str, (checkout, model.absolute(), ",".join(names), notes))]
+        home = _importable(checkout.absolute(), Path(folder))
+        command = [sys.executable, __file__, *map(str, (home, model.absolute(), ",".join(names), notes))]
         output = subprocess.run(
             command, check=True, stdout=subprocess.PIPE, text=True, timeout=_SECONDS, cwd=folder,
-            env={**os.environ, **environment, "PYTHONPATH": str(checkout)},
+            env={**os.environ, **environment, "PYTHONPATH": str(home)},
         ).stdout  # fmt: skip
     measured: dict[str, Any] = json.loads(output.splitlines()[-1])
     return measured
+
+
+def _importable(checkout: Path, folder: Path) -> Path:
+    """The folder to import from; since the folders are parts of `phistack`, one that links to them so."""
+    if not (checkout / _FACE).exists():
+        return checkout
+    (folder / "phistack").mkdir()
+    for part in (*(checkout / _FACE).iterdir(), *(checkout / name for name in _PARTS)):
+        (folder / "phistack" / part.name).symlink_to(part)
+    return folder
 
 
 def _annotate(checkout: Path, model: Path, names: Sequence[str], notes: Path) -> dict[str, Any]:
@@ -59,13 +71,15 @@ def _annotate(checkout: Path, model: Path, names: Sequence[str], notes: Path) ->
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     begin = time.process_time()
-    home = next(path for path in _BUNDLES if (checkout / path).exists())
-    bundles = import_module(home.removesuffix(".py").replace("/", "."))
+    package = "phistack." if (checkout / "phistack").exists() else ""
+    root = checkout / package.removesuffix(".")
+    home = next(path for path in _BUNDLES if (root / path).exists())
+    bundles = import_module(package + home.removesuffix(".py").replace("/", "."))
     if not Path(str(bundles.__file__)).is_relative_to(checkout):
         sys.exit(f"throughput: {bundles.__file__} was imported in the place of what is in {checkout}")
     engine = bundles.load_bundle(model, only=names)
     loaded = time.process_time()
-    document = import_module("features.documents").Document
+    document = import_module(f"{package}features.documents").Document
     documents = [document(id, text, (), group) for id, text, group in json.loads(notes.read_text(encoding="utf-8"))]
     started = time.process_time()
     spans = [note.spans for note in engine.annotate(documents)]

@@ -39,20 +39,20 @@ from benchmarks.decoding_peers import (
     keras_model,
     unconstrained,
 )
-from ensemble.bundles.bundle import load_bundle
-from ensemble.stacking.folds import held_out_patients
-from ensemble.synthesis import synthesize
-from features.columns.lines import line_bounds
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace, FeatureTable
-from features.documents import Document
-from features.errors import PhistackError
-from features.formats import read_corpus
-from submodels.blstm.submodel import BlstmSubmodel
-from submodels.chain.candidates import batches
-from submodels.chain.crf import Chain
-from submodels.chain.lattice import Lattice
-from submodels.crf.submodel import CrfSubmodel
+from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.stacking.folds import held_out_patients
+from phistack.ensemble.synthesis import synthesize
+from phistack.features.columns.lines import line_bounds
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.documents import Document
+from phistack.features.errors import PhistackError
+from phistack.features.formats import read_corpus
+from phistack.submodels.blstm.submodel import BlstmSubmodel
+from phistack.submodels.chain.candidates import batches
+from phistack.submodels.chain.crf import Chain
+from phistack.submodels.chain.lattice import Lattice
+from phistack.submodels.crf.submodel import CrfSubmodel
 
 _DEV = Path(__file__).resolve().parents[1].parent / "shared" / "corpora" / "meddocan" / "dev"
 _SYNTHETIC_NOTES = 160

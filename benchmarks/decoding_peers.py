@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from features.columns.lines import line_bounds
-from features.columns.table import FeatureTable
-from submodels.blstm.encoder import batch_of, rows_of, with_characters
-from submodels.blstm.submodel import BlstmSubmodel
-from submodels.chain.crf import Chain
-from submodels.crf.crfsuite_file import read_weights
-from submodels.crf.submodel import CrfSubmodel
+from phistack.features.columns.lines import line_bounds
+from phistack.features.columns.table import FeatureTable
+from phistack.submodels.blstm.encoder import batch_of, rows_of, with_characters
+from phistack.submodels.blstm.submodel import BlstmSubmodel
+from phistack.submodels.chain.crf import Chain
+from phistack.submodels.crf.crfsuite_file import read_weights
+from phistack.submodels.crf.submodel import CrfSubmodel
 
 AnyFloats = NDArray[np.floating[Any]]
 Predict = Callable[[Mapping[str, Any]], AnyFloats]
@@ -81,12 +81,12 @@ def keras_model(blstm: BlstmSubmodel, *, with_layers: bool = False) -> Any:
     :param with_layers: whether Keras' own LSTM layers are in it, as in a model that is written down in the usual way,
         or the kernel for whole sequences that our training uses.
     """
-    from submodels.blstm.keras_training import load_keras
+    from phistack.submodels.blstm.keras_training import load_keras
 
     load_keras(1)
     import keras
 
-    from submodels.blstm.network import TaggingNetwork
+    from phistack.submodels.blstm.network import TaggingNetwork
 
     networks: list[Any] = [TaggingNetwork(blstm._sizes(), dropout=0.0) for _ in blstm.weights_]
     for network, weights in zip(networks, blstm.weights_, strict=True):

@@ -26,19 +26,19 @@ from benchmarks.handwritten import handwritten
 from benchmarks.measuring import ROOT
 from benchmarks.other_domain import engine_on
 from benchmarks.redaction import redaction_on
-from ensemble.bundles.bundle import load_bundle
-from ensemble.deidentification import Policy
-from ensemble.engine import Engine
-from ensemble.evaluation.tables import percent
-from ensemble.stacking.thresholds import BALANCED, CHOICES
-from ensemble.synthesis import synthesize
-from ensemble.synthesis.carriers import carry
-from ensemble.tasks.engines import train_with_report
-from ensemble.training.settings import EngineSettings, merged
-from features.documents import Corpus, Document
-from features.errors import SettingsError
-from features.formats import read_corpus
-from features.suggestions import no_such
+from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.deidentification import Policy
+from phistack.ensemble.engine import Engine
+from phistack.ensemble.evaluation.tables import percent
+from phistack.ensemble.stacking.thresholds import BALANCED, CHOICES
+from phistack.ensemble.synthesis import synthesize
+from phistack.ensemble.synthesis.carriers import carry
+from phistack.ensemble.tasks.engines import train_with_report
+from phistack.ensemble.training.settings import EngineSettings, merged
+from phistack.features.documents import Corpus, Document
+from phistack.features.errors import SettingsError
+from phistack.features.formats import read_corpus
+from phistack.features.suggestions import no_such
 
 __all__ = ["Recipe", "recipe"]
 

@@ -17,13 +17,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.measuring import RESULTS, ROOT, Benchmark, measure, write_results
-from ensemble.stacking.folds import held_out_patients
-from ensemble.synthesis import synthesize
-from ensemble.tools.comma_lists import comma_list
-from ensemble.training.settings import EngineSettings
-from features.documents import Corpus
-from features.formats import read_corpus
-from submodels.registry import SUBMODELS
+from phistack.ensemble.stacking.folds import held_out_patients
+from phistack.ensemble.synthesis import synthesize
+from phistack.ensemble.tools.comma_lists import comma_list
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.documents import Corpus
+from phistack.features.formats import read_corpus
+from phistack.submodels.registry import SUBMODELS
 
 SYNTHETIC = Benchmark(
     "synthetic-notes",

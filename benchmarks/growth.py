@@ -18,10 +18,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from ensemble.engine import Engine
-from ensemble.synthesis import synthesize
-from ensemble.tools.comma_lists import comma_list
-from features.documents import Document
+from phistack.ensemble.engine import Engine
+from phistack.ensemble.synthesis import synthesize
+from phistack.ensemble.tools.comma_lists import comma_list
+from phistack.features.documents import Document
 
 __all__ = ["TEXTS", "Growth", "growth_of_notes", "growth_of_texts", "letters"]
 
@@ -120,7 +120,7 @@ def _read(engine: Engine, notes: Sequence[Document]) -> tuple[float, float]:
 
 def main() -> None:
     """Print a table and the worst ratio."""
-    from ensemble.bundles.bundle import load_bundle
+    from phistack.ensemble.bundles.bundle import load_bundle
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, required=True, help="a bundle")

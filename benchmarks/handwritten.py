@@ -15,9 +15,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from features.documents import Corpus, Document, Span
-from features.errors import CorpusError
-from features.labels import LabelSet
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import CorpusError
+from phistack.features.labels import LabelSet
 
 __all__ = ["handwritten", "marked_notes"]
 

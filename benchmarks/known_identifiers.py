@@ -30,17 +30,17 @@ from tempfile import TemporaryDirectory
 from rich.console import Console
 from rich.table import Table
 
-from ensemble.bundles.bundle import load_bundle
-from ensemble.deidentification.dates.parsing import parse_dates
-from ensemble.stacking.candidates import Decision
-from ensemble.stacking.known import KNOWN, KnownIdentifiers, RecordSearch, Roster
-from ensemble.stacking.repeats.search import words_of
-from ensemble.synthesis import synthesize
-from ensemble.synthesis.people import Patient, Person, invent_patient
-from features.documents import Document, Span
-from features.labels import LabelSet
-from features.letters import fold
-from features.ranges import covering, touching
+from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.deidentification.dates.parsing import parse_dates
+from phistack.ensemble.stacking.candidates import Decision
+from phistack.ensemble.stacking.known import KNOWN, KnownIdentifiers, RecordSearch, Roster
+from phistack.ensemble.stacking.repeats.search import words_of
+from phistack.ensemble.synthesis import synthesize
+from phistack.ensemble.synthesis.people import Patient, Person, invent_patient
+from phistack.features.documents import Document, Span
+from phistack.features.labels import LabelSet
+from phistack.features.letters import fold
+from phistack.features.ranges import covering, touching
 
 __all__ = [
     "MentionCounts",

@@ -18,8 +18,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from features.language_gate import LanguageGate
-from features.languages import LATIN, foreign_letters, stretches
+from phistack.features.language_gate import LanguageGate
+from phistack.features.languages import LATIN, foreign_letters, stretches
 
 __all__ = ["CORPORA", "INVENTED", "main"]
 

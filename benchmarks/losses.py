@@ -34,18 +34,18 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.stacking_cases import settings_for
-from ensemble.evaluation.tables import Table, percent
-from ensemble.stacking.candidates import Pools, pools_of
-from ensemble.stacking.meta_features import log_odds
-from ensemble.stacking.stacker import Stacker
-from ensemble.stacking.wrong_decisions import KINDS_OF_WRONG, wrong_decisions
-from ensemble.tools.comma_lists import comma_list
-from ensemble.training.proposals import Proposed, propose
-from features.arrays import Floats
-from features.documents import Corpus
-from features.errors import PhistackError
-from features.formats import read_corpus
-from submodels.registry import SUBMODELS
+from phistack.ensemble.evaluation.tables import Table, percent
+from phistack.ensemble.stacking.candidates import Pools, pools_of
+from phistack.ensemble.stacking.meta_features import log_odds
+from phistack.ensemble.stacking.stacker import Stacker
+from phistack.ensemble.stacking.wrong_decisions import KINDS_OF_WRONG, wrong_decisions
+from phistack.ensemble.tools.comma_lists import comma_list
+from phistack.ensemble.training.proposals import Proposed, propose
+from phistack.features.arrays import Floats
+from phistack.features.documents import Corpus
+from phistack.features.errors import PhistackError
+from phistack.features.formats import read_corpus
+from phistack.submodels.registry import SUBMODELS
 
 __all__ = ["Question", "bits", "questions"]
 

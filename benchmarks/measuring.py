@@ -31,15 +31,15 @@ from benchmarks.results_file import (
     TrainingTime,
     TypeFigures,
 )
-from ensemble.evaluation import Score
-from ensemble.evaluation.figures import figures_of, table_of
-from ensemble.tasks.engines import score_on, train_bundle
-from ensemble.tools.stopwatch import Stopwatch
-from ensemble.training.settings import EngineSettings
-from ensemble.training.trainer import Training
-from features.documents import Corpus
-from features.formats import write_corpus
-from features.writing import write_json
+from phistack.ensemble.evaluation import Score
+from phistack.ensemble.evaluation.figures import figures_of, table_of
+from phistack.ensemble.tasks.engines import score_on, train_bundle
+from phistack.ensemble.tools.stopwatch import Stopwatch
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.trainer import Training
+from phistack.features.documents import Corpus
+from phistack.features.formats import write_corpus
+from phistack.features.writing import write_json
 
 __all__ = ["LIMIT_MINUTES", "RESULTS", "ROOT", "Benchmark", "measure", "training_parts", "write_results"]
 
@@ -141,7 +141,7 @@ def _annotate_seconds(unseen: Corpus, engine: Path) -> float:
         command = [
             sys.executable,
             "-m",
-            "ensemble.command_line.app",
+            "phistack.ensemble.command_line.app",
             "annotate",
             str(notes),
             str(found),

@@ -11,11 +11,11 @@ import sys
 from pathlib import Path
 
 from benchmarks.measuring import LIMIT_MINUTES, RESULTS, ROOT, Benchmark, measure, write_results
-from ensemble.tools.comma_lists import comma_list
-from ensemble.training.settings import EngineSettings
-from features.columns.settings import FeatureSettings
-from features.formats import read_corpus
-from submodels.registry import SUBMODELS
+from phistack.ensemble.tools.comma_lists import comma_list
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.formats import read_corpus
+from phistack.submodels.registry import SUBMODELS
 
 MEDDOCAN = Benchmark(
     "meddocan",

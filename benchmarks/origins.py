@@ -21,12 +21,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from ensemble.bundles.bundle import load_bundle
-from ensemble.synthesis.persons import invent_person
-from ensemble.synthesis.word_lists import ORIGINS
-from ensemble.tools.comma_lists import comma_list
-from features.documents import Document, Span
-from features.ranges import covering, touching
+from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.synthesis.persons import invent_person
+from phistack.ensemble.synthesis.word_lists import ORIGINS
+from phistack.ensemble.tools.comma_lists import comma_list
+from phistack.features.documents import Document, Span
+from phistack.features.ranges import covering, touching
 
 __all__ = ["SENTENCES", "Recall", "gap", "main", "recall_of", "sentences"]
 

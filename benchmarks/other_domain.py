@@ -18,15 +18,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.stacking_cases import MEAN, accepted, decide, settings_for
-from ensemble.engine import Engine
-from ensemble.evaluation.tables import Table, percent
-from ensemble.experiments.chooser_scores import LOGISTIC, MAJORITY, PERFECT
-from ensemble.experiments.parts import STACK
-from ensemble.stacking.candidates import Decision, non_overlapping
-from ensemble.stacking.choosers import Voted, chosen_by, majority_vote, plain_mean
-from ensemble.tools.progress import stage
-from features.documents import Corpus, Document, Span
-from features.ranges import touching
+from phistack.ensemble.engine import Engine
+from phistack.ensemble.evaluation.tables import Table, percent
+from phistack.ensemble.experiments.chooser_scores import LOGISTIC, MAJORITY, PERFECT
+from phistack.ensemble.experiments.parts import STACK
+from phistack.ensemble.stacking.candidates import Decision, non_overlapping
+from phistack.ensemble.stacking.choosers import Voted, chosen_by, majority_vote, plain_mean
+from phistack.ensemble.tools.progress import stage
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.ranges import touching
 
 __all__ = ["REACHES", "OtherDomain", "Reach", "curve_of", "engine_on", "other_domain", "precision_at", "reach_of"]
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ensemble.deidentification import Deidentifier, Policy
-from ensemble.engine import Engine
-from features.documents import Corpus, Document
-from features.ranges import touching
+from phistack.ensemble.deidentification import Deidentifier, Policy
+from phistack.ensemble.engine import Engine
+from phistack.features.documents import Corpus, Document
+from phistack.features.ranges import touching
 
 __all__ = ["Redaction", "changed_stretches", "redaction_on"]
 

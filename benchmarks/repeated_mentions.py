@@ -22,15 +22,15 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from ensemble.bundles.bundle import load_bundle
-from ensemble.engine import Engine
-from ensemble.stacking.repeats.search import search_mode, words_of
-from ensemble.stacking.repeats.unmarked import unmarked
-from ensemble.stacking.repeats.word_counts import WordCounts
-from features.documents import Document, Span
-from features.formats import read_corpus
-from features.letters import fold
-from features.ranges import touching
+from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.engine import Engine
+from phistack.ensemble.stacking.repeats.search import search_mode, words_of
+from phistack.ensemble.stacking.repeats.unmarked import unmarked
+from phistack.ensemble.stacking.repeats.word_counts import WordCounts
+from phistack.features.documents import Document, Span
+from phistack.features.formats import read_corpus
+from phistack.features.letters import fold
+from phistack.features.ranges import touching
 
 __all__ = ["Released", "main", "outcome", "released", "without_repeats"]
 

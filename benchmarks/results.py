@@ -21,8 +21,8 @@ from benchmarks import markdown
 from benchmarks.measuring import RESULTS, ROOT
 from benchmarks.results_file import SCHEMA, AblationFile, BenchmarkResults, TriedVariant
 from benchmarks.training import markdown_parts
-from ensemble.evaluation import Measure
-from ensemble.evaluation.tables import Table, TableRow, percent, share
+from phistack.ensemble.evaluation import Measure
+from phistack.ensemble.evaluation.tables import Table, TableRow, percent, share
 
 __all__ = ["BENCHMARKS", "read_results", "read_variants", "readme_section", "results_page", "updated"]
 

@@ -34,14 +34,14 @@ from benchmarks.measuring import ROOT
 from benchmarks.other_domain import OtherDomain, other_domain
 from benchmarks.stacking_cases import BEST, CHOOSERS, MEAN, StackingCase, measured
 from benchmarks.stacking_corpora import KNOWN, StackingCorpus, known_corpora
-from ensemble.evaluation.tables import Cell, Table, percent, points
-from ensemble.experiments.chooser_scores import share_of_the_way
-from ensemble.experiments.parts import STACK
-from ensemble.synthesis import synthesize
-from ensemble.tools.comma_lists import comma_list
-from features.errors import PhistackError, SettingsError
-from features.formats import read_corpus
-from features.writing import refuse_taken, write_json
+from phistack.ensemble.evaluation.tables import Cell, Table, percent, points
+from phistack.ensemble.experiments.chooser_scores import share_of_the_way
+from phistack.ensemble.experiments.parts import STACK
+from phistack.ensemble.synthesis import synthesize
+from phistack.ensemble.tools.comma_lists import comma_list
+from phistack.features.errors import PhistackError, SettingsError
+from phistack.features.formats import read_corpus
+from phistack.features.writing import refuse_taken, write_json
 
 __all__ = ["last_line", "table_of"]
 

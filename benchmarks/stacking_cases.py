@@ -14,10 +14,10 @@ from typing import Any
 
 from benchmarks.english import from_scratch
 from benchmarks.stacking_corpora import INVENTED, StackingCorpus
-from ensemble.evaluation import criterion_named
-from ensemble.evaluation.calibration import Calibration
-from ensemble.experiments.calibrations import calibrations_of
-from ensemble.experiments.chooser_scores import (
+from phistack.ensemble.evaluation import criterion_named
+from phistack.ensemble.evaluation.calibration import Calibration
+from phistack.ensemble.experiments.calibrations import calibrations_of
+from phistack.ensemble.experiments.chooser_scores import (
     LOGISTIC,
     MAJORITY,
     PERFECT,
@@ -25,15 +25,15 @@ from ensemble.experiments.chooser_scores import (
     chooser_scores,
     share_of_the_way,
 )
-from ensemble.experiments.parts import STACK, stack_decisions
-from ensemble.experiments.training_choosers import candidates_in_notes
-from ensemble.stacking.candidates import Decision
-from ensemble.stacking.log_odds import LogOddsRegression
-from ensemble.tools.progress import stage
-from ensemble.training.proposals import propose
-from ensemble.training.settings import EngineSettings
-from features.columns.settings import FeatureSettings
-from features.documents import Corpus, Span
+from phistack.ensemble.experiments.parts import STACK, stack_decisions
+from phistack.ensemble.experiments.training_choosers import candidates_in_notes
+from phistack.ensemble.stacking.candidates import Decision
+from phistack.ensemble.stacking.log_odds import LogOddsRegression
+from phistack.ensemble.tools.progress import stage
+from phistack.ensemble.training.proposals import propose
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.documents import Corpus, Span
 
 __all__ = ["BEST", "CHOOSERS", "MEAN", "StackingCase", "accepted", "decide", "measured", "settings_for"]
 

@@ -17,12 +17,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ensemble.stacking.folds import at_most_folds, grouped_by
-from ensemble.synthesis import synthesize
-from features.documents import Corpus
-from features.errors import SettingsError
-from features.formats import read_corpus
-from features.suggestions import no_such
+from phistack.ensemble.stacking.folds import at_most_folds, grouped_by
+from phistack.ensemble.synthesis import synthesize
+from phistack.features.documents import Corpus
+from phistack.features.errors import SettingsError
+from phistack.features.formats import read_corpus
+from phistack.features.suggestions import no_such
 
 __all__ = ["INVENTED", "KNOWN", "PARTS", "StackingCorpus", "known_corpora"]
 

@@ -21,16 +21,16 @@ from typing import Any
 # This file has the name of the package that it measures, and its own folder comes first otherwise.
 sys.path[0] = str(Path(__file__).parents[1])
 
-from features.columns.settings import FeatureSettings  # noqa: E402
-from features.columns.table import FeatureSpace, FeatureTable  # noqa: E402
-from features.documents import Document, Span  # noqa: E402
-from tbed.atoms import Atom  # noqa: E402
-from tbed.learner import learn  # noqa: E402
-from tbed.notes import Notes  # noqa: E402
-from tbed.rules import Rule  # noqa: E402
-from tbed.settings import LearnerSettings  # noqa: E402
-from tbed.tagger import Tagger  # noqa: E402
-from tbed.templates import RuleTemplate, named_templates  # noqa: E402
+from phistack.features.columns.settings import FeatureSettings  # noqa: E402
+from phistack.features.columns.table import FeatureSpace, FeatureTable  # noqa: E402
+from phistack.features.documents import Document, Span  # noqa: E402
+from phistack.tbed.atoms import Atom  # noqa: E402
+from phistack.tbed.learner import learn  # noqa: E402
+from phistack.tbed.notes import Notes  # noqa: E402
+from phistack.tbed.rules import Rule  # noqa: E402
+from phistack.tbed.settings import LearnerSettings  # noqa: E402
+from phistack.tbed.tagger import Tagger  # noqa: E402
+from phistack.tbed.templates import RuleTemplate, named_templates  # noqa: E402
 
 _CORPUS = Path(__file__).parents[1].parent / "shared" / "corpora" / "meddocan"
 _TAG_COLUMN = {"Word": "word", "Pos": "tag"}

@@ -34,14 +34,14 @@ from rich.console import Console
 from benchmarks.checkouts import annotated
 from benchmarks.peers import PEERS, Peer, install
 from benchmarks.throughput_table import OURS, REFERENCE, markdown_of, ratios, table_of, updated
-from ensemble.bundles.bundle import read_manifest
-from ensemble.experiments.speed import Machine, measure_speed
-from ensemble.tools.numerics import ONE_THREAD, numeric_environment
-from ensemble.tools.progress import progress
-from features.documents import Document, Span
-from features.errors import PhistackError
-from features.formats import read_corpus
-from features.writing import write_json
+from phistack.ensemble.bundles.bundle import read_manifest
+from phistack.ensemble.experiments.speed import Machine, measure_speed
+from phistack.ensemble.tools.numerics import ONE_THREAD, numeric_environment
+from phistack.ensemble.tools.progress import progress
+from phistack.features.documents import Document, Span
+from phistack.features.errors import PhistackError
+from phistack.features.formats import read_corpus
+from phistack.features.writing import write_json
 
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMA = "phistack.throughput.v1"

@@ -13,7 +13,7 @@ from typing import Any
 from rich.table import Table
 
 from benchmarks import markdown
-from submodels.registry import SUBMODELS
+from phistack.submodels.registry import SUBMODELS
 
 __all__ = ["BEGIN", "END", "OURS", "REFERENCE", "markdown_of", "ratios", "table_of", "updated"]
 

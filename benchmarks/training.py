@@ -26,7 +26,7 @@ import msgspec
 from benchmarks.measuring import LIMIT_MINUTES, RESULTS, training_parts
 from benchmarks.results_file import BenchmarkResults, PartTime, TrainingTime
 from benchmarks.training_against import compare
-from ensemble.evaluation.tables import Table
+from phistack.ensemble.evaluation.tables import Table
 
 __all__ = ["PartCost", "costs_of", "markdown_parts", "print_parts"]
 
@@ -87,13 +87,13 @@ def _print_comparison(arguments: argparse.Namespace) -> None:
 
 def _train(path: Path, submodels: str, language: str, jobs: int) -> TrainingTime:
     """Train without a cache; what a results file has under `training`."""
-    from ensemble.tools.comma_lists import comma_list
-    from ensemble.tools.stopwatch import Stopwatch
-    from ensemble.training.settings import EngineSettings
-    from ensemble.training.trainer import train
-    from features.columns.settings import FeatureSettings
-    from features.formats import read_corpus
-    from submodels.registry import SUBMODELS
+    from phistack.ensemble.tools.comma_lists import comma_list
+    from phistack.ensemble.tools.stopwatch import Stopwatch
+    from phistack.ensemble.training.settings import EngineSettings
+    from phistack.ensemble.training.trainer import train
+    from phistack.features.columns.settings import FeatureSettings
+    from phistack.features.formats import read_corpus
+    from phistack.submodels.registry import SUBMODELS
 
     corpus = read_corpus(path, accept_unknown_labels=True)
     settings = EngineSettings(features=FeatureSettings(language=language or corpus.label_set.language))

@@ -27,7 +27,7 @@ from typing import Any
 __all__ = ["TrainingComparison", "TrainingRun", "compare", "run"]
 
 _OURS = Path(__file__).resolve().parents[1]
-_HOMES = ("ensemble.training.trainer", "ensemble.training")
+_HOMES = ("phistack.ensemble.training.trainer", "phistack.ensemble.training")
 """Where the class `Training` is, or was."""
 
 

@@ -16,17 +16,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from itertools import groupby, islice
 
-from ensemble.stacking.candidates import Decision, pools_of
-from ensemble.stacking.cascade import Cascade
-from ensemble.stacking.known import KnownIdentifiers, RecordSearch, Roster
-from ensemble.stacking.overruling import Overruling
-from ensemble.stacking.stacker import Stacker
-from ensemble.stacking.subsets import Subset, in_order, no_stacker
-from features.columns.table import FeatureSpace, FeatureTable
-from features.documents import Document
-from features.labels import LabelSet
-from features.language_gate import LanguageGate
-from submodels.base import Candidate, Submodel
+from phistack.ensemble.stacking.candidates import Decision, pools_of
+from phistack.ensemble.stacking.cascade import Cascade
+from phistack.ensemble.stacking.known import KnownIdentifiers, RecordSearch, Roster
+from phistack.ensemble.stacking.overruling import Overruling
+from phistack.ensemble.stacking.stacker import Stacker
+from phistack.ensemble.stacking.subsets import Subset, in_order, no_stacker
+from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.documents import Document
+from phistack.features.labels import LabelSet
+from phistack.features.language_gate import LanguageGate
+from phistack.submodels.base import Candidate, Submodel
 
 __all__ = ["Engine"]
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from features.errors import BundleError
+from phistack.features.errors import BundleError
 
 __all__ = [
     "Floats", "Floats32", "Integers", "Integers32", "check_shapes", "checked_sizes", "read_arrays", "read_member"

@@ -23,12 +23,12 @@ from typing import Any, Self, TypedDict
 
 import numpy as np
 
-from features.arrays import Floats32, Integers32, check_shapes
-from features.errors import BundleError
-from features.regular_files import read_regular
-from features.saved_files import SavedFiles, damage_refused
-from features.user_files import file_named
-from features.writing import new_folder, write_json
+from phistack.features.arrays import Floats32, Integers32, check_shapes
+from phistack.features.errors import BundleError
+from phistack.features.regular_files import read_regular
+from phistack.features.saved_files import SavedFiles, damage_refused
+from phistack.features.user_files import file_named
+from phistack.features.writing import new_folder, write_json
 
 __all__ = ["LINE_END", "UNKNOWN", "CharacterModels", "model_shapes"]
 

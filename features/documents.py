@@ -15,9 +15,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from features.errors import CorpusError, LabelError
-from features.labels import LabelSet, label_mapping
-from features.shown import shown_id, shown_label
+from phistack.features.errors import CorpusError, LabelError
+from phistack.features.labels import LabelSet, label_mapping
+from phistack.features.shown import shown_id, shown_label
 
 __all__ = ["Corpus", "Document", "Span", "patient_of"]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from features.errors import MissingResourceError
+from phistack.features.errors import MissingResourceError
 
 __all__ = ["need"]
 

@@ -16,10 +16,10 @@ import zlib
 from functools import cache
 from pathlib import Path
 
-from features.documents import Document
-from features.errors import CorpusError
-from features.regular_files import LONGEST_FILE, read_at_most, read_regular
-from features.shown import shown_id
+from phistack.features.documents import Document
+from phistack.features.errors import CorpusError
+from phistack.features.regular_files import LONGEST_FILE, read_at_most, read_regular
+from phistack.features.shown import shown_id
 
 __all__ = [
     "STANDARD_INPUT",

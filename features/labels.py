@@ -28,14 +28,14 @@ from pathlib import Path
 
 import msgspec
 
-from features.errors import LabelError
-from features.hashed import hashed
-from features.suggestions import did_you_mean, no_such
-from features.user_files import file_named, read_toml
+from phistack.features.errors import LabelError
+from phistack.features.hashed import hashed
+from phistack.features.suggestions import did_you_mean, no_such
+from phistack.features.user_files import file_named, read_toml
 
 __all__ = ["LabelSet", "is_label", "label_mapping"]
 
-_TABLES = resources.files("features") / "label_sets"
+_TABLES = resources.files("phistack.features") / "label_sets"
 _LABEL = re.compile(r"[^\W\d_][\w.:/+-]{0,63}")
 
 

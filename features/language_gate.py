@@ -17,11 +17,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NotRequired, TypedDict
 
-from features.errors import BundleError
-from features.languages import LATIN, foreign_letters, furthest, language_near, scripts_of
-from features.plain_view import plain_text
-from features.saved_files import SavedFiles
-from features.writing import write_json
+from phistack.features.errors import BundleError
+from phistack.features.languages import LATIN, foreign_letters, furthest, language_near, scripts_of
+from phistack.features.plain_view import plain_text
+from phistack.features.saved_files import SavedFiles
+from phistack.features.writing import write_json
 
 __all__ = ["LIFTED_BY", "LanguageGate", "languages_of"]
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Generic, TypeVar
 
-from features.tokens import Tokeniser, offsets_of
+from phistack.features.tokens import Tokeniser, offsets_of
 
 __all__ = ["Phrases"]
 

@@ -28,8 +28,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from features.documents import Document, Span
-from features.markup import WithoutMarkup, without_markup
+from phistack.features.documents import Document, Span
+from phistack.features.markup import WithoutMarkup, without_markup
 
 __all__ = ["IGNORABLE", "PlainView", "plain_text", "plain_view"]
 

@@ -21,8 +21,8 @@ from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from features.errors import PackageError
-from features.suggestions import did_you_mean
+from phistack.features.errors import PackageError
+from phistack.features.suggestions import did_you_mean
 
 __all__ = ["Registry"]
 

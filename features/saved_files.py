@@ -29,9 +29,9 @@ from typing import Any, TypeVar
 import msgspec
 from numpy.typing import NDArray
 
-from features.arrays import read_arrays
-from features.errors import BundleError, MissingResourceError, PackageError, PhistackError
-from features.regular_files import read_regular
+from phistack.features.arrays import read_arrays
+from phistack.features.errors import BundleError, MissingResourceError, PackageError, PhistackError
+from phistack.features.regular_files import read_regular
 
 __all__ = [
     "LARGEST",

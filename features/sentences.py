@@ -15,8 +15,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from features.arrays import Integers32
-from features.tokens import Tokeniser
+from phistack.features.arrays import Integers32
+from phistack.features.tokens import Tokeniser
 
 __all__ = ["count_sentences", "cut_long", "learned_abbreviations", "sentence_starts"]
 

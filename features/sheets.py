@@ -16,9 +16,9 @@ import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from features.errors import SettingsError
-from features.regular_files import read_regular
-from features.user_files import file_named
+from phistack.features.errors import SettingsError
+from phistack.features.regular_files import read_regular
+from phistack.features.user_files import file_named
 
 __all__ = ["read_sheet", "sheet", "spreadsheet_advice"]
 

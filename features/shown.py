@@ -22,8 +22,8 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-from features.errors import CorpusError
-from features.hashed import hashed
+from phistack.features.errors import CorpusError
+from phistack.features.hashed import hashed
 
 __all__ = ["SHOW_VARIABLE", "explained", "file_names_shown", "shown_id", "shown_label"]
 
@@ -109,7 +109,7 @@ def _shown(name: str, alphabet: re.Pattern[str], words: frozenset[str]) -> str:
 
 @cache
 def _words_of_labels() -> frozenset[str]:
-    from features.labels import LabelSet
+    from phistack.features.labels import LabelSet
 
     sets = map(LabelSet.named, LabelSet.names())
     names = (name for labels in sets for item in labels.categories.items() for name in item)

@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from features.documents import Span
-from features.tokens import TokenOffsets
+from phistack.features.documents import Span
+from phistack.features.tokens import TokenOffsets
 
 __all__ = ["OUTSIDE", "SCHEMES", "Scheme", "decode", "encode"]
 

@@ -22,10 +22,10 @@ from itertools import chain
 
 import numpy as np
 
-from features.arrays import Integers32
-from features.byte_pairs import BytePairs
-from features.errors import SettingsError
-from features.suggestions import no_such
+from phistack.features.arrays import Integers32
+from phistack.features.byte_pairs import BytePairs
+from phistack.features.errors import SettingsError
+from phistack.features.suggestions import no_such
 
 __all__ = ["TOKENISERS", "TokenOffsets", "Tokeniser", "offsets_of"]
 

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from features.errors import PhistackError, SettingsError
-from features.regular_files import read_regular
+from phistack.features.errors import PhistackError, SettingsError
+from phistack.features.regular_files import read_regular
 
 __all__ = ["file_named", "read_toml"]
 

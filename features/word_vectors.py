@@ -22,11 +22,11 @@ from typing import BinaryIO, TypeVar, cast
 
 import numpy as np
 
-from features.arrays import Floats32
-from features.columns.word_columns import normal_form
-from features.errors import SettingsError
-from features.regular_files import open_regular
-from features.user_files import file_named
+from phistack.features.arrays import Floats32
+from phistack.features.columns.word_columns import normal_form
+from phistack.features.errors import SettingsError
+from phistack.features.regular_files import open_regular
+from phistack.features.user_files import file_named
 
 __all__ = ["WordVectors", "read_clusters", "read_vectors"]
 

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from features.errors import SettingsError, StorageError
+from phistack.features.errors import SettingsError, StorageError
 
 __all__ = ["make_way", "new_file", "new_folder", "refuse_taken", "refused_by_disk", "remedy", "write_json", "write_new"]
 

@@ -25,15 +25,15 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from features.arrays import Floats
-from features.columns.lines import line_bounds, lines_touched, tokens_touched
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace, FeatureTable
-from features.documents import Span
-from features.errors import PackageError, SettingsError
-from features.saved_files import SavedFiles, same_type
-from features.suggestions import did_you_mean
-from submodels.registry import KINDS, newest, usual_name
+from phistack.features.arrays import Floats
+from phistack.features.columns.lines import line_bounds, lines_touched, tokens_touched
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.documents import Span
+from phistack.features.errors import PackageError, SettingsError
+from phistack.features.saved_files import SavedFiles, same_type
+from phistack.features.suggestions import did_you_mean
+from phistack.submodels.registry import KINDS, newest, usual_name
 
 __all__ = [
     "KIND",

@@ -14,12 +14,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Self, TypedDict
 
-from features.columns.table import FeatureTable
-from features.counting import most_frequent
-from features.documents import Span
-from features.errors import LabelError, TrainingError
-from features.labels import LabelSet, label_mapping
-from submodels.base import Candidate
+from phistack.features.columns.table import FeatureTable
+from phistack.features.counting import most_frequent
+from phistack.features.documents import Span
+from phistack.features.errors import LabelError, TrainingError
+from phistack.features.labels import LabelSet, label_mapping
+from phistack.submodels.base import Candidate
 
 __all__ = ["Mark", "OwnTypes", "OwnTypesState", "first_of_overlapping", "refuse_without_phi"]
 

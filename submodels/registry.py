@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import re
 
-from features.errors import PackageError
-from features.registry import Registry
-from features.suggestions import no_such
+from phistack.features.errors import PackageError
+from phistack.features.registry import Registry
+from phistack.features.suggestions import no_such
 
 __all__ = ["KINDS", "SUBMODELS", "newest", "usual_name", "usual_names"]
 
@@ -22,12 +22,12 @@ KINDS = Registry(
     "phistack.submodels",
     "submodel kind",
     {
-        "regex.v1": "submodels.regex.submodel:RegexSubmodel",
-        "tbed.v1": "submodels.tbed.submodel:TbedSubmodel",
-        "crf.v1": "submodels.crf.submodel:CrfSubmodel",
-        "blstm.v1": "submodels.blstm.submodel:BlstmSubmodel",
-        "deduce.v1": "submodels.deduce.submodel:DeduceSubmodel",
-        "entities.v1": "submodels.entities.submodel:EntitySubmodel",
+        "regex.v1": "phistack.submodels.regex.submodel:RegexSubmodel",
+        "tbed.v1": "phistack.submodels.tbed.submodel:TbedSubmodel",
+        "crf.v1": "phistack.submodels.crf.submodel:CrfSubmodel",
+        "blstm.v1": "phistack.submodels.blstm.submodel:BlstmSubmodel",
+        "deduce.v1": "phistack.submodels.deduce.submodel:DeduceSubmodel",
+        "entities.v1": "phistack.submodels.entities.submodel:EntitySubmodel",
     },
 )
 # Ours are in a table and not among the entry points of our own package: metadata is written when a package is

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from features.errors import SettingsError
+from phistack.features.errors import SettingsError
 
 __all__ = ["ATOM", "TAG", "Atom"]
 

@@ -15,12 +15,12 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from features.arrays import Integers, Integers32
-from features.errors import SettingsError
-from tbed.atoms import TAG
-from tbed.grid import Condition, TokenGrid
-from tbed.hash_table import Keys
-from tbed.templates import RuleTemplate
+from phistack.features.arrays import Integers, Integers32
+from phistack.features.errors import SettingsError
+from phistack.tbed.atoms import TAG
+from phistack.tbed.grid import Condition, TokenGrid
+from phistack.tbed.hash_table import Keys
+from phistack.tbed.templates import RuleTemplate
 
 __all__ = ["Encoding", "Views"]
 

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from features.arrays import Integers, Integers32
-from features.columns.lines import line_starts
-from features.columns.table import FeatureTable
-from tbed.atoms import TAG
+from phistack.features.arrays import Integers, Integers32
+from phistack.features.columns.lines import line_starts
+from phistack.features.columns.table import FeatureTable
+from phistack.tbed.atoms import TAG
 
 __all__ = ["STRETCHES", "Condition", "PlacesByValue", "TokenGrid"]
 

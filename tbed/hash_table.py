@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from features.arrays import Integers, Integers32
+from phistack.features.arrays import Integers, Integers32
 
 __all__ = ["HashTable", "Keys"]
 

@@ -15,9 +15,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypedDict
 
-from features.columns.table import FeatureTable
-from features.counting import most_frequent
-from features.tags import OUTSIDE
+from phistack.features.columns.table import FeatureTable
+from phistack.features.counting import most_frequent
+from phistack.features.tags import OUTSIDE
 
 __all__ = ["FrequentTags", "FrequentTagsState"]
 

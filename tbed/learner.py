@@ -22,12 +22,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from features.errors import TrainingError
-from features.reporting import report
-from tbed.notes import Notes, flat_tags
-from tbed.rules import Rule
-from tbed.search import RuleSearch, Tagging
-from tbed.settings import LearnerSettings
+from phistack.features.errors import TrainingError
+from phistack.features.reporting import report
+from phistack.tbed.notes import Notes, flat_tags
+from phistack.tbed.rules import Rule
+from phistack.tbed.search import RuleSearch, Tagging
+from phistack.tbed.settings import LearnerSettings
 
 __all__ = ["Learned", "learn"]
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from features.arrays import Integers32
-from features.columns.table import FeatureTable
-from features.errors import SettingsError
+from phistack.features.arrays import Integers32
+from phistack.features.columns.table import FeatureTable
+from phistack.features.errors import SettingsError
 
 __all__ = ["Notes", "TagSequences", "flat_tags"]
 

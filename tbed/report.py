@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tbed.notes import Notes, flat_tags
-from tbed.rules import Example, Rule
-from tbed.tagger import Application
+from phistack.tbed.notes import Notes, flat_tags
+from phistack.tbed.rules import Example, Rule
+from phistack.tbed.tagger import Application
 
 __all__ = ["RuleRow", "RuleScore", "describe", "score_rules"]
 

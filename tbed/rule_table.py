@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from features.arrays import Integers, Integers32
-from tbed.hash_table import HashTable, Keys
+from phistack.features.arrays import Integers, Integers32
+from phistack.tbed.hash_table import HashTable, Keys
 
 __all__ = ["RuleTable"]
 

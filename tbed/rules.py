@@ -17,8 +17,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from features.errors import SettingsError
-from tbed.atoms import ATOM, TAG, Atom
+from phistack.features.errors import SettingsError
+from phistack.tbed.atoms import ATOM, TAG, Atom
 
 __all__ = ["EDGE", "Example", "Rule", "RuleFile", "format_rules", "parse_rules"]
 

@@ -15,15 +15,15 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from features.arrays import Integers, Integers32
-from tbed.atoms import TAG, Atom
-from tbed.encoding import Encoding
-from tbed.grid import Condition, TokenGrid
-from tbed.hash_table import Keys
-from tbed.notes import Notes, flat_tags
-from tbed.rule_table import RuleTable
-from tbed.rules import EDGE, Example, Rule
-from tbed.settings import LearnerSettings
+from phistack.features.arrays import Integers, Integers32
+from phistack.tbed.atoms import TAG, Atom
+from phistack.tbed.encoding import Encoding
+from phistack.tbed.grid import Condition, TokenGrid
+from phistack.tbed.hash_table import Keys
+from phistack.tbed.notes import Notes, flat_tags
+from phistack.tbed.rule_table import RuleTable
+from phistack.tbed.rules import EDGE, Example, Rule
+from phistack.tbed.settings import LearnerSettings
 
 __all__ = ["BestRule", "RuleSearch", "Tagging"]
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from features.errors import SettingsError
-from tbed.grid import STRETCHES
-from tbed.templates import RuleTemplate
+from phistack.features.errors import SettingsError
+from phistack.tbed.grid import STRETCHES
+from phistack.tbed.templates import RuleTemplate
 
 __all__ = ["LearnerSettings"]
 

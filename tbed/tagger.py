@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from features.arrays import Integers, Integers32
-from features.columns.table import FeatureTable
-from tbed.atoms import TAG
-from tbed.grid import Condition, TokenGrid
-from tbed.notes import TagSequences, flat_tags
-from tbed.rules import EDGE, Rule
+from phistack.features.arrays import Integers, Integers32
+from phistack.features.columns.table import FeatureTable
+from phistack.tbed.atoms import TAG
+from phistack.tbed.grid import Condition, TokenGrid
+from phistack.tbed.notes import TagSequences, flat_tags
+from phistack.tbed.rules import EDGE, Rule
 
 __all__ = ["Application", "Tagged", "Tagger"]
 

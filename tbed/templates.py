@@ -16,15 +16,15 @@ from dataclasses import dataclass
 from importlib import resources
 from itertools import product
 
-from features.columns.representations import BROWN_COLUMNS, VECTOR_CLUSTER
-from features.columns.settings import COLUMN_GROUPS
-from features.errors import SettingsError
-from features.suggestions import no_such
-from tbed.atoms import TAG, Atom
+from phistack.features.columns.representations import BROWN_COLUMNS, VECTOR_CLUSTER
+from phistack.features.columns.settings import COLUMN_GROUPS
+from phistack.features.errors import SettingsError
+from phistack.features.suggestions import no_such
+from phistack.tbed.atoms import TAG, Atom
 
 __all__ = ["RuleTemplate", "named_templates", "read_templates", "restricted", "template_names", "template_text"]
 
-_FILES = resources.files("tbed") / "templates"
+_FILES = resources.files("phistack.tbed") / "templates"
 _BRACES = re.compile(r"\{([^{}]*)\}")
 
 

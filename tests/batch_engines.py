@@ -7,10 +7,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ensemble.batch.workers.detector import Detector
-from ensemble.stacking.candidates import Decision
-from features.documents import Span
-from features.labels import LabelSet
+from phistack.ensemble.batch.workers.detector import Detector
+from phistack.ensemble.stacking.candidates import Decision
+from phistack.features.documents import Span
+from phistack.features.labels import LabelSet
 
 _PATTERNS = (
     ("DOCTOR", re.compile(r"(?<=Dr\. )\w+")),

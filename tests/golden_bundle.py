@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ensemble import Document, Engine, EngineSettings, load_bundle, synthesize
-from ensemble.bundles.files import PROTOCOL
-from ensemble.tasks.engines import train_bundle
+from phistack import Document, Engine, EngineSettings, load_bundle, synthesize
+from phistack.ensemble.bundles.files import PROTOCOL
+from phistack.ensemble.tasks.engines import train_bundle
 
 GOLDEN = Path(__file__).parent / "golden" / f"bundle_protocol_{PROTOCOL}"
 SETTINGS = EngineSettings(

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from faker import Faker
 
-from features.documents import Corpus, Document, Span
-from features.labels import LabelSet
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.labels import LabelSet
 
 LEGAL_LABELS = ("PERSONA", "FECHA", "DNI", "DIRECCION", "LOCALIDAD", "ORGANO", "TELEFONO")
 

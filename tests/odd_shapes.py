@@ -8,7 +8,7 @@ Notes of a shape that cannot teach anything by itself (empty ones, notes without
 from collections.abc import Callable, Iterable, Iterator
 from string import Formatter
 
-from features.documents import Document, Span
+from phistack.features.documents import Document, Span
 from tests.invented_names import FEW_NAMES as NAMES
 
 __all__ = ["LAYOUTS", "SHAPES", "laid_out", "note"]

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from features.documents import Corpus, Document, Span
-from features.labels import LabelSet
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.labels import LabelSet
 from tests.invented_names import FEW_NAMES as NAMES
 
 

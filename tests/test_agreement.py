@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from ensemble.evaluation import evaluate
-from ensemble.evaluation.adjudication import CHECKS
-from ensemble.evaluation.agreement import Agreement, agree, cohens_kappa
-from ensemble.synthesis import synthesize
-from features.documents import Corpus, Document, Span
-from features.errors import EvaluationError
-from features.formats import write_corpus
-from features.labels import LabelSet
-from features.tokens import Tokeniser
+from phistack.ensemble.evaluation import evaluate
+from phistack.ensemble.evaluation.adjudication import CHECKS
+from phistack.ensemble.evaluation.agreement import Agreement, agree, cohens_kappa
+from phistack.ensemble.synthesis import synthesize
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import EvaluationError
+from phistack.features.formats import write_corpus
+from phistack.features.labels import LabelSet
+from phistack.features.tokens import Tokeniser
 from tests.fixture_types import Phistack
 
 LABELS = LabelSet.named("i2b2-2014")

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from features.columns.annotators import annotators_of
-from features.columns.corenlp_annotator import CoreNlpAnnotator
-from features.columns.nltk_annotators import NltkAnnotator, NltkEntities
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace
-from features.documents import Document
-from features.errors import MissingResourceError, SettingsError
+from phistack.features.columns.annotators import annotators_of
+from phistack.features.columns.corenlp_annotator import CoreNlpAnnotator
+from phistack.features.columns.nltk_annotators import NltkAnnotator, NltkEntities
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace
+from phistack.features.documents import Document
+from phistack.features.errors import MissingResourceError, SettingsError
 
 NLTK_DATA = Path(__file__).parents[1].parent / "shared" / "nltk_data"
 WORDS = ["She", "saw", "Ann", ".", "Bo", "left"]

@@ -4,17 +4,17 @@ from typing import Any
 
 import pytest
 
-from ensemble.deidentification import Deidentifier, Policy
-from ensemble.evaluation import evaluate_systems
-from ensemble.synthesis.corpus import synthesize
-from ensemble.training.settings import EngineSettings, merged
-from ensemble.training.trainer import out_of_fold_corpora, train
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace
-from features.documents import Document, Span
-from features.labels import LabelSet
-from submodels.base import new_submodel
-from submodels.crf.cross_files import named_crosses
+from phistack.ensemble.deidentification import Deidentifier, Policy
+from phistack.ensemble.evaluation import evaluate_systems
+from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.training.settings import EngineSettings, merged
+from phistack.ensemble.training.trainer import out_of_fold_corpora, train
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace
+from phistack.features.documents import Document, Span
+from phistack.features.labels import LabelSet
+from phistack.submodels.base import new_submodel
+from phistack.submodels.crf.cross_files import named_crosses
 
 PRESET = EngineSettings.preset("anonymate2019")
 CRF, NETWORK = (new_submodel(name, given) for name, given in PRESET.submodels.items())

@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
-from ensemble.batch import RunSettings, audit_run, deidentify
-from ensemble.batch.store import Store
-from ensemble.deidentification import Policy
-from features.errors import CorpusError, SettingsError, StorageError
+from phistack.ensemble.batch import RunSettings, audit_run, deidentify
+from phistack.ensemble.batch.store import Store
+from phistack.ensemble.deidentification import Policy
+from phistack.features.errors import CorpusError, SettingsError, StorageError
 
 
 @pytest.fixture
 def run(engines: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunSettings:
     """Settings of a run over 300 notes in five chunks."""
-    monkeypatch.setattr("ensemble.batch.chunks._ROWS", 64)
+    monkeypatch.setattr("phistack.ensemble.batch.chunks._ROWS", 64)
     with (tmp_path / "in.jsonl").open("w") as file:
         for i in range(300):
             file.write(json.dumps({"id": str(i), "text": f"Patient Ann{i} Hill saw Dr. Ames."}) + "\n")

@@ -20,24 +20,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ensemble.batch import Columns, FormatSettings, RunSettings, audit_run, deidentify
-from ensemble.batch.formats.columns import treatments_of
-from ensemble.batch.formats.csv_rows import _parsed
-from ensemble.batch.formats.recognise import open_format
-from ensemble.batch.formats.rows import Part
-from ensemble.batch.reports.terminal_summary import done, held_back
-from ensemble.batch.store import Store
-from ensemble.batch.workers.column_identifiers import with_column_identifiers
-from ensemble.batch.workers.detector import Detection
-from ensemble.batch.workers.pool import Workers
-from ensemble.batch.workers.work import process_chunk
-from ensemble.deidentification import Policy
-from ensemble.stacking.known import RecordSearch
-from ensemble.tools.processes import end_pool, start_pool
-from features.documents import Span
-from features.errors import CorpusError, SettingsError
-from features.formats import read_corpus
-from features.labels import LabelSet
+from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, audit_run, deidentify
+from phistack.ensemble.batch.formats.columns import treatments_of
+from phistack.ensemble.batch.formats.csv_rows import _parsed
+from phistack.ensemble.batch.formats.recognise import open_format
+from phistack.ensemble.batch.formats.rows import Part
+from phistack.ensemble.batch.reports.terminal_summary import done, held_back
+from phistack.ensemble.batch.store import Store
+from phistack.ensemble.batch.workers.column_identifiers import with_column_identifiers
+from phistack.ensemble.batch.workers.detector import Detection
+from phistack.ensemble.batch.workers.pool import Workers
+from phistack.ensemble.batch.workers.work import process_chunk
+from phistack.ensemble.deidentification import Policy
+from phistack.ensemble.stacking.known import RecordSearch
+from phistack.ensemble.tools.processes import end_pool, start_pool
+from phistack.features.documents import Span
+from phistack.features.errors import CorpusError, SettingsError
+from phistack.features.formats import read_corpus
+from phistack.features.labels import LabelSet
 from tests.fixture_types import Phistack
 
 KEY = b"0123456789abcdef-key"
@@ -583,7 +583,7 @@ def test_every_reason_of_the_quarantine_comes_with_a_remedy(engines: ModuleType,
 
 
 def test_an_output_of_a_run_before_columns_were_named_can_be_audited(engines: ModuleType, tmp_path: Path) -> None:
-    from ensemble.batch.commands import _columns
+    from phistack.ensemble.batch.commands import _columns
 
     source = write(tmp_path / "in.csv", ROWS)
     rows = open_format(source, source, FormatSettings(_columns(["id", "text", "group"]))).rows()
@@ -681,11 +681,13 @@ def test_identifiers_in_the_names_of_files_are_counted(engines: ModuleType, tmp_
 def test_the_share_that_is_done_never_goes_back_where_chunks_come_back_in_any_order(
     engines: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from ensemble.batch.workers import pool as workers
+    from phistack.ensemble.batch.workers import pool as workers
 
     monkeypatch.setattr(workers.Workers, "process", _last_first)
     shares = []
-    monkeypatch.setattr("ensemble.batch.runner.meter", lambda _: nullcontext(lambda n, share, q: shares.append(share)))
+    monkeypatch.setattr(
+        "phistack.ensemble.batch.runner.meter", lambda _: nullcontext(lambda n, share, q: shares.append(share))
+    )
     rows = [{"id": i, "text": "Dr. Ames"} for i in range(400)]
     deidentify(run_over(engines, write(tmp_path / "in.jsonl", rows), Columns()))
     assert len(shares) > 2 and shares == sorted(shares) and shares[0] < 0.5 and shares[-1] == pytest.approx(1)

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from ensemble.tasks.engines import train_bundle
-from ensemble.training.settings import EngineSettings
-from features.documents import Corpus, Document, Span
-from features.labels import LabelSet
+from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.labels import LabelSet
 from tests.invented_names import NAMES
 
 
@@ -33,7 +33,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 def phistack(*arguments: Any, key: str = "") -> Any:
     environment = {**os.environ, "PHISTACK_KEY": key}
-    command = [sys.executable, "-m", "ensemble.command_line.app", *map(str, arguments)]
+    command = [sys.executable, "-m", "phistack.ensemble.command_line.app", *map(str, arguments)]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 

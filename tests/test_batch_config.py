@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from ensemble.batch.reports.summary import Summary
-from ensemble.command_line import batch
+from phistack.ensemble.batch.reports.summary import Summary
+from phistack.ensemble.command_line import batch
 from tests.fixture_types import Phistack
 
 
@@ -23,7 +23,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, phistack: Phistack) -
             second_pass={}, still_there={}, input=None, words_to_review=0, settings={"columns": {}},
         )  # fmt: skip
 
-    monkeypatch.setattr("ensemble.batch.deidentify", keep)
+    monkeypatch.setattr("phistack.ensemble.batch.deidentify", keep)
     monkeypatch.setattr(batch, "tell_reliability", lambda model: None)
 
     def run(config: Any, *arguments: Any) -> Any:

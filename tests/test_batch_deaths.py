@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from ensemble.batch import RunSettings, audit_run, deidentify
-from ensemble.deidentification import Policy
-from features.errors import MissingResourceError, SettingsError
+from phistack.ensemble.batch import RunSettings, audit_run, deidentify
+from phistack.ensemble.deidentification import Policy
+from phistack.features.errors import MissingResourceError, SettingsError
 
 HERE = Path(__file__).parent
 ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{HERE.parent}{os.pathsep}{HERE}", "OMP_NUM_THREADS": "1"}
@@ -24,8 +24,8 @@ SCRIPT = """
 import sys
 from pathlib import Path
 import batch_engines
-from ensemble.batch import RunSettings, deidentify
-from ensemble.deidentification import Policy
+from phistack.ensemble.batch import RunSettings, deidentify
+from phistack.ensemble.deidentification import Policy
 source, target, bundle, jobs, load = sys.argv[1:]
 if __name__ == "__main__":
     deidentify(RunSettings(Path(source), Path(target), Path(bundle), Policy.named("number"), b"0123456789abcdef",
@@ -37,7 +37,7 @@ N_NOTES = 400
 @pytest.fixture
 def run(engines: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Settings of a run over 400 notes of 200 patients in four chunks."""
-    monkeypatch.setattr("ensemble.batch.workers.isolation._SECONDS_OF_PAUSE", 0.01)
+    monkeypatch.setattr("phistack.ensemble.batch.workers.isolation._SECONDS_OF_PAUSE", 0.01)
     write(tmp_path / "in.jsonl", {})
     bundle = engines.bundle(tmp_path / "bundle")
     target, policy = tmp_path / "out.jsonl", Policy.named("number")

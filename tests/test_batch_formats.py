@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.batch.formats.columns import Columns
-from ensemble.batch.formats.recognise import open_format
-from ensemble.batch.formats.rows import FormatSettings, Row
-from features.errors import CorpusError, SettingsError
-from features.formats import read_corpus
+from phistack.ensemble.batch.formats.columns import Columns
+from phistack.ensemble.batch.formats.recognise import open_format
+from phistack.ensemble.batch.formats.rows import FormatSettings, Row
+from phistack.features.errors import CorpusError, SettingsError
+from phistack.features.formats import read_corpus
 
 NAMED = FormatSettings(Columns("note", ("body",), rest="keep"))
 needs_pyarrow = pytest.mark.skipif(util.find_spec("pyarrow") is None, reason="pyarrow is not installed")

@@ -18,10 +18,10 @@ from typing import Any
 
 import pytest
 
-from ensemble.batch import RunSettings, audit_run, deidentify
-from ensemble.batch.journal import Journal
-from ensemble.deidentification import Policy
-from features.errors import MissingResourceError, PhistackError, StorageError
+from phistack.ensemble.batch import RunSettings, audit_run, deidentify
+from phistack.ensemble.batch.journal import Journal
+from phistack.ensemble.deidentification import Policy
+from phistack.features.errors import MissingResourceError, PhistackError, StorageError
 
 HERE = Path(__file__).parent
 ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{HERE.parent}{os.pathsep}{HERE}", "OMP_NUM_THREADS": "1"}
@@ -29,9 +29,9 @@ SCRIPT = """
 import sys
 from pathlib import Path
 import batch_engines
-from ensemble.batch import RunSettings, deidentify
-from ensemble.deidentification import Policy
-from features.errors import PhistackError
+from phistack.ensemble.batch import RunSettings, deidentify
+from phistack.ensemble.deidentification import Policy
+from phistack.features.errors import PhistackError
 source, target, bundle, jobs, load = sys.argv[1:]
 settings = RunSettings(Path(source), Path(target), Path(bundle), Policy.named("number"), b"0123456789abcdef",
                        jobs=int(jobs), load=getattr(batch_engines, load))
@@ -289,6 +289,6 @@ def test_on_a_cluster_of_which_a_worker_dies_the_output_is_the_same(
 @pytest.mark.skipif(util.find_spec("distributed") is None, reason="dask.distributed is not installed")
 @pytest.mark.filterwarnings("default")
 def test_a_cluster_that_does_not_answer_is_reported(run: RunSettings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ensemble.batch.workers.pool._SECONDS_TO_CONNECT", 1)
+    monkeypatch.setattr("phistack.ensemble.batch.workers.pool._SECONDS_TO_CONNECT", 1)
     with pytest.raises(MissingResourceError, match="no Dask scheduler answers"):
         deidentify(replace(run, cluster="tcp://127.0.0.1:9"))

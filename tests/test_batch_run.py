@@ -15,18 +15,18 @@ from typing import Any
 
 import pytest
 
-from ensemble.batch import Columns, RunSettings, Summary, audit_run, deidentify, notices
-from ensemble.batch.commands import key_from, policy_from
-from ensemble.batch.formats.rows import FormatSettings, Part
-from ensemble.batch.journal import DoneChunk, Journal
-from ensemble.batch.lock import locked
-from ensemble.batch.reports.audit import _START, _link
-from ensemble.batch.settings import read_struck
-from ensemble.batch.workers.detector import pieces
-from ensemble.batch.workers.job import NoteInput
-from ensemble.deidentification import Policy
-from ensemble.tools.progress import duration
-from features.errors import BundleError, CorpusError, SettingsError, StorageError
+from phistack.ensemble.batch import Columns, RunSettings, Summary, audit_run, deidentify, notices
+from phistack.ensemble.batch.commands import key_from, policy_from
+from phistack.ensemble.batch.formats.rows import FormatSettings, Part
+from phistack.ensemble.batch.journal import DoneChunk, Journal
+from phistack.ensemble.batch.lock import locked
+from phistack.ensemble.batch.reports.audit import _START, _link
+from phistack.ensemble.batch.settings import read_struck
+from phistack.ensemble.batch.workers.detector import pieces
+from phistack.ensemble.batch.workers.job import NoteInput
+from phistack.ensemble.deidentification import Policy
+from phistack.ensemble.tools.progress import duration
+from phistack.features.errors import BundleError, CorpusError, SettingsError, StorageError
 
 KEY = b"0123456789abcdef" * 2
 
@@ -136,8 +136,8 @@ def test_a_note_whose_output_cannot_be_checked_does_not_come_out(run: RunSetting
 
 @pytest.mark.skipif(sys.gettrace() is not None, reason="a tracer and an exception of another thread block each other")
 def test_time_is_limited_in_threads_too(engines: ModuleType, tmp_path: Path) -> None:
-    from ensemble.tools.deadline import deadline
-    from features.errors import OverdueError
+    from phistack.ensemble.tools.deadline import deadline
+    from phistack.features.errors import OverdueError
 
     caught = []
 
@@ -165,9 +165,9 @@ def test_a_note_that_the_encoding_cannot_express_goes_to_quarantine(
     folder.mkdir()
     (folder / "1.txt").write_text("Dr. Ames")
     run = replace(run, source=folder, target=tmp_path / "out", form_settings=FormatSettings(encoding="ascii"))
-    from ensemble.batch.formats.recognise import open_format
-    from ensemble.batch.store import Store
-    from ensemble.batch.workers.job import NoteResult
+    from phistack.ensemble.batch.formats.recognise import open_format
+    from phistack.ensemble.batch.store import Store
+    from phistack.ensemble.batch.workers.job import NoteResult
 
     form = open_format(folder, tmp_path / "out", run.form_settings)
     row = next(form.rows())
@@ -266,7 +266,7 @@ def interrupted(run: RunSettings, monkeypatch: pytest.MonkeyPatch, place: str = 
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(f"ensemble.batch.runner.{place}", stop)
+        patch.setattr(f"phistack.ensemble.batch.runner.{place}", stop)
         with pytest.raises(KeyboardInterrupt):
             deidentify(run)
     # Where nothing is done, nothing is left either.
@@ -324,7 +324,7 @@ def test_a_run_that_did_nothing_can_be_begun_anew_with_anything(run: RunSettings
 
 def test_a_changed_code_is_noticed(run: RunSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     interrupted(run, monkeypatch)
-    monkeypatch.setattr("ensemble.batch.settings.code_digest", lambda: "other")
+    monkeypatch.setattr("phistack.ensemble.batch.settings.code_digest", lambda: "other")
     with pytest.raises(SettingsError, match="another code"):
         deidentify(run)
 
@@ -343,7 +343,7 @@ def test_an_output_that_does_not_read_as_written_is_not_published(
     def spoil(self: Any, chunks: Any, target: Any) -> None:
         target.write_bytes(b"".join(chunks).replace(b"saw", b"SAW"))
 
-    monkeypatch.setattr("ensemble.batch.formats.json_lines.JsonLines.assemble", spoil)
+    monkeypatch.setattr("phistack.ensemble.batch.formats.json_lines.JsonLines.assemble", spoil)
     with pytest.raises(StorageError, match="does not read as it was written"):
         deidentify(run)
     assert not run.target.exists()
@@ -556,7 +556,7 @@ def test_a_note_may_come_out_longer_than_notes_may_go_in(run: RunSettings) -> No
 
 
 def test_no_note_can_have_the_secret_of_a_patient_written_into_the_audit_log(run: RunSettings) -> None:
-    from ensemble.deidentification.keyed_choices import KeyedChoices
+    from phistack.ensemble.deidentification.keyed_choices import KeyedChoices
 
     write(run.source, ["patient:110", "phistack key check", "id:1"])
     deidentify(replace(run, key=KEY))

@@ -22,9 +22,9 @@ from benchmarks.results import (
 )
 from benchmarks.results_file import SCHEMA, BenchmarkResults, TrainingTime, TriedVariant
 from benchmarks.training import costs_of, markdown_parts, print_parts
-from ensemble.stacking.folds import held_out_patients
-from ensemble.synthesis import synthesize
-from ensemble.training.settings import EngineSettings
+from phistack.ensemble.stacking.folds import held_out_patients
+from phistack.ensemble.synthesis import synthesize
+from phistack.ensemble.training.settings import EngineSettings
 
 ROOT = Path(__file__).parents[1]
 

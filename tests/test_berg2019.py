@@ -4,17 +4,17 @@ from typing import Any
 
 import pytest
 
-from ensemble.evaluation import evaluate
-from ensemble.synthesis.corpus import synthesize
-from ensemble.training.settings import EngineSettings, merged
-from ensemble.training.trainer import out_of_fold_corpora, train
-from features import extras
-from features.columns.installed import installed_column
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace
-from features.documents import Document
-from features.errors import PackageError
-from submodels.base import kind_of, new_submodel
+from phistack.ensemble.evaluation import evaluate
+from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.training.settings import EngineSettings, merged
+from phistack.ensemble.training.trainer import out_of_fold_corpora, train
+from phistack.features import extras
+from phistack.features.columns.installed import installed_column
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace
+from phistack.features.documents import Document
+from phistack.features.errors import PackageError
+from phistack.submodels.base import kind_of, new_submodel
 
 NOTES = synthesize(24, seed=1, language="sv")
 LSTM_PRESET, CRF_PRESET = EngineSettings.preset("berg2019-lstm"), EngineSettings.preset("berg2019-crf")

@@ -16,13 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace, FeatureTable
-from features.documents import Document, Span
-from features.errors import BundleError, SettingsError, TrainingError
-from features.saved_files import SavedFiles
-from submodels.base import Candidate
-from submodels.blstm.encoder import (
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.documents import Document, Span
+from phistack.features.errors import BundleError, SettingsError, TrainingError
+from phistack.features.saved_files import SavedFiles
+from phistack.submodels.base import Candidate
+from phistack.submodels.blstm.encoder import (
     LONGEST_WORD,
     UNKNOWN,
     EncodedNote,
@@ -32,11 +32,11 @@ from submodels.blstm.encoder import (
     rows_of,
     with_characters,
 )
-from submodels.blstm.inference import emissions_of
-from submodels.blstm.keras_training import load_keras
-from submodels.blstm.network_input import NetworkInput, blocks_of
-from submodels.blstm.submodel import BlstmSubmodel
-from submodels.blstm.weights import NetworkSizes, first_weights
+from phistack.submodels.blstm.inference import emissions_of
+from phistack.submodels.blstm.keras_training import load_keras
+from phistack.submodels.blstm.network_input import NetworkInput, blocks_of
+from phistack.submodels.blstm.submodel import BlstmSubmodel
+from phistack.submodels.blstm.weights import NetworkSizes, first_weights
 from tests.invented_names import NAMES
 
 QUICK = {"epochs": 3, "least_steps": 100, "lstm_size": 32, "word_size": 32, "learning_rate": 0.01}
@@ -81,7 +81,7 @@ def test_it_finds_names_it_never_saw(fitted: BlstmSubmodel, unseen: list[Feature
 def test_emissions_are_those_of_the_keras_network(
     fitted: BlstmSubmodel, tables: list[FeatureTable], unseen: list[FeatureTable]
 ) -> None:
-    from submodels.blstm.network import TaggingNetwork
+    from phistack.submodels.blstm.network import TaggingNetwork
 
     sizes = NetworkSizes(
         len(fitted.encoder_.words) + 2, len(fitted.encoder_.characters) + 2, int(fitted.encoder_.offsets[-1]),
@@ -212,7 +212,7 @@ def test_the_fused_lstm_is_the_plain_one_also_in_its_gradient() -> None:
     load_keras(1)
     import tensorflow as tf
 
-    from submodels.blstm.fused_lstm import fused_lstm
+    from phistack.submodels.blstm.fused_lstm import fused_lstm
 
     random = np.random.default_rng(0)
     inputs, kernel, bias, weights = (
@@ -260,9 +260,10 @@ def test_proposing_needs_no_tensorflow(fitted: BlstmSubmodel, tables: list[Featu
     fitted.save(tmp_path)
     tables[0].space.save(tmp_path / "space")
     program = (
-        "import sys; from pathlib import Path; from features.documents import Document; "
-        "from features.saved_files import SavedFiles; from features.columns.table import FeatureSpace; "
-        "from submodels.blstm.submodel import BlstmSubmodel; "
+        "import sys; from pathlib import Path; from phistack.features.documents import Document; "
+        "from phistack.features.saved_files import SavedFiles; "
+        "from phistack.features.columns.table import FeatureSpace; "
+        "from phistack.submodels.blstm.submodel import BlstmSubmodel; "
         "files = SavedFiles.of_folder(Path(sys.argv[1])); space = FeatureSpace.load(files.part('space')); "
         "found = BlstmSubmodel.load(files, space).propose(space.tables([Document('a', 'Patient: Gorse')])); "
         "print(len(found[0]) > 0, 'tensorflow' in sys.modules, 'keras' in sys.modules)"

@@ -11,20 +11,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace
-from features.documents import Document, Span
-from features.errors import SettingsError
-from submodels.blstm.adam import Adam
-from submodels.blstm.encoder import EncodedNote, batch_of, with_characters
-from submodels.blstm.gradients import FlatBatch, Gradients, Rows, _dropped, loss_and_gradients
-from submodels.blstm.keras_training import load_keras
-from submodels.blstm.schedules import rates_of
-from submodels.blstm.sgd import Sgd
-from submodels.blstm.submodel import BlstmSubmodel
-from submodels.blstm.weights import NetworkSizes, first_weights
-from submodels.blstm.word_prediction import PREDICTIONS, WordPrediction
-from submodels.chain.lines import Lines
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace
+from phistack.features.documents import Document, Span
+from phistack.features.errors import SettingsError
+from phistack.submodels.blstm.adam import Adam
+from phistack.submodels.blstm.encoder import EncodedNote, batch_of, with_characters
+from phistack.submodels.blstm.gradients import FlatBatch, Gradients, Rows, _dropped, loss_and_gradients
+from phistack.submodels.blstm.keras_training import load_keras
+from phistack.submodels.blstm.schedules import rates_of
+from phistack.submodels.blstm.sgd import Sgd
+from phistack.submodels.blstm.submodel import BlstmSubmodel
+from phistack.submodels.blstm.weights import NetworkSizes, first_weights
+from phistack.submodels.blstm.word_prediction import PREDICTIONS, WordPrediction
+from phistack.submodels.chain.lines import Lines
 from tests.invented_names import FEW_NAMES
 
 ROOT = Path(__file__).parents[1]
@@ -72,7 +72,7 @@ def test_loss_and_gradients_are_those_of_keras(notes: list[list[int]], seed: int
     load_keras(1)
     import tensorflow as tf
 
-    from submodels.blstm.network import TaggingNetwork
+    from phistack.submodels.blstm.network import TaggingNetwork
 
     random = np.random.default_rng(seed)
     drawn = [drawn_note(lengths, random) for lengths in notes]
@@ -240,16 +240,17 @@ def test_an_unknown_trainer_is_refused() -> None:
 
 
 def test_tensorflow_says_on_what_it_trains() -> None:
-    program = "from submodels.blstm.keras_training import load_keras; load_keras(0); load_keras(0)"
+    program = "from phistack.submodels.blstm.keras_training import load_keras; load_keras(0); load_keras(0)"
     answer = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert answer.stderr.count("TensorFlow trains on ") == 1
 
 
 def test_training_needs_no_tensorflow() -> None:
     program = (
-        "import sys; from features.columns.settings import FeatureSettings; "
-        "from features.columns.table import FeatureSpace; "
-        "from features.documents import Document, Span; from submodels.blstm.submodel import BlstmSubmodel; "
+        "import sys; from phistack.features.columns.settings import FeatureSettings; "
+        "from phistack.features.columns.table import FeatureSpace; "
+        "from phistack.features.documents import Document, Span; "
+        "from phistack.submodels.blstm.submodel import BlstmSubmodel; "
         "note = Document('a', 'Dr. Gorse', (Span(4, 9, 'DOCTOR'),)); "
         f"BlstmSubmodel(**{QUICK}).fit(FeatureSpace(FeatureSettings()).fit([note])); "
         "print('tensorflow' in sys.modules, 'keras' in sys.modules)"

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from ensemble.bundles.bundle import load_bundle, read_manifest, save_bundle
-from ensemble.bundles.files import PROTOCOL
-from ensemble.bundles.self_test import self_test
-from ensemble.engine import Engine
-from ensemble.tasks.engines import train_bundle
-from ensemble.training.settings import EngineSettings
-from features.documents import Corpus, Document, Span
-from features.errors import BundleError, SettingsError, TrainingError
-from features.labels import LabelSet
-from submodels.base import submodel_class
-from submodels.registry import SUBMODELS, newest
+from phistack.ensemble.bundles.bundle import load_bundle, read_manifest, save_bundle
+from phistack.ensemble.bundles.files import PROTOCOL
+from phistack.ensemble.bundles.self_test import self_test
+from phistack.ensemble.engine import Engine
+from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import BundleError, SettingsError, TrainingError
+from phistack.features.labels import LabelSet
+from phistack.submodels.base import submodel_class
+from phistack.submodels.registry import SUBMODELS, newest
 from tests.golden_bundle import GOLDEN, decisions
 from tests.invented_names import NAMES
 from tests.tampering import rehash
@@ -246,7 +246,7 @@ def test_the_golden_bundle_of_today_loads_and_decides_as_it_did() -> None:
 
 def test_loading_and_annotating_import_no_more_than_they_use() -> None:
     program = (
-        "import sys; from pathlib import Path; from ensemble import Document, load_bundle; "
+        "import sys; from pathlib import Path; from phistack import Document, load_bundle; "
         "engine = load_bundle(Path(sys.argv[1])); "
         "found = [document.spans for document in engine.annotate([Document('a', 'Seen by Dr. Gorse in Alderton.')])]; "
         f"print(len(found), sorted({HEAVY} & {{*sys.modules}}))"

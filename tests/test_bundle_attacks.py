@@ -20,12 +20,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ensemble.bundles.bundle import load_bundle, read_manifest
-from ensemble.bundles.files import bundle_labels, manifest_digest
-from ensemble.tasks.engines import train_bundle
-from ensemble.training.settings import EngineSettings
-from features.columns.settings import FeatureSettings
-from features.errors import BundleError
+from phistack.ensemble.bundles.bundle import load_bundle, read_manifest
+from phistack.ensemble.bundles.files import bundle_labels, manifest_digest
+from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.errors import BundleError
 from tests.tampering import NAMES, change_json, notes, rehash, with_array, zipped
 
 SUBMODELS = {"regex": {}, "tbed": {"held_out": 0.0}, "crf": {"max_iterations": 10}}
@@ -440,8 +440,8 @@ def test_labels_that_are_none_are_left_to_the_loading_to_tell(bundle: Any, categ
 PROGRAM = """
 import sys
 from pathlib import Path
-import ensemble.bundles.bundle as bundle
-from ensemble.bundles.self_test import check_self_test
+import phistack.ensemble.bundles.bundle as bundle
+from phistack.ensemble.bundles.self_test import check_self_test
 
 def wait(*arguments):
     print("loaded", flush=True)

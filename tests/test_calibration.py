@@ -11,20 +11,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ensemble.bundles.bundle import load_bundle
-from ensemble.bundles.files import read_manifest
-from ensemble.bundles.model_card import model_card
-from ensemble.evaluation.calibration import FEWEST, Calibration
-from ensemble.evaluation.calibration_picture import calibration_picture
-from ensemble.evaluation.intervals import wilson
-from ensemble.experiments.calibrations import calibrations_of
-from ensemble.experiments.errors import analyse_errors
-from ensemble.stacking.candidates import Decision
-from ensemble.tasks.engines import train_bundle
-from ensemble.training.settings import EngineSettings
-from features.documents import Corpus, Document, Span
-from features.labels import LabelSet
-from submodels.base import Candidate
+from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.bundles.files import read_manifest
+from phistack.ensemble.bundles.model_card import model_card
+from phistack.ensemble.evaluation.calibration import FEWEST, Calibration
+from phistack.ensemble.evaluation.calibration_picture import calibration_picture
+from phistack.ensemble.evaluation.intervals import wilson
+from phistack.ensemble.experiments.calibrations import calibrations_of
+from phistack.ensemble.experiments.errors import analyse_errors
+from phistack.ensemble.stacking.candidates import Decision
+from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.labels import LabelSet
+from phistack.submodels.base import Candidate
 from tests.invented_names import NAMES
 
 LABELS = LabelSet.named("i2b2-2014")

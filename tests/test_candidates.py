@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.stacking.candidates import PooledCandidate, chosen_spans, non_overlapping, pooled
-from features.documents import Document, Span
-from features.plain_view import plain_view
-from submodels.base import Candidate
+from phistack.ensemble.stacking.candidates import PooledCandidate, chosen_spans, non_overlapping, pooled
+from phistack.features.documents import Document, Span
+from phistack.features.plain_view import plain_view
+from phistack.submodels.base import Candidate
 
 spans = st.builds(
     lambda start, length, label: Span(start, start + length, label),

@@ -4,11 +4,11 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from ensemble.command_line.app import app
-from ensemble.synthesis import carry
-from features.documents import Corpus, Document
-from features.errors import SettingsError
-from features.formats import read_corpus
+from phistack.ensemble.command_line.app import app
+from phistack.ensemble.synthesis import carry
+from phistack.features.documents import Corpus, Document
+from phistack.features.errors import SettingsError
+from phistack.features.formats import read_corpus
 
 VISIT = """CHIEF COMPLAINT
 

@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from ensemble import Corpus, Document, Engine, EngineSettings, load_bundle, synthesize, write_corpus
-from ensemble.bundles.bundle import save_bundle
-from ensemble.bundles.files import read_manifest
-from ensemble.bundles.self_test import self_test
-from ensemble.command_line.app import app
-from ensemble.stacking.candidates import Decision
-from ensemble.stacking.cascade import Cascade
-from ensemble.tasks.engines import score_on, train_bundle
-from ensemble.training.trainer import train
-from features.columns.lines import line_bounds
-from features.columns.table import FeatureTable
-from features.documents import Span
-from features.errors import BundleError
-from submodels.base import Candidate, LineMask, submodel_class
-from submodels.tbed.submodel import TbedSubmodel
+from phistack import Corpus, Document, Engine, EngineSettings, load_bundle, synthesize, write_corpus
+from phistack.ensemble.bundles.bundle import save_bundle
+from phistack.ensemble.bundles.files import read_manifest
+from phistack.ensemble.bundles.self_test import self_test
+from phistack.ensemble.command_line.app import app
+from phistack.ensemble.stacking.candidates import Decision
+from phistack.ensemble.stacking.cascade import Cascade
+from phistack.ensemble.tasks.engines import score_on, train_bundle
+from phistack.ensemble.training.trainer import train
+from phistack.features.columns.lines import line_bounds
+from phistack.features.columns.table import FeatureTable
+from phistack.features.documents import Span
+from phistack.features.errors import BundleError
+from phistack.submodels.base import Candidate, LineMask, submodel_class
+from phistack.submodels.tbed.submodel import TbedSubmodel
 from tests.invented_names import NAMES
 from tests.tampering import change_json, rehash
 
@@ -61,7 +61,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Any:
     path = tmp_path_factory.mktemp("cascade") / "engine"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TbedSubmodel, "costly", True)
-        patch.setattr("ensemble.stacking.cascade._LOSS", FEW)
+        patch.setattr("phistack.ensemble.stacking.cascade._LOSS", FEW)
         training, _ = train_bundle(notes(24), path, SETTINGS)
     return training.engine, path
 
@@ -114,11 +114,11 @@ def test_it_trains_no_machine_again(monkeypatch: pytest.MonkeyPatch, trained: An
     fit_cascade = Cascade.fit
 
     def watched_fit(*given: Any, **named: Any) -> Any:
-        monkeypatch.setattr("ensemble.stacking.cross_fitting.fit_svm", lambda *given: fitted.append(True))
+        monkeypatch.setattr("phistack.ensemble.stacking.cross_fitting.fit_svm", lambda *given: fitted.append(True))
         return fit_cascade(*given, **named)
 
     monkeypatch.setattr(TbedSubmodel, "costly", True)
-    monkeypatch.setattr("ensemble.stacking.cascade._LOSS", FEW)
+    monkeypatch.setattr("phistack.ensemble.stacking.cascade._LOSS", FEW)
     monkeypatch.setattr(Cascade, "fit", watched_fit)
     assert train(notes(24), SETTINGS).engine.cascade == trained[0].cascade
     assert not fitted
@@ -126,9 +126,9 @@ def test_it_trains_no_machine_again(monkeypatch: pytest.MonkeyPatch, trained: An
 
 def test_nothing_is_tried_where_every_threshold_leaves_too_much_in_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TbedSubmodel, "costly", True)
-    monkeypatch.setattr("ensemble.stacking.cascade._LOSS", FEW)
-    monkeypatch.setattr("ensemble.stacking.cascade._MOST", 0.0)
-    monkeypatch.setattr("ensemble.stacking.cascade._Trial", None)
+    monkeypatch.setattr("phistack.ensemble.stacking.cascade._LOSS", FEW)
+    monkeypatch.setattr("phistack.ensemble.stacking.cascade._MOST", 0.0)
+    monkeypatch.setattr("phistack.ensemble.stacking.cascade._Trial", None)
     assert train(notes(24), SETTINGS).engine.cascade is None
 
 
@@ -187,7 +187,7 @@ def test_a_note_is_decided_alike_alone_and_among_others(trained: Any) -> None:
 
 
 def test_without_a_costly_submodel_or_when_it_is_turned_off_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ensemble.stacking.cascade._LOSS", FEW)
+    monkeypatch.setattr("phistack.ensemble.stacking.cascade._LOSS", FEW)
     assert train(notes(24), SETTINGS).engine.cascade is None
     monkeypatch.setattr(TbedSubmodel, "costly", True)
     assert train(notes(24), replace(SETTINGS, cascade=False)).engine.cascade is None
@@ -286,7 +286,7 @@ def test_votes_are_shown_as_ever_in_lines_that_are_read_and_lack_the_costly_ones
 
 def test_no_fold_cache_changes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trained: Any) -> None:
     monkeypatch.setattr(TbedSubmodel, "costly", True)
-    monkeypatch.setattr("ensemble.stacking.cascade._LOSS", FEW)
+    monkeypatch.setattr("phistack.ensemble.stacking.cascade._LOSS", FEW)
     for _ in range(2):
         assert train(notes(24), SETTINGS, cache=tmp_path / "cache").engine.cascade == trained[0].cascade
     kept = [json.loads(path.read_text()) for path in (tmp_path / "cache").glob("*.json")]
@@ -302,7 +302,7 @@ def test_the_commands_can_be_told_to_read_every_line(
     monkeypatch.setattr(
         Cascade, "decide", lambda self, tables, *more: asked.append(len(tables)) or decide(self, tables, *more)
     )
-    monkeypatch.setattr("ensemble.bundles.bundle.check_self_test", lambda *given: None)
+    monkeypatch.setattr("phistack.ensemble.bundles.bundle.check_self_test", lambda *given: None)
     for command, *out in (("annotate", "a.jsonl"), ("explain",), ("deidentify", "d.jsonl")):
         for option, expected in (("--no-cascade", False), ("--cascade", True)):
             asked.clear()
@@ -329,7 +329,7 @@ def test_the_benchmark_prints_both_roads_and_the_ratio(
 
 
 def test_the_lines_of_a_table_are_those_that_a_span_touches(trained: Any) -> None:
-    from features.columns.lines import lines_touched
+    from phistack.features.columns.lines import lines_touched
 
     table: FeatureTable = trained[0].space.table(notes(1).documents[0])
     text, starts = table.document.text, [0, *(i + 1 for i, c in enumerate(table.document.text) if c == "\n")]

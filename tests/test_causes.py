@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from ensemble.experiments.causes import CAUSES, WrongSpan, causes_sheet, causes_table, judged, wrong_spans
-from features.documents import Corpus, Document, Span
-from features.errors import SettingsError
-from features.formats import write_corpus
-from features.labels import LabelSet
+from phistack.ensemble.experiments.causes import CAUSES, WrongSpan, causes_sheet, causes_table, judged, wrong_spans
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import SettingsError
+from phistack.features.formats import write_corpus
+from phistack.features.labels import LabelSet
 from tests.fixture_types import Phistack
 
 LABELS = LabelSet.named("nut")

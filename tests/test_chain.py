@@ -13,19 +13,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from features.arrays import Floats, Integers
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace, FeatureTable
-from features.documents import Document, Span
-from features.errors import SettingsError
-from features.tags import decode
-from submodels.chain import lattice
-from submodels.chain.candidates import batches, propose
-from submodels.chain.crf import Chain
-from submodels.chain.lattice import Lattice
-from submodels.chain.lines import Lines
-from submodels.chain.spans import spans_of
-from submodels.chain.viterbi import viterbi, viterbi_among
+from phistack.features.arrays import Floats, Integers
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.documents import Document, Span
+from phistack.features.errors import SettingsError
+from phistack.features.tags import decode
+from phistack.submodels.chain import lattice
+from phistack.submodels.chain.candidates import batches, propose
+from phistack.submodels.chain.crf import Chain
+from phistack.submodels.chain.lattice import Lattice
+from phistack.submodels.chain.lines import Lines
+from phistack.submodels.chain.spans import spans_of
+from phistack.submodels.chain.viterbi import viterbi, viterbi_among
 
 BIO = ("O", "B-AGE", "I-AGE", "B-DATE", "I-DATE")
 BIOES = ("O", "B-AGE", "I-AGE", "E-AGE", "S-AGE")

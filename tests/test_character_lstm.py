@@ -6,12 +6,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.columns.table import FeatureSpace
-from features.documents import Document, Span
-from features.saved_files import SavedFiles
-from submodels.blstm.inference import spelling_vectors
-from submodels.blstm.submodel import BlstmSubmodel
-from submodels.blstm.weights import NetworkSizes, NetworkWeights, first_weights
+from phistack.features.columns.table import FeatureSpace
+from phistack.features.documents import Document, Span
+from phistack.features.saved_files import SavedFiles
+from phistack.submodels.blstm.inference import spelling_vectors
+from phistack.submodels.blstm.submodel import BlstmSubmodel
+from phistack.submodels.blstm.weights import NetworkSizes, NetworkWeights, first_weights
 
 UNITS = 3
 SIZES = NetworkSizes(

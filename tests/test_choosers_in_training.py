@@ -10,20 +10,20 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from ensemble.bundles.files import read_manifest
-from ensemble.bundles.model_card import model_card
-from ensemble.evaluation import evaluate
-from ensemble.experiments.ablation import ablate
-from ensemble.experiments.results import write_results
-from ensemble.stacking.candidates import Decision, PooledCandidate
-from ensemble.stacking.log_odds import LogOddsRegression
-from ensemble.stacking.stacker_settings import StackerSettings
-from ensemble.tasks.engines import train_bundle
-from ensemble.training.settings import EngineSettings
-from features.documents import Corpus, Document, Span
-from features.formats import write_corpus
-from features.labels import LabelSet
-from submodels.base import Candidate
+from phistack.ensemble.bundles.files import read_manifest
+from phistack.ensemble.bundles.model_card import model_card
+from phistack.ensemble.evaluation import evaluate
+from phistack.ensemble.experiments.ablation import ablate
+from phistack.ensemble.experiments.results import write_results
+from phistack.ensemble.stacking.candidates import Decision, PooledCandidate
+from phistack.ensemble.stacking.log_odds import LogOddsRegression
+from phistack.ensemble.stacking.stacker_settings import StackerSettings
+from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.formats import write_corpus
+from phistack.features.labels import LabelSet
+from phistack.submodels.base import Candidate
 from tests.fixture_types import Phistack
 from tests.invented_names import NAMES
 

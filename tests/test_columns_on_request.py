@@ -4,19 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from ensemble.bundles.bundle import load_bundle, save_bundle
-from ensemble.bundles.self_test import self_test
-from ensemble.synthesis import synthesize
-from ensemble.training.settings import EngineSettings
-from ensemble.training.trainer import out_of_fold_corpora, train
-from features.columns.installed import installed_column
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace
-from features.columns.word_frequency import FREQUENCY
-from features.documents import Document
-from features.errors import PackageError
-from submodels.base import new_submodel
-from submodels.crf.submodel import CrfSubmodel
+from phistack.ensemble.bundles.bundle import load_bundle, save_bundle
+from phistack.ensemble.bundles.self_test import self_test
+from phistack.ensemble.synthesis import synthesize
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.trainer import out_of_fold_corpora, train
+from phistack.features.columns.installed import installed_column
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace
+from phistack.features.columns.word_frequency import FREQUENCY
+from phistack.features.documents import Document
+from phistack.features.errors import PackageError
+from phistack.submodels.base import new_submodel
+from phistack.submodels.crf.submodel import CrfSubmodel
 
 NAMES = ("n_letters", "n_digits", "n_others", "honorific", "hospital", "number_pattern")
 

@@ -9,9 +9,9 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from ensemble.command_line.app import app
-from ensemble.command_line.groups import with_options
-from ensemble.tools.comma_lists import comma_list
+from phistack.ensemble.command_line.app import app
+from phistack.ensemble.command_line.groups import with_options
+from phistack.ensemble.tools.comma_lists import comma_list
 from tests.fixture_types import Phistack
 
 COMMANDS = [command.callback.__name__ for command in app.registered_commands]

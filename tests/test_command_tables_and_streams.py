@@ -18,17 +18,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from ensemble.batch.formats.recognise import open_format
-from ensemble.batch.formats.rows import FormatSettings
-from ensemble.command_line.app import app
-from ensemble.command_line.groups import ReadingOptions
-from ensemble.tasks.engines import train_bundle
-from ensemble.training.settings import EngineSettings
-from features import files
-from features.documents import Corpus, Document, Span
-from features.formats import read_corpus, write_corpus
-from features.formats.recognise import recognise
-from features.labels import LabelSet
+from phistack.ensemble.batch.formats.recognise import open_format
+from phistack.ensemble.batch.formats.rows import FormatSettings
+from phistack.ensemble.command_line.app import app
+from phistack.ensemble.command_line.groups import ReadingOptions
+from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features import files
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.formats import read_corpus, write_corpus
+from phistack.features.formats.recognise import recognise
+from phistack.features.labels import LabelSet
 from tests.fixture_types import Phistack
 
 ROOT = Path(__file__).parents[1]
@@ -226,7 +226,7 @@ def test_more_notes_than_a_pipe_holds_come_through_whole(tmp_path: Path, unbuffe
 
 
 def _started(*arguments: Path | str, **environment: str) -> Popen[bytes]:
-    code = "from ensemble.command_line.app import main; main()"
+    code = "from phistack.ensemble.command_line.app import main; main()"
     return subprocess.Popen(
         [sys.executable, "-c", code, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
@@ -252,13 +252,11 @@ def test_tables_that_nobody_reads_end_quietly_too(home: Path) -> None:
 
 
 def test_another_pipe_that_breaks_is_reported(phistack: Phistack, home: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    import ensemble.tasks.engines
-
     def fail(*arguments: Any, **options: Any) -> None:
         raise BrokenPipeError(32, "Broken pipe")
 
-    monkeypatch.setattr(ensemble.tasks.engines, "explain_corpus", fail)
-    monkeypatch.setattr("ensemble.command_line.output._is_cut_off", lambda: False)
+    monkeypatch.setattr("phistack.ensemble.tasks.engines.explain_corpus", fail)
+    monkeypatch.setattr("phistack.ensemble.command_line.output._is_cut_off", lambda: False)
     status, shown, error = phistack("explain", home / "notes.jsonl", "--model", home / "engine")
     assert (status, shown) == (1, "")
     assert "a process of this run ended early" in error

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from rich.console import Console
 
-from ensemble.evaluation import Comparison, compare, comparison_latex, evaluate, holm, print_comparison
-from features.documents import Corpus, Document, Span
-from features.errors import EvaluationError, SettingsError
-from features.formats import write_corpus
-from features.labels import LabelSet
+from phistack.ensemble.evaluation import Comparison, compare, comparison_latex, evaluate, holm, print_comparison
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import EvaluationError, SettingsError
+from phistack.features.formats import write_corpus
+from phistack.features.labels import LabelSet
 from tests.fixture_types import Phistack
 
 LABELS = LabelSet.named("i2b2-2014")

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.bundles.files import read_manifest
-from ensemble.evaluation.contradictions import Contradictions, contradictions
-from features.documents import Corpus, Document, Span
-from features.formats import write_corpus
-from features.labels import LabelSet
+from phistack.ensemble.bundles.files import read_manifest
+from phistack.ensemble.evaluation.contradictions import Contradictions, contradictions
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.formats import write_corpus
+from phistack.features.labels import LabelSet
 from tests.fixture_types import Phistack
 from tests.invented_names import FEW_NAMES as NAMES
 

@@ -16,20 +16,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.columns.lines import line_bounds
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace, FeatureTable
-from features.documents import Document, Span
-from features.errors import BundleError, SettingsError, TrainingError
-from features.saved_files import SavedFiles
-from submodels.base import Submodel, submodel_class
-from submodels.chain.crf import Chain
-from submodels.chain.lattice import Lattice
-from submodels.crf import emissions as crf_emissions
-from submodels.crf.crfsuite_file import read_weights
-from submodels.crf.emissions import AttributeWeights
-from submodels.crf.submodel import CrfSubmodel
-from submodels.crf.templates import TEMPLATES, Crosses, usable
+from phistack.features.columns.lines import line_bounds
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.documents import Document, Span
+from phistack.features.errors import BundleError, SettingsError, TrainingError
+from phistack.features.saved_files import SavedFiles
+from phistack.submodels.base import Submodel, submodel_class
+from phistack.submodels.chain.crf import Chain
+from phistack.submodels.chain.lattice import Lattice
+from phistack.submodels.crf import emissions as crf_emissions
+from phistack.submodels.crf.crfsuite_file import read_weights
+from phistack.submodels.crf.emissions import AttributeWeights
+from phistack.submodels.crf.submodel import CrfSubmodel
+from phistack.submodels.crf.templates import TEMPLATES, Crosses, usable
 
 MEDDOCAN = Path(__file__).resolve().parents[1].parent / "shared" / "corpora" / "meddocan"
 

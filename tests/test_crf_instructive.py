@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ensemble.synthesis import synthesize
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace
-from features.documents import Document
-from submodels.crf.instructive import instructive_tokens, pieces
-from submodels.crf.submodel import CrfSubmodel
+from phistack.ensemble.synthesis import synthesize
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace
+from phistack.features.documents import Document
+from phistack.submodels.crf.instructive import instructive_tokens, pieces
+from phistack.submodels.crf.submodel import CrfSubmodel
 
 _CORPORA = st.integers(1, 40).flatmap(
     lambda n: st.tuples(

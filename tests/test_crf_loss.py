@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from submodels.blstm.keras_training import load_keras
-from submodels.chain.crf import Chain
-from submodels.chain.lattice import Lattice
+from phistack.submodels.blstm.keras_training import load_keras
+from phistack.submodels.chain.crf import Chain
+from phistack.submodels.chain.lattice import Lattice
 
 
 @pytest.fixture(scope="module")
 def layer() -> Any:
     load_keras(1)
-    from submodels.blstm import crf_loss
+    from phistack.submodels.blstm import crf_loss
 
     return crf_loss
 

@@ -11,19 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.experiments.curves import CurveRun, curves_of, interval_of_mean, spread_of
-from ensemble.experiments.learning_curve import learning_curve
-from ensemble.experiments.results import write_results
-from ensemble.experiments.samples import SENTENCES, Sentences, samples_of
-from ensemble.synthesis import synthesize
-from ensemble.training.proposals import propose
-from ensemble.training.settings import EngineSettings
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace
-from features.documents import Corpus, Document, Span
-from features.errors import SettingsError
-from features.formats import write_corpus
-from features.labels import LabelSet
+from phistack.ensemble.experiments.curves import CurveRun, curves_of, interval_of_mean, spread_of
+from phistack.ensemble.experiments.learning_curve import learning_curve
+from phistack.ensemble.experiments.results import write_results
+from phistack.ensemble.experiments.samples import SENTENCES, Sentences, samples_of
+from phistack.ensemble.synthesis import synthesize
+from phistack.ensemble.training.proposals import propose
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import SettingsError
+from phistack.features.formats import write_corpus
+from phistack.features.labels import LabelSet
 from tests.fixture_types import Phistack
 
 NUT = LabelSet.named("nut")
@@ -139,7 +139,7 @@ def test_sentences_are_drawn_from_training_notes_only(tmp_path: Path, monkeypatc
         tested.append({document.group for document in unseen})
         return propose(corpus, *given, unseen=unseen, **options)
 
-    monkeypatch.setattr("ensemble.experiments.learning_curve.propose", watch)
+    monkeypatch.setattr("phistack.ensemble.experiments.learning_curve.propose", watch)
     settings = SETTINGS.only(("regex",))
     found = learning_curve(NOTES, settings, by=SENTENCES, shares=(30, 100), samples=1, runs=2, stack=False)
     assert len(trained) == 4 and tested[0] and all(held == tested[0] for held in tested)

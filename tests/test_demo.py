@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ensemble import load_bundle, read_corpus
-from ensemble.bundles import shipped
-from ensemble.tasks import demo
-from features.errors import SettingsError
+from phistack import load_bundle, read_corpus
+from phistack.ensemble.bundles import shipped
+from phistack.ensemble.tasks import demo
+from phistack.features.errors import SettingsError
 
 GOLDEN = Path(__file__).parent / "golden" / "bundle_protocol_2.zip"
 

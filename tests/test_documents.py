@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.documents import Corpus, Document, Span, patient_of
-from features.errors import CorpusError, LabelError
-from features.hashed import hashed
-from features.labels import LabelSet
+from phistack.features.documents import Corpus, Document, Span, patient_of
+from phistack.features.errors import CorpusError, LabelError
+from phistack.features.hashed import hashed
+from phistack.features.labels import LabelSet
 
 I2B2 = LabelSet.named("i2b2-2014")
 

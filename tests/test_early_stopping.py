@@ -5,15 +5,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ensemble.synthesis.corpus import synthesize
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace, FeatureTable
-from features.errors import SettingsError
-from features.saved_files import SavedFiles
-from submodels.blstm.development import EarlyStopping, f1_of, held_back
-from submodels.blstm.encoder import batches_of
-from submodels.blstm.submodel import BlstmSubmodel
-from submodels.blstm.training import NumpyTrainer
+from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.errors import SettingsError
+from phistack.features.saved_files import SavedFiles
+from phistack.submodels.blstm.development import EarlyStopping, f1_of, held_back
+from phistack.submodels.blstm.encoder import batches_of
+from phistack.submodels.blstm.submodel import BlstmSubmodel
+from phistack.submodels.blstm.training import NumpyTrainer
 
 TINY: dict[str, Any] = {
     "networks": 1, "epochs": 2, "least_steps": 0, "lstm_size": 8, "word_size": 8, "columns": (), "learning_rate": 0.02,
@@ -52,7 +52,7 @@ def test_the_network_is_judged_on_notes_that_it_never_read(
         judged.append([table.document.id for table in notes])
         return 1.0 / len(judged)
 
-    monkeypatch.setattr("submodels.blstm.submodel.f1_of", watched)
+    monkeypatch.setattr("phistack.submodels.blstm.submodel.f1_of", watched)
     model = BlstmSubmodel(**{**TINY, "epochs": 9}, development=0.2, patience=3).fit(tables, seed=1)
     assert len(judged) == 4, "the first epoch is the best, and three follow"
     words = {table.document.id: {word.lower() for word in table.words if word.isalpha()} for table in tables}

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from submodels.blstm.easy_rows import EasyRows
-from submodels.blstm.encoder import EncodedNote
+from phistack.submodels.blstm.easy_rows import EasyRows
+from phistack.submodels.blstm.encoder import EncodedNote
 
 
 def note_of(lengths: list[int]) -> EncodedNote:

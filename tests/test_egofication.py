@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.synthesis.egofication import Subject, egofication_languages, egofied
-from features.documents import Document, Span
-from features.errors import SettingsError
+from phistack.ensemble.synthesis.egofication import Subject, egofication_languages, egofied
+from phistack.features.documents import Document, Span
+from phistack.features.errors import SettingsError
 from tests.fixture_types import Phistack
 
 REMBRANDT, HARI = Subject("Rembrandt van Rijn", "male"), Subject("Mata Hari", "female")

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from ensemble.evaluation import evaluate
-from ensemble.experiments.entity_baselines import entity_baselines
-from ensemble.synthesis import synthesize
-from features.documents import Corpus, Document, Span
-from features.errors import TrainingError
-from features.formats import read_corpus, write_corpus
-from features.labels import LabelSet
-from features.phrases import Phrases
+from phistack.ensemble.evaluation import evaluate
+from phistack.ensemble.experiments.entity_baselines import entity_baselines
+from phistack.ensemble.synthesis import synthesize
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import TrainingError
+from phistack.features.formats import read_corpus, write_corpus
+from phistack.features.labels import LabelSet
+from phistack.features.phrases import Phrases
 from tests.fixture_types import Phistack
 
 LABELS = LabelSet.named("i2b2-2014")

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from ensemble.command_line.app import main
-from features import errors
-from features.errors import PhistackError
+from phistack.ensemble.command_line.app import main
+from phistack.features import errors
+from phistack.features.errors import PhistackError
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("features", "tbed", "submodels", "ensemble")
@@ -43,7 +43,7 @@ def test_the_command_line_makes_of_each_one_sentence_and_a_status(
     def failing(*given: object, **reported: object) -> None:
         raise error("the thing is broken; mend it")
 
-    monkeypatch.setattr("ensemble.batch.audit_run", failing)
+    monkeypatch.setattr("phistack.ensemble.batch.audit_run", failing)
     monkeypatch.setattr(sys, "argv", ["phistack", "audit", "out"])
     with pytest.raises(SystemExit) as ended:
         main()

@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from ensemble.bundles.bundle import load_bundle
-from ensemble.evaluation import compare, evaluate
-from ensemble.evaluation.criteria import criterion_named
-from ensemble.experiments.chooser_scores import ChooserRow, chooser_scores, share_of_the_way
-from ensemble.experiments.errors import analyse_errors
-from ensemble.stacking.candidates import PooledCandidate
-from ensemble.tasks.engines import score_on, train_bundle
-from ensemble.training.settings import EngineSettings
-from features.documents import Corpus, Document, Span
-from features.errors import EvaluationError
-from features.formats import write_corpus
-from features.labels import LabelSet
-from submodels.base import Candidate
+from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.evaluation import compare, evaluate
+from phistack.ensemble.evaluation.criteria import criterion_named
+from phistack.ensemble.experiments.chooser_scores import ChooserRow, chooser_scores, share_of_the_way
+from phistack.ensemble.experiments.errors import analyse_errors
+from phistack.ensemble.stacking.candidates import PooledCandidate
+from phistack.ensemble.tasks.engines import score_on, train_bundle
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import EvaluationError
+from phistack.features.formats import write_corpus
+from phistack.features.labels import LabelSet
+from phistack.submodels.base import Candidate
 from tests.fixture_types import Phistack
 from tests.invented_names import FEW_NAMES as NAMES
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ensemble.evaluation import CRITERIA, Report, evaluate
-from features.documents import Corpus, Document, Span
-from features.labels import LabelSet
+from phistack.ensemble.evaluation import CRITERIA, Report, evaluate
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.labels import LabelSet
 
 LABELS = LabelSet(
     "small",

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ensemble.evaluation import Measure, holm, paired_randomisation
-from ensemble.evaluation.counts import count, count_by, total
-from ensemble.evaluation.intervals import Bootstrap, wilson
-from ensemble.evaluation.measures import f1_of_counts, f_score, macro, precision, ratio, recall
-from features.errors import EvaluationError
+from phistack.ensemble.evaluation import Measure, holm, paired_randomisation
+from phistack.ensemble.evaluation.counts import count, count_by, total
+from phistack.ensemble.evaluation.intervals import Bootstrap, wilson
+from phistack.ensemble.evaluation.measures import f1_of_counts, f_score, macro, precision, ratio, recall
+from phistack.features.errors import EvaluationError
 
 TABLES = st.lists(st.tuples(*[st.integers(0, 9)] * 3), min_size=1, max_size=8).map(np.array)
 

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from ensemble.evaluation import evaluate, evaluate_systems, print_report
-from features.documents import Corpus, Document, Span
-from features.errors import EvaluationError, LabelError
-from features.hashed import hashed
-from features.labels import LabelSet
-from features.sentences import count_sentences
+from phistack.ensemble.evaluation import evaluate, evaluate_systems, print_report
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import EvaluationError, LabelError
+from phistack.features.hashed import hashed
+from phistack.features.labels import LabelSet
+from phistack.features.sentences import count_sentences
 
 LABELS = LabelSet("small", {"DOCTOR": "NAME", "PATIENT": "NAME", "CITY": "LOCATION"}, frozenset({"PATIENT", "CITY"}))
 TEXT = "Dr. Smith saw Jane Roe in Springfield. She left."

@@ -9,25 +9,25 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from ensemble.command_line.output import names_of
-from ensemble.evaluation.intervals import Bootstrap
-from ensemble.evaluation.scores import scores
-from ensemble.experiments.ablation import ablate
-from ensemble.experiments.curves import CurveRun, curves_of
-from ensemble.experiments.learning_curve import LearningCurve, learning_curve
-from ensemble.experiments.results import CorpusFacts, Origin, write_results
-from ensemble.experiments.samples import samples_of
-from ensemble.experiments.transfer import Domain, transfer
-from ensemble.experiments.variants import variants_of
-from ensemble.stacking.folds import held_out_patients
-from ensemble.stacking.stacker_settings import StackerSettings
-from ensemble.training.settings import EngineSettings
-from features.columns.settings import COLUMN_GROUPS, FeatureSettings
-from features.documents import Corpus, Document, Span
-from features.errors import SettingsError, TrainingError
-from features.formats import write_corpus
-from features.labels import LabelSet
-from features.writing import new_folder
+from phistack.ensemble.command_line.output import names_of
+from phistack.ensemble.evaluation.intervals import Bootstrap
+from phistack.ensemble.evaluation.scores import scores
+from phistack.ensemble.experiments.ablation import ablate
+from phistack.ensemble.experiments.curves import CurveRun, curves_of
+from phistack.ensemble.experiments.learning_curve import LearningCurve, learning_curve
+from phistack.ensemble.experiments.results import CorpusFacts, Origin, write_results
+from phistack.ensemble.experiments.samples import samples_of
+from phistack.ensemble.experiments.transfer import Domain, transfer
+from phistack.ensemble.experiments.variants import variants_of
+from phistack.ensemble.stacking.folds import held_out_patients
+from phistack.ensemble.stacking.stacker_settings import StackerSettings
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.columns.settings import COLUMN_GROUPS, FeatureSettings
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import SettingsError, TrainingError
+from phistack.features.formats import write_corpus
+from phistack.features.labels import LabelSet
+from phistack.features.writing import new_folder
 from tests.fixture_types import Phistack
 from tests.invented_names import NAMES
 
@@ -158,8 +158,8 @@ def test_an_ablation_on_a_test_corpus_scores_that(ablation: Any, tmp_path: Path)
 def test_scores_on_a_test_corpus_are_those_of_the_engine_trained_in_the_usual_way(
     ablation: Any, tmp_path: Path
 ) -> None:
-    from ensemble.tasks.engines import score_on
-    from ensemble.training.trainer import train
+    from phistack.ensemble.tasks.engines import score_on
+    from phistack.ensemble.training.trainer import train
 
     test = small_corpus(first=50, n=3, seed=1)
     done = write_ablation(tmp_path / "out", small_corpus(), SETTINGS, test=test, shuffles=9)

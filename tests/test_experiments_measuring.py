@@ -3,15 +3,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ensemble.evaluation import criterion_named, evaluate, holm, paired_randomisation
-from ensemble.evaluation.intervals import Bootstrap
-from ensemble.evaluation.systems import Systems
-from ensemble.experiments.cases import cases_as_text, patterns, places_of, saved_by_the_stack
-from ensemble.experiments.curves import interval_of_mean
-from ensemble.experiments.parts import systems_of
-from features.documents import Corpus, Document, Span
-from features.errors import EvaluationError, SettingsError
-from features.labels import LabelSet
+from phistack.ensemble.evaluation import criterion_named, evaluate, holm, paired_randomisation
+from phistack.ensemble.evaluation.intervals import Bootstrap
+from phistack.ensemble.evaluation.systems import Systems
+from phistack.ensemble.experiments.cases import cases_as_text, patterns, places_of, saved_by_the_stack
+from phistack.ensemble.experiments.curves import interval_of_mean
+from phistack.ensemble.experiments.parts import systems_of
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import EvaluationError, SettingsError
+from phistack.features.labels import LabelSet
 
 TEXT = "Seen by Dr. Gorse on 05/12/2019 in Alderton."
 LABELS = LabelSet.named("i2b2-2014")

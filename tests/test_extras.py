@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from ensemble.experiments.results import write_results
-from ensemble.training.unlabelled import learn_vectors
-from features import extras
-from features.errors import MissingResourceError
-from features.formats.parquet_table import parquet_module
-from submodels.blstm.keras_training import load_keras
+from phistack.ensemble.experiments.results import write_results
+from phistack.ensemble.training.unlabelled import learn_vectors
+from phistack.features import extras
+from phistack.features.errors import MissingResourceError
+from phistack.features.formats.parquet_table import parquet_module
+from phistack.submodels.blstm.keras_training import load_keras
 
 
 def begun() -> None:

@@ -9,15 +9,15 @@ import pytest
 
 from benchmarks.faults.inputs import CANARY, KINDS, attempt, mutated
 from benchmarks.growth import TEXTS
-from ensemble.bundles.bundle import save_bundle
-from ensemble.bundles.self_test import self_test
-from ensemble.synthesis import synthesize
-from ensemble.training.settings import EngineSettings
-from ensemble.training.trainer import train
-from features.columns.lines import line_bounds
-from features.columns.table import FeatureSpace
-from features.documents import Document
-from features.errors import CorpusError
+from phistack.ensemble.bundles.bundle import save_bundle
+from phistack.ensemble.bundles.self_test import self_test
+from phistack.ensemble.synthesis import synthesize
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.trainer import train
+from phistack.features.columns.lines import line_bounds
+from phistack.features.columns.table import FeatureSpace
+from phistack.features.documents import Document
+from phistack.features.errors import CorpusError
 
 
 @pytest.fixture(scope="module")

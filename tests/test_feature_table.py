@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.columns.layout import Layout
-from features.columns.layout_columns import LAYOUT_COLUMNS
-from features.columns.settings import COLUMN_GROUPS, FeatureSettings
-from features.columns.stemming import LANGUAGES
-from features.columns.table import FeatureSpace, FeatureTable
-from features.columns.vocabulary import Vocabulary
-from features.columns.word_columns import STEM, WORD_COLUMNS, word_column
-from features.documents import Document, Span
-from features.errors import BundleError, SettingsError
-from features.plain_view import plain_text
-from features.saved_files import SavedFiles
+from phistack.features.columns.layout import Layout
+from phistack.features.columns.layout_columns import LAYOUT_COLUMNS
+from phistack.features.columns.settings import COLUMN_GROUPS, FeatureSettings
+from phistack.features.columns.stemming import LANGUAGES
+from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.columns.vocabulary import Vocabulary
+from phistack.features.columns.word_columns import STEM, WORD_COLUMNS, word_column
+from phistack.features.documents import Document, Span
+from phistack.features.errors import BundleError, SettingsError
+from phistack.features.plain_view import plain_text
+from phistack.features.saved_files import SavedFiles
 
 NOTE = (
     "\ufeffNombre: Ana.\r\nApellidos: Medina Prado.\r\nEdad: 70 años Sexo: M.\r\nANTECEDENTES\r\nLa Sra. Medina fuma."
@@ -223,7 +223,7 @@ def test_a_saved_space_stems_the_words_that_training_had_not(
 
     note = Document("3-01", "APELLIDOS Ana fumando antecedentes Apellido FUMANDO fumar")
     expected = space.table(note).column(STEM).tolist()
-    monkeypatch.setattr("features.columns.word_ids.word_column", lambda name, language: stem)
+    monkeypatch.setattr("phistack.features.columns.word_ids.word_column", lambda name, language: stem)
     assert again.table(note).column(STEM).tolist() == expected
     assert asked == ["fumando", "apellido", "fumar"]
 

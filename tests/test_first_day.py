@@ -1,16 +1,11 @@
-"""The page of the first day: its commands work in the order in which they stand there.
-
-They are run with a copy of the packages, in which an English engine ships: the one that there is, or, where none is,
-the golden bundle in its place.
-"""
+"""The page of the first day: its commands work in the order in which they stand there."""
 
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.house_copy import house_copy
-from tests.test_readme import examples_of
+from tests.test_readme import examples_of, installed_environment
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "first-day.md").read_text(encoding="utf-8")
@@ -20,7 +15,7 @@ COMMANDS = [command for example in examples_of(PAGE) if not example.reason for c
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
     """The folder in which all commands were run, and what each said."""
-    environment, folder = house_copy(tmp_path_factory.mktemp("house")), tmp_path_factory.mktemp("first-day")
+    environment, folder = installed_environment(), tmp_path_factory.mktemp("first-day")
     said = {}
     for command in COMMANDS:
         done = subprocess.run(

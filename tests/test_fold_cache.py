@@ -4,12 +4,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ensemble.synthesis.corpus import synthesize
-from ensemble.training.fold_cache import FoldCache
-from ensemble.training.proposals import propose
-from ensemble.training.settings import EngineSettings
-from features.documents import Span
-from submodels.base import Candidate, Told
+from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.training.fold_cache import FoldCache
+from phistack.ensemble.training.proposals import propose
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.documents import Span
+from phistack.submodels.base import Candidate, Told
 
 CANDIDATE = Candidate(Span(3, 8, "DOCTOR"), "tbed", 0.9, False, 'rule 1: O -> B-DOCTOR if word[0] = "secret"')
 TOLD = [Told([CANDIDATE]), Told([]), Told([CANDIDATE], np.array([0.1, 1 / 3, 1e-17]))]

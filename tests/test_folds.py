@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.stacking.folds import group_folds, labels_in_one_fold
-from features.documents import Document, Span
-from features.errors import TrainingError
+from phistack.ensemble.stacking.folds import group_folds, labels_in_one_fold
+from phistack.features.documents import Document, Span
+from phistack.features.errors import TrainingError
 
 
 def _documents(groups: list[int]) -> list[Document]:

@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from ensemble.bundles.bundle import load_bundle, read_manifest
-from ensemble.tools.version import code_digest
-from features.columns.installed import COLUMNS, LayoutColumn, WordColumn, installed_column
-from features.columns.layout import Layout
-from features.columns.settings import FeatureSettings
-from features.columns.vocabulary import Vocabulary
-from features.errors import BundleError, PackageError, PhistackError, SettingsError
-from submodels.base import submodel_class
-from submodels.registry import KINDS, SUBMODELS, newest, usual_names
+from phistack.ensemble.bundles.bundle import load_bundle, read_manifest
+from phistack.ensemble.tools.version import code_digest
+from phistack.features.columns.installed import COLUMNS, LayoutColumn, WordColumn, installed_column
+from phistack.features.columns.layout import Layout
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.vocabulary import Vocabulary
+from phistack.features.errors import BundleError, PackageError, PhistackError, SettingsError
+from phistack.submodels.base import submodel_class
+from phistack.submodels.registry import KINDS, SUBMODELS, newest, usual_names
 
 ROOT = Path(__file__).parents[1]
 FILES = re.compile(r"Write `(?P<name>lookup/[^`]+)`:\n\n```\w+\n(?P<body>.*?)^```$", re.M | re.S)
@@ -28,10 +28,10 @@ TRAIN = """
 import json, logging
 from pathlib import Path
 from dataclasses import replace
-from ensemble.bundles.bundle import load_bundle, read_manifest
-from ensemble.tasks.engines import train_bundle
-from ensemble.training.settings import EngineSettings
-from features.columns.settings import FeatureSettings
+from phistack.ensemble.bundles.bundle import load_bundle, read_manifest
+from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.columns.settings import FeatureSettings
 from tests.test_bundle import small_corpus
 
 corpus = small_corpus(10)
@@ -119,10 +119,10 @@ def test_the_foreign_kind_owes_what_ours_owe(home: Path) -> None:
 def test_it_is_listed_without_being_imported_and_help_shows_it(home: Path) -> None:
     program = """
 import sys
-from submodels.registry import usual_names
+from phistack.submodels.registry import usual_names
 assert usual_names()[-1] == "lookup", usual_names()
-assert not {"numpy", "phistack_lookup", "submodels.base"} & {*sys.modules}
-from ensemble.command_line.app import main
+assert not {"numpy", "phistack_lookup", "phistack.submodels.base"} & {*sys.modules}
+from phistack.ensemble.command_line.app import main
 sys.argv = ["phistack", "train", "--help"]
 main()
 """
@@ -173,8 +173,10 @@ CLAIM = "[phistack.submodels]\n{0} = one:Lookup\n"
 def test_a_claim_that_cannot_be_is_one_sentence(
     packages: Callable[..., None], tmp_path: Path, kinds: tuple[str, str], asked: str, reported: str
 ) -> None:
-    base = "object" if kinds[0] == "mine.v1" else "submodels.base.Submodel"
-    packages("one", CLAIM.format(kinds[0]), f"import submodels.base\nclass Lookup({base}): kind = {kinds[0]!r}")
+    base = "object" if kinds[0] == "mine.v1" else "phistack.submodels.base.Submodel"
+    packages(
+        "one", CLAIM.format(kinds[0]), f"import phistack.submodels.base\nclass Lookup({base}): kind = {kinds[0]!r}"
+    )
     packages("two", CLAIM.format(kinds[1]), "")
     if "ModuleNotFound" in reported:
         (tmp_path / "one.py").unlink()
@@ -200,14 +202,19 @@ def test_a_changed_package_is_other_code(packages: Callable[..., None], tmp_path
         ({"extra": ("wrad",)}, r"the feature column wrad is not installed \(did you mean ward\?\)"),
         ({"extra": ("word",)}, "the column word is one of phistack's own"),
         ({"extra": ("ward",), "without": ("colours",)}, "no column group named colours.*wards"),
-        ({"extra": ("bad",)}, "registers as the feature column bad is no column of features.columns.installed"),
+        (
+            {"extra": ("bad",)},
+            "registers as the feature column bad is no column of phistack.features.columns.installed",
+        ),
         ({"extra": ("Upper",)}, "its name is none"),
     ],
 )
 def test_a_column_that_cannot_be_is_one_sentence(
     packages: Callable[..., None], settings: dict[str, Any], reported: str
 ) -> None:
-    code = "from features.columns.installed import WordColumn\nWARD, BAD = WordColumn('wards', str.lower), str.lower"
+    code = (
+        "from phistack.features.columns.installed import WordColumn\nWARD = WordColumn('wards', str.lower)\nBAD = str"
+    )
     packages("one", "[phistack.columns]\nward = one:WARD\nbad = one:BAD\nUpper = one:WARD\n", code)
     with pytest.raises(SettingsError, match=reported):
         FeatureSettings(**settings)

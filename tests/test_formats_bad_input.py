@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.documents import Corpus, Document, Span
-from features.errors import CorpusError, LabelError, PhistackError
-from features.formats import FORMATS, read_corpus, write_corpus
-from features.labels import LabelSet
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import CorpusError, LabelError, PhistackError
+from phistack.features.formats import FORMATS, read_corpus, write_corpus
+from phistack.features.labels import LabelSet
 
 SECRET = "Zxqvname"
 TEXT = f"{SECRET} {SECRET}\r\nseen by Dr. {SECRET} on 7 May ]]> & \U0001f600 {SECRET}"

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from pyarrow.parquet import read_table
 
-from features.documents import Corpus, Document, Span
-from features.formats import FORMATS, read_corpus, write_corpus
-from features.labels import LabelSet, label_mapping
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.formats import FORMATS, read_corpus, write_corpus
+from phistack.features.labels import LabelSet, label_mapping
 
 GOLDEN = Path(__file__).parent / "golden"
 SAMPLES = Path(__file__).parents[1] / "data" / "samples"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from features.formats import read_corpus
+from phistack.features.formats import read_corpus
 
 MEDDOCAN = Path(__file__).parents[1].parent / "shared" / "corpora" / "meddocan"
 

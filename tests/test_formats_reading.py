@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from features.documents import Corpus, Document, Span
-from features.errors import CorpusError
-from features.formats import FORMATS, read_corpus, write_corpus
-from features.formats.recognise import HIDDEN, OTHER, recognise
-from features.labels import LabelSet
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import CorpusError
+from phistack.features.formats import FORMATS, read_corpus, write_corpus
+from phistack.features.formats.recognise import HIDDEN, OTHER, recognise
+from phistack.features.labels import LabelSet
 
 LABELS = LabelSet.named("i2b2-2014")
 CORPUS = Corpus((Document("110-01", "Dr. Ames", (Span(4, 8, "DOCTOR"),), "110"),), LABELS)

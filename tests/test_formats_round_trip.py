@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.documents import Corpus, Document, Span
-from features.errors import CorpusError, SettingsError, StorageError
-from features.formats import FORMATS, read_corpus, write_corpus
-from features.labels import LabelSet
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import CorpusError, SettingsError, StorageError
+from phistack.features.formats import FORMATS, read_corpus, write_corpus
+from phistack.features.labels import LabelSet
 
 LABELS = LabelSet.named("i2b2-2014")
 ALL = tuple(FORMATS)

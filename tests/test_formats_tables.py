@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from features.documents import Corpus, Document, Span
-from features.errors import CorpusError, MissingResourceError, SettingsError
-from features.formats import read_corpus, write_corpus
-from features.formats.columns import ColumnNames
-from features.formats.recognise import recognise
-from features.labels import LabelSet
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import CorpusError, MissingResourceError, SettingsError
+from phistack.features.formats import read_corpus, write_corpus
+from phistack.features.formats.columns import ColumnNames
+from phistack.features.formats.recognise import recognise
+from phistack.features.labels import LabelSet
 
 OWN = ColumnNames("note_id", "body", "mrn")
 NOTE = Document("7", "Dr. Ames,\r\nward; 7", (Span(4, 8, "DOCTOR"),), "110")

@@ -9,19 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import ensemble.experiments.budget as budget_module
-from ensemble.bundles.bundle import load_bundle, read_manifest
-from ensemble.experiments.budget import by_score
-from ensemble.experiments.frontier import measure_frontier, on_frontier
-from ensemble.experiments.results import write_results
-from ensemble.experiments.speed import Run, measure_speed
-from ensemble.tasks.engines import train_bundle
-from ensemble.training.settings import EngineSettings
-from ensemble.training.trainer import train
-from features.documents import Corpus, Document, Span
-from features.errors import BundleError, EvaluationError, SettingsError
-from features.formats import read_corpus, write_corpus
-from features.labels import LabelSet
+import phistack.ensemble.experiments.budget as budget_module
+from phistack.ensemble.bundles.bundle import load_bundle, read_manifest
+from phistack.ensemble.experiments.budget import by_score
+from phistack.ensemble.experiments.frontier import measure_frontier, on_frontier
+from phistack.ensemble.experiments.results import write_results
+from phistack.ensemble.experiments.speed import Run, measure_speed
+from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.trainer import train
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import BundleError, EvaluationError, SettingsError
+from phistack.features.formats import read_corpus, write_corpus
+from phistack.features.labels import LabelSet
 from tests.fixture_types import Phistack
 from tests.invented_names import FEW_NAMES as NAMES
 
@@ -189,9 +189,9 @@ def test_scores_of_subsets_are_in_order(home: Any) -> None:
 
 
 def test_a_bundle_without_stackers_of_subsets_has_no_frontier(home: Any, tmp_path: Path) -> None:
-    from ensemble.bundles.bundle import save_bundle
-    from ensemble.bundles.self_test import self_test
-    from ensemble.engine import Engine
+    from phistack.ensemble.bundles.bundle import save_bundle
+    from phistack.ensemble.bundles.self_test import self_test
+    from phistack.ensemble.engine import Engine
 
     engine = load_bundle(home / "engine")
     old = Engine(engine.label_set, engine.space, engine.submodels, engine.stacker)

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.columns.gazetteers import GAZETTEER_COLUMNS, Gazetteers
-from features.columns.layout import Layout
-from features.columns.settings import COLUMN_GROUPS
-from features.columns.stemming import LANGUAGES
-from features.errors import BundleError
+from phistack.features.columns.gazetteers import GAZETTEER_COLUMNS, Gazetteers
+from phistack.features.columns.layout import Layout
+from phistack.features.columns.settings import COLUMN_GROUPS
+from phistack.features.columns.stemming import LANGUAGES
+from phistack.features.errors import BundleError
 
 SMALL = Gazetteers(
     {

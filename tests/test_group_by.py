@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.bundles.files import read_manifest
-from ensemble.experiments.samples import samples_of
-from ensemble.stacking.folds import group_folds, grouped_by, held_out_patients, training_folds
-from ensemble.stacking.stacker_settings import StackerSettings
-from ensemble.training.proposals import propose
-from ensemble.training.settings import EngineSettings
-from ensemble.training.trainer import train
-from features.documents import Corpus, Document, Span
-from features.errors import SettingsError, TrainingError
-from features.formats import write_corpus
-from features.labels import LabelSet
+from phistack.ensemble.bundles.files import read_manifest
+from phistack.ensemble.experiments.samples import samples_of
+from phistack.ensemble.stacking.folds import group_folds, grouped_by, held_out_patients, training_folds
+from phistack.ensemble.stacking.stacker_settings import StackerSettings
+from phistack.ensemble.training.proposals import propose
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.trainer import train
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import SettingsError, TrainingError
+from phistack.features.formats import write_corpus
+from phistack.features.labels import LabelSet
 from tests.fixture_types import Phistack
 from tests.invented_names import NAMES
 

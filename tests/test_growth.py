@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks.growth import TEXTS, growth_of_notes, growth_of_texts
-from ensemble.bundles.bundle import load_bundle
-from ensemble.engine import Engine
-from ensemble.stacking.candidates import is_repetition
-from features.documents import Document
+from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.engine import Engine
+from phistack.ensemble.stacking.candidates import is_repetition
+from phistack.features.documents import Document
 from tests.golden_bundle import GOLDEN
 
 

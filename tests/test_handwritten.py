@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.handwritten import handwritten, marked_notes
-from features.documents import Span
-from features.errors import CorpusError
-from features.labels import LabelSet
+from phistack.features.documents import Span
+from phistack.features.errors import CorpusError
+from phistack.features.labels import LabelSet
 
 _LABELS = LabelSet.named("i2b2-2014")
 

@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ensemble.synthesis import synthesize
-from ensemble.synthesis.corpus import LANGUAGES
-from ensemble.training.proposals import Proposed, propose
-from ensemble.training.settings import EngineSettings
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace, FeatureTable
-from features.documents import Corpus, Span
-from features.saved_files import SavedFiles
-from submodels.base import HeadStart, new_submodel
-from submodels.blstm.encoder import Encoder
-from submodels.blstm.head_start import carried_over
-from submodels.blstm.submodel import BlstmSubmodel
-from submodels.blstm.weights import first_weights
-from submodels.registry import KINDS, usual_name
+from phistack.ensemble.synthesis import synthesize
+from phistack.ensemble.synthesis.corpus import LANGUAGES
+from phistack.ensemble.training.proposals import Proposed, propose
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.documents import Corpus, Span
+from phistack.features.saved_files import SavedFiles
+from phistack.submodels.base import HeadStart, new_submodel
+from phistack.submodels.blstm.encoder import Encoder
+from phistack.submodels.blstm.head_start import carried_over
+from phistack.submodels.blstm.submodel import BlstmSubmodel
+from phistack.submodels.blstm.weights import first_weights
+from phistack.submodels.registry import KINDS, usual_name
 
 SMALL = {
     "networks": 2, "epochs": 2, "least_steps": 4, "lstm_size": 8, "word_size": 8, "channels": 2, "kernels": (2, 3),
@@ -148,7 +148,7 @@ def test_a_head_start_is_a_submodel_of_the_same_kind_without_one(kind: str) -> N
 
 
 def test_no_note_of_a_head_start_is_one_that_a_user_tries(corpus: Corpus) -> None:
-    from ensemble.training.fit_tasks import head_starts_of
+    from phistack.ensemble.training.fit_tasks import head_starts_of
 
     space = FeatureSpace(FeatureSettings())
     space.fit(corpus.documents)

@@ -15,19 +15,19 @@ import pytest
 from rich.console import Console
 from typer.main import get_command
 
-from ensemble.batch.formats.recognise import FORMAT_NAMES
-from ensemble.command_line import choices
-from ensemble.command_line.app import app
-from ensemble.command_line.examples import EXAMPLES
-from ensemble.deidentification import STRATEGIES, Policy
-from ensemble.stacking.candidates import Decision
-from ensemble.stacking.thresholds import CHOICES
-from ensemble.views.explanation import print_explanation
-from features.documents import Document, Span
-from features.formats import FORMATS
-from features.labels import LabelSet
-from submodels.base import Candidate
-from submodels.registry import SUBMODELS, usual_names
+from phistack.ensemble.batch.formats.recognise import FORMAT_NAMES
+from phistack.ensemble.command_line import choices
+from phistack.ensemble.command_line.app import app
+from phistack.ensemble.command_line.examples import EXAMPLES
+from phistack.ensemble.deidentification import STRATEGIES, Policy
+from phistack.ensemble.stacking.candidates import Decision
+from phistack.ensemble.stacking.thresholds import CHOICES
+from phistack.ensemble.views.explanation import print_explanation
+from phistack.features.documents import Document, Span
+from phistack.features.formats import FORMATS
+from phistack.features.labels import LabelSet
+from phistack.submodels.base import Candidate
+from phistack.submodels.registry import SUBMODELS, usual_names
 from tests.fixture_types import Phistack
 
 ROOT = Path(__file__).parents[1]
@@ -173,7 +173,7 @@ def in_bash(tmp_path: Path) -> Callable[..., Any]:
     program = tmp_path / "bin" / "phistack"
     program.parent.mkdir()
     program.write_text(
-        f'#!/bin/sh\nexec "{sys.executable}" -c "from ensemble.command_line.app import main; main()" "$@"\n'
+        f'#!/bin/sh\nexec "{sys.executable}" -c "from phistack.ensemble.command_line.app import main; main()" "$@"\n'
     )
     program.chmod(0o755)
     environment = os.environ | {"PATH": f"{program.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}

@@ -17,19 +17,19 @@ from hypothesis import strategies as st
 
 from benchmarks.known_identifiers import mentions_of, outcome, write_roster
 from benchmarks.known_identifiers import mistyped as mistyped_in
-from ensemble.batch import RunSettings, audit_run, deidentify
-from ensemble.deidentification import Policy
-from ensemble.stacking.candidates import Decision
-from ensemble.stacking.known import KNOWN, KnownIdentifiers, RecordSearch, Roster, dates
-from ensemble.stacking.known.columns import label_of, role_of, roles
-from ensemble.stacking.known.search import found_in
-from ensemble.stacking.overruling import read_overruling
-from ensemble.synthesis import synthesize
-from ensemble.synthesis.people import invent_patient
-from features.documents import Document, Span
-from features.errors import SettingsError, StorageError
-from features.labels import LabelSet
-from submodels.base import Candidate
+from phistack.ensemble.batch import RunSettings, audit_run, deidentify
+from phistack.ensemble.deidentification import Policy
+from phistack.ensemble.stacking.candidates import Decision
+from phistack.ensemble.stacking.known import KNOWN, KnownIdentifiers, RecordSearch, Roster, dates
+from phistack.ensemble.stacking.known.columns import label_of, role_of, roles
+from phistack.ensemble.stacking.known.search import found_in
+from phistack.ensemble.stacking.overruling import read_overruling
+from phistack.ensemble.synthesis import synthesize
+from phistack.ensemble.synthesis.people import invent_patient
+from phistack.features.documents import Document, Span
+from phistack.features.errors import SettingsError, StorageError
+from phistack.features.labels import LabelSet
+from phistack.submodels.base import Candidate
 
 I2B2 = LabelSet.named("i2b2-2014")
 HEADER = "patient,name,dob,mrn,phone,address,relatives,doctor\n"
@@ -265,7 +265,7 @@ def test_every_usual_way_to_write_a_date_is_found(day: date, language: str) -> N
         assert found is not None
         return [text[one.start : one.end] for one in found if one.is_whole]
 
-    from ensemble.deidentification.dates.patterns import names
+    from phistack.ensemble.deidentification.dates.patterns import names
 
     y, m, d = day.year, day.month, day.day
     month, short = names(language).full_months[m - 1], names(language).short_months[m - 1]
@@ -307,7 +307,7 @@ class _AnyFigures:
 def test_ways_to_write_a_date_that_a_text_cannot_have_are_not_missed(
     day: date, pieces: list[str], language: str
 ) -> None:
-    from ensemble.deidentification.dates.patterns import names
+    from phistack.ensemble.deidentification.dates.patterns import names
 
     said = {
         "d": f"{day.day}", "m": f"{day.month:02}", "y": f"{day.year}", "yy": f"{day.year % 100:02}",
@@ -450,7 +450,7 @@ def test_a_run_goes_on_with_the_same_roster_and_with_no_other(
         def stop(*_: Any) -> None:
             raise KeyboardInterrupt
 
-        patch.setattr("ensemble.batch.runner.check_output", stop)
+        patch.setattr("phistack.ensemble.batch.runner.check_output", stop)
         with pytest.raises(KeyboardInterrupt):
             deidentify(run)
     assert run.known is not None

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from features.documents import Corpus, Document, Span
-from features.errors import LabelError
-from features.formats import read_corpus, write_corpus
-from features.labels import LabelSet, label_mapping
-from submodels.regex.pattern_files import Pattern
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import LabelError
+from phistack.features.formats import read_corpus, write_corpus
+from phistack.features.labels import LabelSet, label_mapping
+from phistack.submodels.regex.pattern_files import Pattern
 
 TABLES = Path(__file__).parents[1] / "features" / "label_sets"
 MAPPINGS = tomllib.loads((TABLES / "mappings.toml").read_text(encoding="utf-8"))

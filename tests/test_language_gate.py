@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.bundles.bundle import load_bundle, save_bundle
-from ensemble.bundles.files import file_hash
-from ensemble.bundles.self_test import self_test
-from ensemble.tasks.engines import train_bundle
-from ensemble.training.settings import EngineSettings
-from features import languages
-from features.errors import BundleError
-from features.language_gate import LanguageGate, languages_of
-from features.languages import language_of
+from phistack.ensemble.bundles.bundle import load_bundle, save_bundle
+from phistack.ensemble.bundles.files import file_hash
+from phistack.ensemble.bundles.self_test import self_test
+from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features import languages
+from phistack.features.errors import BundleError
+from phistack.features.language_gate import LanguageGate, languages_of
+from phistack.features.languages import language_of
 from tests.fixture_types import Phistack
 from tests.test_bundle import small_corpus
 

@@ -12,25 +12,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ensemble.bundles.bundle import load_bundle
-from ensemble.synthesis.corpus import synthesize
-from ensemble.training.language_models import learn_language_models, sentences_of
-from ensemble.training.settings import EngineSettings
-from ensemble.training.trainer import train
-from features.character_models import CharacterModels, model_shapes
-from features.columns.lines import line_bounds
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace, FeatureTable
-from features.documents import Document
-from features.errors import BundleError, SettingsError, TrainingError
-from features.formats import write_corpus
-from features.saved_files import SavedFiles
-from submodels.blstm.character_states import states_in
-from submodels.blstm.character_training import LanguageModelPlan, perplexity, train_models
-from submodels.blstm.encoder import batch_of, batches_of, rows_of, with_characters
-from submodels.blstm.lstm import BidirectionalLstm
-from submodels.blstm.submodel import BlstmSubmodel
-from submodels.chain.lines import Lines
+from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.training.language_models import learn_language_models, sentences_of
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.trainer import train
+from phistack.features.character_models import CharacterModels, model_shapes
+from phistack.features.columns.lines import line_bounds
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.documents import Document
+from phistack.features.errors import BundleError, SettingsError, TrainingError
+from phistack.features.formats import write_corpus
+from phistack.features.saved_files import SavedFiles
+from phistack.submodels.blstm.character_states import states_in
+from phistack.submodels.blstm.character_training import LanguageModelPlan, perplexity, train_models
+from phistack.submodels.blstm.encoder import batch_of, batches_of, rows_of, with_characters
+from phistack.submodels.blstm.lstm import BidirectionalLstm
+from phistack.submodels.blstm.submodel import BlstmSubmodel
+from phistack.submodels.chain.lines import Lines
 
 Command = Callable[..., tuple[int, str, str]]
 NOTES = synthesize(8, seed=4, language="nl")
@@ -181,7 +181,7 @@ def test_the_lstm_reads_states_beside_words(model: BlstmSubmodel) -> None:
 
 
 def test_annotating_reads_them_as_training_does(model: BlstmSubmodel, tables: list[FeatureTable]) -> None:
-    from submodels.blstm.network import TaggingNetwork
+    from phistack.submodels.blstm.network import TaggingNetwork
 
     network = TaggingNetwork(model._sizes())
     for name, value in model.weights_[0].items():

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.columns.layout import Layout
-from features.columns.layout_columns import LAYOUT_COLUMNS
-from features.columns.lines import line_bounds, line_starts
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace
-from features.columns.word_columns import shape, short_shape
-from features.documents import Document
-from features.sentences import sentence_starts
-from features.tokens import Tokeniser
+from phistack.features.columns.layout import Layout
+from phistack.features.columns.layout_columns import LAYOUT_COLUMNS
+from phistack.features.columns.lines import line_bounds, line_starts
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace
+from phistack.features.columns.word_columns import shape, short_shape
+from phistack.features.documents import Document
+from phistack.features.sentences import sentence_starts
+from phistack.features.tokens import Tokeniser
 
 FRAGMENTS = (
     "Nombre: ", "Apellidos ", "Medina", "medina", " ", "  ", "\n", "\r\n", "\n\n", ":", ".", ",", "(", "]", "1/2/81",

@@ -5,23 +5,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ensemble.stacking.kernel_svm import KernelSettings
-from ensemble.stacking.meta_features import MetaFeatures
-from ensemble.stacking.svm import KERNELS
-from ensemble.synthesis.corpus import synthesize
-from ensemble.training.settings import EngineSettings, merged
-from ensemble.training.trainer import train
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace
-from features.documents import Document
-from features.labels import LabelSet
-from features.saved_files import SavedFiles
-from features.tokens import Tokeniser
-from submodels.base import kind_of, new_submodel
-from submodels.blstm.encoder import batch_of, batches_of, rows_of, with_characters
-from submodels.blstm.submodel import BlstmSubmodel
-from submodels.crf.templates import usable
-from submodels.registry import newest
+from phistack.ensemble.stacking.kernel_svm import KernelSettings
+from phistack.ensemble.stacking.meta_features import MetaFeatures
+from phistack.ensemble.stacking.svm import KERNELS
+from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.training.settings import EngineSettings, merged
+from phistack.ensemble.training.trainer import train
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace
+from phistack.features.documents import Document
+from phistack.features.labels import LabelSet
+from phistack.features.saved_files import SavedFiles
+from phistack.features.tokens import Tokeniser
+from phistack.submodels.base import kind_of, new_submodel
+from phistack.submodels.blstm.encoder import batch_of, batches_of, rows_of, with_characters
+from phistack.submodels.blstm.submodel import BlstmSubmodel
+from phistack.submodels.crf.templates import usable
+from phistack.submodels.registry import newest
 
 PRESET = EngineSettings.preset("liu2017")
 NGRID = EngineSettings.preset("liu2017-ngrid")
@@ -155,7 +155,7 @@ def test_features_after_the_lstm_are_read_as_in_training() -> None:
     small = {"networks": 1, "epochs": 1, "least_steps": 0, "lstm_size": 6, "columns": ("section", "number", "city")}
     model = BlstmSubmodel(**small, feature_layer=5, scheme="BIO").fit(tables)
     assert model.weights_[0]["dense"].shape == (5, len(model.tags_))
-    from submodels.blstm.network import TaggingNetwork
+    from phistack.submodels.blstm.network import TaggingNetwork
 
     network = TaggingNetwork(model._sizes())
     for name, value in model.weights_[0].items():

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from ensemble.evaluation import evaluate
-from ensemble.experiments.method_tables import by_criterion, counted_by_category, found_alone
-from ensemble.experiments.paper_tables import PaperRun, filled
-from ensemble.experiments.reproduction import published, reproduce, settings_of, write_reproduction
-from ensemble.synthesis.corpus import synthesize
-from ensemble.training.settings import EngineSettings, merged
-from features.documents import Corpus, Document, Span
-from features.labels import LabelSet
+from phistack.ensemble.evaluation import evaluate
+from phistack.ensemble.experiments.method_tables import by_criterion, counted_by_category, found_alone
+from phistack.ensemble.experiments.paper_tables import PaperRun, filled
+from phistack.ensemble.experiments.reproduction import published, reproduce, settings_of, write_reproduction
+from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.training.settings import EngineSettings, merged
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.labels import LabelSet
 
 TRAINING, TEST = synthesize(10, seed=4), synthesize(5, seed=5)
 SIZES = {"epochs": 2, "learning_rate": 0.01, "lstm_size": 8, "word_size": 8, "character_lstm": 4}

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from joblib.externals.loky import ProcessPoolExecutor, get_reusable_executor, process_executor
 
-from ensemble.tools.numerics import ONE_THREAD
-from ensemble.tools.processes import end_pool, start_pool
+from phistack.ensemble.tools.numerics import ONE_THREAD
+from phistack.ensemble.tools.processes import end_pool, start_pool
 
 ROOT = Path(__file__).parents[1]
 

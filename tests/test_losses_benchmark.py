@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from benchmarks.losses import Question, bits, main, questions
-from ensemble.stacking.candidates import pooled
-from ensemble.synthesis import synthesize
-from features.documents import Document, Span
-from features.formats import write_corpus
-from submodels.base import Candidate
+from phistack.ensemble.stacking.candidates import pooled
+from phistack.ensemble.synthesis import synthesize
+from phistack.features.documents import Document, Span
+from phistack.features.formats import write_corpus
+from phistack.submodels.base import Candidate
 
 A, LONGER, OTHER, ALONE = Span(0, 3, "NAME"), Span(0, 7, "NAME"), Span(0, 3, "CITY"), Span(9, 12, "NAME")
 

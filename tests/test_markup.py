@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace
-from features.documents import Document, Span
-from features.language_gate import LanguageGate
-from features.markup import without_markup
-from features.plain_view import plain_text, plain_view
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace
+from phistack.features.documents import Document, Span
+from phistack.features.language_gate import LanguageGate
+from phistack.features.markup import without_markup
+from phistack.features.plain_view import plain_text, plain_view
 
 ZWJ = "\u200d"
 PIECES = st.lists(

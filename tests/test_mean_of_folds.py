@@ -7,15 +7,15 @@ from statistics import fmean, pstdev
 
 import pytest
 
-from ensemble.bundles.files import read_manifest
-from ensemble.experiments.ablation import ablate
-from ensemble.experiments.results import write_results
-from ensemble.stacking.folds import training_folds
-from ensemble.synthesis.corpus import synthesize
-from ensemble.tasks.engines import train_with_report
-from ensemble.training.settings import EngineSettings
-from ensemble.training.trainer import out_of_fold_corpora
-from features.documents import Span
+from phistack.ensemble.bundles.files import read_manifest
+from phistack.ensemble.experiments.ablation import ablate
+from phistack.ensemble.experiments.results import write_results
+from phistack.ensemble.stacking.folds import training_folds
+from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.tasks.engines import train_with_report
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.trainer import out_of_fold_corpora
+from phistack.features.documents import Span
 
 CORPUS = synthesize(9, seed=4)
 SETTINGS = replace(EngineSettings(folds=3), submodels={"crf": {"max_iterations": 10}})

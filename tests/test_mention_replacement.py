@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.columns.layout_columns import LAYOUT_COLUMNS
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace
-from features.documents import Document, Span
-from features.tags import decode
-from submodels.blstm import network_input
-from submodels.blstm.encoder import Encoder
-from submodels.blstm.mention_replacement import OF_THE_PLACE, Mentions
+from phistack.features.columns.layout_columns import LAYOUT_COLUMNS
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace
+from phistack.features.documents import Document, Span
+from phistack.features.tags import decode
+from phistack.submodels.blstm import network_input
+from phistack.submodels.blstm.encoder import Encoder
+from phistack.submodels.blstm.mention_replacement import OF_THE_PLACE, Mentions
 
 NAMES = ["Gorse", "Anna Maria Quillan", "Alder-Smythe", "Osgood Penhale"]
 COLUMNS = ("shape", "key", "line_length")

@@ -5,20 +5,20 @@ from typing import Any
 
 import pytest
 
-from ensemble.bundles.bundle import load_bundle
-from ensemble.experiments.parts import stack_answers
-from ensemble.stacking.candidates import Decision
-from ensemble.stacking.merged_rules import MERGED_RULES, MergedRules
-from ensemble.synthesis.corpus import synthesize
-from ensemble.tasks.engines import train_with_report
-from ensemble.training.proposals import propose
-from ensemble.training.settings import EngineSettings, merged
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace
-from features.documents import Document, Span
-from features.errors import SettingsError
-from features.saved_files import SavedFiles
-from submodels.base import Candidate
+from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.experiments.parts import stack_answers
+from phistack.ensemble.stacking.candidates import Decision
+from phistack.ensemble.stacking.merged_rules import MERGED_RULES, MergedRules
+from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.tasks.engines import train_with_report
+from phistack.ensemble.training.proposals import propose
+from phistack.ensemble.training.settings import EngineSettings, merged
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace
+from phistack.features.documents import Document, Span
+from phistack.features.errors import SettingsError
+from phistack.features.saved_files import SavedFiles
+from phistack.submodels.base import Candidate
 from tests.fixture_types import Phistack
 
 CORPUS = synthesize(10, seed=4)

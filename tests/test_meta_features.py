@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy import float64
 
-from ensemble.stacking.candidate_arrays import CandidateArrays
-from ensemble.stacking.candidates import PooledCandidate, pooled
-from ensemble.stacking.meta_features import FEATURE_SETS, MetaFeatures
-from features.columns.table import FeatureSpace, FeatureTable
-from features.documents import Document, Span
-from submodels.base import Candidate
+from phistack.ensemble.stacking.candidate_arrays import CandidateArrays
+from phistack.ensemble.stacking.candidates import PooledCandidate, pooled
+from phistack.ensemble.stacking.meta_features import FEATURE_SETS, MetaFeatures
+from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.documents import Document, Span
+from phistack.submodels.base import Candidate
 
 SOURCES = ("regex", "crf", "blstm")
 LABELS = ("DATE", "DOCTOR", "HOSPITAL")

@@ -14,17 +14,17 @@ from typing import Any
 
 import pytest
 
-from ensemble.batch import RunSettings, deidentify, notices
-from ensemble.batch.formats.rows import FormatSettings
-from ensemble.batch.settings import read_struck
-from ensemble.deidentification import Policy, read_key
-from ensemble.training.settings import EngineSettings
-from features import files
-from features.errors import BundleError, CorpusError, PhistackError, SettingsError
-from features.formats import read_corpus
-from features.formats.recognise import HIDDEN, OTHER
-from features.regular_files import open_regular, read_regular
-from features.saved_files import read_file
+from phistack.ensemble.batch import RunSettings, deidentify, notices
+from phistack.ensemble.batch.formats.rows import FormatSettings
+from phistack.ensemble.batch.settings import read_struck
+from phistack.ensemble.deidentification import Policy, read_key
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features import files
+from phistack.features.errors import BundleError, CorpusError, PhistackError, SettingsError
+from phistack.features.formats import read_corpus
+from phistack.features.formats.recognise import HIDDEN, OTHER
+from phistack.features.regular_files import open_regular, read_regular
+from phistack.features.saved_files import read_file
 
 
 @pytest.fixture(autouse=True)

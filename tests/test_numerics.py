@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ensemble.tools.numerics import keep_freed_memory, numeric_environment
+from phistack.ensemble.tools.numerics import keep_freed_memory, numeric_environment
 
 AVX_512 = "fpu avx2 avx512f avx512cd avx512bw avx512dq avx512vl"
 

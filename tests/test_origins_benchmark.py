@@ -8,12 +8,12 @@ import pytest
 
 from benchmarks import origins
 from benchmarks.origins import SENTENCES, Recall, gap, recall_of, sentences, table_of
-from ensemble.synthesis import synthesize
-from ensemble.synthesis.lexicon import is_held_out
-from ensemble.synthesis.word_lists import ORIGINS, names
-from ensemble.tasks.engines import train_bundle
-from ensemble.training.settings import EngineSettings
-from features.documents import Document
+from phistack.ensemble.synthesis import synthesize
+from phistack.ensemble.synthesis.lexicon import is_held_out
+from phistack.ensemble.synthesis.word_lists import ORIGINS, names
+from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.documents import Document
 
 
 def frame(document: Document) -> str:

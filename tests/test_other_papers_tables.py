@@ -7,21 +7,21 @@ from typing import Any
 
 import pytest
 
-from ensemble.evaluation import evaluate
-from ensemble.experiments.entity_baselines import entity_baselines
-from ensemble.experiments.method_tables import by_type
-from ensemble.experiments.paper_tables import PaperRun, filled
-from ensemble.experiments.parts import alone_answers
-from ensemble.experiments.reproduction import papers, published, reproduce, settings_of
-from ensemble.stacking.folds import training_folds
-from ensemble.synthesis.corpus import synthesize
-from ensemble.training.fit_tasks import tasks_of
-from ensemble.training.proposals import prepared, propose
-from ensemble.training.settings import EngineSettings, merged
-from features.documents import Corpus, Document, Span
-from features.errors import SettingsError
-from features.formats import write_corpus
-from features.labels import LabelSet
+from phistack.ensemble.evaluation import evaluate
+from phistack.ensemble.experiments.entity_baselines import entity_baselines
+from phistack.ensemble.experiments.method_tables import by_type
+from phistack.ensemble.experiments.paper_tables import PaperRun, filled
+from phistack.ensemble.experiments.parts import alone_answers
+from phistack.ensemble.experiments.reproduction import papers, published, reproduce, settings_of
+from phistack.ensemble.stacking.folds import training_folds
+from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.training.fit_tasks import tasks_of
+from phistack.ensemble.training.proposals import prepared, propose
+from phistack.ensemble.training.settings import EngineSettings, merged
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import SettingsError
+from phistack.features.formats import write_corpus
+from phistack.features.labels import LabelSet
 from tests.fixture_types import Phistack
 
 TINY = {"epochs": 1, "least_steps": 0, "lstm_size": 6, "word_size": 8, "character_lstm": 3, "character_size": 3}

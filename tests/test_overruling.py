@@ -10,21 +10,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.batch import Columns, RunSettings, audit_run, deidentify
-from ensemble.batch.formats.rows import FormatSettings
-from ensemble.deidentification import Policy
-from ensemble.stacking.candidates import Decision
-from ensemble.stacking.overruling import Overruling, read_overruling
-from ensemble.stacking.phrase_lists import ALWAYS, NEVER, parse_list
-from ensemble.tasks.engines import train_bundle
-from ensemble.training.settings import EngineSettings
-from features.documents import Corpus, Document, Span
-from features.errors import SettingsError
-from features.formats import read_corpus, write_corpus
-from features.labels import LabelSet
-from features.plain_view import plain_view
-from submodels.base import Candidate
-from submodels.regex.pattern_files import parse_patterns
+from phistack.ensemble.batch import Columns, RunSettings, audit_run, deidentify
+from phistack.ensemble.batch.formats.rows import FormatSettings
+from phistack.ensemble.deidentification import Policy
+from phistack.ensemble.stacking.candidates import Decision
+from phistack.ensemble.stacking.overruling import Overruling, read_overruling
+from phistack.ensemble.stacking.phrase_lists import ALWAYS, NEVER, parse_list
+from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import SettingsError
+from phistack.features.formats import read_corpus, write_corpus
+from phistack.features.labels import LabelSet
+from phistack.features.plain_view import plain_view
+from phistack.submodels.base import Candidate
+from phistack.submodels.regex.pattern_files import parse_patterns
 from tests.fixture_types import Phistack
 
 WORDS = ["Ames", "Birch", "ward", "7B", "Aspirin", "-", "(", "Łucja", "mg", "2019"]

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from ensemble.bundles.bundle import load_bundle
-from ensemble.deidentification import REMOVING, Deidentifier, Policy, kind_of, verify
-from features.documents import Corpus, Document, Span
-from features.errors import LabelError
-from features.formats import read_corpus, write_corpus
-from features.hashed import hashed
-from features.labels import LabelSet
-from features.shown import shown_label
+from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.deidentification import REMOVING, Deidentifier, Policy, kind_of, verify
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import LabelError
+from phistack.features.formats import read_corpus, write_corpus
+from phistack.features.hashed import hashed
+from phistack.features.labels import LabelSet
+from phistack.features.shown import shown_label
 from tests import invented_corpora as invented
 from tests.fixture_types import Phistack
 

@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import html
 
-from ensemble.evaluation import Measure, Score
-from ensemble.evaluation.counts import Counts
-from ensemble.stacking.candidates import Decision
-from ensemble.views.page import NoteView, write_page
-from features.documents import Document, Span
-from features.errors import StorageError
-from features.labels import LabelSet
-from submodels.base import Candidate
+from phistack.ensemble.evaluation import Measure, Score
+from phistack.ensemble.evaluation.counts import Counts
+from phistack.ensemble.stacking.candidates import Decision
+from phistack.ensemble.views.page import NoteView, write_page
+from phistack.features.documents import Document, Span
+from phistack.features.errors import StorageError
+from phistack.features.labels import LabelSet
+from phistack.submodels.base import Candidate
 
 LABELS = LabelSet("small", {"DOCTOR": "NAME", "PATIENT": "NAME", "CITY": "LOCATION"}, frozenset())
 TEXT = "Dr. Smith saw Jane Roe in Springfield."
@@ -239,5 +239,5 @@ def test_all_pages_share_one_head_and_one_set_of_colours() -> None:
         source = path.read_text(encoding="utf-8")
         own = ("<head>", "<meta", "<style", "--paper:", "--ink:", "Made by phistack")
         if path != base:
-            assert source.startswith('{% extends "ensemble.views/base_template.html" %}')
+            assert source.startswith('{% extends "phistack.ensemble.views/base_template.html" %}')
             assert not [word for word in own if word in source], path.name

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components
 
-from ensemble.tools.deadline import deadline
-from features.errors import OverdueError, UnsafePatternError
-from submodels.regex.pattern_files import parse_patterns, shipped_patterns
-from submodels.regex.pattern_safety import LONGEST, _circles, refuse_blow_up
+from phistack.ensemble.tools.deadline import deadline
+from phistack.features.errors import OverdueError, UnsafePatternError
+from phistack.submodels.regex.pattern_files import parse_patterns, shipped_patterns
+from phistack.submodels.regex.pattern_safety import LONGEST, _circles, refuse_blow_up
 
 ENDLESS = [
     "(a+)+b", "(a*)*b", "(?:a|a)*b", "(?:a*){1,30}b", "(a|b|ab)*c", r"(\w+\s?)*!", "(?:a{1,3})+b", "(?:[а-я]+)+!",

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.documents import Document, Span
-from features.plain_view import IGNORABLE, plain_text, plain_view
+from phistack.features.documents import Document, Span
+from phistack.features.plain_view import IGNORABLE, plain_text, plain_view
 
 ZWSP, ZWJ, SOFT, WORD_JOINER, BOM, RTL = "\u200b", "\u200d", "\u00ad", "\u2060", "\ufeff", "\u202e"
 ACUTE, DOT_BELOW, NBSP = "\u0301", "\u0323", "\u00a0"

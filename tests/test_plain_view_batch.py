@@ -1,14 +1,14 @@
 """Invisible characters do not keep an identifier from being replaced as the plain one, struck or found again."""
 
-from ensemble.batch.formats.rows import Part
-from ensemble.batch.workers.column_identifiers import with_column_identifiers
-from ensemble.batch.workers.detector import Detection
-from ensemble.batch.workers.identifier_register import IdentifierRegister, by_length
-from ensemble.batch.workers.review_words import KnownWords, capitalised, resembling, struck_places
-from ensemble.deidentification import Deidentifier, Policy, verify
-from ensemble.stacking.known import RecordSearch
-from features.documents import Document, Span
-from features.labels import LabelSet
+from phistack.ensemble.batch.formats.rows import Part
+from phistack.ensemble.batch.workers.column_identifiers import with_column_identifiers
+from phistack.ensemble.batch.workers.detector import Detection
+from phistack.ensemble.batch.workers.identifier_register import IdentifierRegister, by_length
+from phistack.ensemble.batch.workers.review_words import KnownWords, capitalised, resembling, struck_places
+from phistack.ensemble.deidentification import Deidentifier, Policy, verify
+from phistack.ensemble.stacking.known import RecordSearch
+from phistack.features.documents import Document, Span
+from phistack.features.labels import LabelSet
 
 KEY = b"0123456789abcdef-key"
 PLAIN = "Dr. Anselm Birchwood saw her on 03/12/2019."

@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ensemble.deidentification import redact
-from ensemble.experiments.parts import all_answers
-from ensemble.tasks.engines import score_on
-from ensemble.training.proposals import propose
-from ensemble.training.settings import EngineSettings
-from ensemble.training.trainer import out_of_fold_corpora, train
-from features.columns.settings import FeatureSettings
-from features.documents import Document, Span
-from features.plain_view import plain_view
+from phistack.ensemble.deidentification import redact
+from phistack.ensemble.experiments.parts import all_answers
+from phistack.ensemble.tasks.engines import score_on
+from phistack.ensemble.training.proposals import propose
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.trainer import out_of_fold_corpora, train
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.documents import Document, Span
+from phistack.features.plain_view import plain_view
 from tests import invented_corpora as invented
 
 SUBMODELS = {"regex": {}, "tbed": {"max_rules": 20}, "crf": {"max_iterations": 15}}

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.deidentification import KINDS, STRATEGIES, Deidentifier, Policy, kind_of, verify
-from ensemble.deidentification.policy import RESTRICTED_ZIP3, PolicyOptions
-from features.documents import Document, Span
-from features.errors import LabelError, SettingsError
-from features.labels import LabelSet
+from phistack.ensemble.deidentification import KINDS, STRATEGIES, Deidentifier, Policy, kind_of, verify
+from phistack.ensemble.deidentification.policy import RESTRICTED_ZIP3, PolicyOptions
+from phistack.features.documents import Document, Span
+from phistack.features.errors import LabelError, SettingsError
+from phistack.features.labels import LabelSet
 
 KEY = b"a key of the tests, not a secret"
 I2B2 = LabelSet.named("i2b2-2014")

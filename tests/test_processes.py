@@ -6,7 +6,7 @@ from operator import add
 
 import pytest
 
-from ensemble.tools.processes import in_processes
+from phistack.ensemble.tools.processes import in_processes
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

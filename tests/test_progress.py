@@ -18,12 +18,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.tools import progress as shown
-from ensemble.tools.processes import in_processes, keeping
-from ensemble.tools.progress import progress, stage
-from ensemble.training.fit_progress import Fit, FitWatch, reporting
-from features.formats import write_corpus
-from features.reporting import report
+from phistack.ensemble.tools import progress as shown
+from phistack.ensemble.tools.processes import in_processes, keeping
+from phistack.ensemble.tools.progress import progress, stage
+from phistack.ensemble.training.fit_progress import Fit, FitWatch, reporting
+from phistack.features.formats import write_corpus
+from phistack.features.reporting import report
 from tests import invented_corpora as invented
 from tests.fixture_types import Phistack
 
@@ -195,7 +195,7 @@ def test_a_process_that_dies_is_reported_as_want_of_memory() -> None:
 _ASKED = """
 from functools import partial
 from pathlib import Path
-from ensemble.tools.processes import in_processes
+from phistack.ensemble.tools.processes import in_processes
 print(*in_processes([partial(Path.read_text, Path("/proc/self/status"))], jobs=2))
 """
 
@@ -216,7 +216,7 @@ def _started(arguments: Any, folder: Any, *, terminal: Any) -> Any:
     """The command in a process group of its own, and what it writes to, as a pipe or a terminal."""
     folder.mkdir()
     environment = os.environ | {"TMPDIR": str(folder), "PYTHONPATH": str(ROOT), "COLUMNS": "120", "TERM": "xterm"}
-    command = [sys.executable, "-m", "ensemble.command_line.app", *map(str, arguments)]
+    command = [sys.executable, "-m", "phistack.ensemble.command_line.app", *map(str, arguments)]
     ours, theirs = pty.openpty() if terminal else os.pipe()
     process = subprocess.Popen(
         command, stderr=theirs, stdout=subprocess.DEVNULL, env=environment, cwd=ROOT, start_new_session=True,

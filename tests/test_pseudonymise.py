@@ -14,16 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from ensemble.command_line.app import app, main
-from ensemble.deidentification import Deidentifier, Policy
-from ensemble.deidentification.policy import PolicyOptions
-from ensemble.deidentification.pseudonymisation import Pseudonymised, pseudonymise, renumbered
-from ensemble.synthesis import synthesize
-from features.documents import Corpus, Document, Span
-from features.errors import CorpusError, SettingsError
-from features.formats import read_corpus, write_corpus
-from features.labels import LabelSet
-from features.letters import fold, normalised, parts
+from phistack.ensemble.command_line.app import app, main
+from phistack.ensemble.deidentification import Deidentifier, Policy
+from phistack.ensemble.deidentification.policy import PolicyOptions
+from phistack.ensemble.deidentification.pseudonymisation import Pseudonymised, pseudonymise, renumbered
+from phistack.ensemble.synthesis import synthesize
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import CorpusError, SettingsError
+from phistack.features.formats import read_corpus, write_corpus
+from phistack.features.labels import LabelSet
+from phistack.features.letters import fold, normalised, parts
 
 KEY = b"a key of the tests, not a secret"
 SWEDISH = LabelSet.named("stockholm-epr-phi")
@@ -165,7 +165,7 @@ def swedish(spans: Sequence[tuple[str, str]], key: int = 0) -> Pseudonymised:
 
 
 def test_dalianis_takes_one_of_the_hundred_commonest_names_of_the_gender_with_its_genitive() -> None:
-    from ensemble.deidentification.names.tables import name_tables
+    from phistack.ensemble.deidentification.names.tables import name_tables
 
     women, men, lasts = (
         {fold(name) for name in names[:110]}
@@ -198,7 +198,7 @@ def test_dalianis_shifts_by_a_week_and_keeps_weekdays_alone() -> None:
 
 
 def test_dalianis_keeps_counties_and_takes_places_of_the_same_county_and_preposition() -> None:
-    from ensemble.deidentification.places.cities import counties, table
+    from phistack.ensemble.deidentification.places.cities import counties, table
 
     county = {*counties("sv")["Västernorrlands län"], *table("sv")["towns"]["Västernorrlands län"]}
     said_with_on = set(table("sv")["on"]["places"])
@@ -212,7 +212,7 @@ def test_dalianis_keeps_counties_and_takes_places_of_the_same_county_and_preposi
 
 
 def test_dalianis_has_twenty_care_units_and_exchanges_area_codes() -> None:
-    from ensemble.deidentification.word_lists import words
+    from phistack.ensemble.deidentification.word_lists import words
 
     units = words("sv")["care_units"]["generic"]
     spans = [("NIVA", "Health_Care_Unit"), ("070-123 45 67", "Phone_Number"), ("08-123 456 78", "Phone_Number")]

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.experiments.reader_test import make_test, score_judges
-from ensemble.synthesis import synthesize
-from features.documents import Corpus, Document, Span
-from features.errors import CorpusError, SettingsError
-from features.formats import write_corpus
-from features.labels import LabelSet
+from phistack.ensemble.experiments.reader_test import make_test, score_judges
+from phistack.ensemble.synthesis import synthesize
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import CorpusError, SettingsError
+from phistack.features.formats import write_corpus
+from phistack.features.labels import LabelSet
 from tests.fixture_types import Phistack
 
 LABELS = LabelSet.named("i2b2-2014")

@@ -10,6 +10,7 @@ a program in the same folder. A block is left out where the line above it says w
 """
 
 import ast
+import os
 import re
 import shlex
 import subprocess
@@ -20,8 +21,7 @@ from pathlib import Path
 
 import pytest
 
-import ensemble
-from tests.house_copy import house_copy
+import phistack
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(
@@ -51,6 +51,11 @@ def examples_of(markdown: str) -> Iterator[Example]:
         yield Example(match["language"], match["body"], line, match["reason"])
 
 
+def installed_environment() -> dict[str, str]:
+    """An environment in which `phistack` and `python` are those of the tests."""
+    return os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "120"}
+
+
 def is_make(command: str) -> bool:
     return shlex.split(command)[0] == "make"
 
@@ -67,8 +72,8 @@ EXAMPLES = list(examples_of(README))
 
 @pytest.fixture(scope="module")
 def workplace(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
-    """A folder that all examples share, and an environment in which `phistack` is a copy of this checkout's."""
-    return tmp_path_factory.mktemp("readme"), house_copy(tmp_path_factory.mktemp("house"))
+    """A folder that all examples share, and an environment in which `phistack` and `python` are those of the tests."""
+    return tmp_path_factory.mktemp("readme"), installed_environment()
 
 
 def run(command: list[str], workplace: tuple[Path, dict[str, str]]) -> None:
@@ -117,11 +122,9 @@ def test_python_takes_names_from_the_face_only(page: Path) -> None:
         node for e in programs for node in ast.walk(ast.parse(e.body)) if isinstance(node, ast.Import | ast.ImportFrom)
     ]
     modules = {ast.unparse(node).split()[1] for node in taken}
-    assert not {m for m in modules if m.partition(".")[0] in ("features", "tbed", "submodels", "ensemble")} - {
-        "ensemble"
-    }
-    names = {alias.name for node in taken if ast.unparse(node).split()[1] == "ensemble" for alias in node.names}
-    assert names <= {*ensemble.__all__, "ensemble"}
+    assert not {module for module in modules if module.startswith("phistack.")}
+    names = {alias.name for node in taken if ast.unparse(node).split()[1] == "phistack" for alias in node.names}
+    assert names <= {*phistack.__all__}
 
 
 def test_blocks_are_found_with_their_reasons() -> None:

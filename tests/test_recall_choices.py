@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.bundles.bundle import load_bundle
-from ensemble.stacking.candidates import PooledCandidate
-from ensemble.stacking.thresholds import CHOICES, THRESHOLDS, recall_choices
-from ensemble.synthesis import synthesize
-from ensemble.tasks.engines import train_bundle
-from ensemble.training.settings import EngineSettings
-from features.documents import Span
-from features.errors import SettingsError
-from features.formats import read_corpus, write_corpus
-from submodels.base import Candidate
+from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.stacking.candidates import PooledCandidate
+from phistack.ensemble.stacking.thresholds import CHOICES, THRESHOLDS, recall_choices
+from phistack.ensemble.synthesis import synthesize
+from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.documents import Span
+from phistack.features.errors import SettingsError
+from phistack.features.formats import read_corpus, write_corpus
+from phistack.submodels.base import Candidate
 from tests.fixture_types import Phistack
 
 JUDGED = st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=40)

@@ -21,8 +21,9 @@ PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 SECTION = re.compile(r"^### (?P<name>[^\n]+)\n(?P<body>.*?)(?=^###? |\Z)", re.M | re.S)
 BLOCK = re.compile(r"(?P<before>(?:(?!\n\n).)*?)\n\n?```(?P<language>\w+)\n(?P<body>.*?)^```$", re.M | re.S)
 RECIPES = {match["name"]: match["body"] for match in SECTION.finditer(PAGE)}
+PACKAGES = ("features", "tbed", "submodels", "ensemble")
 PROGRAMS = {
-    "phistack": '#!/bin/sh\nexec "{python}" -m ensemble.command_line.app "$@"\n',
+    "phistack": '#!/bin/sh\nexec "{python}" -m phistack.ensemble.command_line.app "$@"\n',
     "pip": '#!/bin/sh\nexec "{python}" -m pip "$@" --no-index --no-deps --no-build-isolation --target "$PYTHONPATH"\n',
 }
 """What stands for the programs of the same names; packages are installed beside the copy, from this machine alone."""
@@ -46,14 +47,19 @@ def hunks(diff: str) -> Iterator[tuple[str, list[str]]]:
 @pytest.fixture
 def house(tmp_path: Path) -> tuple[Path, dict[str, str]]:
     """A copy of the packages, and an environment in which `phistack` and `python` are those of the copy."""
-    for package in ("features", "tbed", "submodels", "ensemble"):
+    for package in PACKAGES:
         shutil.copytree(ROOT / package, tmp_path / "house" / package, ignore=shutil.ignore_patterns("__pycache__"))
+    # As it is installed: `phistack`, with the folders in it.
+    tree = tmp_path / "tree" / "phistack"
+    tree.mkdir(parents=True)
+    for part in (*PACKAGES, *(f"ensemble/face/{file.name}" for file in (ROOT / "ensemble" / "face").glob("*.py*"))):
+        (tree / Path(part).name).symlink_to(tmp_path / "house" / part)
     programs = tmp_path / "programs"
     programs.mkdir()
     for name, script in PROGRAMS.items():
         (programs / name).write_text(script.format(python=sys.executable), encoding="utf-8")
         (programs / name).chmod(0o755)
-    paths = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(tmp_path / "house")}
+    paths = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(tree.parent)}
     return tmp_path / "house", os.environ | paths
 
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.deidentification import Deidentifier, Policy, redact, strategies
-from features.documents import Document, Span
-from features.errors import VerificationError
-from features.labels import LabelSet
+from phistack.ensemble.deidentification import Deidentifier, Policy, redact, strategies
+from phistack.features.documents import Document, Span
+from phistack.features.errors import VerificationError
+from phistack.features.labels import LabelSet
 
 
 def test_a_span_becomes_its_label_and_the_rest_stays() -> None:

@@ -7,10 +7,10 @@ from typing import Any, cast
 import pytest
 
 from benchmarks.redaction import changed_stretches, redaction_on
-from ensemble.deidentification import Policy
-from ensemble.engine import Engine
-from features.documents import Corpus, Document, Span
-from features.labels import LabelSet
+from phistack.ensemble.deidentification import Policy
+from phistack.ensemble.engine import Engine
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.labels import LabelSet
 
 LABELS = LabelSet.named("i2b2-2014")
 NOTES = (

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace, FeatureTable
-from features.documents import Document, Span
-from features.errors import BundleError, SettingsError, TrainingError
-from features.labels import LabelSet
-from features.saved_files import SavedFiles
-from submodels.base import Candidate, Submodel, submodel_class
-from submodels.regex.pattern_files import (
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.documents import Document, Span
+from phistack.features.errors import BundleError, SettingsError, TrainingError
+from phistack.features.labels import LabelSet
+from phistack.features.saved_files import SavedFiles
+from phistack.submodels.base import Candidate, Submodel, submodel_class
+from phistack.submodels.regex.pattern_files import (
     ANY_SET,
     Pattern,
     format_patterns,
@@ -27,11 +27,11 @@ from submodels.regex.pattern_files import (
     shipped_patterns,
     user_patterns,
 )
-from submodels.regex.scanner import Scanner
-from submodels.regex.submodel import RegexSubmodel
-from submodels.regex.validators import VALIDATORS
+from phistack.submodels.regex.scanner import Scanner
+from phistack.submodels.regex.submodel import RegexSubmodel
+from phistack.submodels.regex.validators import VALIDATORS
 
-PATTERN_FOLDER = resources.files("submodels.regex") / "patterns"
+PATTERN_FOLDER = resources.files("phistack.submodels.regex") / "patterns"
 FILES = sorted(entry.name.removesuffix(".toml") for entry in PATTERN_FOLDER.iterdir())
 LANGUAGES = [name for name in FILES if name != "common"]
 SHIPPED = {pattern.name: pattern for language in LANGUAGES for pattern in shipped_patterns(language)}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from submodels.regex.trees import (
+from phistack.submodels.regex.trees import (
     UNBOUNDED,
     Alternatives,
     Anything,

@@ -5,15 +5,15 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from ensemble.bundles.bundle import read_manifest
-from ensemble.bundles.model_card import model_card
-from ensemble.bundles.reliability import reliability_of
-from ensemble.command_line.app import app
-from ensemble.evaluation import evaluate_systems
-from ensemble.evaluation.figures import figures_of
-from features.documents import Corpus, Document, Span
-from features.formats import write_corpus
-from features.labels import LabelSet
+from phistack.ensemble.bundles.bundle import read_manifest
+from phistack.ensemble.bundles.model_card import model_card
+from phistack.ensemble.bundles.reliability import reliability_of
+from phistack.ensemble.command_line.app import app
+from phistack.ensemble.evaluation import evaluate_systems
+from phistack.ensemble.evaluation.figures import figures_of
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.formats import write_corpus
+from phistack.features.labels import LabelSet
 
 GOOD = {"recall": 0.956, "recall_interval": [0.931, 0.973]}
 

@@ -12,27 +12,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from ensemble.bundles.bundle import load_bundle, save_bundle
-from ensemble.bundles.self_test import self_test
-from ensemble.engine import Engine
-from ensemble.stacking.candidates import Decision, pools_of
-from ensemble.stacking.repeats.classifier import SAID_AGAIN, RepeatClassifier
-from ensemble.stacking.repeats.search import Mention, search, words_of
-from ensemble.stacking.repeats.word_counts import Seen, WordCounts
-from ensemble.stacking.stacker import Stacker
-from ensemble.stacking.stacker_files import load_stacker, save_stacker
-from ensemble.stacking.stacker_settings import StackerSettings
-from ensemble.training.settings import EngineSettings
-from ensemble.training.trainer import train
-from ensemble.views.explanation import print_explanation
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace
-from features.documents import Corpus, Document, Span
-from features.errors import BundleError
-from features.labels import LabelSet
-from features.letters import fold
-from features.saved_files import SavedFiles
-from submodels.base import Candidate
+from phistack.ensemble.bundles.bundle import load_bundle, save_bundle
+from phistack.ensemble.bundles.self_test import self_test
+from phistack.ensemble.engine import Engine
+from phistack.ensemble.stacking.candidates import Decision, pools_of
+from phistack.ensemble.stacking.repeats.classifier import SAID_AGAIN, RepeatClassifier
+from phistack.ensemble.stacking.repeats.search import Mention, search, words_of
+from phistack.ensemble.stacking.repeats.word_counts import Seen, WordCounts
+from phistack.ensemble.stacking.stacker import Stacker
+from phistack.ensemble.stacking.stacker_files import load_stacker, save_stacker
+from phistack.ensemble.stacking.stacker_settings import StackerSettings
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.trainer import train
+from phistack.ensemble.views.explanation import print_explanation
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import BundleError
+from phistack.features.labels import LabelSet
+from phistack.features.letters import fold
+from phistack.features.saved_files import SavedFiles
+from phistack.submodels.base import Candidate
 
 PATIENT, DOCTOR = "PATIENT", "DOCTOR"
 
@@ -185,7 +185,7 @@ def test_with_too_few_repeats_a_rule_decides_and_where_it_does_harm_nothing_is_a
 
 
 def test_repeats_in_training_are_judged_by_machines_that_never_saw_the_patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ensemble.stacking.repeats import classifier as module
+    from phistack.ensemble.stacking.repeats import classifier as module
 
     tables, decisions = _half_found()
     seen = []
@@ -297,7 +297,7 @@ def test_the_notes_of_a_patient_stay_together_whatever_is_asked_at_once(
     training: Any, monkeypatch: pytest.MonkeyPatch, others: int, characters: int
 ) -> None:
     """More than the engine takes at once: in the first of a patient's two notes it has its characters, or notes."""
-    monkeypatch.setattr("ensemble.engine._CHARACTERS_AT_ONCE", characters)
+    monkeypatch.setattr("phistack.ensemble.engine._CHARACTERS_AT_ONCE", characters)
     filling = [Document(f"x{i}", "Nothing.") for i in range(others)]
     documents = _corpus().documents[:2]
     alone = _answers(training.engine, documents)

@@ -1,8 +1,8 @@
 """The benchmark counts names that stay although they were found elsewhere in the patient's notes."""
 
 from benchmarks.repeated_mentions import outcome, released, table_of, without_repeats
-from ensemble.stacking.repeats.word_counts import WordCounts
-from features.documents import Document, Span
+from phistack.ensemble.stacking.repeats.word_counts import WordCounts
+from phistack.features.documents import Document, Span
 
 TEXT = "Smith, Dana: seen. Dana Smith fell. Rusk called."
 GOLD = (Span(0, 11, "PATIENT"), Span(19, 29, "PATIENT"), Span(36, 40, "DOCTOR"))
@@ -23,9 +23,9 @@ def test_a_release_takes_out_what_was_found_elsewhere_and_nothing_of_other_patie
 
 
 def test_the_table_has_four_rows_of_one_engine() -> None:
-    from ensemble.synthesis import synthesize
-    from ensemble.training.settings import EngineSettings
-    from ensemble.training.trainer import train
+    from phistack.ensemble.synthesis import synthesize
+    from phistack.ensemble.training.settings import EngineSettings
+    from phistack.ensemble.training.trainer import train
 
     corpus = synthesize(24, seed=5)
     engine = train(corpus, EngineSettings(folds=2).only(("regex",))).engine

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from ensemble.batch import RunSettings, deidentify
-from ensemble.deidentification import Policy, PolicyOptions
-from ensemble.stacking.repeats.unmarked import unmarked
-from ensemble.stacking.repeats.word_counts import WordCounts
-from features.documents import Document, Span
-from features.errors import SettingsError
+from phistack.ensemble.batch import RunSettings, deidentify
+from phistack.ensemble.deidentification import Policy, PolicyOptions
+from phistack.ensemble.stacking.repeats.unmarked import unmarked
+from phistack.ensemble.stacking.repeats.word_counts import WordCounts
+from phistack.features.documents import Document, Span
+from phistack.features.errors import SettingsError
 
 IS_WORD = WordCounts("en").is_word
 
@@ -100,7 +100,7 @@ def test_a_note_that_fails_keeps_nothing_from_the_other_notes_of_the_patient(
     run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is found in one note is sought in the others, also where a note between them cannot be worked on."""
-    from ensemble.batch.workers import work
+    from phistack.ensemble.batch.workers import work
 
     read = []
 

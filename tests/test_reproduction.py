@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from ensemble.evaluation import evaluate
-from ensemble.experiments.paper_tables import PaperRun, filled
-from ensemble.experiments.reproduction import published, reproduce, settings_of, write_reproduction
-from ensemble.synthesis.corpus import synthesize
-from ensemble.training.proposals import propose
-from ensemble.training.settings import EngineSettings, merged
-from features.documents import Corpus, Document, Span
-from features.errors import SettingsError
-from features.formats import read_corpus, write_corpus
-from features.labels import LabelSet
+from phistack.ensemble.evaluation import evaluate
+from phistack.ensemble.experiments.paper_tables import PaperRun, filled
+from phistack.ensemble.experiments.reproduction import published, reproduce, settings_of, write_reproduction
+from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.training.proposals import propose
+from phistack.ensemble.training.settings import EngineSettings, merged
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import SettingsError
+from phistack.features.formats import read_corpus, write_corpus
+from phistack.features.labels import LabelSet
 from tests.fixture_types import Phistack
 
 TRAINING, TEST = synthesize(10, seed=4), synthesize(5, seed=5)
@@ -126,7 +126,7 @@ def test_cases_are_places_where_the_submodel_alone_is_right_and_have_no_text(run
 
 def test_a_run_that_was_stopped_goes_on(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     home, found, _ = run
-    monkeypatch.setattr("ensemble.training.fit_tasks.FitTask.run", lambda task: pytest.fail("trained again"))
+    monkeypatch.setattr("phistack.ensemble.training.fit_tasks.FitTask.run", lambda task: pytest.fail("trained again"))
     assert reproduce("zhao2020", TRAINING, TEST, SETTINGS, cache=home / "folds").tables == found.tables
 
 

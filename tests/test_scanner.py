@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
-from features.errors import SettingsError
-from submodels.regex.needs import need_of
-from submodels.regex.openings import ANYTHING, openings
-from submodels.regex.pattern_files import Pattern, shipped_patterns
-from submodels.regex.scanner import Scanner
+from phistack.features.errors import SettingsError
+from phistack.submodels.regex.needs import need_of
+from phistack.submodels.regex.openings import ANYTHING, openings
+from phistack.submodels.regex.pattern_files import Pattern, shipped_patterns
+from phistack.submodels.regex.scanner import Scanner
 
 LANGUAGES = ("de", "en", "es", "fr", "nl", "sv")
 FRAGMENTS = (

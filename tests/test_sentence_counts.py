@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from ensemble.evaluation import read_sentence_counts
-from features.documents import Corpus, Document, Span
-from features.errors import EvaluationError
-from features.formats import write_corpus
-from features.labels import LabelSet
+from phistack.ensemble.evaluation import read_sentence_counts
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import EvaluationError
+from phistack.features.formats import write_corpus
+from phistack.features.labels import LabelSet
 from tests.fixture_types import Phistack
 
 COUNTS = {"1-01": 3, "2-01": 5}

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from ensemble.training.settings import EngineSettings
-from features.errors import SettingsError
-from submodels.base import new_submodel
-from submodels.registry import SUBMODELS
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.errors import SettingsError
+from phistack.submodels.base import new_submodel
+from phistack.submodels.registry import SUBMODELS
 
 
 def test_a_file_names_only_what_differs(tmp_path: Path) -> None:

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from ensemble.bundles.bundle import load_bundle, read_manifest
-from ensemble.experiments.speed import measure_speed
-from ensemble.experiments.variants import variants_of
-from ensemble.stacking.subsets import subset_name
-from ensemble.tasks.engines import train_bundle
-from ensemble.training.fit_tasks import tasks_of
-from ensemble.training.settings import EngineSettings
-from ensemble.training.trainer import Training
+from phistack.ensemble.bundles.bundle import load_bundle, read_manifest
+from phistack.ensemble.experiments.speed import measure_speed
+from phistack.ensemble.experiments.variants import variants_of
+from phistack.ensemble.stacking.subsets import subset_name
+from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.training.fit_tasks import tasks_of
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.trainer import Training
 from tests.test_bundle import small_corpus
 
 SUBMODELS = {

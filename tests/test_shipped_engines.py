@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from ensemble import BundleError, load_bundle, save_bundle, self_test, shipped_engine, synthesize, train
-from ensemble.batch import Columns, FormatSettings, first_texts
-from ensemble.batch.formats.json_lines import JsonLines
-from ensemble.bundles import language_choice, shipped
-from ensemble.bundles.shipped import bundle_path
-from ensemble.command_line.choices import completing_paths
-from ensemble.training.settings import EngineSettings
-from features import files
-from features.errors import SettingsError
-from features.formats import read_corpus, write_corpus
-from features.language_gate import languages_of
+from phistack import BundleError, load_bundle, save_bundle, self_test, shipped_engine, synthesize, train
+from phistack.ensemble.batch import Columns, FormatSettings, first_texts
+from phistack.ensemble.batch.formats.json_lines import JsonLines
+from phistack.ensemble.bundles import language_choice, shipped
+from phistack.ensemble.bundles.shipped import bundle_path
+from phistack.ensemble.command_line.choices import completing_paths
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features import files
+from phistack.features.errors import SettingsError
+from phistack.features.formats import read_corpus, write_corpus
+from phistack.features.language_gate import languages_of
 from tests.fixture_types import Phistack
 from tests.invented_corpora import spanish_legal_prose
 
@@ -321,9 +321,9 @@ def test_a_shell_completes_names_and_paths(ships: Path) -> None:
 
 
 def test_help_names_the_engines(folder: Path) -> None:
-    code = "import sys; from pathlib import Path; from ensemble.bundles import shipped\n"
+    code = "import sys; from pathlib import Path; from phistack.ensemble.bundles import shipped\n"
     code += f"shipped.FOLDER = Path({str(folder)!r})\n"
-    code += "from ensemble.command_line.app import main; main()"
+    code += "from phistack.ensemble.command_line.app import main; main()"
     for command in ("annotate", "deidentify", "errors", "rules"):
         done = subprocess.run(
             [sys.executable, "-c", code, command, "--help"], capture_output=True, text=True, check=True

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.documents import Corpus, Document, Span
-from features.errors import CorpusError, LabelError, PhistackError, VerificationError
-from features.formats import read_corpus, write_corpus
-from features.hashed import hashed
-from features.labels import LabelSet
-from features.shown import explained, shown_id, shown_label
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import CorpusError, LabelError, PhistackError, VerificationError
+from phistack.features.formats import read_corpus, write_corpus
+from phistack.features.hashed import hashed
+from phistack.features.labels import LabelSet
+from phistack.features.shown import explained, shown_id, shown_label
 
 NAME = "Birchwood_Anselm-01"
 LABELS = LabelSet.named("i2b2-2014")
@@ -116,7 +116,7 @@ def test_the_terminal_tells_how_to_see_the_name(tmp_path: Path) -> None:
     command = [
         sys.executable,
         "-m",
-        "ensemble.command_line.app",
+        "phistack.ensemble.command_line.app",
         "convert",
         tmp_path / "notes",
         tmp_path / "out",
@@ -133,8 +133,8 @@ def test_the_terminal_tells_how_to_see_the_name(tmp_path: Path) -> None:
 def test_reasons_in_the_reports_name_no_note_and_count_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import importlib
 
-    from ensemble.batch import RunSettings, deidentify
-    from ensemble.deidentification import Policy
+    from phistack.ensemble.batch import RunSettings, deidentify
+    from phistack.ensemble.deidentification import Policy
 
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     engines = importlib.import_module("batch_engines")
@@ -142,7 +142,7 @@ def test_reasons_in_the_reports_name_no_note_and_count_as_one(tmp_path: Path, mo
     def failing(document: Any, result: Any, spans: Any) -> None:
         raise VerificationError(f"document {shown_id(document.id)}, offset 3: it differs; do not use its output")
 
-    monkeypatch.setattr("ensemble.batch.workers.work.verify", failing)
+    monkeypatch.setattr("phistack.ensemble.batch.workers.work.verify", failing)
     (tmp_path / "notes").mkdir()
     for name in (NAME, "110-01"):
         (tmp_path / "notes" / f"{name}.txt").write_text("Dr. Ames")
@@ -168,7 +168,7 @@ def test_tables_of_scores_tell_no_name_and_show_the_labels_that_come_often() -> 
 
     from rich.console import Console
 
-    from ensemble.evaluation import compare, evaluate, print_comparison, print_report
+    from phistack.ensemble.evaluation import compare, evaluate, print_comparison, print_report
 
     gold, out = scored_notes(), StringIO()
     fewer = Corpus(gold.documents[:1], gold.label_set)
@@ -182,8 +182,8 @@ def test_tables_of_scores_tell_no_name_and_show_the_labels_that_come_often() -> 
 
 
 def test_a_label_that_is_a_name_is_not_reported_by_training(caplog: pytest.LogCaptureFixture) -> None:
-    from ensemble.training.settings import EngineSettings
-    from ensemble.training.trainer import train
+    from phistack.ensemble.training.settings import EngineSettings
+    from phistack.ensemble.training.trainer import train
 
     texts = [f"Seen by Dr. {name} on 03/1{i}/2019." for i, name in enumerate(("Alder", "Rusk", "Vance", "Osgood"))]
     labels = ("DOCTOR", "DOCTOR", "DOCTOR", "Birchwood")
@@ -201,7 +201,7 @@ def test_an_id_with_brackets_is_no_markup() -> None:
 
     from rich.console import Console
 
-    from ensemble.views.explanation import print_explanation
+    from phistack.ensemble.views.explanation import print_explanation
 
     out = StringIO()
     print_explanation(Document("note[/b]", "Dr. Ames"), [], Console(file=out), show_text=True)

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from ensemble.evaluation import evaluate_systems
-from ensemble.stacking.folds import training_folds
-from ensemble.training.settings import EngineSettings
-from ensemble.training.trainer import Training, out_of_fold_corpora, train
-from features.columns.settings import FeatureSettings
-from features.documents import Corpus, Document, Span
-from features.errors import TrainingError
-from features.formats import read_corpus, write_corpus
+from phistack.ensemble.evaluation import evaluate_systems
+from phistack.ensemble.stacking.folds import training_folds
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.trainer import Training, out_of_fold_corpora, train
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import TrainingError
+from phistack.features.formats import read_corpus, write_corpus
 from tests import invented_corpora as invented
 
 QUICK_NETWORK = {"networks": 1, "epochs": 2, "least_steps": 40, "invented_notes": 0}

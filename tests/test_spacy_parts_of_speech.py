@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from features.columns.annotators import annotators_of
-from features.columns.settings import FeatureSettings
-from features.columns.spacy_annotator import SpacyAnnotator, load_pipeline
-from features.columns.table import FeatureSpace
-from features.documents import Corpus, Document, Span
-from features.errors import MissingResourceError, SettingsError
-from features.formats import read_corpus, write_corpus
-from features.labels import LabelSet
+from phistack.features.columns.annotators import annotators_of
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.spacy_annotator import SpacyAnnotator, load_pipeline
+from phistack.features.columns.table import FeatureSpace
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import MissingResourceError, SettingsError
+from phistack.features.formats import read_corpus, write_corpus
+from phistack.features.labels import LabelSet
 from tests.fixture_types import Phistack
 
 spacy = pytest.importorskip("spacy", reason="spaCy is not installed; pip install phistack[entities] brings it")

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.stacking.folds import labels_in_one_part, patients_in_several
-from ensemble.synthesis import synthesize
-from ensemble.tasks import splits
-from ensemble.tasks.splits import UNITS, shares_of, split
-from features.documents import Corpus, Document, Span
-from features.errors import SettingsError
-from features.formats import FORMATS, read_corpus, write_corpus
-from features.labels import LabelSet
+from phistack.ensemble.stacking.folds import labels_in_one_part, patients_in_several
+from phistack.ensemble.synthesis import synthesize
+from phistack.ensemble.tasks import splits
+from phistack.ensemble.tasks.splits import UNITS, shares_of, split
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import SettingsError
+from phistack.features.formats import FORMATS, read_corpus, write_corpus
+from phistack.features.labels import LabelSet
 from tests.fixture_types import Phistack
 
 NUT = LabelSet.named("nut")

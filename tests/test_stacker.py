@@ -6,21 +6,21 @@ import pytest
 from numpy import float64
 from sklearn.svm import SVC, LinearSVC
 
-from ensemble.stacking.calibration_curve import calibrated
-from ensemble.stacking.candidates import PooledCandidate, pooled
-from ensemble.stacking.cross_fitting import margins_of, margins_out_of_fold
-from ensemble.stacking.kernel_svm import KernelSettings, KernelSVM
-from ensemble.stacking.meta_features import FEATURE_SETS, MetaFeatures
-from ensemble.stacking.stacker import Stacker
-from ensemble.stacking.stacker_files import load_stacker, save_stacker
-from ensemble.stacking.stacker_settings import StackerSettings
-from ensemble.stacking.svm import KERNELS, LinearSettings, SvmSettings, fit_svm, svm_from_arrays
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace, FeatureTable
-from features.documents import Document, Span
-from features.errors import BundleError, SettingsError, TrainingError
-from features.saved_files import SavedFiles
-from submodels.base import Candidate
+from phistack.ensemble.stacking.calibration_curve import calibrated
+from phistack.ensemble.stacking.candidates import PooledCandidate, pooled
+from phistack.ensemble.stacking.cross_fitting import margins_of, margins_out_of_fold
+from phistack.ensemble.stacking.kernel_svm import KernelSettings, KernelSVM
+from phistack.ensemble.stacking.meta_features import FEATURE_SETS, MetaFeatures
+from phistack.ensemble.stacking.stacker import Stacker
+from phistack.ensemble.stacking.stacker_files import load_stacker, save_stacker
+from phistack.ensemble.stacking.stacker_settings import StackerSettings
+from phistack.ensemble.stacking.svm import KERNELS, LinearSettings, SvmSettings, fit_svm, svm_from_arrays
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.documents import Document, Span
+from phistack.features.errors import BundleError, SettingsError, TrainingError
+from phistack.features.saved_files import SavedFiles
+from phistack.submodels.base import Candidate
 
 TEXT = "Seen by Dr Ann Lee on 3 May; Ann Lee will call."
 

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.stacking import thresholds
-from ensemble.stacking.candidates import PooledCandidate, non_overlapping
-from ensemble.stacking.thresholds import ABOUT, THRESHOLDS, best_threshold
-from features.documents import Span
+from phistack.ensemble.stacking import thresholds
+from phistack.ensemble.stacking.candidates import PooledCandidate, non_overlapping
+from phistack.ensemble.stacking.thresholds import ABOUT, THRESHOLDS, best_threshold
+from phistack.features.documents import Span
 
 _SPANS = st.builds(lambda start, length: Span(start, start + length, "DOCTOR"), st.integers(0, 40), st.integers(1, 12))
 _NOTES = st.lists(

@@ -12,14 +12,14 @@ from benchmarks.other_domain import Reach, curve_of, engine_on, other_domain, pr
 from benchmarks.stacking import main
 from benchmarks.stacking_cases import CHOOSERS, measured, settings_for
 from benchmarks.stacking_corpora import PARTS, StackingCorpus, known_corpora
-from ensemble.stacking.candidates import Decision
-from ensemble.stacking.folds import grouped_by
-from ensemble.training.trainer import train
-from features.documents import Corpus, Document, Span
-from features.errors import SettingsError
-from features.formats import write_corpus
-from features.labels import LabelSet
-from submodels.base import Candidate
+from phistack.ensemble.stacking.candidates import Decision
+from phistack.ensemble.stacking.folds import grouped_by
+from phistack.ensemble.training.trainer import train
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import SettingsError
+from phistack.features.formats import write_corpus
+from phistack.features.labels import LabelSet
+from phistack.submodels.base import Candidate
 from tests.invented_names import NAMES
 
 MEMBERS = ("regex", "crf")

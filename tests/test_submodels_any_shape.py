@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace
-from features.documents import Document
-from features.errors import TrainingError
-from features.saved_files import SavedFiles
-from submodels.base import Candidate, submodel_class
-from submodels.registry import KINDS
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace
+from phistack.features.documents import Document
+from phistack.features.errors import TrainingError
+from phistack.features.saved_files import SavedFiles
+from phistack.submodels.base import Candidate, submodel_class
+from phistack.submodels.registry import KINDS
 from tests.odd_shapes import SHAPES
 
 QUICK = {

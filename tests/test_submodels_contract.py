@@ -11,14 +11,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from features.columns.lines import line_bounds
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace, FeatureTable
-from features.documents import Document, Span
-from features.errors import BundleError, SettingsError, TrainingError
-from features.saved_files import SavedFiles
-from submodels.base import Candidate, Submodel, in_lines, submodel_class
-from submodels.registry import KINDS, usual_name
+from phistack.features.columns.lines import line_bounds
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.documents import Document, Span
+from phistack.features.errors import BundleError, SettingsError, TrainingError
+from phistack.features.saved_files import SavedFiles
+from phistack.submodels.base import Candidate, Submodel, in_lines, submodel_class
+from phistack.submodels.registry import KINDS, usual_name
 from tests.invented_names import NAMES
 
 QUICK = {

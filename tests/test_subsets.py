@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.bundles.bundle import load_bundle, save_bundle
-from ensemble.bundles.self_test import self_test
-from ensemble.engine import Engine
-from ensemble.stacking.candidates import pools_of
-from ensemble.stacking.stacker import Stacker
-from ensemble.stacking.subsets import fit_subset_stackers, in_order, subset_name, subsets_of
-from ensemble.training.settings import EngineSettings
-from ensemble.training.trainer import Training, train
-from features.documents import Span
-from features.errors import BundleError, SettingsError
-from submodels.base import Candidate
+from phistack.ensemble.bundles.bundle import load_bundle, save_bundle
+from phistack.ensemble.bundles.self_test import self_test
+from phistack.ensemble.engine import Engine
+from phistack.ensemble.stacking.candidates import pools_of
+from phistack.ensemble.stacking.stacker import Stacker
+from phistack.ensemble.stacking.subsets import fit_subset_stackers, in_order, subset_name, subsets_of
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.trainer import Training, train
+from phistack.features.documents import Span
+from phistack.features.errors import BundleError, SettingsError
+from phistack.submodels.base import Candidate
 from tests.tampering import notes
 
 SETTINGS = replace(

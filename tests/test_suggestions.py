@@ -7,20 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.batch.formats.recognise import FORMAT_NAMES, open_format
-from ensemble.batch.formats.rows import FormatSettings
-from ensemble.deidentification import Policy
-from ensemble.evaluation import criterion_named
-from ensemble.stacking.stacker_settings import StackerSettings
-from ensemble.stacking.subsets import in_order
-from ensemble.training.settings import EngineSettings
-from features.columns.settings import FeatureSettings
-from features.errors import PhistackError
-from features.formats.recognise import format_named
-from features.labels import LabelSet, label_mapping
-from features.suggestions import did_you_mean, no_such
-from submodels.base import new_submodel, submodel_class
-from tbed.templates import template_text
+from phistack.ensemble.batch.formats.recognise import FORMAT_NAMES, open_format
+from phistack.ensemble.batch.formats.rows import FormatSettings
+from phistack.ensemble.deidentification import Policy
+from phistack.ensemble.evaluation import criterion_named
+from phistack.ensemble.stacking.stacker_settings import StackerSettings
+from phistack.ensemble.stacking.subsets import in_order
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.errors import PhistackError
+from phistack.features.formats.recognise import format_named
+from phistack.features.labels import LabelSet, label_mapping
+from phistack.features.suggestions import did_you_mean, no_such
+from phistack.submodels.base import new_submodel, submodel_class
+from phistack.tbed.templates import template_text
 
 SLIPS = [
     (lambda: Policy.named("safeharbour"), "safe-harbor"),

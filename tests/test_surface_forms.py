@@ -2,10 +2,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.stacking.surface_forms import SurfaceForms, surface_form
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace, FeatureTable
-from features.documents import Document, Span
+from phistack.ensemble.stacking.surface_forms import SurfaceForms, surface_form
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.documents import Document, Span
 
 
 def tables(*texts: str, label: str = "USERNAME") -> list[FeatureTable]:

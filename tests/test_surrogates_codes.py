@@ -13,14 +13,14 @@ from stdnum.es import ccc, nif
 from stdnum.nl import bsn
 from stdnum.se import personnummer
 
-from ensemble.deidentification import KINDS
-from ensemble.deidentification.context import Context
-from ensemble.deidentification.keyed_choices import KeyedChoices
-from ensemble.deidentification.memory import PatientMemory
-from ensemble.deidentification.places.cities import _states, table
-from ensemble.deidentification.policy import PolicyOptions
-from ensemble.deidentification.surrogates import LANGUAGES, surrogate
-from features.letters import fold, normalised, parts
+from phistack.ensemble.deidentification import KINDS
+from phistack.ensemble.deidentification.context import Context
+from phistack.ensemble.deidentification.keyed_choices import KeyedChoices
+from phistack.ensemble.deidentification.memory import PatientMemory
+from phistack.ensemble.deidentification.places.cities import _states, table
+from phistack.ensemble.deidentification.policy import PolicyOptions
+from phistack.ensemble.deidentification.surrogates import LANGUAGES, surrogate
+from phistack.features.letters import fold, normalised, parts
 
 KEY = b"a key of the tests, not a secret"
 languages = st.sampled_from(LANGUAGES)

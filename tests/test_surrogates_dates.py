@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.deidentification import Deidentifier, Policy, verify
-from ensemble.deidentification.dates.parsing import parse_dates
-from ensemble.deidentification.dates.patterns import names
-from ensemble.deidentification.dates.shift import offset, shift_dates
-from ensemble.deidentification.keyed_choices import KeyedChoices
-from ensemble.deidentification.policy import PolicyOptions
-from features.documents import Document, Span
-from features.labels import LabelSet
+from phistack.ensemble.deidentification import Deidentifier, Policy, verify
+from phistack.ensemble.deidentification.dates.parsing import parse_dates
+from phistack.ensemble.deidentification.dates.patterns import names
+from phistack.ensemble.deidentification.dates.shift import offset, shift_dates
+from phistack.ensemble.deidentification.keyed_choices import KeyedChoices
+from phistack.ensemble.deidentification.policy import PolicyOptions
+from phistack.features.documents import Document, Span
+from phistack.features.labels import LabelSet
 
 KEY = b"a key of the tests, not a secret"
 LANGUAGES = ("en", "es", "nl", "sv", "de")

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.deidentification import Deidentifier, Policy, verify
-from ensemble.deidentification.memory import PatientMemory
-from ensemble.deidentification.names.surrogate import sounds_like
-from ensemble.deidentification.names.tables import LOCALES, name_tables
-from ensemble.deidentification.word_lists import known_words
-from features.documents import Document, Span
-from features.labels import LabelSet
-from features.letters import edits, fold, parts
+from phistack.ensemble.deidentification import Deidentifier, Policy, verify
+from phistack.ensemble.deidentification.memory import PatientMemory
+from phistack.ensemble.deidentification.names.surrogate import sounds_like
+from phistack.ensemble.deidentification.names.tables import LOCALES, name_tables
+from phistack.ensemble.deidentification.word_lists import known_words
+from phistack.features.documents import Document, Span
+from phistack.features.labels import LabelSet
+from phistack.features.letters import edits, fold, parts
 
 KEY = b"a key of the tests, not a secret"
 LABELS = LabelSet.named("i2b2-2014")

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.deidentification import Deidentified, Deidentifier, PatientMemory, Policy, read_key, verify
-from ensemble.deidentification.keyed_choices import KeyedChoices, key_check
-from features.documents import Document, Span
-from features.errors import CorpusError, SettingsError, VerificationError
-from features.labels import LabelSet
-from features.letters import normalised
+from phistack.ensemble.deidentification import Deidentified, Deidentifier, PatientMemory, Policy, read_key, verify
+from phistack.ensemble.deidentification.keyed_choices import KeyedChoices, key_check
+from phistack.features.documents import Document, Span
+from phistack.features.errors import CorpusError, SettingsError, VerificationError
+from phistack.features.labels import LabelSet
+from phistack.features.letters import normalised
 
 KEY = b"a key of the tests, not a secret"
 LABELS = LabelSet.named("i2b2-2014")

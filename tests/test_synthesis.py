@@ -14,17 +14,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ensemble.synthesis import synthesize
-from ensemble.synthesis.builder import Style, TextBuilder, mistype
-from ensemble.synthesis.dates import DAY_FORMATS, FULL_FORMATS, MONTH_FORMATS, SEASON_FORMATS, YEAR_FORMATS, write_date
-from ensemble.synthesis.grammar import Placeholder, expand, placeholders
-from ensemble.synthesis.identifiers import SHAPES, random_code
-from ensemble.synthesis.people import Person, invent_patient
-from ensemble.synthesis.phi import Scene
-from ensemble.synthesis.places import Hospital
-from ensemble.synthesis.templates import NOTE_TYPES, table, templates
-from features.documents import Corpus, Document
-from features.errors import SettingsError
+from phistack.ensemble.synthesis import synthesize
+from phistack.ensemble.synthesis.builder import Style, TextBuilder, mistype
+from phistack.ensemble.synthesis.dates import (
+    DAY_FORMATS,
+    FULL_FORMATS,
+    MONTH_FORMATS,
+    SEASON_FORMATS,
+    YEAR_FORMATS,
+    write_date,
+)
+from phistack.ensemble.synthesis.grammar import Placeholder, expand, placeholders
+from phistack.ensemble.synthesis.identifiers import SHAPES, random_code
+from phistack.ensemble.synthesis.people import Person, invent_patient
+from phistack.ensemble.synthesis.phi import Scene
+from phistack.ensemble.synthesis.places import Hospital
+from phistack.ensemble.synthesis.templates import NOTE_TYPES, table, templates
+from phistack.features.documents import Corpus, Document
+from phistack.features.errors import SettingsError
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("header", "opening", "history", "findings", "plan", "closing")
@@ -88,7 +95,9 @@ def test_a_small_corpus_is_the_beginning_of_a_large_one() -> None:
 
 
 def test_another_process_gives_the_same_notes() -> None:
-    program = "from ensemble.synthesis import synthesize; print([d.text for d in synthesize(9, seed=1).documents])"
+    program = (
+        "from phistack.ensemble.synthesis import synthesize; print([d.text for d in synthesize(9, seed=1).documents])"
+    )
     command = [sys.executable, "-c", program]
     runs = [
         subprocess.run(command, cwd=ROOT, env={"PYTHONHASHSEED": hash_seed}, capture_output=True, check=True).stdout

@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from ensemble.deidentification import Policy
-from ensemble.deidentification.pseudonymisation import pseudonymise
-from ensemble.synthesis import synthesize
-from ensemble.synthesis.grammar import Placeholder, expand
-from ensemble.synthesis.local import LocalScene, invent_local_patient
-from ensemble.synthesis.names import LocalName
-from ensemble.synthesis.templates import table, templates
-from features.documents import Corpus
-from features.errors import SettingsError
-from features.formats import read_corpus
-from features.labels import LabelSet
-from features.languages import language_of
+from phistack.ensemble.deidentification import Policy
+from phistack.ensemble.deidentification.pseudonymisation import pseudonymise
+from phistack.ensemble.synthesis import synthesize
+from phistack.ensemble.synthesis.grammar import Placeholder, expand
+from phistack.ensemble.synthesis.local import LocalScene, invent_local_patient
+from phistack.ensemble.synthesis.names import LocalName
+from phistack.ensemble.synthesis.templates import table, templates
+from phistack.features.documents import Corpus
+from phistack.features.errors import SettingsError
+from phistack.features.formats import read_corpus
+from phistack.features.labels import LabelSet
+from phistack.features.languages import language_of
 from tests.fixture_types import Phistack
 
 PARTS = ("header", "opening", "history", "findings", "plan", "closing")
@@ -279,7 +279,7 @@ def test_initials_keep_the_small_letters_of_particles(surname: str, initials: st
 
 def test_mail_goes_to_domains_and_mailboxes_of_the_language(monkeypatch: pytest.MonkeyPatch) -> None:
     world = {**table("nl/world"), "domains": ["huize-{founder}.nl", "zorg"], "mailboxes": ["info", "{first}{last}"]}
-    monkeypatch.setattr("ensemble.synthesis.local.table", lambda name: world)
+    monkeypatch.setattr("phistack.ensemble.synthesis.local.table", lambda name: world)
     mails = [
         "".join(
             text for text, _ in LocalScene(patient, date(2020, 1, 1), random.Random(n), "").pieces(Placeholder("EMAIL"))

@@ -2,9 +2,9 @@
 
 import pytest
 
-from ensemble.synthesis import synthesize
-from ensemble.synthesis.lexicon import held_out_of, is_held_out, part_of
-from features.errors import SettingsError
+from phistack.ensemble.synthesis import synthesize
+from phistack.ensemble.synthesis.lexicon import held_out_of, is_held_out, part_of
+from phistack.features.errors import SettingsError
 
 WORDS = [f"{first}{last}" for first in "abcdefghijklmnopqrstuvwxyz" for last in ("son", "ov", "ella", "aki", "nes")]
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ensemble.synthesis import synthesize
-from ensemble.synthesis.noise import NOISE, noisy, rewritten
-from features.documents import Span
+from phistack.ensemble.synthesis import synthesize
+from phistack.ensemble.synthesis.noise import NOISE, noisy, rewritten
+from phistack.features.documents import Span
 
 NOTES = [note for language in ("en", "sv") for note in synthesize(8, seed=4, language=language).documents]
 _PIECES = st.lists(st.tuples(st.booleans(), st.text("abIlO0 éß\n5.", min_size=1)), max_size=20)

@@ -7,18 +7,18 @@ from collections import Counter
 
 import pytest
 
-from ensemble.synthesis import synthesize
-from ensemble.synthesis.grammar import expand, placeholders
-from ensemble.synthesis.lexicon import is_held_out
-from ensemble.synthesis.notes import spoken_words
-from ensemble.synthesis.persons import invent_person
-from ensemble.synthesis.registers import REGISTER_NAMES, pool_of, registers_of
-from ensemble.synthesis.rich_scene import RichScene, invent_rich_patient
-from ensemble.synthesis.templates import table
-from ensemble.synthesis.word_lists import ORIGINS, names, terms
-from features.documents import Corpus, Document
-from features.labels import LabelSet
-from features.letters import fold
+from phistack.ensemble.synthesis import synthesize
+from phistack.ensemble.synthesis.grammar import expand, placeholders
+from phistack.ensemble.synthesis.lexicon import is_held_out
+from phistack.ensemble.synthesis.notes import spoken_words
+from phistack.ensemble.synthesis.persons import invent_person
+from phistack.ensemble.synthesis.registers import REGISTER_NAMES, pool_of, registers_of
+from phistack.ensemble.synthesis.rich_scene import RichScene, invent_rich_patient
+from phistack.ensemble.synthesis.templates import table
+from phistack.ensemble.synthesis.word_lists import ORIGINS, names, terms
+from phistack.features.documents import Corpus, Document
+from phistack.features.labels import LabelSet
+from phistack.features.letters import fold
 
 RECIPES = table("en/registers")["register"]
 WRITTEN = [(register, part["pool"]) for register in REGISTER_NAMES for part in RECIPES[register]["parts"]]

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.documents import Span
-from features.tags import OUTSIDE, SCHEMES, decode, encode
-from features.tokens import Tokeniser, TokenOffsets
+from phistack.features.documents import Span
+from phistack.features.tags import OUTSIDE, SCHEMES, decode, encode
+from phistack.features.tokens import Tokeniser, TokenOffsets
 
 TEXT = "Ann Lee saw Bo"
 TOKENS = Tokeniser()(TEXT)

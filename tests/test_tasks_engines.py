@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from ensemble.tasks.engines import train_bundle
-from ensemble.training.settings import EngineSettings
-from features.documents import Corpus, Document, Span
-from features.formats import read_corpus, write_corpus
-from features.labels import LabelSet
+from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.formats import read_corpus, write_corpus
+from phistack.features.labels import LabelSet
 from tests.fixture_types import Phistack
 
 SECRET = "Zzyzxsecret"
@@ -219,12 +219,10 @@ def test_nothing_is_overwritten(phistack: Phistack, home: Any, tmp_path: Path) -
 def test_an_unforeseen_error_tells_its_place_and_not_its_message(
     phistack: Phistack, home: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import ensemble.tasks.engines
-
     def fail(*arguments: Any, **options: Any) -> None:
         raise KeyError(SECRET)
 
-    monkeypatch.setattr(ensemble.tasks.engines, "explain_corpus", fail)
+    monkeypatch.setattr("phistack.ensemble.tasks.engines.explain_corpus", fail)
     status, shown, error = phistack("explain", home / "notes", "--model", home / "engine")
     assert status == 70
     assert "KeyError in test_tasks_engines.py" in _one_sentence(error)

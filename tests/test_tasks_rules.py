@@ -4,14 +4,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from ensemble.bundles.bundle import load_bundle, read_manifest
-from ensemble.tasks.engines import train_bundle
-from ensemble.tasks.rules import print_rules, replace_rules, write_rules
-from ensemble.training.settings import EngineSettings
-from features.documents import Corpus, Document, Span
-from features.errors import BundleError, SettingsError
-from features.formats import write_corpus
-from features.labels import LabelSet
+from phistack.ensemble.bundles.bundle import load_bundle, read_manifest
+from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.tasks.rules import print_rules, replace_rules, write_rules
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import BundleError, SettingsError
+from phistack.features.formats import write_corpus
+from phistack.features.labels import LabelSet
 from tests.invented_names import NAMES
 
 

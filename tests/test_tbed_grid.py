@@ -4,11 +4,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace
-from features.documents import Document
-from tbed.atoms import TAG
-from tbed.grid import TokenGrid
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace
+from phistack.features.documents import Document
+from phistack.tbed.atoms import TAG
+from phistack.tbed.grid import TokenGrid
 
 
 def _grid(*texts: str) -> TokenGrid:

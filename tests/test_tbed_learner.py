@@ -16,20 +16,20 @@ from nltk.tag.brill_trainer import BrillTaggerTrainer
 from nltk.tbl import Template as NltkTemplate
 from nltk.tbl.rule import Rule as NltkRule
 
-from ensemble.synthesis import synthesize
-from features.columns.settings import COLUMN_GROUPS, FeatureSettings
-from features.columns.table import FeatureSpace, FeatureTable
-from features.documents import Document, Span
-from features.errors import SettingsError, TrainingError
-from tbed.atoms import Atom
-from tbed.initial_tagger import FrequentTags
-from tbed.learner import Learned, learn
-from tbed.notes import Notes
-from tbed.report import describe, score_rules
-from tbed.rules import Rule, parse_rules
-from tbed.settings import LearnerSettings
-from tbed.tagger import Tagger
-from tbed.templates import RuleTemplate, named_templates, read_templates
+from phistack.ensemble.synthesis import synthesize
+from phistack.features.columns.settings import COLUMN_GROUPS, FeatureSettings
+from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.documents import Document, Span
+from phistack.features.errors import SettingsError, TrainingError
+from phistack.tbed.atoms import Atom
+from phistack.tbed.initial_tagger import FrequentTags
+from phistack.tbed.learner import Learned, learn
+from phistack.tbed.notes import Notes
+from phistack.tbed.report import describe, score_rules
+from phistack.tbed.rules import Rule, parse_rules
+from phistack.tbed.settings import LearnerSettings
+from phistack.tbed.tagger import Tagger
+from phistack.tbed.templates import RuleTemplate, named_templates, read_templates
 
 MEDDOCAN = Path(__file__).parents[1].parent / "shared" / "corpora" / "meddocan" / "train" / "brat"
 WORDS_ONLY = FeatureSettings(without=tuple(group for group in COLUMN_GROUPS if group != "words"), split_lines=True)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.errors import SettingsError
-from tbed.atoms import Atom
-from tbed.rules import EDGE, Rule, RuleFile, format_rules, parse_rules
-from tbed.templates import RuleTemplate, named_templates, read_templates, restricted, template_names
+from phistack.features.errors import SettingsError
+from phistack.tbed.atoms import Atom
+from phistack.tbed.rules import EDGE, Rule, RuleFile, format_rules, parse_rules
+from phistack.tbed.templates import RuleTemplate, named_templates, read_templates, restricted, template_names
 
 COLUMNS = ("word", "lower", "key")
 TAGS = ("O", "B-AGE", "I-AGE", "B-DOCTOR")

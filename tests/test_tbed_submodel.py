@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace, FeatureTable
-from features.documents import Document, Span
-from features.errors import BundleError, SettingsError, TrainingError
-from features.saved_files import SavedFiles
-from submodels.base import Submodel, submodel_class
-from submodels.regex.scanner import Match, Scanner
-from submodels.regex.submodel import RegexSubmodel
-from submodels.tbed.settings import STARTS
-from submodels.tbed.submodel import TbedSubmodel
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.documents import Document, Span
+from phistack.features.errors import BundleError, SettingsError, TrainingError
+from phistack.features.saved_files import SavedFiles
+from phistack.submodels.base import Submodel, submodel_class
+from phistack.submodels.regex.scanner import Match, Scanner
+from phistack.submodels.regex.submodel import RegexSubmodel
+from phistack.submodels.tbed.settings import STARTS
+from phistack.submodels.tbed.submodel import TbedSubmodel
 
 STRICT = {"choose_precision": 1.0}
 NAMES = ("Smith", "Jones", "Rivera", "Okafor", "Lindqvist", "Tanaka", "Weber", "Novak")

@@ -15,8 +15,8 @@ from benchmarks.checkouts import annotated
 from benchmarks.peers import PEERS, Peer
 from benchmarks.throughput import run
 from benchmarks.throughput_table import BEGIN, END, REFERENCE, markdown_of, ratios, table_of, updated
-from ensemble.experiments.speed import Run
-from features.documents import Document, Span
+from phistack.ensemble.experiments.speed import Run
+from phistack.features.documents import Document, Span
 
 NOTES = [Document("1", "Dr. Gorse came."), Document("2", "Rest.")]
 

@@ -6,21 +6,21 @@ from typing import Any
 
 import pytest
 
-from ensemble.deidentification import Deidentifier, Policy
-from ensemble.synthesis.corpus import synthesize
-from ensemble.training.settings import EngineSettings
-from ensemble.training.trainer import out_of_fold_corpora, train
-from features.columns import annotators
-from features.columns.annotators import installed_tagger
-from features.columns.nltk_annotators import NltkEntities
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace
-from features.documents import Corpus, Document, Span
-from features.errors import MissingResourceError, SettingsError
-from features.labels import LabelSet
-from features.saved_files import SavedFiles
-from submodels.base import new_submodel
-from submodels.entities.submodel import CLASSES, EntitySubmodel
+from phistack.ensemble.deidentification import Deidentifier, Policy
+from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.trainer import out_of_fold_corpora, train
+from phistack.features.columns import annotators
+from phistack.features.columns.annotators import installed_tagger
+from phistack.features.columns.nltk_annotators import NltkEntities
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import MissingResourceError, SettingsError
+from phistack.features.labels import LabelSet
+from phistack.features.saved_files import SavedFiles
+from phistack.submodels.base import new_submodel
+from phistack.submodels.entities.submodel import CLASSES, EntitySubmodel
 
 CLASS_SET = LabelSet.named("tjongkimsang2019")
 TYPES = {
@@ -116,7 +116,7 @@ def test_entities_become_the_name_of_their_class() -> None:
 
 
 def test_general_labels_do_not_make_a_corpus_dutch(tmp_path: Path) -> None:
-    from features.formats import read_corpus, write_corpus
+    from phistack.features.formats import read_corpus, write_corpus
 
     notes = Corpus(
         (Document("1", "Ann was seen by Dr. Hill today, and will come back next week.", (Span(0, 3, "PER"),)),),

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from ensemble.bundles.files import read_manifest
-from ensemble.synthesis import synthesize
-from ensemble.training.fit_tasks import tasks_of
-from ensemble.training.proposals import prepared
-from ensemble.training.settings import EngineSettings
-from ensemble.training.trainer import train
-from features.columns.table import FeatureTable
-from features.documents import Corpus
-from features.formats import write_corpus
+from phistack.ensemble.bundles.files import read_manifest
+from phistack.ensemble.synthesis import synthesize
+from phistack.ensemble.training.fit_tasks import tasks_of
+from phistack.ensemble.training.proposals import prepared
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.trainer import train
+from phistack.features.columns.table import FeatureTable
+from phistack.features.documents import Corpus
+from phistack.features.formats import write_corpus
 from tests.fixture_types import Phistack
 
 SETTINGS = EngineSettings.from_dict(

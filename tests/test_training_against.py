@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.training_against import TrainingComparison, TrainingRun, compare
-from ensemble.synthesis import synthesize
-from features.formats import write_corpus
+from phistack.ensemble.synthesis import synthesize
+from phistack.features.formats import write_corpus
 
 ROOT = Path(__file__).parents[1]
 

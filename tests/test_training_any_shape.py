@@ -14,18 +14,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ensemble.command_line.groups import TrainingOptions
-from ensemble.evaluation import evaluate_systems
-from ensemble.training.fit_tasks import tasks_of
-from ensemble.training.language_models import LanguageModelPlan, learn_language_models
-from ensemble.training.settings import EngineSettings
-from ensemble.training.trainer import out_of_fold_corpora, train
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace
-from features.documents import Corpus, Document, Span
-from features.errors import TrainingError
-from features.formats import read_corpus
-from features.labels import LabelSet
+from phistack.ensemble.command_line.groups import TrainingOptions
+from phistack.ensemble.evaluation import evaluate_systems
+from phistack.ensemble.training.fit_tasks import tasks_of
+from phistack.ensemble.training.language_models import LanguageModelPlan, learn_language_models
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.trainer import out_of_fold_corpora, train
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import TrainingError
+from phistack.features.formats import read_corpus
+from phistack.features.labels import LabelSet
 from tests.odd_shapes import LAYOUTS, SHAPES, laid_out
 from tests.test_submodels_any_shape import QUICK
 
@@ -33,7 +33,7 @@ QUICK_SUBMODELS = {"regex": {}, "tbed": {"max_rules": 30}, "crf": {"max_iteratio
 FAST = ("regex", "tbed", "crf")
 PLAIN = SHAPES["one line"]()
 COURTS = Path(__file__).parents[1].parent / "shared" / "corpora"
-PRESETS = sorted(file.name for file in (resources.files("ensemble.training") / "presets").iterdir())
+PRESETS = sorted(file.name for file in (resources.files("phistack.ensemble.training") / "presets").iterdir())
 
 
 def corpus_of(documents: Any, language: str = "en") -> Any:
@@ -154,7 +154,9 @@ def test_what_is_sent_to_other_processes_can_be_sent() -> None:
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_is_trained_in_as_many_processes_as_by_default(name: Any, tmp_path: Path) -> None:
     """The rounds of the network and the rules are fewer, there are no taggers, and no PHI that is left to rules."""
-    reported = tomllib.loads((resources.files("ensemble.training") / "presets" / name).read_text(encoding="utf-8"))
+    reported = tomllib.loads(
+        (resources.files("phistack.ensemble.training") / "presets" / name).read_text(encoding="utf-8")
+    )
     preset = EngineSettings.preset(name.removesuffix(".toml"))
     fewer = {"blstm": {"epochs": 1, "least_steps": 1}, "tbed": {"max_rules": 5}}
     submodels = {name: {**given, **fewer.get(name, {})} for name, given in preset.submodels.items()}

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from ensemble.command_line.groups import CorpusOptions, ReadingOptions, TrainingOptions
-from ensemble.training.settings import EngineSettings, merged
-from features.documents import Corpus, Document, Span
-from features.errors import SettingsError
-from features.formats import write_corpus
-from features.labels import LabelSet
+from phistack.ensemble.command_line.groups import CorpusOptions, ReadingOptions, TrainingOptions
+from phistack.ensemble.training.settings import EngineSettings, merged
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import SettingsError
+from phistack.features.formats import write_corpus
+from phistack.features.labels import LabelSet
 
 I2B2, MEDDOCAN = LabelSet.named("i2b2-2014"), LabelSet.named("meddocan")
 NOTES = (Document("1-01", "Seen by Dr. Ames.", (Span(12, 16, "DOCTOR"),)), Document("2-01", "Dr. Bell.", ()))
@@ -32,15 +32,15 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Asking:
     """The settings and corpora with which a command would train on some notes, given further arguments."""
     from typer.main import get_command
 
-    from ensemble.command_line.app import app
+    from phistack.ensemble.command_line.app import app
 
     def stop(*arguments: object, **named: object) -> None:
         raise Asked([*arguments, *named.values()])
 
-    monkeypatch.setattr("ensemble.tasks.engines.train_with_report", stop)
-    monkeypatch.setattr("ensemble.experiments.ablation.ablate", stop)
-    monkeypatch.setattr("ensemble.experiments.learning_curve.learning_curve", stop)
-    monkeypatch.setattr("ensemble.experiments.transfer.transfer", stop)
+    monkeypatch.setattr("phistack.ensemble.tasks.engines.train_with_report", stop)
+    monkeypatch.setattr("phistack.ensemble.experiments.ablation.ablate", stop)
+    monkeypatch.setattr("phistack.ensemble.experiments.learning_curve.learning_curve", stop)
+    monkeypatch.setattr("phistack.ensemble.experiments.transfer.transfer", stop)
     write_corpus(ENGLISH, tmp_path / "notes", format="i2b2")
     write_corpus(replace(ENGLISH, label_set=LabelSet.named("ngrid-2016")), tmp_path / "others", format="ngrid")
     monkeypatch.chdir(tmp_path)

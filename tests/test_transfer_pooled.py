@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ensemble.experiments.transfer import Domain, Transfer, transfer
-from ensemble.synthesis import synthesize
-from ensemble.training.proposals import propose
-from features.documents import Corpus
-from features.errors import SettingsError
-from features.formats import write_corpus
-from features.labels import LabelSet
+from phistack.ensemble.experiments.transfer import Domain, Transfer, transfer
+from phistack.ensemble.synthesis import synthesize
+from phistack.ensemble.training.proposals import propose
+from phistack.features.documents import Corpus
+from phistack.features.errors import SettingsError
+from phistack.features.formats import write_corpus
+from phistack.features.labels import LabelSet
 from tests.fixture_types import Phistack
 from tests.test_experiments_folders import SETTINGS, small_corpus
 
@@ -33,7 +33,7 @@ def trained() -> tuple[Transfer, list[tuple[set[str], set[str]]]]:
         return propose(corpus, *given, unseen=unseen, **options)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ensemble.experiments.transfer.propose", watch)
+        patch.setattr("phistack.ensemble.experiments.transfer.propose", watch)
         domains = [Domain(name, corpus, SETTINGS) for name, corpus in WARDS.items()]
         return transfer(domains, pooled=True, stack=False), seen
 

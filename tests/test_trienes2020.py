@@ -6,24 +6,24 @@ from typing import Any
 
 import pytest
 
-from ensemble.experiments.reproduction import published
-from ensemble.experiments.search_space import SearchSpace
-from ensemble.experiments.tag_tables import by_tag
-from ensemble.experiments.tuning import tune
-from ensemble.stacking.folds import training_folds
-from ensemble.synthesis.corpus import synthesize
-from ensemble.training.language_models import LanguageModelPlan, learn_language_models
-from ensemble.training.settings import EngineSettings, merged
-from ensemble.training.trainer import out_of_fold_corpora, train
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace
-from features.documents import Corpus, Document, Span
-from features.formats import write_corpus
-from features.tags import decode
-from submodels.base import new_submodel
-from submodels.chain.crf import IMPOSSIBLE
-from submodels.crf.cross_files import named_crosses
-from submodels.crf.templates import usable
+from phistack.ensemble.experiments.reproduction import published
+from phistack.ensemble.experiments.search_space import SearchSpace
+from phistack.ensemble.experiments.tag_tables import by_tag
+from phistack.ensemble.experiments.tuning import tune
+from phistack.ensemble.stacking.folds import training_folds
+from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.training.language_models import LanguageModelPlan, learn_language_models
+from phistack.ensemble.training.settings import EngineSettings, merged
+from phistack.ensemble.training.trainer import out_of_fold_corpora, train
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.formats import write_corpus
+from phistack.features.tags import decode
+from phistack.submodels.base import new_submodel
+from phistack.submodels.chain.crf import IMPOSSIBLE
+from phistack.submodels.crf.cross_files import named_crosses
+from phistack.submodels.crf.templates import usable
 from tests.fixture_types import Phistack
 
 NOTES = synthesize(12, seed=2, language="nl")

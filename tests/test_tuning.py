@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import ensemble.experiments.tuning as tuning_module
-from ensemble.experiments.parts import alone_answers
-from ensemble.experiments.search_space import SearchSpace
-from ensemble.experiments.tuning import tune
-from ensemble.synthesis.corpus import synthesize
-from ensemble.training.fit_runs import run_fits
-from ensemble.training.proposals import propose
-from ensemble.training.settings import EngineSettings
-from features.errors import SettingsError
-from features.formats import write_corpus
+import phistack.ensemble.experiments.tuning as tuning_module
+from phistack.ensemble.experiments.parts import alone_answers
+from phistack.ensemble.experiments.search_space import SearchSpace
+from phistack.ensemble.experiments.tuning import tune
+from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.training.fit_runs import run_fits
+from phistack.ensemble.training.proposals import propose
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.errors import SettingsError
+from phistack.features.formats import write_corpus
 from tests.fixture_types import Phistack
 
 PAGE = (Path(__file__).parents[1] / "docs" / "experiments.md").read_text(encoding="utf-8")

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from ensemble.deidentification import Policy
-from ensemble.training.settings import EngineSettings
-from features.errors import PhistackError
-from features.labels import LabelSet
-from features.user_files import file_named, read_toml
-from submodels.regex.pattern_files import user_patterns
+from phistack.ensemble.deidentification import Policy
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.errors import PhistackError
+from phistack.features.labels import LabelSet
+from phistack.features.user_files import file_named, read_toml
+from phistack.submodels.regex.pattern_files import user_patterns
 
 READERS: dict[str, Callable[[Path], object]] = {
     "settings": EngineSettings.from_toml,

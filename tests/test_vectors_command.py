@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ensemble.synthesis.corpus import synthesize
-from ensemble.training.unlabelled import cluster_paths, learn_vectors
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace
-from features.documents import Document
-from features.errors import TrainingError
-from features.formats import write_corpus
-from features.word_vectors import read_clusters, read_vectors
+from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.training.unlabelled import cluster_paths, learn_vectors
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace
+from phistack.features.documents import Document
+from phistack.features.errors import TrainingError
+from phistack.features.formats import write_corpus
+from phistack.features.word_vectors import read_clusters, read_vectors
 
 Command = Callable[..., tuple[int, str, str]]
 

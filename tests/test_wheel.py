@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("features", "tbed", "submodels", "ensemble")
-SHIPPED = "ensemble/bundles/engines/tiny.zip"
+SHIPPED = "phistack/ensemble/bundles/engines/tiny.zip"
 """An engine more than there are, as there may be none."""
 PIP = ("-m", "pip", "--disable-pip-version-check", "--quiet")
 
@@ -29,8 +29,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(ROOT / name, source)
     for package in PACKAGES:
         shutil.copytree(ROOT / package, source / package, ignore=shutil.ignore_patterns("__pycache__"))
-    (source / SHIPPED).parent.mkdir(exist_ok=True)
-    shutil.copy(ROOT / "tests" / "golden" / "bundle_protocol_2.zip", source / SHIPPED)
+    (source / SHIPPED.removeprefix("phistack/")).parent.mkdir(exist_ok=True)
+    shutil.copy(ROOT / "tests" / "golden" / "bundle_protocol_2.zip", source / SHIPPED.removeprefix("phistack/"))
     _done(*PIP, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(built), str(source), cwd=built)
     return next(built.glob("phistack-*.whl"))
 
@@ -45,24 +45,36 @@ def outside(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[
 
 
 def test_the_wheel_has_every_file_of_the_packages_and_the_markers_of_their_types(wheel: Path) -> None:
-    files = {path.relative_to(ROOT).as_posix() for name in PACKAGES for path in (ROOT / name).rglob("*.*")}
+    sources = (path.relative_to(ROOT).as_posix() for name in PACKAGES for path in (ROOT / name).rglob("*.*"))
+    files = {f"phistack/{path.removeprefix('ensemble/face/')}" for path in sources}
     packed = set(zipfile.ZipFile(wheel).namelist())
     assert {name for name in packed if ".dist-info/" not in name} == {
         SHIPPED,
         *(f for f in files if "__pycache__" not in f),
     }
-    assert {f"{package}/py.typed" for package in PACKAGES} <= packed
+    assert "phistack/py.typed" in packed
+    assert {name.partition("/")[0] for name in packed if ".dist-info/" not in name} == {"phistack"}
 
 
 def test_the_command_runs_outside_the_checkout(outside: Callable[[str], str]) -> None:
-    assert "deidentify" in outside("from ensemble.command_line.app import main; sys.argv = ['', '--help']; main()")
+    assert "deidentify" in outside(
+        "from phistack.ensemble.command_line.app import main; sys.argv = ['', '--help']; main()"
+    )
+
+
+def test_files_of_a_user_that_are_named_as_our_folders_are_in_nobodys_way(outside: Callable[[str], str]) -> None:
+    program = "for name in ('features', 'tbed', 'submodels', 'ensemble'): open(f'{name}.py', 'w').write('X = 1')\n"
+    assert "Birchwood" in outside(
+        program + "sys.path.insert(0, '.')\nimport features, ensemble\nfrom phistack import Document\n"
+        "print(Document('n1', 'Seen by Dr. Birchwood.').text, features.X, ensemble.X)"
+    )
 
 
 def test_an_engine_that_ships_is_found_by_its_name_outside_the_checkout(outside: Callable[[str], str]) -> None:
     shown = outside(
         """
-from ensemble import Document, load_bundle, shipped_engine
-from ensemble.command_line.app import main
+from phistack import Document, load_bundle, shipped_engine
+from phistack.ensemble.command_line.app import main
 print(load_bundle(shipped_engine("tiny")).names)
 sys.argv = ["phistack", "engines"]
 main()
@@ -76,15 +88,15 @@ def test_an_engine_is_trained_and_used_outside_the_checkout(outside: Callable[[s
     shown = outside(
         """
 from pathlib import Path
-import ensemble
-from ensemble import *
-from ensemble.command_line.app import main
-from ensemble.command_line.choices import LABEL_SETS, POLICIES, PRESETS
-from ensemble.experiments.reproduction import papers, published
-from submodels.crf.cross_files import cross_file_names, named_crosses
-from submodels.regex.token_tagger import TokenTagger, token_pattern_names
-from tbed.templates import named_templates, template_names
-assert Path(ensemble.__file__).is_relative_to(sys.path[0])
+import phistack
+from phistack import *
+from phistack.ensemble.command_line.app import main
+from phistack.ensemble.command_line.choices import LABEL_SETS, POLICIES, PRESETS
+from phistack.ensemble.experiments.reproduction import papers, published
+from phistack.submodels.crf.cross_files import cross_file_names, named_crosses
+from phistack.submodels.regex.token_tagger import TokenTagger, token_pattern_names
+from phistack.tbed.templates import named_templates, template_names
+assert Path(phistack.__file__).is_relative_to(sys.path[0])
 assert LABEL_SETS and POLICIES and PRESETS and template_names()
 assert papers() and cross_file_names() and token_pattern_names()
 figures = [published(name) for name in papers()]

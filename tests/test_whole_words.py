@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.columns.gazetteers import GAZETTEER_COLUMNS, Gazetteers
-from features.columns.settings import OF_THE_TOKEN, FeatureSettings
-from features.columns.table import FeatureSpace, FeatureTable
-from features.documents import Corpus, Document, Span
-from features.errors import SettingsError
-from features.formats import write_corpus
-from features.labels import LabelSet
-from submodels.crf.submodel import CrfSubmodel
+from phistack.features.columns.gazetteers import GAZETTEER_COLUMNS, Gazetteers
+from phistack.features.columns.settings import OF_THE_TOKEN, FeatureSettings
+from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import SettingsError
+from phistack.features.formats import write_corpus
+from phistack.features.labels import LabelSet
+from phistack.submodels.crf.submodel import CrfSubmodel
 
 TEXT = (
     "PATIENT: Talissa van den BERG\nSeen on 3 March 2081 in San Francisco by Dr. McDonald.\n\nPLAN\n"
@@ -119,7 +119,7 @@ def test_a_word_without_end_is_cut_into_sentences_of_bounded_length() -> None:
 
 
 def test_a_saved_space_of_pieces_reads_equal_tables(tmp_path: Path) -> None:
-    from features.saved_files import SavedFiles
+    from phistack.features.saved_files import SavedFiles
 
     space = FITTED[1]
     space.save(tmp_path)
@@ -135,7 +135,7 @@ def test_the_crf_sums_the_weights_of_pieces_and_their_words() -> None:
     tables = FITTED[1].tables(NOTES)
     crf.fit(tables)
     read = crf.crosses_.read(tables)
-    from submodels.crf.crfsuite_file import read_weights
+    from phistack.submodels.crf.crfsuite_file import read_weights
 
     weights = read_weights(crf.model_)
     rows = {name: row for row, name in zip(weights.state, weights.attributes, strict=True)}
@@ -174,8 +174,8 @@ def test_where_no_word_is_cut_windows_of_words_are_windows_of_tokens() -> None:
 
 
 def test_the_crf_weighs_windows_of_words_as_it_learned_them(tmp_path: Path) -> None:
-    from features.saved_files import SavedFiles
-    from submodels.crf.crfsuite_file import read_weights
+    from phistack.features.saved_files import SavedFiles
+    from phistack.submodels.crf.crfsuite_file import read_weights
 
     tables = FITTED[1].tables(NOTES)
     crf = CrfSubmodel(templates=WINDOWS, min_count=1, whole_words=True).fit(tables)

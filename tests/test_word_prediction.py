@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from submodels.blstm.encoder import EncodedNote
-from submodels.blstm.word_prediction import WordPrediction
+from phistack.submodels.blstm.encoder import EncodedNote
+from phistack.submodels.blstm.word_prediction import WordPrediction
 
 UNITS = 3
 

@@ -10,22 +10,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.bundles.bundle import load_bundle
-from ensemble.synthesis.corpus import synthesize
-from ensemble.training.fit_tasks import tasks_of
-from ensemble.training.settings import EngineSettings
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace, FeatureTable
-from features.columns.word_columns import normal_form
-from features.documents import Document
-from features.errors import SettingsError
-from features.formats import write_corpus
-from features.saved_files import SavedFiles
-from features.word_vectors import read_clusters, read_vectors
-from submodels.base import new_submodel
-from submodels.blstm.submodel import BlstmSubmodel
-from submodels.crf.submodel import CrfSubmodel
-from submodels.tbed.submodel import TbedSubmodel
+from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.training.fit_tasks import tasks_of
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.columns.word_columns import normal_form
+from phistack.features.documents import Document
+from phistack.features.errors import SettingsError
+from phistack.features.formats import write_corpus
+from phistack.features.saved_files import SavedFiles
+from phistack.features.word_vectors import read_clusters, read_vectors
+from phistack.submodels.base import new_submodel
+from phistack.submodels.blstm.submodel import BlstmSubmodel
+from phistack.submodels.crf.submodel import CrfSubmodel
+from phistack.submodels.tbed.submodel import TbedSubmodel
 
 WORDS = {"ward": [3.0, 4.0], "Seen": [0.0, -2.0], "seen": [5.0, 0.0], "2019": [1.0, 1.0], "elsewhere": [9.0, 9.0]}
 WANTED = {"ward", "seen", "0000", "missing"}

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from features.errors import SettingsError, StorageError
-from features.writing import new_file, new_folder, refuse_taken, write_new
+from phistack.features.errors import SettingsError, StorageError
+from phistack.features.writing import new_file, new_folder, refuse_taken, write_new
 
 ROOT = Path(__file__).parents[1]
 
@@ -85,7 +85,7 @@ def test_a_killed_process_leaves_nothing_under_the_name(tmp_path: Path) -> None:
     code = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
-        "from features.writing import new_folder\n"
+        "from phistack.features.writing import new_folder\n"
         "with new_folder(Path(sys.argv[1])) as folder:\n"
         "    (folder / 'half').write_text('half')\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"

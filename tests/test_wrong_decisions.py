@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble.evaluation import evaluate
-from ensemble.stacking.candidates import Decision, PooledCandidate, non_overlapping
-from ensemble.stacking.choosers import chosen_by, majority_vote, perfect_choice, plain_mean
-from ensemble.stacking.wrong_decisions import FALSE, KINDS_OF_WRONG, MISSED, WrongDecision, wrong_decisions
-from features.documents import Corpus, Document, Span
-from features.labels import LabelSet
-from submodels.base import Candidate
+from phistack.ensemble.evaluation import evaluate
+from phistack.ensemble.stacking.candidates import Decision, PooledCandidate, non_overlapping
+from phistack.ensemble.stacking.choosers import chosen_by, majority_vote, perfect_choice, plain_mean
+from phistack.ensemble.stacking.wrong_decisions import FALSE, KINDS_OF_WRONG, MISSED, WrongDecision, wrong_decisions
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.labels import LabelSet
+from phistack.submodels.base import Candidate
 
 LABELS = LabelSet.named("i2b2-2014")
 MEMBERS = ("regex", "tbed", "crf")

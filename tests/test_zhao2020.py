@@ -8,29 +8,29 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ensemble.stacking.candidate_arrays import RIVALS
-from ensemble.stacking.kernel_svm import KernelSettings
-from ensemble.stacking.meta_features import MetaFeatures
-from ensemble.stacking.svm import KERNELS
-from ensemble.synthesis.corpus import synthesize
-from ensemble.training.settings import EngineSettings
-from ensemble.training.trainer import train
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace, FeatureTable
-from features.documents import Document, Span
-from features.errors import BundleError, SettingsError
-from features.saved_files import SavedFiles
-from features.tokens import Tokeniser
-from submodels.base import new_submodel
-from submodels.blstm.schedules import rates_of
-from submodels.blstm.submodel import BlstmSubmodel
-from submodels.crf.cross_files import named_crosses, read_crosses
-from submodels.crf.submodel import CrfSubmodel
-from submodels.regex.pattern_files import parse_patterns
-from submodels.regex.token_tagger import TokenTagger
-from submodels.tbed.submodel import TbedSubmodel
-from tbed.atoms import TAG
-from tbed.templates import RuleTemplate, named_templates
+from phistack.ensemble.stacking.candidate_arrays import RIVALS
+from phistack.ensemble.stacking.kernel_svm import KernelSettings
+from phistack.ensemble.stacking.meta_features import MetaFeatures
+from phistack.ensemble.stacking.svm import KERNELS
+from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.trainer import train
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.documents import Document, Span
+from phistack.features.errors import BundleError, SettingsError
+from phistack.features.saved_files import SavedFiles
+from phistack.features.tokens import Tokeniser
+from phistack.submodels.base import new_submodel
+from phistack.submodels.blstm.schedules import rates_of
+from phistack.submodels.blstm.submodel import BlstmSubmodel
+from phistack.submodels.crf.cross_files import named_crosses, read_crosses
+from phistack.submodels.crf.submodel import CrfSubmodel
+from phistack.submodels.regex.pattern_files import parse_patterns
+from phistack.submodels.regex.token_tagger import TokenTagger
+from phistack.submodels.tbed.submodel import TbedSubmodel
+from phistack.tbed.atoms import TAG
+from phistack.tbed.templates import RuleTemplate, named_templates
 
 PRESET = EngineSettings.preset("zhao2020")
 PARTS: dict[str, Any] = {name: new_submodel(name, given) for name, given in PRESET.submodels.items()}
@@ -307,7 +307,7 @@ def test_the_preset_trains_an_engine_over_spans_that_a_voter_chose() -> None:
 def test_absent_taggers_end_a_training_in_one_sentence(
     phistack: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from features.formats import write_corpus
+    from phistack.features.formats import write_corpus
 
     monkeypatch.setattr(pytest.importorskip("nltk.data"), "path", [str(tmp_path)])
     write_corpus(synthesize(4, seed=1), tmp_path / "notes", format="i2b2")

@@ -59,11 +59,11 @@ def main() -> None:
 
 def _small_engine(folder: Path) -> Path:
     """An engine of three submodels, trained on invented notes."""
-    from ensemble.bundles.bundle import save_bundle
-    from ensemble.bundles.self_test import self_test
-    from ensemble.synthesis import synthesize
-    from ensemble.training.settings import EngineSettings
-    from ensemble.training.trainer import train
+    from phistack.ensemble.bundles.bundle import save_bundle
+    from phistack.ensemble.bundles.self_test import self_test
+    from phistack.ensemble.synthesis import synthesize
+    from phistack.ensemble.training.settings import EngineSettings
+    from phistack.ensemble.training.trainer import train
 
     settings = EngineSettings(submodels={"regex": {}, "tbed": {}, "crf": {"max_iterations": 20}}, folds=2)
     engine = train(synthesize(30, seed=1), settings).engine
@@ -106,7 +106,7 @@ def _inputs(engine: Path, n_inputs: int, jobs: int) -> Iterator[Result]:
 
 
 def _texts(engine: Path, longest: int) -> Iterator[Result]:
-    from ensemble.bundles.bundle import load_bundle
+    from phistack.ensemble.bundles.bundle import load_bundle
 
     for grown in growth_of_texts(load_bundle(engine), TEXTS, longest // 10, longest):
         found = f"{grown.short:.2f} s and {grown.long:.2f} s: {grown.times * grown.ratio:.1f} times"

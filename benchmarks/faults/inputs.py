@@ -27,13 +27,13 @@ from itertools import cycle, islice
 from multiprocessing import get_context
 from pathlib import Path
 
-from ensemble.batch.formats.recognise import open_format
-from ensemble.batch.formats.rows import FormatSettings
-from ensemble.bundles.bundle import load_bundle
-from features.documents import Corpus, Document, Span
-from features.errors import PhistackError
-from features.formats import FORMATS, read_corpus, write_corpus
-from features.labels import LabelSet
+from phistack.ensemble.batch.formats.recognise import open_format
+from phistack.ensemble.batch.formats.rows import FormatSettings
+from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import PhistackError
+from phistack.features.formats import FORMATS, read_corpus, write_corpus
+from phistack.features.labels import LabelSet
 
 __all__ = ["CANARY", "KINDS", "Tally", "attempt", "mutated", "read_mutated"]
 

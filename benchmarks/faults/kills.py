@@ -48,7 +48,7 @@ class Losses:
 
 def write_notes(path: Path, n_notes: int) -> Path:
     """Invented notes as JSON lines without annotation, eight for a patient; gives the path."""
-    from ensemble.synthesis import synthesize
+    from phistack.ensemble.synthesis import synthesize
 
     texts = [document.text for document in synthesize(min(n_notes, 40), seed=3).documents]
     lines = (
@@ -114,7 +114,7 @@ class _Case:
 
     def start(self) -> subprocess.Popen[bytes]:
         """The command, in two worker processes."""
-        command = [sys.executable, "-m", "ensemble.command_line.app", "deidentify", self.notes, self.out]
+        command = [sys.executable, "-m", "phistack.ensemble.command_line.app", "deidentify", self.notes, self.out]
         options = ["--model", self.engine, "--jobs", "2", "--policy", "tag"]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         return subprocess.Popen([*map(str, [*command, *options])], **quiet)  # type: ignore[call-overload,no-any-return]

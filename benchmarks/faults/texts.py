@@ -43,7 +43,9 @@ def huge_note(engine: Path, folder: Path, *, characters: int = 20_000_000, timeo
     command = ["deidentify", notes, folder / "out", "--model", engine, "--timeout", timeout, "--jobs", 2]
     begin = time.monotonic()
     subprocess.run(
-        [sys.executable, "-m", "ensemble.command_line.app", *map(str, command)], capture_output=True, check=False
+        [sys.executable, "-m", "phistack.ensemble.command_line.app", *map(str, command)],
+        capture_output=True,
+        check=False,
     )
     seconds = time.monotonic() - begin
     summary = json.loads((folder / "out.run" / "summary.json").read_text())

@@ -13,14 +13,14 @@ runner        a run from start to end; `output_check` reads its output again, `p
 reports       what a run says of itself: `audit`, `summary`, its page, and a few words on the terminal
 """
 
-from ensemble.batch.commands import audit_run
-from ensemble.batch.continuing import kept
-from ensemble.batch.formats.columns import Columns
-from ensemble.batch.formats.rows import FormatSettings
-from ensemble.batch.reports.summary import Summary, notices
-from ensemble.batch.runner import deidentify
-from ensemble.batch.sample import first_texts
-from ensemble.batch.settings import RunSettings
+from phistack.ensemble.batch.commands import audit_run
+from phistack.ensemble.batch.continuing import kept
+from phistack.ensemble.batch.formats.columns import Columns
+from phistack.ensemble.batch.formats.rows import FormatSettings
+from phistack.ensemble.batch.reports.summary import Summary, notices
+from phistack.ensemble.batch.runner import deidentify
+from phistack.ensemble.batch.sample import first_texts
+from phistack.ensemble.batch.settings import RunSettings
 
 __all__ = [
     "Columns",

@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ensemble.batch.formats.rows import InputFormat, Row
+from phistack.ensemble.batch.formats.rows import InputFormat, Row
 
 __all__ = ["Chunk", "chunks_of"]
 

@@ -13,15 +13,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ensemble.batch.formats.columns import KEEP, Columns
-from ensemble.batch.formats.recognise import open_format
-from ensemble.batch.formats.rows import NO_LIMIT, FormatSettings
-from ensemble.batch.reports.audit import AuditReport, check_log, output_digest
-from ensemble.batch.reports.report import AUDIT
-from ensemble.batch.reports.summary import read_summary
-from ensemble.deidentification import Policy, read_key
-from ensemble.deidentification.keyed_choices import written_key
-from features.errors import CorpusError, SettingsError
+from phistack.ensemble.batch.formats.columns import KEEP, Columns
+from phistack.ensemble.batch.formats.recognise import open_format
+from phistack.ensemble.batch.formats.rows import NO_LIMIT, FormatSettings
+from phistack.ensemble.batch.reports.audit import AuditReport, check_log, output_digest
+from phistack.ensemble.batch.reports.report import AUDIT
+from phistack.ensemble.batch.reports.summary import read_summary
+from phistack.ensemble.deidentification import Policy, read_key
+from phistack.ensemble.deidentification.keyed_choices import written_key
+from phistack.features.errors import CorpusError, SettingsError
 
 __all__ = ["KEY_VARIABLE", "audit_run", "key_from", "key_or_seed", "policy_from"]
 

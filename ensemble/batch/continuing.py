@@ -14,13 +14,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from ensemble.batch.chunks import chunks_of
-from ensemble.batch.formats.rows import InputFormat
-from ensemble.batch.journal import Journal
-from ensemble.batch.publishing import clear, is_published, refuse_changed
-from ensemble.batch.reports.summary import Summary, read_summary
-from ensemble.batch.settings import RunSettings
-from features.errors import SettingsError, StorageError
+from phistack.ensemble.batch.chunks import chunks_of
+from phistack.ensemble.batch.formats.rows import InputFormat
+from phistack.ensemble.batch.journal import Journal
+from phistack.ensemble.batch.publishing import clear, is_published, refuse_changed
+from phistack.ensemble.batch.reports.summary import Summary, read_summary
+from phistack.ensemble.batch.settings import RunSettings
+from phistack.features.errors import SettingsError, StorageError
 
 __all__ = ["begun", "changed_input", "finished_summary", "is_begun", "kept", "kept_journal", "refuse_changed_input"]
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from ensemble.batch.formats.columns import check_labels
-from ensemble.batch.settings import RunSettings
-from ensemble.batch.workers.job import suited_deidentifier
-from ensemble.bundles.files import bundle_label_set, manifest_digest
-from ensemble.stacking.known import KnownIdentifiers, RecordSearch, Roster
-from features.errors import SettingsError
+from phistack.ensemble.batch.formats.columns import check_labels
+from phistack.ensemble.batch.settings import RunSettings
+from phistack.ensemble.batch.workers.job import suited_deidentifier
+from phistack.ensemble.bundles.files import bundle_label_set, manifest_digest
+from phistack.ensemble.stacking.known import KnownIdentifiers, RecordSearch, Roster
+from phistack.features.errors import SettingsError
 
 __all__ = ["suited_engines"]
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from ensemble.batch.workers.identifier_register import HashedIdentifier
-from features.errors import StorageError
+from phistack.ensemble.batch.workers.identifier_register import HashedIdentifier
+from phistack.features.errors import StorageError
 
 __all__ = ["GO_ON", "DoneChunk", "Journal"]
 

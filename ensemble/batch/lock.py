@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from features.errors import SettingsError
+from phistack.features.errors import SettingsError
 
 __all__ = ["locked"]
 

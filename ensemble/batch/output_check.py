@@ -14,14 +14,14 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from ensemble.batch.formats.recognise import open_format
-from ensemble.batch.formats.rows import NO_LIMIT, InputFormat, Row, texts_digest
-from ensemble.batch.settings import RunSettings
-from ensemble.batch.store import Store
-from ensemble.batch.workers.leak_search import LeakSearch
-from ensemble.batch.workers.pool import Workers
-from ensemble.tools.progress import meter
-from features.errors import StorageError
+from phistack.ensemble.batch.formats.recognise import open_format
+from phistack.ensemble.batch.formats.rows import NO_LIMIT, InputFormat, Row, texts_digest
+from phistack.ensemble.batch.settings import RunSettings
+from phistack.ensemble.batch.store import Store
+from phistack.ensemble.batch.workers.leak_search import LeakSearch
+from phistack.ensemble.batch.workers.pool import Workers
+from phistack.ensemble.tools.progress import meter
+from phistack.features.errors import StorageError
 
 __all__ = ["check_output"]
 

@@ -16,12 +16,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ensemble.batch.reports.audit import changes
-from ensemble.batch.reports.report import AUDIT
-from ensemble.batch.reports.summary import Summary, read_summary
-from ensemble.batch.settings import RunSettings
-from features.errors import SettingsError, StorageError
-from features.writing import make_way, refuse_taken
+from phistack.ensemble.batch.reports.audit import changes
+from phistack.ensemble.batch.reports.report import AUDIT
+from phistack.ensemble.batch.reports.summary import Summary, read_summary
+from phistack.ensemble.batch.settings import RunSettings
+from phistack.features.errors import SettingsError, StorageError
+from phistack.features.writing import make_way, refuse_taken
 
 __all__ = ["ROSTER_INDEX", "clear", "is_published", "publish", "refuse_changed", "remove", "replaces_own"]
 

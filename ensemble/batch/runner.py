@@ -26,8 +26,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ensemble.batch.chunks import Chunk, chunks_of
-from ensemble.batch.continuing import (
+from phistack.ensemble.batch.chunks import Chunk, chunks_of
+from phistack.ensemble.batch.continuing import (
     begun,
     changed_input,
     finished_summary,
@@ -35,23 +35,23 @@ from ensemble.batch.continuing import (
     kept_journal,
     refuse_changed_input,
 )
-from ensemble.batch.engine_choice import suited_engines
-from ensemble.batch.formats.columns import check_labels
-from ensemble.batch.formats.recognise import open_format, refuse_other_ending
-from ensemble.batch.formats.rows import InputFormat
-from ensemble.batch.journal import Journal
-from ensemble.batch.lock import locked
-from ensemble.batch.output_check import check_output
-from ensemble.batch.publishing import ROSTER_INDEX, clear, is_published, publish, remove, replaces_own
-from ensemble.batch.reports.report import PASSED_OVER, write_reports
-from ensemble.batch.reports.summary import Start, Summary
-from ensemble.batch.settings import RunSettings
-from ensemble.batch.store import Store
-from ensemble.batch.workers.job import Job, NoteInput
-from ensemble.batch.workers.pool import Workers
-from ensemble.bundles.files import bundle_labels, manifest_digest
-from ensemble.stacking.known.roster import Roster, kept_open, tell_unused
-from ensemble.tools.progress import meter
+from phistack.ensemble.batch.engine_choice import suited_engines
+from phistack.ensemble.batch.formats.columns import check_labels
+from phistack.ensemble.batch.formats.recognise import open_format, refuse_other_ending
+from phistack.ensemble.batch.formats.rows import InputFormat
+from phistack.ensemble.batch.journal import Journal
+from phistack.ensemble.batch.lock import locked
+from phistack.ensemble.batch.output_check import check_output
+from phistack.ensemble.batch.publishing import ROSTER_INDEX, clear, is_published, publish, remove, replaces_own
+from phistack.ensemble.batch.reports.report import PASSED_OVER, write_reports
+from phistack.ensemble.batch.reports.summary import Start, Summary
+from phistack.ensemble.batch.settings import RunSettings
+from phistack.ensemble.batch.store import Store
+from phistack.ensemble.batch.workers.job import Job, NoteInput
+from phistack.ensemble.batch.workers.pool import Workers
+from phistack.ensemble.bundles.files import bundle_labels, manifest_digest
+from phistack.ensemble.stacking.known.roster import Roster, kept_open, tell_unused
+from phistack.ensemble.tools.progress import meter
 
 __all__ = ["deidentify"]
 

@@ -14,9 +14,9 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from ensemble.batch.formats.columns import REMOVE
-from ensemble.batch.formats.recognise import open_format
-from ensemble.batch.formats.rows import FormatSettings, Row
+from phistack.ensemble.batch.formats.columns import REMOVE
+from phistack.ensemble.batch.formats.recognise import open_format
+from phistack.ensemble.batch.formats.rows import FormatSettings, Row
 
 __all__ = ["first_texts"]
 

@@ -14,17 +14,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ensemble.batch.formats.rows import TABLES, FormatSettings, text_digest
-from ensemble.batch.workers.detector import Detector, load_detector
-from ensemble.deidentification import Policy
-from ensemble.deidentification.keyed_choices import key_check
-from ensemble.stacking.known import roster_digest
-from ensemble.stacking.overruling import Overruling
-from ensemble.stacking.thresholds import BALANCED
-from ensemble.tools.version import code_digest, code_version
-from features.errors import SettingsError
-from features.letters import fold
-from features.regular_files import read_regular
+from phistack.ensemble.batch.formats.rows import TABLES, FormatSettings, text_digest
+from phistack.ensemble.batch.workers.detector import Detector, load_detector
+from phistack.ensemble.deidentification import Policy
+from phistack.ensemble.deidentification.keyed_choices import key_check
+from phistack.ensemble.stacking.known import roster_digest
+from phistack.ensemble.stacking.overruling import Overruling
+from phistack.ensemble.stacking.thresholds import BALANCED
+from phistack.ensemble.tools.version import code_digest, code_version
+from phistack.features.errors import SettingsError
+from phistack.features.letters import fold
+from phistack.features.regular_files import read_regular
 
 __all__ = ["RunSettings", "read_struck"]
 

@@ -18,15 +18,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ensemble.batch.chunks import Chunk
-from ensemble.batch.formats.rows import InputFormat, Row, sha256
-from ensemble.batch.journal import GO_ON, DoneChunk, Journal
-from ensemble.batch.workers.identifier_register import HashedIdentifier, IdentifierRegister
-from ensemble.batch.workers.job import NoteResult, may_pass
-from features.errors import CorpusError
-from features.hashed import hashed
-from features.shown import shown_id
-from features.writing import new_file, refused_by_disk
+from phistack.ensemble.batch.chunks import Chunk
+from phistack.ensemble.batch.formats.rows import InputFormat, Row, sha256
+from phistack.ensemble.batch.journal import GO_ON, DoneChunk, Journal
+from phistack.ensemble.batch.workers.identifier_register import HashedIdentifier, IdentifierRegister
+from phistack.ensemble.batch.workers.job import NoteResult, may_pass
+from phistack.features.errors import CorpusError
+from phistack.features.hashed import hashed
+from phistack.features.shown import shown_id
+from phistack.features.writing import new_file, refused_by_disk
 
 __all__ = ["Store"]
 

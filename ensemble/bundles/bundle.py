@@ -30,25 +30,25 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
-from ensemble.bundles.files import MANIFEST, PROTOCOL, file_hash, read_bundle, read_label_set, read_manifest
-from ensemble.bundles.model_card import CALIBRATION_PICTURE, model_card
-from ensemble.bundles.self_test import SelfTest, check_self_test
-from ensemble.engine import Engine
-from ensemble.evaluation.calibration_picture import calibration_picture
-from ensemble.stacking.cascade import Cascade
-from ensemble.stacking.repeats.word_counts import WordCounts
-from ensemble.stacking.stacker_files import load_stacker, save_stacker
-from ensemble.stacking.subsets import Subset, in_order, no_stacker, subset_name, subsets_of
-from ensemble.tools.comma_lists import comma_list
-from ensemble.tools.version import installed
-from features.columns.installed import COLUMNS
-from features.columns.table import FeatureSpace
-from features.errors import BundleError, MissingResourceError, PackageError
-from features.language_gate import LanguageGate
-from features.saved_files import SavedFiles, damage_refused
-from features.writing import new_file, new_folder, write_json
-from submodels.base import load_submodel
-from submodels.registry import KINDS
+from phistack.ensemble.bundles.files import MANIFEST, PROTOCOL, file_hash, read_bundle, read_label_set, read_manifest
+from phistack.ensemble.bundles.model_card import CALIBRATION_PICTURE, model_card
+from phistack.ensemble.bundles.self_test import SelfTest, check_self_test
+from phistack.ensemble.engine import Engine
+from phistack.ensemble.evaluation.calibration_picture import calibration_picture
+from phistack.ensemble.stacking.cascade import Cascade
+from phistack.ensemble.stacking.repeats.word_counts import WordCounts
+from phistack.ensemble.stacking.stacker_files import load_stacker, save_stacker
+from phistack.ensemble.stacking.subsets import Subset, in_order, no_stacker, subset_name, subsets_of
+from phistack.ensemble.tools.comma_lists import comma_list
+from phistack.ensemble.tools.version import installed
+from phistack.features.columns.installed import COLUMNS
+from phistack.features.columns.table import FeatureSpace
+from phistack.features.errors import BundleError, MissingResourceError, PackageError
+from phistack.features.language_gate import LanguageGate
+from phistack.features.saved_files import SavedFiles, damage_refused
+from phistack.features.writing import new_file, new_folder, write_json
+from phistack.submodels.base import load_submodel
+from phistack.submodels.registry import KINDS
 
 __all__ = ["OPTIONAL_PARTS", "PROTOCOL", "SERVERS", "load_bundle", "read_manifest", "save_bundle"]
 

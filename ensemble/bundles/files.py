@@ -20,11 +20,11 @@ from typing import Any, NamedTuple, TypedDict
 
 import msgspec
 
-from ensemble.bundles.shipped import no_bundle
-from features.arrays import checked_sizes, read_member
-from features.errors import BundleError
-from features.labels import LabelSet, is_label
-from features.saved_files import (
+from phistack.ensemble.bundles.shipped import no_bundle
+from phistack.features.arrays import checked_sizes, read_member
+from phistack.features.errors import BundleError
+from phistack.features.labels import LabelSet, is_label
+from phistack.features.saved_files import (
     LARGEST,
     MOST_FILES,
     SavedFiles,

@@ -16,10 +16,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from ensemble.bundles.files import bundle_languages
-from ensemble.bundles.shipped import shipped_engine, shipped_names
-from features.errors import SettingsError
-from features.language_gate import languages_of
+from phistack.ensemble.bundles.files import bundle_languages
+from phistack.ensemble.bundles.shipped import shipped_engine, shipped_names
+from phistack.features.errors import SettingsError
+from phistack.features.language_gate import languages_of
 
 __all__ = ["MOST_NOTES", "ChosenEngine", "engine_for"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ensemble.bundles.reliability import reliability_of
+from phistack.ensemble.bundles.reliability import reliability_of
 
 __all__ = ["CALIBRATION_PICTURE", "measured_elsewhere", "model_card"]
 

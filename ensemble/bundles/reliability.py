@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
-from features.saved_files import same_type
+from phistack.features.saved_files import same_type
 
 __all__ = ["FEW_NOTES", "LEAST_RECALL", "Reliability", "reliability_of"]
 

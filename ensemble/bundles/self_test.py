@@ -13,13 +13,13 @@ from typing import NotRequired, TypedDict
 
 import numpy as np
 
-from ensemble.engine import Engine
-from ensemble.stacking.candidates import Decision
-from ensemble.stacking.subsets import Subset, subset_name
-from ensemble.tools.deadline import deadline
-from features.documents import Document
-from features.errors import BundleError, OverdueError
-from submodels.base import Candidate
+from phistack.ensemble.engine import Engine
+from phistack.ensemble.stacking.candidates import Decision
+from phistack.ensemble.stacking.subsets import Subset, subset_name
+from phistack.ensemble.tools.deadline import deadline
+from phistack.features.documents import Document
+from phistack.features.errors import BundleError, OverdueError
+from phistack.submodels.base import Candidate
 
 __all__ = ["SelfTest", "check_self_test", "self_test"]
 
@@ -82,7 +82,7 @@ def _answers_in_time(engine: Engine, texts: list[str], path: Path) -> list[list[
 def _sentences() -> dict[str, list[str]]:
     import tomllib
 
-    return tomllib.loads((resources.files("ensemble.bundles") / "self_test.toml").read_text(encoding="utf-8"))
+    return tomllib.loads((resources.files("phistack.ensemble.bundles") / "self_test.toml").read_text(encoding="utf-8"))
 
 
 def _answers(engine: Engine, texts: Sequence[str], subsets: Iterable[Subset]) -> dict[str, list[list[Answer]]]:

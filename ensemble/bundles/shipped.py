@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from features.errors import BundleError
-from features.suggestions import did_you_mean
+from phistack.features.errors import BundleError
+from phistack.features.suggestions import did_you_mean
 
 __all__ = ["bundle_path", "no_bundle", "shipped_engine", "shipped_names"]
 

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from ensemble.command_line.groups import CorpusOptions, with_options
-from ensemble.command_line.options import JsonOption, LatexOption, SeedOption
-from ensemble.command_line.output import console, names_of, say, say_remarks, warn
-from features.errors import SettingsError
-from features.writing import new_folder, refuse_taken, write_new
+from phistack.ensemble.command_line.groups import CorpusOptions, with_options
+from phistack.ensemble.command_line.options import JsonOption, LatexOption, SeedOption
+from phistack.ensemble.command_line.output import console, names_of, say, say_remarks, warn
+from phistack.features.errors import SettingsError
+from phistack.features.writing import new_folder, refuse_taken, write_new
 
 __all__ = ["agreement", "causes", "reader_test"]
 
@@ -40,8 +40,8 @@ def agreement(
     """Compare two annotations of the same notes: F1 and Cohen's kappa by type, and what to see before they are one."""
     import json
 
-    from ensemble.evaluation.adjudication import doubts_sheet
-    from ensemble.evaluation.agreement import agree
+    from phistack.ensemble.evaluation.adjudication import doubts_sheet
+    from phistack.ensemble.evaluation.agreement import agree
 
     refuse_taken(*filter(None, (sheet, json_file, latex)))
     one = corpora.read(first)
@@ -74,7 +74,7 @@ def causes(
     corpora: CorpusOptions,
 ) -> None:
     """Count wrong spans by the nine causes of Trienes et al. (2020): computed where they can be, the others judged."""
-    from ensemble.experiments import causes as by_cause
+    from phistack.ensemble.experiments import causes as by_cause
 
     refuse_taken(*filter(None, (sheet, latex)))
     notes = corpora.read(gold)
@@ -118,7 +118,7 @@ def reader_test(
     """Test whether readers can tell pseudonymised records from real ones: make the test, or score the judges."""
     import json
 
-    from ensemble.experiments import reader_test
+    from phistack.ensemble.experiments import reader_test
 
     if action == "score" and len(paths) > 1:
         judges = reader_test.score_judges(paths[0], paths[1:], names_of(paths[1:]))

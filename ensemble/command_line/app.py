@@ -16,14 +16,24 @@ from typing import Annotated, ParamSpec
 
 import typer
 
-from ensemble.command_line import annotation, batch, corpora, engines, experiments, patterns, scores, shipped, splitting
-from ensemble.command_line.examples import epilog
-from ensemble.command_line.output import fail, quiet_when_cut_off, say
-from ensemble.tools.numerics import keep_freed_memory, numeric_environment
-from ensemble.tools.version import version_lines
-from features.errors import PhistackError, place_of
-from features.shown import explained
-from features.writing import remedy
+from phistack.ensemble.command_line import (
+    annotation,
+    batch,
+    corpora,
+    engines,
+    experiments,
+    patterns,
+    scores,
+    shipped,
+    splitting,
+)
+from phistack.ensemble.command_line.examples import epilog
+from phistack.ensemble.command_line.output import fail, quiet_when_cut_off, say
+from phistack.ensemble.tools.numerics import keep_freed_memory, numeric_environment
+from phistack.ensemble.tools.version import version_lines
+from phistack.features.errors import PhistackError, place_of
+from phistack.features.shown import explained
+from phistack.features.writing import remedy
 
 __all__ = ["app", "main"]
 

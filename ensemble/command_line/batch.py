@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from ensemble.command_line.config import ConfigOption, merged
-from ensemble.command_line.options import (
+from phistack.ensemble.command_line.config import ConfigOption, merged
+from phistack.ensemble.command_line.options import (
     AlwaysOption,
     AnyLanguageOption,
     CascadeOption,
@@ -27,10 +27,10 @@ from ensemble.command_line.options import (
     RecallOption,
     StrategyOption,
 )
-from ensemble.command_line.output import fail, say, tell_reliability, told_engines, warn
-from ensemble.tools.processes import keeping
-from features.errors import SettingsError
-from features.shown import explained
+from phistack.ensemble.command_line.output import fail, say, tell_reliability, told_engines, warn
+from phistack.ensemble.tools.processes import keeping
+from phistack.features.errors import SettingsError
+from phistack.features.shown import explained
 
 __all__ = ["audit", "deidentify"]
 
@@ -69,12 +69,12 @@ def deidentify(
     cluster: Annotated[str, typer.Option(help="Address of a Dask scheduler, tcp://HOST:PORT.")] = "",
 ) -> None:
     """Take the PHI out of many notes; after an interruption, the same command continues. Reports are in OUT.run."""
-    from ensemble.batch import Columns, FormatSettings, RunSettings, deidentify, first_texts, kept, notices
-    from ensemble.batch.commands import key_from, policy_from
-    from ensemble.batch.formats.columns import treatments_of
-    from ensemble.batch.reports.terminal_summary import done, held_back
-    from ensemble.batch.settings import read_struck
-    from ensemble.stacking.overruling import read_overruling
+    from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, deidentify, first_texts, kept, notices
+    from phistack.ensemble.batch.commands import key_from, policy_from
+    from phistack.ensemble.batch.formats.columns import treatments_of
+    from phistack.ensemble.batch.reports.terminal_summary import done, held_back
+    from phistack.ensemble.batch.settings import read_struck
+    from phistack.ensemble.stacking.overruling import read_overruling
 
     if "-" in (str(source), str(out)):
         raise SettingsError(
@@ -112,7 +112,7 @@ def audit(
     ] = None,
 ) -> None:
     """Check that no line of a run's audit log was removed or changed, and that the output is what it says."""
-    from ensemble.batch import audit_run
+    from phistack.ensemble.batch import audit_run
 
     report = audit_run(out, key_file=key_file)
     for problem in report.problems:

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable
 from glob import escape, glob
 from pathlib import Path
 
-from ensemble.bundles.shipped import shipped_names
-from submodels.registry import usual_names
+from phistack.ensemble.bundles.shipped import shipped_names
+from phistack.submodels.registry import usual_names
 
 __all__ = [
     "DRAWN",

@@ -24,9 +24,9 @@ from typing import Annotated, Any
 
 import typer
 
-from features.errors import SettingsError
-from features.suggestions import no_such
-from features.user_files import file_named, read_toml
+from phistack.features.errors import SettingsError
+from phistack.features.suggestions import no_such
+from phistack.features.user_files import file_named, read_toml
 
 __all__ = ["ConfigOption", "merged"]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ensemble.command_line.groups import CorpusOptions, ReadingOptions, with_options
-from ensemble.command_line.options import (
+from phistack.ensemble.command_line.groups import CorpusOptions, ReadingOptions, with_options
+from phistack.ensemble.command_line.options import (
     AnnotatedFormatOption,
     ConvertedFormatOption,
     CorpusArgument,
@@ -24,12 +24,12 @@ from ensemble.command_line.options import (
     SynthesisedFormatOption,
     TargetArgument,
 )
-from ensemble.command_line.output import say, say_remarks, say_where, warn
-from ensemble.tools.progress import stage
-from features.errors import SettingsError
+from phistack.ensemble.command_line.output import say, say_remarks, say_where, warn
+from phistack.ensemble.tools.progress import stage
+from phistack.features.errors import SettingsError
 
 if TYPE_CHECKING:
-    from ensemble.tasks.pseudonyms import PseudonymousCorpus
+    from phistack.ensemble.tasks.pseudonyms import PseudonymousCorpus
 
 __all__ = ["convert", "egofy", "language_model", "pseudonymise", "synthesize", "vectors"]
 
@@ -56,10 +56,10 @@ def synthesize(
     ] = None,
 ) -> None:
     """Write annotated synthetic notes: English, German, Spanish, Dutch, Norwegian or Swedish."""
-    from ensemble.synthesis import carry, synthesize
-    from features.formats import read_corpus
-    from features.formats.corpora import write_notes
-    from features.formats.recognise import format_told_by
+    from phistack.ensemble.synthesis import carry, synthesize
+    from phistack.features.formats import read_corpus
+    from phistack.features.formats.corpora import write_notes
+    from phistack.features.formats.recognise import format_told_by
 
     if carriers and language != "en":
         raise SettingsError("only English notes can carry invented identifiers: --carriers goes with --language en")
@@ -83,8 +83,8 @@ def convert(
     corpora: CorpusOptions,
 ) -> None:
     """Turn a corpus into another format, and its labels into those of another set."""
-    from features.formats.corpora import input_path, write_notes
-    from features.formats.recognise import format_told_by
+    from phistack.features.formats.corpora import input_path, write_notes
+    from phistack.features.formats.recognise import format_told_by
 
     format = to or format_told_by(out)
     if not format:
@@ -111,9 +111,9 @@ def egofy(
     """Tell a biography in the first person, so that public text stands in for private notes; read it afterwards."""
     from dataclasses import replace
 
-    from ensemble.synthesis.egofication import Subject, egofied
-    from features.formats.corpora import input_path, write_notes
-    from features.formats.recognise import format_told_by
+    from phistack.ensemble.synthesis.egofication import Subject, egofied
+    from phistack.features.formats.corpora import input_path, write_notes
+    from phistack.features.formats.recognise import format_told_by
 
     whose = Subject(subject, gender)
     corpus = corpora.read(input_path(source))
@@ -147,13 +147,13 @@ def pseudonymise(
     corpora: CorpusOptions,
 ) -> None:
     """Replace the annotated PHI of a corpus by surrogates and move its spans: how a corpus is made to be shared."""
-    from ensemble.batch.commands import key_or_seed, policy_from
-    from ensemble.deidentification.keyed_choices import usable_key
-    from ensemble.deidentification.pseudonymisation import renumbered
-    from ensemble.tasks.pseudonyms import pseudonymise_corpus
-    from features.formats.corpora import input_path, write_notes
-    from features.formats.recognise import format_told_by
-    from features.writing import new_file, refuse_taken
+    from phistack.ensemble.batch.commands import key_or_seed, policy_from
+    from phistack.ensemble.deidentification.keyed_choices import usable_key
+    from phistack.ensemble.deidentification.pseudonymisation import renumbered
+    from phistack.ensemble.tasks.pseudonyms import pseudonymise_corpus
+    from phistack.features.formats.corpora import input_path, write_notes
+    from phistack.features.formats.recognise import format_told_by
+    from phistack.features.writing import new_file, refuse_taken
 
     refuse_taken(*(path for path in (out, review) if path and str(path) != "-"))
     chosen = policy_from(policy, strategy or (), substitute or ())
@@ -188,9 +188,9 @@ def vectors(
     reading: ReadingOptions,
 ) -> None:
     """Learn word vectors and clusters from notes without annotation, for `vectors` and `clusters` under [features]."""
-    from ensemble.training.unlabelled import learn_vectors, write_vectors
-    from features.formats.corpora import input_path
-    from features.writing import refuse_taken
+    from phistack.ensemble.training.unlabelled import learn_vectors, write_vectors
+    from phistack.features.formats.corpora import input_path
+    from phistack.features.writing import refuse_taken
 
     refuse_taken(out)
     corpus = reading.reader.read(input_path(notes), accept_unknown_labels=True)
@@ -215,9 +215,9 @@ def language_model(
     reading: ReadingOptions,
 ) -> None:
     """Learn character language models from notes without annotation, for `language_models` under [features]."""
-    from ensemble.training.language_models import LanguageModelPlan, learn_language_models
-    from features.formats.corpora import input_path
-    from features.writing import refuse_taken
+    from phistack.ensemble.training.language_models import LanguageModelPlan, learn_language_models
+    from phistack.features.formats.corpora import input_path
+    from phistack.features.writing import refuse_taken
 
     refuse_taken(out)
     corpus = reading.reader.read(input_path(notes), accept_unknown_labels=True)

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from ensemble.command_line.groups import KnowledgeOptions, ReadingOptions, TrainingOptions, with_options
-from ensemble.command_line.options import (
+from phistack.ensemble.command_line.groups import KnowledgeOptions, ReadingOptions, TrainingOptions, with_options
+from phistack.ensemble.command_line.options import (
     AnnotatedFormatOption,
     AnyLanguageOption,
     BundleArgument,
@@ -24,7 +24,7 @@ from ensemble.command_line.options import (
     SubsetOption,
     TargetArgument,
 )
-from ensemble.command_line.output import (
+from phistack.ensemble.command_line.output import (
     console,
     fail_for,
     say,
@@ -35,9 +35,9 @@ from ensemble.command_line.output import (
     told_engine,
     warn,
 )
-from ensemble.tools.comma_lists import comma_list
-from ensemble.tools.progress import stage
-from features.errors import SettingsError
+from phistack.ensemble.tools.comma_lists import comma_list
+from phistack.ensemble.tools.progress import stage
+from phistack.features.errors import SettingsError
 
 __all__ = ["annotate", "demo", "explain", "rules", "train"]
 
@@ -49,7 +49,7 @@ def demo(
     jobs: JobsOption = 2,
 ) -> None:
     """Train, score, explain and redact on synthetic notes, end to end, and leave a page that shows it."""
-    from ensemble.tasks.demo import run_demo
+    from phistack.ensemble.tasks.demo import run_demo
 
     run_demo(out, n_documents=documents, seed=seed, jobs=jobs)
 
@@ -77,7 +77,7 @@ def train(
 ) -> None:
     """Train all submodels and the stacker, and write a bundle."""
     with stage("reading the notes"):
-        from ensemble.tasks.engines import train_with_report
+        from phistack.ensemble.tasks.engines import train_with_report
 
         notes = training.read(corpus)
         more = training.read(add, notes.label_set) if add else None
@@ -111,9 +111,9 @@ def annotate(
 ) -> None:
     """Find the PHI of notes and write them in a shared-task format; any spans in IN are not looked at."""
     with stage("loading the engine"):
-        from ensemble.bundles.bundle import load_bundle
-        from ensemble.tasks.engines import Source, annotate_corpus, with_roster
-        from ensemble.tools.garbage import keep_all
+        from phistack.ensemble.bundles.bundle import load_bundle
+        from phistack.ensemble.tasks.engines import Source, annotate_corpus, with_roster
+        from phistack.ensemble.tools.garbage import keep_all
 
         notes = Source(source, reading.reader, any_language)
         model = told_engine(model, notes.sample)
@@ -145,8 +145,8 @@ def explain(
     reading: ReadingOptions,
 ) -> None:
     """Show who proposed which span, and how it was decided."""
-    from ensemble.bundles.bundle import load_bundle
-    from ensemble.tasks.engines import Source, explain_corpus, with_roster
+    from phistack.ensemble.bundles.bundle import load_bundle
+    from phistack.ensemble.tasks.engines import Source, explain_corpus, with_roster
 
     notes = Source(source, reading.reader, any_language)
     model = told_engine(model, notes.sample)
@@ -176,7 +176,7 @@ def rules(
     reading: ReadingOptions,
 ) -> None:
     """List the learned TBED rules in words, score them on new notes, or replace them by an edited file."""
-    from ensemble.tasks.rules import print_rules, replace_rules, write_rules
+    from phistack.ensemble.tasks.rules import print_rules, replace_rules, write_rules
 
     if (use is None) != (out is None):
         raise SettingsError("give --use and --out together: the file with the edited rules, and the new bundle")

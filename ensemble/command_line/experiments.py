@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from ensemble.command_line.choices import DRAWN, PAPERS, SPACES, SUBMODELS, completing, one_of
-from ensemble.command_line.groups import TrainingOptions, with_options
-from ensemble.command_line.options import (
+from phistack.ensemble.command_line.choices import DRAWN, PAPERS, SPACES, SUBMODELS, completing, one_of
+from phistack.ensemble.command_line.groups import TrainingOptions, with_options
+from phistack.ensemble.command_line.options import (
     CorpusArgument,
     CriterionOption,
     MapLabelsOption,
@@ -19,15 +19,15 @@ from ensemble.command_line.options import (
     StackOption,
     TestOption,
 )
-from ensemble.command_line.output import console, names_of, say, say_remarks
-from ensemble.tools.comma_lists import comma_list
-from ensemble.tools.progress import stage
-from features.errors import SettingsError
+from phistack.ensemble.command_line.output import console, names_of, say, say_remarks
+from phistack.ensemble.tools.comma_lists import comma_list
+from phistack.ensemble.tools.progress import stage
+from phistack.features.errors import SettingsError
 
 if TYPE_CHECKING:
-    from ensemble.experiments.results import ExperimentResults
-    from ensemble.training.settings import EngineSettings
-    from features.documents import Corpus
+    from phistack.ensemble.experiments.results import ExperimentResults
+    from phistack.ensemble.training.settings import EngineSettings
+    from phistack.features.documents import Corpus
 
 __all__ = ["ablate", "curve", "reproduce", "transfer", "tune"]
 
@@ -48,8 +48,8 @@ def ablate(
 ) -> None:
     """Score the stack with each part left out: submodels, feature groups, stacker features; with significance."""
     with stage("reading the notes"):
-        from ensemble.experiments.ablation import ablate
-        from ensemble.experiments.chooser_scores import the_way
+        from phistack.ensemble.experiments.ablation import ablate
+        from phistack.ensemble.experiments.chooser_scores import the_way
 
         notes, other, settings = _read(training, corpus, test)
     results = _write(out, lambda: ablate(
@@ -90,7 +90,7 @@ def curve(
     if shares is not None and sizes:
         raise SettingsError("--shares and --sizes both say how much to train on; give one of the two")
     with stage("reading the notes"):
-        from ensemble.experiments.learning_curve import SHARES, learning_curve
+        from phistack.ensemble.experiments.learning_curve import SHARES, learning_curve
 
         notes, other, settings = _read(training, corpus, test)
     parts = SHARES if shares is None else _numbers("--shares", shares, "percentages", "10,50,100")
@@ -131,7 +131,7 @@ def transfer(
 ) -> None:
     """Train on each corpus, or on several together, and test on each: how far an engine travels."""
     with stage("reading the notes"):
-        from ensemble.experiments.transfer import Domain, transfer
+        from phistack.ensemble.experiments.transfer import Domain, transfer
 
         read = list(map(training.read, corpora))
     for corpus in read:
@@ -175,8 +175,8 @@ def tune(
     Trials are scored out of fold by patient, or on a part of the patients where the file of ranges says so.
     """
     with stage("reading the notes"):
-        from ensemble.experiments.search_space import SearchSpace
-        from ensemble.experiments.tuning import tune
+        from phistack.ensemble.experiments.search_space import SearchSpace
+        from phistack.ensemble.experiments.tuning import tune
 
         ranges = SearchSpace.named(space)
         notes, _, settings = _read(training, corpus, None)
@@ -225,7 +225,7 @@ def reproduce(
 ) -> None:
     """Train the system of a paper and fill its tables, its figures beside yours; --config changes settings."""
     with stage("reading the notes"):
-        from ensemble.experiments.reproduction import published, reproduce, settings_of, write_reproduction
+        from phistack.ensemble.experiments.reproduction import published, reproduce, settings_of, write_reproduction
 
         published(paper)
         if training.preset not in ("", paper):
@@ -251,7 +251,7 @@ def _kept(training: TrainingOptions, out: Path) -> Path:
 
 def _write(out: Path, measure: Callable[[], _Shown], *, pictures: bool = True) -> _Shown:
     """Run an experiment, write the folder of its results and show the table."""
-    from ensemble.experiments.results import write_results
+    from phistack.ensemble.experiments.results import write_results
 
     results = write_results(out, measure, pictures=pictures)
     console().print(results.table().rich())

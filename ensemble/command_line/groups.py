@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ensemble.command_line.choices import FORMATS, completing, one_of
-from ensemble.command_line.options import (
+from phistack.ensemble.command_line.choices import FORMATS, completing, one_of
+from phistack.ensemble.command_line.options import (
     AlwaysOption,
     IdColumnOption,
     JobsOption,
@@ -35,14 +35,14 @@ from ensemble.command_line.options import (
     SubmodelsOption,
     UnknownLabelsOption,
 )
-from ensemble.tools.comma_lists import comma_list
+from phistack.ensemble.tools.comma_lists import comma_list
 
 if TYPE_CHECKING:
-    from ensemble.stacking.overruling import Overruling
-    from ensemble.training.settings import EngineSettings
-    from features.documents import Corpus
-    from features.formats import Reader
-    from features.labels import LabelSet
+    from phistack.ensemble.stacking.overruling import Overruling
+    from phistack.ensemble.training.settings import EngineSettings
+    from phistack.features.documents import Corpus
+    from phistack.features.formats import Reader
+    from phistack.features.labels import LabelSet
 
 __all__ = ["CorpusOptions", "KnowledgeOptions", "ReadingOptions", "TrainingOptions", "with_options"]
 
@@ -65,8 +65,8 @@ class ReadingOptions:
     @property
     def reader(self) -> Reader:
         """How to read the notes."""
-        from features.formats import Reader
-        from features.formats.columns import ColumnNames
+        from phistack.features.formats import Reader
+        from phistack.features.formats.columns import ColumnNames
 
         return Reader(self.from_format, ColumnNames(self.id_column, self.text_column, self.patient_column))
 
@@ -105,7 +105,7 @@ class KnowledgeOptions:
     @property
     def overruling(self) -> Overruling:
         """The lists and patterns; :raises SettingsError: with file and place, for what cannot be used."""
-        from ensemble.stacking.overruling import read_overruling
+        from phistack.ensemble.stacking.overruling import read_overruling
 
         return read_overruling(self.always, self.never, self.patterns)
 
@@ -144,8 +144,8 @@ class TrainingOptions:
 
     def settings(self, corpus: Corpus) -> EngineSettings:
         """How an engine for a corpus is trained; :raises SettingsError: for a preset, file or option that is wrong."""
-        from ensemble.training.settings import EngineSettings
-        from submodels.regex.pattern_files import read_own_patterns
+        from phistack.ensemble.training.settings import EngineSettings
+        from phistack.submodels.regex.pattern_files import read_own_patterns
 
         settings = EngineSettings.chosen(self.preset, self.config, language=self.language or corpus.label_set.language)
         if self.submodels:

@@ -12,8 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ensemble.bundles.shipped import bundle_path
-from ensemble.command_line.choices import (
+from phistack.ensemble.bundles.shipped import bundle_path
+from phistack.ensemble.command_line.choices import (
     ENGINES,
     FORMATS,
     INPUT_FORMATS,

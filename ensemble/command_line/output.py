@@ -10,15 +10,15 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec
 
-from ensemble.tools.progress import stage
-from features.errors import MissingResourceError, SettingsError
-from features.shown import explained, shown_id
+from phistack.ensemble.tools.progress import stage
+from phistack.features.errors import MissingResourceError, SettingsError
+from phistack.features.shown import explained, shown_id
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ensemble.bundles.language_choice import ChosenEngine
-    from features.documents import Corpus, Document
+    from phistack.ensemble.bundles.language_choice import ChosenEngine
+    from phistack.features.documents import Corpus, Document
 
 __all__ = [
     "console",
@@ -101,7 +101,7 @@ def told_engines(model: Path | None, sample: Callable[[int], Iterable[str]]) -> 
 
 def _chosen(sample: Callable[[int], Iterable[str]]) -> ChosenEngine:
     with stage("looking in what language the notes are"):
-        from ensemble.bundles.language_choice import MOST_NOTES, engine_for
+        from phistack.ensemble.bundles.language_choice import MOST_NOTES, engine_for
 
         return engine_for(sample(MOST_NOTES))
 
@@ -111,8 +111,8 @@ def tell_reliability(model: Path) -> None:
 
     :raises BundleError: if there is no bundle.
     """
-    from ensemble.bundles.files import read_manifest
-    from ensemble.bundles.reliability import reliability_of
+    from phistack.ensemble.bundles.files import read_manifest
+    from phistack.ensemble.bundles.reliability import reliability_of
 
     for line in reliability_of(read_manifest(model)).lines:
         print(line, file=sys.stderr)

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from ensemble.command_line.groups import ReadingOptions, with_options
-from ensemble.command_line.output import console, say
-from features.errors import SettingsError
+from phistack.ensemble.command_line.groups import ReadingOptions, with_options
+from phistack.ensemble.command_line.output import console, say
+from phistack.features.errors import SettingsError
 
 __all__ = ["patterns"]
 
@@ -27,8 +27,8 @@ def patterns(
     reading: ReadingOptions,
 ) -> None:
     """Check that patterns of your own can be used and never take endless time, and show where they match."""
-    from ensemble.tasks.patterns import counts_of, matches_table, pattern_matches
-    from submodels.regex.pattern_files import read_own_patterns
+    from phistack.ensemble.tasks.patterns import counts_of, matches_table, pattern_matches
+    from phistack.submodels.regex.pattern_files import read_own_patterns
 
     if action != "check":
         raise SettingsError(f"patterns can check a file and nothing else, not {action}; give patterns check FILE")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ensemble.command_line.groups import CorpusOptions, with_options
-from ensemble.command_line.options import (
+from phistack.ensemble.command_line.groups import CorpusOptions, with_options
+from phistack.ensemble.command_line.options import (
     CorpusArgument,
     CriterionOption,
     JsonOption,
@@ -19,12 +19,12 @@ from ensemble.command_line.options import (
     ShufflesOption,
     SubsetOption,
 )
-from ensemble.command_line.output import console, names_of, say, say_remarks
-from ensemble.tools.comma_lists import comma_list
-from features.writing import new_folder, refuse_taken, write_new
+from phistack.ensemble.command_line.output import console, names_of, say, say_remarks
+from phistack.ensemble.tools.comma_lists import comma_list
+from phistack.features.writing import new_folder, refuse_taken, write_new
 
 if TYPE_CHECKING:
-    from features.documents import Corpus
+    from phistack.features.documents import Corpus
 
 __all__ = ["baseline", "compare", "errors", "evaluate", "frontier"]
 
@@ -52,7 +52,7 @@ def evaluate(
     """Score annotated notes by all criteria of the shared tasks."""
     import json
 
-    from ensemble.evaluation import evaluate, print_report, read_sentence_counts
+    from phistack.ensemble.evaluation import evaluate, print_report, read_sentence_counts
 
     counts = read_sentence_counts(sentences, apart_from=(gold, system)) if sentences else None
     annotated = _read(corpora, [gold, system])
@@ -73,10 +73,10 @@ def baseline(
     corpora: CorpusOptions,
 ) -> None:
     """Score what any engine must beat: PHI of the training notes looked up again, if unambiguous or by usual label."""
-    from ensemble.evaluation import evaluate_systems
-    from ensemble.evaluation.tables import Table, TableRow, share
-    from ensemble.experiments.entity_baselines import entity_baselines
-    from features.formats import write_corpus
+    from phistack.ensemble.evaluation import evaluate_systems
+    from phistack.ensemble.evaluation.tables import Table, TableRow, share
+    from phistack.ensemble.experiments.entity_baselines import entity_baselines
+    from phistack.features.formats import write_corpus
 
     if out:
         refuse_taken(out)
@@ -112,7 +112,7 @@ def compare(
     """Compare systems in precision, recall and F1: differences, their intervals, and whether they may be chance."""
     import json
 
-    from ensemble.evaluation import compare, comparison_latex, print_comparison
+    from phistack.ensemble.evaluation import compare, comparison_latex, print_comparison
 
     for target in filter(None, (json_file, latex)):
         refuse_taken(target)
@@ -157,8 +157,8 @@ def errors(
     """Sort an engine's wrong decisions by kind, label and who said so, beside other ways to choose."""
     import json
 
-    from ensemble.bundles.bundle import load_bundle
-    from ensemble.experiments.errors import analyse_errors
+    from phistack.ensemble.bundles.bundle import load_bundle
+    from phistack.ensemble.experiments.errors import analyse_errors
 
     refuse_taken(*filter(None, (json_file, html, latex)))
     notes = corpora.read(gold)
@@ -189,8 +189,8 @@ def frontier(
     corpora: CorpusOptions,
 ) -> None:
     """Measure notes per second and recall for every subset of an engine's submodels, on annotated notes."""
-    from ensemble.experiments.frontier import measure_frontier
-    from ensemble.experiments.results import write_results
+    from phistack.ensemble.experiments.frontier import measure_frontier
+    from phistack.ensemble.experiments.results import write_results
 
     notes = corpora.read(corpus)
     say_remarks(notes)

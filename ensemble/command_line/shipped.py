@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from ensemble.bundles.shipped import bundle_path
-from ensemble.command_line.choices import ENGINES, completing_paths
-from ensemble.command_line.options import JsonOption
-from ensemble.command_line.output import console, say
-from features.errors import SettingsError
-from features.writing import write_new
+from phistack.ensemble.bundles.shipped import bundle_path
+from phistack.ensemble.command_line.choices import ENGINES, completing_paths
+from phistack.ensemble.command_line.options import JsonOption
+from phistack.ensemble.command_line.output import console, say
+from phistack.features.errors import SettingsError
+from phistack.features.writing import write_new
 
 __all__ = ["engines"]
 
@@ -32,7 +32,7 @@ def engines(
     json_file: JsonOption = None,
 ) -> None:
     """List the engines that ship, with their figures, or print the model card of one."""
-    from ensemble.tasks.shipped_engines import card_of, elsewhere_table, facts_of_shipped, shipped_table
+    from phistack.ensemble.tasks.shipped_engines import card_of, elsewhere_table, facts_of_shipped, shipped_table
 
     if model is not None:
         if json_file:

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from ensemble.command_line.choices import FORMATS, completing, one_of
-from ensemble.command_line.groups import CorpusOptions, with_options
-from ensemble.command_line.options import CorpusArgument, NewFolderArgument, SeedOption
-from ensemble.command_line.output import n_spans, say, say_remarks, warn
-from ensemble.tasks.splits import PATIENT, UNITS, USUAL
+from phistack.ensemble.command_line.choices import FORMATS, completing, one_of
+from phistack.ensemble.command_line.groups import CorpusOptions, with_options
+from phistack.ensemble.command_line.options import CorpusArgument, NewFolderArgument, SeedOption
+from phistack.ensemble.command_line.output import n_spans, say, say_remarks, warn
+from phistack.ensemble.tasks.splits import PATIENT, UNITS, USUAL
 
 __all__ = ["split"]
 
@@ -48,11 +48,11 @@ def split(
     corpora: CorpusOptions,
 ) -> None:
     """Split an annotated corpus into parts to train, validate and test on; each note is in one of them."""
-    from ensemble.stacking.folds import labels_in_one_part, patients_in_several, patients_of
-    from ensemble.tasks.splits import shares_of, write_parts
-    from ensemble.tasks.splits import split as split_corpus
-    from features.formats.corpora import input_path
-    from features.writing import refuse_taken
+    from phistack.ensemble.stacking.folds import labels_in_one_part, patients_in_several, patients_of
+    from phistack.ensemble.tasks.splits import shares_of, write_parts
+    from phistack.ensemble.tasks.splits import split as split_corpus
+    from phistack.features.formats.corpora import input_path
+    from phistack.features.writing import refuse_taken
 
     refuse_taken(out)
     shares = shares_of(parts)

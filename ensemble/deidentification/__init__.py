@@ -22,13 +22,13 @@ Surrogates: `names` (with `name_forms`, `name_tables`), `date_shift` (with `date
 Their words are tables: `words/LANGUAGE.toml`, `places/LANGUAGE.toml`.
 """
 
-from ensemble.deidentification.deidentifier import Deidentifier
-from ensemble.deidentification.keyed_choices import read_key
-from ensemble.deidentification.kinds import KINDS, kind_of
-from ensemble.deidentification.memory import PatientMemory
-from ensemble.deidentification.policy import REMOVING, STRATEGIES, Policy, PolicyOptions
-from ensemble.deidentification.redaction import redact
-from ensemble.deidentification.verification import Deidentified, Replacement, verify
+from phistack.ensemble.deidentification.deidentifier import Deidentifier
+from phistack.ensemble.deidentification.keyed_choices import read_key
+from phistack.ensemble.deidentification.kinds import KINDS, kind_of
+from phistack.ensemble.deidentification.memory import PatientMemory
+from phistack.ensemble.deidentification.policy import REMOVING, STRATEGIES, Policy, PolicyOptions
+from phistack.ensemble.deidentification.redaction import redact
+from phistack.ensemble.deidentification.verification import Deidentified, Replacement, verify
 
 __all__ = [
     "KINDS",

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from ensemble.deidentification.keyed_choices import KeyedChoices
-from ensemble.deidentification.memory import PatientMemory
-from ensemble.deidentification.policy import PolicyOptions
-from ensemble.deidentification.word_lists import words
+from phistack.ensemble.deidentification.keyed_choices import KeyedChoices
+from phistack.ensemble.deidentification.memory import PatientMemory
+from phistack.ensemble.deidentification.policy import PolicyOptions
+from phistack.ensemble.deidentification.word_lists import words
 
 __all__ = ["Context"]
 

@@ -10,20 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from ensemble.deidentification import strategies
-from ensemble.deidentification.codes.patterns import same_pattern
-from ensemble.deidentification.keyed_choices import KeyedChoices, usable_key
-from ensemble.deidentification.kinds import kind_of, name_role
-from ensemble.deidentification.memory import PatientMemory
-from ensemble.deidentification.places.nearby import stays
-from ensemble.deidentification.policy import KEYED, Policy
-from ensemble.deidentification.surrogates import LANGUAGES, Context, surrogate
-from ensemble.deidentification.verification import Deidentified, Replacement
-from features.documents import Document, Span
-from features.errors import SettingsError
-from features.labels import LabelSet
-from features.letters import normalised
-from features.plain_view import plain_text
+from phistack.ensemble.deidentification import strategies
+from phistack.ensemble.deidentification.codes.patterns import same_pattern
+from phistack.ensemble.deidentification.keyed_choices import KeyedChoices, usable_key
+from phistack.ensemble.deidentification.kinds import kind_of, name_role
+from phistack.ensemble.deidentification.memory import PatientMemory
+from phistack.ensemble.deidentification.places.nearby import stays
+from phistack.ensemble.deidentification.policy import KEYED, Policy
+from phistack.ensemble.deidentification.surrogates import LANGUAGES, Context, surrogate
+from phistack.ensemble.deidentification.verification import Deidentified, Replacement
+from phistack.features.documents import Document, Span
+from phistack.features.errors import SettingsError
+from phistack.features.labels import LabelSet
+from phistack.features.letters import normalised
+from phistack.features.plain_view import plain_text
 
 __all__ = ["Deidentifier", "Shuffled"]
 

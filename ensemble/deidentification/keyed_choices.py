@@ -19,8 +19,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from features.errors import SettingsError
-from features.regular_files import open_regular
+from phistack.features.errors import SettingsError
+from phistack.features.regular_files import open_regular
 
 __all__ = ["MINIMAL_KEY_BYTES", "KeyedChoices", "key_check", "read_key", "usable_key", "written_key"]
 

@@ -15,7 +15,7 @@ import tomllib
 from functools import cache
 from importlib import resources
 
-from features.labels import LabelSet
+from phistack.features.labels import LabelSet
 
 __all__ = ["KINDS", "kind_anywhere", "kind_of", "name_role"]
 
@@ -60,7 +60,7 @@ def name_role(label: str) -> str:
 
 @cache
 def _tables() -> dict[str, dict[str, str]]:
-    text = (resources.files("ensemble.deidentification") / "kinds.toml").read_text(encoding="utf-8")
+    text = (resources.files("phistack.ensemble.deidentification") / "kinds.toml").read_text(encoding="utf-8")
     return {
         label_set: {label: kind for kind, labels in kinds.items() for label in labels}
         for label_set, kinds in tomllib.loads(text).items()

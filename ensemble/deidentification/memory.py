@@ -16,11 +16,11 @@ from collections.abc import Set
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from ensemble.deidentification.dates.parsing import four_digit_year, order_shown_by
-from ensemble.deidentification.names.index import NameIndex
-from ensemble.deidentification.names.parsing import ParsedName, parse_name
-from features.documents import Document
-from features.letters import normalised
+from phistack.ensemble.deidentification.dates.parsing import four_digit_year, order_shown_by
+from phistack.ensemble.deidentification.names.index import NameIndex
+from phistack.ensemble.deidentification.names.parsing import ParsedName, parse_name
+from phistack.features.documents import Document
+from phistack.features.letters import normalised
 
 __all__ = ["PatientMemory"]
 

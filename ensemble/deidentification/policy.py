@@ -40,11 +40,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from ensemble.deidentification.kinds import KINDS, kind_of
-from features.errors import SettingsError
-from features.labels import LabelSet
-from features.suggestions import did_you_mean, no_such
-from features.user_files import file_named, read_toml
+from phistack.ensemble.deidentification.kinds import KINDS, kind_of
+from phistack.features.errors import SettingsError
+from phistack.features.labels import LabelSet
+from phistack.features.suggestions import did_you_mean, no_such
+from phistack.features.user_files import file_named, read_toml
 
 __all__ = ["KEYED", "REMOVING", "RESTRICTED_ZIP3", "STRATEGIES", "Policy", "PolicyOptions"]
 
@@ -61,7 +61,7 @@ RESTRICTED_ZIP3 = tuple("036 059 063 102 203 556 692 790 821 823 830 831 878 879
 (Department of Health and Human Services, Guidance Regarding Methods for De-identification, 2012)."""
 
 _OLDEST_AGES = ("90+", "89")
-_POLICIES = resources.files("ensemble.deidentification") / "policies"
+_POLICIES = resources.files("phistack.ensemble.deidentification") / "policies"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-from ensemble.deidentification.word_lists import words
-from features.letters import fold, in_case_of
+from phistack.ensemble.deidentification.word_lists import words
+from phistack.features.letters import fold, in_case_of
 
 __all__ = ["profession_group"]
 

@@ -16,17 +16,17 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from ensemble.deidentification.deidentifier import Deidentifier, Shuffled
-from ensemble.deidentification.keyed_choices import KeyedChoices, usable_key
-from ensemble.deidentification.kinds import kind_of
-from ensemble.deidentification.memory import PatientMemory
-from ensemble.deidentification.policy import Policy
-from ensemble.deidentification.verification import Deidentified, verify
-from features.counting import most_frequent
-from features.documents import Corpus, Document, Span
-from features.errors import CorpusError
-from features.letters import normalised
-from features.plain_view import plain_text
+from phistack.ensemble.deidentification.deidentifier import Deidentifier, Shuffled
+from phistack.ensemble.deidentification.keyed_choices import KeyedChoices, usable_key
+from phistack.ensemble.deidentification.kinds import kind_of
+from phistack.ensemble.deidentification.memory import PatientMemory
+from phistack.ensemble.deidentification.policy import Policy
+from phistack.ensemble.deidentification.verification import Deidentified, verify
+from phistack.features.counting import most_frequent
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import CorpusError
+from phistack.features.letters import normalised
+from phistack.features.plain_view import plain_text
 
 __all__ = ["Pseudonymised", "pseudonymise", "renumbered"]
 

@@ -8,11 +8,11 @@ point. Overlapping spans are one stretch, under the label of the first and longe
 
 from __future__ import annotations
 
-from ensemble.deidentification.deidentifier import Deidentifier
-from ensemble.deidentification.policy import Policy
-from ensemble.deidentification.verification import verify
-from features.documents import Document
-from features.labels import LabelSet
+from phistack.ensemble.deidentification.deidentifier import Deidentifier
+from phistack.ensemble.deidentification.policy import Policy
+from phistack.ensemble.deidentification.verification import verify
+from phistack.features.documents import Document
+from phistack.features.labels import LabelSet
 
 __all__ = ["redact"]
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import re
 
-from ensemble.deidentification.word_lists import words
-from features.letters import fold
+from phistack.ensemble.deidentification.word_lists import words
+from phistack.features.letters import fold
 
 __all__ = ["kinship"]
 

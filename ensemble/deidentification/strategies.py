@@ -13,11 +13,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from ensemble.deidentification.dates.ages import OLDEST_AGE, cap_age
-from ensemble.deidentification.dates.parsing import year_of
-from ensemble.deidentification.policy import PolicyOptions
-from ensemble.deidentification.professions import profession_group
-from ensemble.deidentification.relatives import kinship
+from phistack.ensemble.deidentification.dates.ages import OLDEST_AGE, cap_age
+from phistack.ensemble.deidentification.dates.parsing import year_of
+from phistack.ensemble.deidentification.policy import PolicyOptions
+from phistack.ensemble.deidentification.professions import profession_group
+from phistack.ensemble.deidentification.relatives import kinship
 
 __all__ = ["generalise", "mask", "name", "number", "numbered", "tag"]
 

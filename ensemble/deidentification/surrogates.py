@@ -13,30 +13,35 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ensemble.deidentification.codes.contacts import surrogate_email, surrogate_phone, surrogate_url, surrogate_username
-from ensemble.deidentification.codes.identifiers import surrogate_identifier
-from ensemble.deidentification.context import Context
-from ensemble.deidentification.dates.ages import surrogate_age
-from ensemble.deidentification.dates.shift import offset, shift_dates
-from ensemble.deidentification.names.surrogate import surrogate_name
-from ensemble.deidentification.places.addresses import surrogate_address, surrogate_place, surrogate_street
-from ensemble.deidentification.places.cities import (
+from phistack.ensemble.deidentification.codes.contacts import (
+    surrogate_email,
+    surrogate_phone,
+    surrogate_url,
+    surrogate_username,
+)
+from phistack.ensemble.deidentification.codes.identifiers import surrogate_identifier
+from phistack.ensemble.deidentification.context import Context
+from phistack.ensemble.deidentification.dates.ages import surrogate_age
+from phistack.ensemble.deidentification.dates.shift import offset, shift_dates
+from phistack.ensemble.deidentification.names.surrogate import surrogate_name
+from phistack.ensemble.deidentification.places.addresses import surrogate_address, surrogate_place, surrogate_street
+from phistack.ensemble.deidentification.places.cities import (
     surrogate_city,
     surrogate_country,
     surrogate_postcode,
     surrogate_state,
 )
-from ensemble.deidentification.places.nearby import surrogate_nearby
-from ensemble.deidentification.places.organisations import (
+from phistack.ensemble.deidentification.places.nearby import surrogate_nearby
+from phistack.ensemble.deidentification.places.organisations import (
     surrogate_care_unit,
     surrogate_department,
     surrogate_hospital,
     surrogate_organisation,
     surrogate_room,
 )
-from ensemble.deidentification.professions import profession_group
-from ensemble.deidentification.word_lists import LANGUAGES
-from features.letters import normalised
+from phistack.ensemble.deidentification.professions import profession_group
+from phistack.ensemble.deidentification.word_lists import LANGUAGES
+from phistack.features.letters import normalised
 
 __all__ = ["LANGUAGES", "Context", "surrogate"]
 

@@ -12,13 +12,13 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ensemble.deidentification import strategies
-from ensemble.deidentification.policy import KEYED
-from features.documents import Document, Span
-from features.errors import VerificationError
-from features.letters import normalised
-from features.plain_view import plain_text
-from features.shown import shown_id
+from phistack.ensemble.deidentification import strategies
+from phistack.ensemble.deidentification.policy import KEYED
+from phistack.features.documents import Document, Span
+from phistack.features.errors import VerificationError
+from phistack.features.letters import normalised
+from phistack.features.plain_view import plain_text
+from phistack.features.shown import shown_id
 
 __all__ = ["Deidentified", "Replacement", "verify"]
 

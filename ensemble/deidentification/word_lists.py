@@ -21,7 +21,7 @@ LANGUAGES = ("en", "es", "nl", "sv", "de")
 def words(language: str) -> dict[str, Any]:
     """The tables of a language; those of English where there are none."""
     name = language if language in LANGUAGES else LANGUAGES[0]
-    folder = resources.files("ensemble.deidentification") / "words"
+    folder = resources.files("phistack.ensemble.deidentification") / "words"
     table: dict[str, Any] = tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8"))
     return table
 

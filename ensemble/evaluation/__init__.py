@@ -16,16 +16,16 @@ differences), `comparison` (the same for corpora); `agreement` and `adjudication
 terminal, Markdown and LaTeX).
 """
 
-from ensemble.evaluation.comparison import Comparison, compare
-from ensemble.evaluation.comparison_table import comparison_latex, print_comparison
-from ensemble.evaluation.criteria import CRITERIA, Criterion, criterion_named
-from ensemble.evaluation.intervals import Measure
-from ensemble.evaluation.report import Report
-from ensemble.evaluation.report_table import print_report
-from ensemble.evaluation.scores import Score
-from ensemble.evaluation.scoring import evaluate, evaluate_systems
-from ensemble.evaluation.sentence_counts import read_sentence_counts
-from ensemble.evaluation.significance import holm, paired_randomisation
+from phistack.ensemble.evaluation.comparison import Comparison, compare
+from phistack.ensemble.evaluation.comparison_table import comparison_latex, print_comparison
+from phistack.ensemble.evaluation.criteria import CRITERIA, Criterion, criterion_named
+from phistack.ensemble.evaluation.intervals import Measure
+from phistack.ensemble.evaluation.report import Report
+from phistack.ensemble.evaluation.report_table import print_report
+from phistack.ensemble.evaluation.scores import Score
+from phistack.ensemble.evaluation.scoring import evaluate, evaluate_systems
+from phistack.ensemble.evaluation.sentence_counts import read_sentence_counts
+from phistack.ensemble.evaluation.significance import holm, paired_randomisation
 
 __all__ = [
     "CRITERIA",

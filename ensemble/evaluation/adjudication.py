@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from ensemble.evaluation.pairing import DocumentPair, Phi
-from features.counting import most_frequent
-from features.phrases import Phrases
-from features.sheets import sheet
+from phistack.ensemble.evaluation.pairing import DocumentPair, Phi
+from phistack.features.counting import most_frequent
+from phistack.features.phrases import Phrases
+from phistack.features.sheets import sheet
 
 __all__ = ["CHECKS", "Doubt", "doubts", "doubts_sheet"]
 

@@ -19,14 +19,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ensemble.evaluation.adjudication import CHECKS, Doubt, doubts
-from ensemble.evaluation.pairing import AnnotatedText, DocumentPair, pair, vocabulary
-from ensemble.evaluation.scores import Score
-from ensemble.evaluation.scoring import evaluate
-from ensemble.evaluation.tables import Table, share, strong
-from features.documents import Corpus
-from features.shown import shown_label
-from features.tokens import Tokeniser
+from phistack.ensemble.evaluation.adjudication import CHECKS, Doubt, doubts
+from phistack.ensemble.evaluation.pairing import AnnotatedText, DocumentPair, pair, vocabulary
+from phistack.ensemble.evaluation.scores import Score
+from phistack.ensemble.evaluation.scoring import evaluate
+from phistack.ensemble.evaluation.tables import Table, share, strong
+from phistack.features.documents import Corpus
+from phistack.features.shown import shown_label
+from phistack.features.tokens import Tokeniser
 
 __all__ = ["SCHEMA", "Agreement", "TypeAgreement", "agree", "cohens_kappa"]
 

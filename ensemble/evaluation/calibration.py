@@ -19,8 +19,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemble.evaluation.intervals import Measure, wilson
-from features.arrays import Floats
+from phistack.ensemble.evaluation.intervals import Measure, wilson
+from phistack.features.arrays import Floats
 
 __all__ = ["FEWEST", "Calibration", "CalibrationBin"]
 

@@ -25,7 +25,9 @@ def calibration_picture(calibrations: Mapping[str, Mapping[str, Any]]) -> str:
     """
     from jinja2 import Environment, StrictUndefined
 
-    template = (resources.files("ensemble.evaluation") / "calibration_template.svg").read_text(encoding="utf-8")
+    template = (resources.files("phistack.ensemble.evaluation") / "calibration_template.svg").read_text(
+        encoding="utf-8"
+    )
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     per_row = min(_PER_ROW, max(len(calibrations), 1))
     return environment.from_string(template).render(

@@ -14,15 +14,15 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
-from ensemble.evaluation.counts import IntArray
-from ensemble.evaluation.criteria import Criterion, applicable, criterion_named
-from ensemble.evaluation.intervals import RESAMPLES
-from ensemble.evaluation.measures import MEASURES
-from ensemble.evaluation.scores import Score
-from ensemble.evaluation.systems import Difference, Systems, counts_of
-from features.documents import Corpus
-from features.errors import EvaluationError, LabelError
-from features.labels import LabelSet
+from phistack.ensemble.evaluation.counts import IntArray
+from phistack.ensemble.evaluation.criteria import Criterion, applicable, criterion_named
+from phistack.ensemble.evaluation.intervals import RESAMPLES
+from phistack.ensemble.evaluation.measures import MEASURES
+from phistack.ensemble.evaluation.scores import Score
+from phistack.ensemble.evaluation.systems import Difference, Systems, counts_of
+from phistack.features.documents import Corpus
+from phistack.features.errors import EvaluationError, LabelError
+from phistack.features.labels import LabelSet
 
 __all__ = ["SCHEMA", "Comparison", "compare"]
 

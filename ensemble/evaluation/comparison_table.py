@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ensemble.evaluation.comparison import SCHEMA, Comparison
-from ensemble.evaluation.measures import MEASURES
-from ensemble.evaluation.tables import Cell, Table, TableRow, escaped, gap, share
-from features.shown import shown_id
+from phistack.ensemble.evaluation.comparison import SCHEMA, Comparison
+from phistack.ensemble.evaluation.measures import MEASURES
+from phistack.ensemble.evaluation.tables import Cell, Table, TableRow, escaped, gap, share
+from phistack.features.shown import shown_id
 
 if TYPE_CHECKING:
     from rich.console import Console

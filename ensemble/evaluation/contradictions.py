@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
-from features.documents import Document
-from features.tokens import Tokeniser
+from phistack.features.documents import Document
+from phistack.features.tokens import Tokeniser
 
 __all__ = ["Contradictions", "contradictions"]
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ensemble.evaluation.counts import IntArray
-from ensemble.evaluation.pairing import AnnotatedText, DocumentPair
-from features.errors import EvaluationError
-from features.sentences import count_sentences
-from features.shown import shown_id
+from phistack.ensemble.evaluation.counts import IntArray
+from phistack.ensemble.evaluation.pairing import AnnotatedText, DocumentPair
+from phistack.features.errors import EvaluationError
+from phistack.features.sentences import count_sentences
+from phistack.features.shown import shown_id
 
 __all__ = ["Coverage", "Leak", "coverage", "leak"]
 

@@ -21,12 +21,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ensemble.evaluation.counts import DocumentCounts, IntArray, count, count_forgiving
-from ensemble.evaluation.items import UNITS, EndWithin
-from ensemble.evaluation.pairing import AnnotatedText, DocumentPair, Phi
-from features.errors import SettingsError
-from features.labels import LabelSet
-from features.suggestions import no_such
+from phistack.ensemble.evaluation.counts import DocumentCounts, IntArray, count, count_forgiving
+from phistack.ensemble.evaluation.items import UNITS, EndWithin
+from phistack.ensemble.evaluation.pairing import AnnotatedText, DocumentPair, Phi
+from phistack.features.errors import SettingsError
+from phistack.features.labels import LabelSet
+from phistack.features.suggestions import no_such
 
 __all__ = ["CRITERIA", "SHORT_NAMES", "Criterion", "applicable", "criterion_named"]
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ensemble.evaluation.measures import MEASURES, Macro
-from ensemble.evaluation.report import Report
-from ensemble.evaluation.scores import Score
-from ensemble.evaluation.tables import Table, percent
+from phistack.ensemble.evaluation.measures import MEASURES, Macro
+from phistack.ensemble.evaluation.report import Report
+from phistack.ensemble.evaluation.scores import Score
+from phistack.ensemble.evaluation.tables import Table, percent
 
 __all__ = ["figures_of", "fold_figures", "fold_table", "table_of"]
 

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ensemble.evaluation.counts import IntArray
-from ensemble.evaluation.measures import MEASURES, FloatArray
-from features.errors import EvaluationError
+from phistack.ensemble.evaluation.counts import IntArray
+from phistack.ensemble.evaluation.measures import MEASURES, FloatArray
+from phistack.features.errors import EvaluationError
 
 __all__ = ["RESAMPLES", "Bootstrap", "Measure", "wilson"]
 

@@ -15,8 +15,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 
-from ensemble.evaluation.pairing import Phi
-from features.tokens import Tokeniser
+from phistack.ensemble.evaluation.pairing import Phi
+from phistack.features.tokens import Tokeniser
 
 __all__ = ["UNITS", "EndWithin", "Item"]
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ensemble.evaluation.counts import IntArray
+from phistack.ensemble.evaluation.counts import IntArray
 
 __all__ = ["MEASURES", "Macro", "MeanAndDeviation", "f1_of_counts", "f_score", "macro", "precision", "ratio", "recall"]
 

@@ -14,10 +14,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from features.documents import Corpus, Document
-from features.errors import EvaluationError, LabelError
-from features.labels import LabelSet
-from features.shown import shown_id, shown_label
+from phistack.features.documents import Corpus, Document
+from phistack.features.errors import EvaluationError, LabelError
+from phistack.features.labels import LabelSet
+from phistack.features.shown import shown_id, shown_label
 
 __all__ = ["AnnotatedText", "DocumentPair", "Label", "Pairing", "Phi", "pair", "vocabulary"]
 

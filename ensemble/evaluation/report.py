@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ensemble.evaluation.coverage import Coverage, Leak
-from ensemble.evaluation.scores import Score
-from features.errors import EvaluationError
+from phistack.ensemble.evaluation.coverage import Coverage, Leak
+from phistack.ensemble.evaluation.scores import Score
+from phistack.features.errors import EvaluationError
 
 __all__ = ["SCHEMA", "STRICT", "Report"]
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ensemble.evaluation.intervals import Measure
-from ensemble.evaluation.measures import MeanAndDeviation
-from ensemble.evaluation.report import Report
-from ensemble.evaluation.scores import Score
-from ensemble.evaluation.tables import Table, percent
-from features.shown import explained, shown_id, shown_label
+from phistack.ensemble.evaluation.intervals import Measure
+from phistack.ensemble.evaluation.measures import MeanAndDeviation
+from phistack.ensemble.evaluation.report import Report
+from phistack.ensemble.evaluation.scores import Score
+from phistack.ensemble.evaluation.tables import Table, percent
+from phistack.features.shown import explained, shown_id, shown_label
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ensemble.evaluation.counts import Counts, IntArray, total
-from ensemble.evaluation.intervals import Bootstrap, Measure, wilson
-from ensemble.evaluation.measures import MEASURES, Macro, f_score, macro
+from phistack.ensemble.evaluation.counts import Counts, IntArray, total
+from phistack.ensemble.evaluation.intervals import Bootstrap, Measure, wilson
+from phistack.ensemble.evaluation.measures import MEASURES, Macro, f_score, macro
 
 __all__ = ["Score", "scores"]
 

@@ -16,14 +16,14 @@ from itertools import islice
 
 import numpy as np
 
-from ensemble.evaluation.counts import IntArray, count_by
-from ensemble.evaluation.coverage import coverage, leak
-from ensemble.evaluation.criteria import applicable
-from ensemble.evaluation.intervals import RESAMPLES, Bootstrap
-from ensemble.evaluation.pairing import DocumentPair, Pairing, Phi, pair, vocabulary
-from ensemble.evaluation.report import STRICT, Report
-from ensemble.evaluation.scores import scores
-from features.documents import Corpus
+from phistack.ensemble.evaluation.counts import IntArray, count_by
+from phistack.ensemble.evaluation.coverage import coverage, leak
+from phistack.ensemble.evaluation.criteria import applicable
+from phistack.ensemble.evaluation.intervals import RESAMPLES, Bootstrap
+from phistack.ensemble.evaluation.pairing import DocumentPair, Pairing, Phi, pair, vocabulary
+from phistack.ensemble.evaluation.report import STRICT, Report
+from phistack.ensemble.evaluation.scores import scores
+from phistack.features.documents import Corpus
 
 __all__ = ["evaluate", "evaluate_systems"]
 

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from features.errors import EvaluationError
-from features.files import read_text
+from phistack.features.errors import EvaluationError
+from phistack.features.files import read_text
 
 __all__ = ["read_sentence_counts"]
 

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ensemble.evaluation.counts import IntArray
-from ensemble.evaluation.measures import MEASURES
-from features.errors import EvaluationError
+from phistack.ensemble.evaluation.counts import IntArray
+from phistack.ensemble.evaluation.measures import MEASURES
+from phistack.features.errors import EvaluationError
 
 __all__ = ["holm", "paired_randomisation"]
 

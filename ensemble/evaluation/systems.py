@@ -16,14 +16,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ensemble.evaluation.counts import IntArray
-from ensemble.evaluation.criteria import Criterion
-from ensemble.evaluation.intervals import RESAMPLES, Bootstrap, Measure
-from ensemble.evaluation.pairing import pair, vocabulary
-from ensemble.evaluation.scores import scores
-from ensemble.evaluation.significance import holm, paired_randomisation
-from features.documents import Corpus
-from features.errors import EvaluationError
+from phistack.ensemble.evaluation.counts import IntArray
+from phistack.ensemble.evaluation.criteria import Criterion
+from phistack.ensemble.evaluation.intervals import RESAMPLES, Bootstrap, Measure
+from phistack.ensemble.evaluation.pairing import pair, vocabulary
+from phistack.ensemble.evaluation.scores import scores
+from phistack.ensemble.evaluation.significance import holm, paired_randomisation
+from phistack.features.documents import Corpus
+from phistack.features.errors import EvaluationError
 
 __all__ = ["Difference", "Systems", "counts_of"]
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from ensemble.evaluation.intervals import Measure
+from phistack.ensemble.evaluation.intervals import Measure
 
 if TYPE_CHECKING:
     from rich import table as rich_table

@@ -19,25 +19,25 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from ensemble.evaluation import criterion_named
-from ensemble.evaluation.figures import fold_table
-from ensemble.evaluation.intervals import RESAMPLES
-from ensemble.evaluation.tables import Cell, Table, escaped, points, share, strong
-from ensemble.experiments.cases import Place, cases_as_text, patterns, places_of, saved_by_the_stack
-from ensemble.experiments.chooser_scores import ChooserRow, chooser_table, share_of_the_way
-from ensemble.experiments.parts import STACK, Answers, alone_answers, stack_answers, systems_of
-from ensemble.experiments.pictures import ablation_chart
-from ensemble.experiments.results import BOOTSTRAP, CorpusFacts, Origin
-from ensemble.experiments.training_choosers import choosers_of
-from ensemble.experiments.variants import ALONE, Variant, VariantRow, variants_of
-from ensemble.stacking.folds import at_most_folds
-from ensemble.stacking.svm import KERNELS
-from ensemble.tools.processes import in_processes
-from ensemble.tools.progress import progress, stage
-from ensemble.training.proposals import Proposed, propose
-from ensemble.training.settings import EngineSettings
-from features.documents import Corpus
-from features.writing import write_json
+from phistack.ensemble.evaluation import criterion_named
+from phistack.ensemble.evaluation.figures import fold_table
+from phistack.ensemble.evaluation.intervals import RESAMPLES
+from phistack.ensemble.evaluation.tables import Cell, Table, escaped, points, share, strong
+from phistack.ensemble.experiments.cases import Place, cases_as_text, patterns, places_of, saved_by_the_stack
+from phistack.ensemble.experiments.chooser_scores import ChooserRow, chooser_table, share_of_the_way
+from phistack.ensemble.experiments.parts import STACK, Answers, alone_answers, stack_answers, systems_of
+from phistack.ensemble.experiments.pictures import ablation_chart
+from phistack.ensemble.experiments.results import BOOTSTRAP, CorpusFacts, Origin
+from phistack.ensemble.experiments.training_choosers import choosers_of
+from phistack.ensemble.experiments.variants import ALONE, Variant, VariantRow, variants_of
+from phistack.ensemble.stacking.folds import at_most_folds
+from phistack.ensemble.stacking.svm import KERNELS
+from phistack.ensemble.tools.processes import in_processes
+from phistack.ensemble.tools.progress import progress, stage
+from phistack.ensemble.training.proposals import Proposed, propose
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.documents import Corpus
+from phistack.features.writing import write_json
 
 __all__ = ["SCHEMA", "Ablation", "ablate"]
 

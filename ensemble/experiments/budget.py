@@ -17,15 +17,15 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from ensemble.bundles.bundle import save_bundle
-from ensemble.bundles.self_test import self_test
-from ensemble.engine import Engine
-from ensemble.experiments.speed import measure_speed
-from ensemble.stacking.subsets import Subset, subset_name
-from ensemble.tools.progress import progress
-from ensemble.training.trainer import Training
-from features.documents import Document
-from features.errors import SettingsError
+from phistack.ensemble.bundles.bundle import save_bundle
+from phistack.ensemble.bundles.self_test import self_test
+from phistack.ensemble.engine import Engine
+from phistack.ensemble.experiments.speed import measure_speed
+from phistack.ensemble.stacking.subsets import Subset, subset_name
+from phistack.ensemble.tools.progress import progress
+from phistack.ensemble.training.trainer import Training
+from phistack.features.documents import Document
+from phistack.features.errors import SettingsError
 
 __all__ = ["Choice", "best_within", "by_score", "check_budget"]
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ensemble.evaluation.calibration import Calibration
-from ensemble.evaluation.tables import Table, percent, strong
-from ensemble.experiments.parts import STACK
-from ensemble.stacking.candidates import Decision
-from features.documents import Document
+from phistack.ensemble.evaluation.calibration import Calibration
+from phistack.ensemble.evaluation.tables import Table, percent, strong
+from phistack.ensemble.experiments.parts import STACK
+from phistack.ensemble.stacking.candidates import Decision
+from phistack.features.documents import Document
 
 __all__ = ["calibration_table", "calibrations_of"]
 

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ensemble.experiments.parts import STACK, Answers
-from features.documents import Document, Span
+from phistack.ensemble.experiments.parts import STACK, Answers
+from phistack.features.documents import Document, Span
 
 __all__ = ["Place", "cases_as_text", "patterns", "places_of", "saved_by_the_stack"]
 

@@ -20,15 +20,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from ensemble.evaluation.pairing import pair, vocabulary
-from ensemble.evaluation.tables import Table, TableRow, strong
-from ensemble.stacking.repeats.word_counts import WordCounts
-from features.documents import Corpus, Span
-from features.errors import SettingsError
-from features.letters import fold
-from features.sheets import read_sheet, sheet
-from features.suggestions import no_such
-from features.tokens import Tokeniser
+from phistack.ensemble.evaluation.pairing import pair, vocabulary
+from phistack.ensemble.evaluation.tables import Table, TableRow, strong
+from phistack.ensemble.stacking.repeats.word_counts import WordCounts
+from phistack.features.documents import Corpus, Span
+from phistack.features.errors import SettingsError
+from phistack.features.letters import fold
+from phistack.features.sheets import read_sheet, sheet
+from phistack.features.suggestions import no_such
+from phistack.features.tokens import Tokeniser
 
 __all__ = ["CAUSES", "SIDES", "Cause", "WrongSpan", "causes_sheet", "causes_table", "judged", "wrong_spans"]
 

@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from ensemble.evaluation import Criterion, Score
-from ensemble.evaluation.systems import Difference
-from ensemble.evaluation.tables import Cell, Table, points, share, strong
-from ensemble.experiments.parts import STACK, Answers, systems_of
-from ensemble.stacking.choosers import Voted, chosen_by, majority_vote, perfect_choice, plain_mean
-from features.documents import Corpus, Document, Span
-from features.labels import LabelSet
+from phistack.ensemble.evaluation import Criterion, Score
+from phistack.ensemble.evaluation.systems import Difference
+from phistack.ensemble.evaluation.tables import Cell, Table, points, share, strong
+from phistack.ensemble.experiments.parts import STACK, Answers, systems_of
+from phistack.ensemble.stacking.choosers import Voted, chosen_by, majority_vote, perfect_choice, plain_mean
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.labels import LabelSet
 
 __all__ = [
     "LOGISTIC",

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemble.evaluation import Measure, Score
-from ensemble.experiments.results import CorpusFacts
+from phistack.ensemble.evaluation import Measure, Score
+from phistack.ensemble.experiments.results import CorpusFacts
 
 __all__ = ["FEWEST_FOR_INTERVAL", "CurvePoint", "CurveRun", "curves_of", "interval_of_mean", "spread_of"]
 

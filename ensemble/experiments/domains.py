@@ -10,9 +10,9 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ensemble.stacking.folds import patients_in_several
-from ensemble.training.settings import EngineSettings
-from features.documents import Corpus, Document
+from phistack.ensemble.stacking.folds import patients_in_several
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.documents import Corpus, Document
 
 __all__ = ["ALL", "ALL_BUT", "Domain", "pools_of"]
 

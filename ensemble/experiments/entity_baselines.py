@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 
-from features.counting import most_frequent
-from features.documents import Corpus, Span
-from features.errors import TrainingError
-from features.phrases import Phrases
+from phistack.features.counting import most_frequent
+from phistack.features.documents import Corpus, Span
+from phistack.features.errors import TrainingError
+from phistack.features.phrases import Phrases
 
 __all__ = ["RULES", "entity_baselines"]
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ensemble.evaluation.tables import Cell, Table, TableRow, percent, strong
-from ensemble.stacking.wrong_decisions import FALSE, KINDS_OF_WRONG, MISSED
-from ensemble.views.errors_page import ShownError
+from phistack.ensemble.evaluation.tables import Cell, Table, TableRow, percent, strong
+from phistack.ensemble.stacking.wrong_decisions import FALSE, KINDS_OF_WRONG, MISSED
+from phistack.ensemble.views.errors_page import ShownError
 
 __all__ = ["by_chooser", "by_kind", "by_label", "choosers_of", "counts_by", "counts_of_kinds", "label_of", "one_by_one"]
 

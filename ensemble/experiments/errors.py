@@ -17,21 +17,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ensemble.engine import Engine
-from ensemble.evaluation import criterion_named
-from ensemble.evaluation.calibration import Calibration
-from ensemble.evaluation.calibration_picture import calibration_picture
-from ensemble.evaluation.pairing import Label, vocabulary
-from ensemble.evaluation.tables import Table, escaped
-from ensemble.experiments.calibrations import calibration_table, calibrations_of
-from ensemble.experiments.chooser_scores import (
+from phistack.ensemble.engine import Engine
+from phistack.ensemble.evaluation import criterion_named
+from phistack.ensemble.evaluation.calibration import Calibration
+from phistack.ensemble.evaluation.calibration_picture import calibration_picture
+from phistack.ensemble.evaluation.pairing import Label, vocabulary
+from phistack.ensemble.evaluation.tables import Table, escaped
+from phistack.ensemble.experiments.calibrations import calibration_table, calibrations_of
+from phistack.ensemble.experiments.chooser_scores import (
     ChooserRow,
     chooser_scores,
     chooser_table,
     share_of_the_way,
     the_way,
 )
-from ensemble.experiments.error_tables import (
+from phistack.ensemble.experiments.error_tables import (
     by_chooser,
     by_kind,
     by_label,
@@ -41,14 +41,14 @@ from ensemble.experiments.error_tables import (
     label_of,
     one_by_one,
 )
-from ensemble.experiments.results import CorpusFacts, Origin
-from ensemble.stacking.candidates import Decision
-from ensemble.stacking.wrong_decisions import wrong_decisions
-from ensemble.tools.progress import progress
-from ensemble.views.errors_page import ShownError, errors_page
-from features.documents import Corpus, Span
-from features.errors import EvaluationError
-from features.shown import shown_label
+from phistack.ensemble.experiments.results import CorpusFacts, Origin
+from phistack.ensemble.stacking.candidates import Decision
+from phistack.ensemble.stacking.wrong_decisions import wrong_decisions
+from phistack.ensemble.tools.progress import progress
+from phistack.ensemble.views.errors_page import ShownError, errors_page
+from phistack.features.documents import Corpus, Span
+from phistack.features.errors import EvaluationError
+from phistack.features.shown import shown_label
 
 __all__ = ["SCHEMA", "ErrorAnalysis", "analyse_errors"]
 

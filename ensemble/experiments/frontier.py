@@ -15,18 +15,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ensemble.bundles.bundle import load_bundle, read_manifest
-from ensemble.evaluation import Score, criterion_named
-from ensemble.evaluation.intervals import RESAMPLES
-from ensemble.evaluation.tables import Table
-from ensemble.experiments.frontier_picture import SubsetRow, frontier_picture
-from ensemble.experiments.parts import systems_of
-from ensemble.experiments.results import BOOTSTRAP, CorpusFacts, Origin
-from ensemble.experiments.speed import Machine, Run, Speed, measure_speed
-from ensemble.stacking.subsets import Subset, no_stacker, subset_name, subsets_of
-from ensemble.tools.progress import progress
-from features.documents import Corpus
-from features.errors import EvaluationError
+from phistack.ensemble.bundles.bundle import load_bundle, read_manifest
+from phistack.ensemble.evaluation import Score, criterion_named
+from phistack.ensemble.evaluation.intervals import RESAMPLES
+from phistack.ensemble.evaluation.tables import Table
+from phistack.ensemble.experiments.frontier_picture import SubsetRow, frontier_picture
+from phistack.ensemble.experiments.parts import systems_of
+from phistack.ensemble.experiments.results import BOOTSTRAP, CorpusFacts, Origin
+from phistack.ensemble.experiments.speed import Machine, Run, Speed, measure_speed
+from phistack.ensemble.stacking.subsets import Subset, no_stacker, subset_name, subsets_of
+from phistack.ensemble.tools.progress import progress
+from phistack.features.documents import Corpus
+from phistack.features.errors import EvaluationError
 
 __all__ = ["SCHEMA", "Frontier", "measure_frontier", "on_frontier"]
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ensemble.evaluation import Score
-from ensemble.evaluation.tables import TableRow, percent, strong
-from ensemble.experiments.pictures import BLUE, GREY, PALE, picture
-from ensemble.experiments.speed import Speed
-from ensemble.stacking.subsets import Subset, subset_name
+from phistack.ensemble.evaluation import Score
+from phistack.ensemble.evaluation.tables import TableRow, percent, strong
+from phistack.ensemble.experiments.pictures import BLUE, GREY, PALE, picture
+from phistack.ensemble.experiments.speed import Speed
+from phistack.ensemble.stacking.subsets import Subset, subset_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

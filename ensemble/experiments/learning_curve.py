@@ -18,20 +18,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ensemble.evaluation import Criterion, criterion_named
-from ensemble.evaluation.intervals import RESAMPLES
-from ensemble.evaluation.tables import Table, TableRow, escaped, share, strong
-from ensemble.experiments.curves import FEWEST_FOR_INTERVAL, CurvePoint, CurveRun, curves_of, spread_of
-from ensemble.experiments.parts import STACK, all_answers, fitting, systems_of
-from ensemble.experiments.pictures import curve_picture
-from ensemble.experiments.results import CorpusFacts, Origin
-from ensemble.experiments.samples import PATIENTS, Sample, samples_of
-from ensemble.stacking.folds import held_out_patients
-from ensemble.tools.progress import stage
-from ensemble.training.proposals import propose
-from ensemble.training.settings import EngineSettings
-from features.documents import Corpus
-from features.errors import SettingsError
+from phistack.ensemble.evaluation import Criterion, criterion_named
+from phistack.ensemble.evaluation.intervals import RESAMPLES
+from phistack.ensemble.evaluation.tables import Table, TableRow, escaped, share, strong
+from phistack.ensemble.experiments.curves import FEWEST_FOR_INTERVAL, CurvePoint, CurveRun, curves_of, spread_of
+from phistack.ensemble.experiments.parts import STACK, all_answers, fitting, systems_of
+from phistack.ensemble.experiments.pictures import curve_picture
+from phistack.ensemble.experiments.results import CorpusFacts, Origin
+from phistack.ensemble.experiments.samples import PATIENTS, Sample, samples_of
+from phistack.ensemble.stacking.folds import held_out_patients
+from phistack.ensemble.tools.progress import stage
+from phistack.ensemble.training.proposals import propose
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.documents import Corpus
+from phistack.features.errors import SettingsError
 
 __all__ = ["SCHEMA", "SHARES", "LearningCurve", "learning_curve"]
 

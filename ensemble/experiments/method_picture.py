@@ -12,7 +12,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ensemble.experiments.pictures import BLUE, GREY, PALE, picture
+from phistack.ensemble.experiments.pictures import BLUE, GREY, PALE, picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

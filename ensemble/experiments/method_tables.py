@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ensemble.evaluation import Report, Score, evaluate
-from ensemble.evaluation.tables import TableRow, percent
-from ensemble.experiments.parts import Answers
-from features.documents import Corpus, Span
-from features.labels import LabelSet
+from phistack.ensemble.evaluation import Report, Score, evaluate
+from phistack.ensemble.evaluation.tables import TableRow, percent
+from phistack.ensemble.experiments.parts import Answers
+from phistack.features.documents import Corpus, Span
+from phistack.features.labels import LabelSet
 
 __all__ = ["FilledTable", "by_category", "by_criterion", "by_type", "counted_by_category", "found_alone", "of_methods"]
 

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ensemble.experiments.learning_curve import LearningCurve, learning_curve
-from ensemble.training.settings import EngineSettings
-from features.documents import Corpus
+from phistack.ensemble.experiments.learning_curve import LearningCurve, learning_curve
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.documents import Corpus
 
 __all__ = ["paper_curves", "write_paper_curve"]
 

@@ -15,22 +15,22 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ensemble.evaluation import criterion_named
-from ensemble.evaluation.measures import Macro
-from ensemble.evaluation.systems import Systems
-from ensemble.experiments.entity_baselines import entity_baselines
-from ensemble.experiments.paper_tables import OF_PLACES, Members, PaperRun
-from ensemble.experiments.parts import Answers, alone_answers, stack_answers, systems_of
-from ensemble.stacking.candidates import chosen_spans
-from ensemble.stacking.folds import at_most_folds
-from ensemble.stacking.merged_rules import MERGED_RULES, MergedRules
-from ensemble.tools.progress import progress
-from ensemble.training.proposals import Proposed, propose
-from ensemble.training.settings import EngineSettings
-from features.documents import Corpus
-from features.errors import SettingsError
-from features.suggestions import no_such
-from submodels.base import KIND, kind_of
+from phistack.ensemble.evaluation import criterion_named
+from phistack.ensemble.evaluation.measures import Macro
+from phistack.ensemble.evaluation.systems import Systems
+from phistack.ensemble.experiments.entity_baselines import entity_baselines
+from phistack.ensemble.experiments.paper_tables import OF_PLACES, Members, PaperRun
+from phistack.ensemble.experiments.parts import Answers, alone_answers, stack_answers, systems_of
+from phistack.ensemble.stacking.candidates import chosen_spans
+from phistack.ensemble.stacking.folds import at_most_folds
+from phistack.ensemble.stacking.merged_rules import MERGED_RULES, MergedRules
+from phistack.ensemble.tools.progress import progress
+from phistack.ensemble.training.proposals import Proposed, propose
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.documents import Corpus
+from phistack.features.errors import SettingsError
+from phistack.features.suggestions import no_such
+from phistack.submodels.base import KIND, kind_of
 
 __all__ = ["STACKING", "PaperPlan"]
 

@@ -18,12 +18,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from ensemble.evaluation import Score
-from ensemble.evaluation.measures import MEASURES, Macro
-from ensemble.evaluation.systems import Systems
-from ensemble.evaluation.tables import Table, TableRow, escaped, percent, strong
-from ensemble.experiments.cases import Place, places_of
-from ensemble.experiments.method_tables import (
+from phistack.ensemble.evaluation import Score
+from phistack.ensemble.evaluation.measures import MEASURES, Macro
+from phistack.ensemble.evaluation.systems import Systems
+from phistack.ensemble.evaluation.tables import Table, TableRow, escaped, percent, strong
+from phistack.ensemble.experiments.cases import Place, places_of
+from phistack.ensemble.experiments.method_tables import (
     FilledTable,
     by_category,
     by_criterion,
@@ -32,10 +32,10 @@ from ensemble.experiments.method_tables import (
     found_alone,
     of_methods,
 )
-from ensemble.experiments.parts import Answers
-from ensemble.experiments.tag_tables import by_tag, of_differences, tag_counts
-from features.documents import Corpus, Span
-from features.shown import shown_id
+from phistack.ensemble.experiments.parts import Answers
+from phistack.ensemble.experiments.tag_tables import by_tag, of_differences, tag_counts
+from phistack.features.documents import Corpus, Span
+from phistack.features.shown import shown_id
 
 __all__ = ["OF_PLACES", "Members", "PaperRun", "PaperTable", "filled"]
 

@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ensemble.evaluation import Criterion
-from ensemble.evaluation.systems import Systems, counts_of
-from ensemble.stacking.candidates import Decision, chosen_spans, pools_of
-from ensemble.stacking.folds import fold_groups_of
-from ensemble.stacking.stacker import Stacker
-from ensemble.stacking.stacker_settings import StackerSettings
-from ensemble.training.proposals import Proposed
-from ensemble.training.settings import EngineSettings
-from features.documents import Corpus, Span
-from features.labels import LabelSet
+from phistack.ensemble.evaluation import Criterion
+from phistack.ensemble.evaluation.systems import Systems, counts_of
+from phistack.ensemble.stacking.candidates import Decision, chosen_spans, pools_of
+from phistack.ensemble.stacking.folds import fold_groups_of
+from phistack.ensemble.stacking.stacker import Stacker
+from phistack.ensemble.stacking.stacker_settings import StackerSettings
+from phistack.ensemble.training.proposals import Proposed
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.documents import Corpus, Span
+from phistack.features.labels import LabelSet
 
 __all__ = [
     "STACK",

@@ -12,10 +12,10 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from ensemble.evaluation import Measure, Score
-from ensemble.experiments.curves import CurvePoint
-from ensemble.experiments.parts import STACK
-from ensemble.experiments.variants import ALONE, VariantRow
+from phistack.ensemble.evaluation import Measure, Score
+from phistack.ensemble.experiments.curves import CurvePoint
+from phistack.ensemble.experiments.parts import STACK
+from phistack.ensemble.experiments.variants import ALONE, VariantRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

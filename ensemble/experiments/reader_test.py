@@ -21,14 +21,14 @@ from pathlib import Path
 
 import msgspec
 
-from ensemble.evaluation.measures import precision, recall
-from ensemble.evaluation.tables import Table, TableRow, percent
-from ensemble.views.templates import template
-from features.documents import Corpus, Document
-from features.errors import CorpusError, SettingsError
-from features.regular_files import read_regular
-from features.sheets import read_sheet, sheet
-from features.user_files import file_named
+from phistack.ensemble.evaluation.measures import precision, recall
+from phistack.ensemble.evaluation.tables import Table, TableRow, percent
+from phistack.ensemble.views.templates import template
+from phistack.features.documents import Corpus, Document
+from phistack.features.errors import CorpusError, SettingsError
+from phistack.features.regular_files import read_regular
+from phistack.features.sheets import read_sheet, sheet
+from phistack.features.user_files import file_named
 
 __all__ = ["PSEUDONYMISED", "REAL", "Judge", "ReaderTest", "ShownRecord", "judges_table", "make_test", "score_judges"]
 
@@ -66,7 +66,7 @@ class ReaderTest:
 
     def page(self) -> str:
         """The excerpts as one HTML page, which fetches nothing and runs nothing."""
-        return template("ensemble.views", "reader_test_template.html").render(excerpts=self.excerpts)
+        return template("phistack.ensemble.views", "reader_test_template.html").render(excerpts=self.excerpts)
 
     def sheet(self) -> str:
         """What a judge fills in: `real` or `pseudonymised` for each record, and why."""

@@ -26,27 +26,27 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from ensemble.experiments.learning_curve import LearningCurve
-from ensemble.experiments.method_picture import method_picture
-from ensemble.experiments.paper_curves import paper_curves, write_paper_curve
-from ensemble.experiments.paper_runs import STACKING, PaperPlan
-from ensemble.experiments.paper_tables import PaperTable, filled
-from ensemble.experiments.results import CorpusFacts, Origin
-from ensemble.tools.progress import stage
-from ensemble.training.fit_tasks import apart_from
-from ensemble.training.settings import EngineSettings, merged
-from features.documents import Corpus
-from features.errors import SettingsError
-from features.extras import need
-from features.formats import write_corpus
-from features.suggestions import no_such
-from features.writing import new_folder, refuse_taken, write_json
+from phistack.ensemble.experiments.learning_curve import LearningCurve
+from phistack.ensemble.experiments.method_picture import method_picture
+from phistack.ensemble.experiments.paper_curves import paper_curves, write_paper_curve
+from phistack.ensemble.experiments.paper_runs import STACKING, PaperPlan
+from phistack.ensemble.experiments.paper_tables import PaperTable, filled
+from phistack.ensemble.experiments.results import CorpusFacts, Origin
+from phistack.ensemble.tools.progress import stage
+from phistack.ensemble.training.fit_tasks import apart_from
+from phistack.ensemble.training.settings import EngineSettings, merged
+from phistack.features.documents import Corpus
+from phistack.features.errors import SettingsError
+from phistack.features.extras import need
+from phistack.features.formats import write_corpus
+from phistack.features.suggestions import no_such
+from phistack.features.writing import new_folder, refuse_taken, write_json
 
 __all__ = ["SCHEMA", "Reproduction", "papers", "published", "reproduce", "settings_of", "write_reproduction"]
 
 _LOG = logging.getLogger("phistack")
 SCHEMA = "phistack.reproduction.v1"
-_PAPERS = resources.files("ensemble.experiments") / "papers"
+_PAPERS = resources.files("phistack.ensemble.experiments") / "papers"
 
 _PROTOCOL = (
     "The system of {paper}, trained on one corpus and scored on another by exact start, end and type, seed {seed}. "

@@ -14,13 +14,13 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
 
-from ensemble.evaluation.tables import Table
-from ensemble.stacking.folds import patients_of
-from ensemble.training.fold_cache import corpus_digest
-from ensemble.training.settings import EngineSettings
-from features.documents import Corpus
-from features.extras import need
-from features.writing import new_folder, refuse_taken, write_json
+from phistack.ensemble.evaluation.tables import Table
+from phistack.ensemble.stacking.folds import patients_of
+from phistack.ensemble.training.fold_cache import corpus_digest
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.documents import Corpus
+from phistack.features.extras import need
+from phistack.features.writing import new_folder, refuse_taken, write_json
 
 __all__ = ["BOOTSTRAP", "CorpusFacts", "ExperimentResults", "Origin", "write_results"]
 

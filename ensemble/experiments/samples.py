@@ -19,14 +19,14 @@ from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 
-from ensemble.stacking.folds import fold_groups_of, of_fold_groups
-from features.columns.settings import FeatureSettings, lines_end_sentences
-from features.documents import Corpus, Document, Span
-from features.errors import SettingsError
-from features.plain_view import PlainView, plain_view
-from features.sentences import learned_abbreviations, sentence_starts
-from features.suggestions import no_such
-from features.tokens import Tokeniser, offsets_of
+from phistack.ensemble.stacking.folds import fold_groups_of, of_fold_groups
+from phistack.features.columns.settings import FeatureSettings, lines_end_sentences
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import SettingsError
+from phistack.features.plain_view import PlainView, plain_view
+from phistack.features.sentences import learned_abbreviations, sentence_starts
+from phistack.features.suggestions import no_such
+from phistack.features.tokens import Tokeniser, offsets_of
 
 __all__ = ["PATIENTS", "SENTENCES", "UNITS", "Sample", "SentencePlace", "Sentences", "samples_of"]
 

@@ -23,13 +23,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Protocol
 
-from features.errors import SettingsError
-from features.suggestions import no_such
-from features.user_files import file_named, read_toml
+from phistack.features.errors import SettingsError
+from phistack.features.suggestions import no_such
+from phistack.features.user_files import file_named, read_toml
 
 __all__ = ["SearchSpace"]
 
-_SHIPPED = resources.files("ensemble.experiments") / "spaces"
+_SHIPPED = resources.files("phistack.ensemble.experiments") / "spaces"
 _SEARCH = "search"
 
 _KEYS = ("from", "to", "scale")

@@ -26,13 +26,13 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from ensemble.tools.numerics import keep_freed_memory, numeric_environment
-from features.documents import Document, Span
-from features.errors import EvaluationError
+from phistack.ensemble.tools.numerics import keep_freed_memory, numeric_environment
+from phistack.features.documents import Document, Span
+from phistack.features.errors import EvaluationError
 
 if TYPE_CHECKING:
     # Nothing heavy is imported here, as what a process imports before its clock starts would be missing in its load.
-    from ensemble.evaluation import Measure
+    from phistack.ensemble.evaluation import Measure
 
 __all__ = ["Machine", "Run", "Speed", "keep_to_one_core", "measure_speed", "peak_memory_mb"]
 
@@ -83,7 +83,7 @@ class Speed:
     @classmethod
     def of(cls, runs: Sequence[Run]) -> Self:
         """Sum up runs, of which there is at least one."""
-        from ensemble.evaluation import Measure
+        from phistack.ensemble.evaluation import Measure
 
         speeds = [run.notes_per_second for run in runs]
         load = median(run.load_seconds for run in runs)
@@ -161,8 +161,8 @@ def peak_memory_mb() -> float:
 def _annotate(model: Path, subset: tuple[str, ...], documents: Sequence[Document], cascade: bool) -> Run:
     keep_to_one_core()
     begin = time.process_time()
-    from ensemble.bundles.bundle import load_bundle
-    from ensemble.tools.garbage import keep_all
+    from phistack.ensemble.bundles.bundle import load_bundle
+    from phistack.ensemble.tools.garbage import keep_all
 
     engine = load_bundle(model, only=subset, cascade=cascade)
     keep_all()

@@ -14,12 +14,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ensemble.evaluation import evaluate
-from ensemble.evaluation.systems import Systems
-from ensemble.evaluation.tables import TableRow, percent
-from ensemble.experiments.method_tables import FilledTable
-from ensemble.experiments.parts import Answers
-from features.documents import Corpus, Span
+from phistack.ensemble.evaluation import evaluate
+from phistack.ensemble.evaluation.systems import Systems
+from phistack.ensemble.evaluation.tables import TableRow, percent
+from phistack.ensemble.experiments.method_tables import FilledTable
+from phistack.ensemble.experiments.parts import Answers
+from phistack.features.documents import Corpus, Span
 
 __all__ = ["by_tag", "of_differences", "tag_counts"]
 

@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ensemble.evaluation import Criterion, criterion_named
-from ensemble.experiments.chooser_scores import LOGISTIC, ChooserRow, chooser_scores
-from ensemble.experiments.parts import Answers
-from ensemble.stacking.candidates import PooledCandidate, pools_of
-from ensemble.stacking.log_odds import LogOddsRegression
-from ensemble.training.fit_runs import Proposals
-from ensemble.training.proposals import Proposed
-from ensemble.training.trainer import Training
-from features.columns.table import FeatureTable
-from features.documents import Corpus
+from phistack.ensemble.evaluation import Criterion, criterion_named
+from phistack.ensemble.experiments.chooser_scores import LOGISTIC, ChooserRow, chooser_scores
+from phistack.ensemble.experiments.parts import Answers
+from phistack.ensemble.stacking.candidates import PooledCandidate, pools_of
+from phistack.ensemble.stacking.log_odds import LogOddsRegression
+from phistack.ensemble.training.fit_runs import Proposals
+from phistack.ensemble.training.proposals import Proposed
+from phistack.ensemble.training.trainer import Training
+from phistack.features.columns.table import FeatureTable
+from phistack.features.documents import Corpus
 
 __all__ = ["candidates_in_notes", "choosers_of", "choosers_out_of_fold"]
 

@@ -12,20 +12,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ensemble.evaluation import Report, evaluate_systems
-from ensemble.evaluation.calibration import Calibration
-from ensemble.evaluation.contradictions import Contradictions, contradictions
-from ensemble.evaluation.figures import figures_of, fold_figures, fold_table, table_of
-from ensemble.evaluation.measures import Macro
-from ensemble.evaluation.tables import Table
-from ensemble.experiments.calibrations import calibration_table, calibrations_of
-from ensemble.experiments.chooser_scores import ChooserRow, chooser_table, in_short, share_of_the_way, the_way
-from ensemble.experiments.parts import STACK
-from ensemble.experiments.training_choosers import choosers_out_of_fold
-from ensemble.stacking.folds import at_most_folds
-from ensemble.training.settings import EngineSettings
-from ensemble.training.trainer import Training, out_of_fold_corpora
-from features.documents import Corpus
+from phistack.ensemble.evaluation import Report, evaluate_systems
+from phistack.ensemble.evaluation.calibration import Calibration
+from phistack.ensemble.evaluation.contradictions import Contradictions, contradictions
+from phistack.ensemble.evaluation.figures import figures_of, fold_figures, fold_table, table_of
+from phistack.ensemble.evaluation.measures import Macro
+from phistack.ensemble.evaluation.tables import Table
+from phistack.ensemble.experiments.calibrations import calibration_table, calibrations_of
+from phistack.ensemble.experiments.chooser_scores import ChooserRow, chooser_table, in_short, share_of_the_way, the_way
+from phistack.ensemble.experiments.parts import STACK
+from phistack.ensemble.experiments.training_choosers import choosers_out_of_fold
+from phistack.ensemble.stacking.folds import at_most_folds
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.trainer import Training, out_of_fold_corpora
+from phistack.features.documents import Corpus
 
 __all__ = ["TrainingReport", "report_on"]
 

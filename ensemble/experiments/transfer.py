@@ -19,20 +19,20 @@ from typing import Any
 
 import numpy as np
 
-from ensemble.evaluation import Criterion, Score, criterion_named
-from ensemble.evaluation.intervals import RESAMPLES
-from ensemble.evaluation.systems import Systems
-from ensemble.evaluation.tables import Cell, Table, share, strong
-from ensemble.experiments.domains import ALL_BUT, Domain, pools_of
-from ensemble.experiments.parts import STACK, all_answers, fitting, systems_of
-from ensemble.experiments.pictures import matrix_picture
-from ensemble.experiments.results import BOOTSTRAP, CorpusFacts, Origin
-from ensemble.stacking.folds import held_out_patients
-from ensemble.tools.progress import stage
-from ensemble.training.proposals import propose
-from ensemble.training.settings import EngineSettings
-from features.documents import Corpus, Document
-from features.errors import SettingsError
+from phistack.ensemble.evaluation import Criterion, Score, criterion_named
+from phistack.ensemble.evaluation.intervals import RESAMPLES
+from phistack.ensemble.evaluation.systems import Systems
+from phistack.ensemble.evaluation.tables import Cell, Table, share, strong
+from phistack.ensemble.experiments.domains import ALL_BUT, Domain, pools_of
+from phistack.ensemble.experiments.parts import STACK, all_answers, fitting, systems_of
+from phistack.ensemble.experiments.pictures import matrix_picture
+from phistack.ensemble.experiments.results import BOOTSTRAP, CorpusFacts, Origin
+from phistack.ensemble.stacking.folds import held_out_patients
+from phistack.ensemble.tools.progress import stage
+from phistack.ensemble.training.proposals import propose
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.documents import Corpus, Document
+from phistack.features.errors import SettingsError
 
 __all__ = ["SCHEMA", "Domain", "DomainFacts", "Transfer", "transfer"]
 

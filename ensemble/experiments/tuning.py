@@ -17,24 +17,24 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ensemble.evaluation import Criterion, criterion_named
-from ensemble.evaluation.counts import Counts, total
-from ensemble.evaluation.measures import f_score, precision, recall
-from ensemble.evaluation.systems import counts_of
-from ensemble.evaluation.tables import Table, TableRow, percent, strong
-from ensemble.experiments.results import CorpusFacts, Origin
-from ensemble.experiments.search_space import SearchSpace
-from ensemble.stacking.candidates import chosen_spans
-from ensemble.tools.progress import stage
-from ensemble.training.fit_runs import FITS, run_fits
-from ensemble.training.fit_tasks import tasks_of
-from ensemble.training.fold_cache import FoldCache
-from ensemble.training.proposals import FEATURES, prepared
-from ensemble.training.settings import EngineSettings
-from features.columns.table import FeatureTable
-from features.documents import Corpus
-from features.errors import SettingsError
-from submodels.base import new_submodel
+from phistack.ensemble.evaluation import Criterion, criterion_named
+from phistack.ensemble.evaluation.counts import Counts, total
+from phistack.ensemble.evaluation.measures import f_score, precision, recall
+from phistack.ensemble.evaluation.systems import counts_of
+from phistack.ensemble.evaluation.tables import Table, TableRow, percent, strong
+from phistack.ensemble.experiments.results import CorpusFacts, Origin
+from phistack.ensemble.experiments.search_space import SearchSpace
+from phistack.ensemble.stacking.candidates import chosen_spans
+from phistack.ensemble.tools.progress import stage
+from phistack.ensemble.training.fit_runs import FITS, run_fits
+from phistack.ensemble.training.fit_tasks import tasks_of
+from phistack.ensemble.training.fold_cache import FoldCache
+from phistack.ensemble.training.proposals import FEATURES, prepared
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.columns.table import FeatureTable
+from phistack.features.documents import Corpus
+from phistack.features.errors import SettingsError
+from phistack.submodels.base import new_submodel
 
 __all__ = ["SCHEMA", "Trial", "Tuning", "tune"]
 

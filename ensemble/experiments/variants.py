@@ -9,15 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ensemble.evaluation import Score
-from ensemble.evaluation.figures import fold_figures
-from ensemble.evaluation.measures import Macro
-from ensemble.evaluation.systems import Difference
-from ensemble.experiments.parts import STACK
-from ensemble.stacking.meta_features import FEATURE_SETS
-from ensemble.training.settings import EngineSettings
-from submodels.base import kind_of, submodel_class
-from submodels.registry import usual_name
+from phistack.ensemble.evaluation import Score
+from phistack.ensemble.evaluation.figures import fold_figures
+from phistack.ensemble.evaluation.measures import Macro
+from phistack.ensemble.evaluation.systems import Difference
+from phistack.ensemble.experiments.parts import STACK
+from phistack.ensemble.stacking.meta_features import FEATURE_SETS
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.submodels.base import kind_of, submodel_class
+from phistack.submodels.registry import usual_name
 
 __all__ = ["ALONE", "Variant", "VariantRow", "variants_of"]
 

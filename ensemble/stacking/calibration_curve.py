@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from features.arrays import Floats
+from phistack.features.arrays import Floats
 
 __all__ = ["Curve", "calibrated", "calibration_curve", "logistic", "platt_scaling"]
 

@@ -17,9 +17,9 @@ from functools import cached_property
 
 import numpy as np
 
-from ensemble.stacking.candidates import Pools
-from features.arrays import Floats, Integers, Integers32
-from features.columns.table import FeatureTable
+from phistack.ensemble.stacking.candidates import Pools
+from phistack.features.arrays import Floats, Integers, Integers32
+from phistack.features.columns.table import FeatureTable
 
 __all__ = ["RIVALS", "CandidateArrays"]
 

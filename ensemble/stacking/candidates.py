@@ -19,11 +19,11 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from features.arrays import Floats
-from features.columns.table import FeatureTable
-from features.documents import Span
-from features.plain_view import PlainView
-from submodels.base import Candidate
+from phistack.features.arrays import Floats
+from phistack.features.columns.table import FeatureTable
+from phistack.features.documents import Span
+from phistack.features.plain_view import PlainView
+from phistack.submodels.base import Candidate
 
 __all__ = [
     "CandidatesOf",

@@ -18,16 +18,16 @@ from itertools import product
 from pathlib import Path
 from typing import Self, TypedDict
 
-from ensemble.stacking.candidates import CandidatesOf, Decision, pools_of
-from ensemble.stacking.first_look import FirstLook
-from ensemble.stacking.stacker import Stacker
-from ensemble.stacking.subsets import Subset
-from features.columns.table import FeatureTable
-from features.documents import Span
-from features.errors import BundleError
-from features.saved_files import SavedFiles, damage_refused
-from features.writing import write_json
-from submodels.base import LineMask, Submodel, Told, candidates_in
+from phistack.ensemble.stacking.candidates import CandidatesOf, Decision, pools_of
+from phistack.ensemble.stacking.first_look import FirstLook
+from phistack.ensemble.stacking.stacker import Stacker
+from phistack.ensemble.stacking.subsets import Subset
+from phistack.features.columns.table import FeatureTable
+from phistack.features.documents import Span
+from phistack.features.errors import BundleError
+from phistack.features.saved_files import SavedFiles, damage_refused
+from phistack.features.writing import write_json
+from phistack.submodels.base import LineMask, Submodel, Told, candidates_in
 
 __all__ = ["Cascade"]
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from ensemble.stacking.candidates import non_overlapping
-from features.documents import Span
-from submodels.base import Candidate
+from phistack.ensemble.stacking.candidates import non_overlapping
+from phistack.features.documents import Span
+from phistack.submodels.base import Candidate
 
 __all__ = ["Voted", "chosen_by", "majority_vote", "perfect_choice", "plain_mean"]
 

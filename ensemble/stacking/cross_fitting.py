@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemble.stacking.svm import Svm, SvmSettings, fit_svm
-from features.arrays import Floats
+from phistack.ensemble.stacking.svm import Svm, SvmSettings, fit_svm
+from phistack.features.arrays import Floats
 
 __all__ = ["machines_out_of_fold", "margins_of", "margins_out_of_fold"]
 

@@ -15,11 +15,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemble.stacking.candidates import CandidatesOf, Pools, pools_of
-from features.arrays import Floats
-from features.columns.lines import line_bounds, lines_touched
-from features.columns.table import FeatureTable
-from submodels.base import LineMask, Told, in_lines
+from phistack.ensemble.stacking.candidates import CandidatesOf, Pools, pools_of
+from phistack.features.arrays import Floats
+from phistack.features.columns.lines import line_bounds, lines_touched
+from phistack.features.columns.table import FeatureTable
+from phistack.submodels.base import LineMask, Told, in_lines
 
 __all__ = ["FirstLook"]
 

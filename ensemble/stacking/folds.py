@@ -18,8 +18,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from features.documents import Corpus, Document
-from features.errors import SettingsError, TrainingError
+from phistack.features.documents import Corpus, Document
+from phistack.features.errors import SettingsError, TrainingError
 
 __all__ = [
     "at_most_folds",

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from features.arrays import Floats, check_shapes
+from phistack.features.arrays import Floats, check_shapes
 
 __all__ = ["KernelSVM", "KernelSettings"]
 

@@ -17,14 +17,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemble.stacking.calibration_curve import logistic
-from ensemble.stacking.candidates import Decision, PooledCandidate, decided, which_are_phi
-from ensemble.stacking.choosers import Voted
-from ensemble.stacking.folds import at_most_folds
-from ensemble.stacking.meta_features import log_odds
-from ensemble.stacking.thresholds import best_threshold
-from features.arrays import Floats
-from features.documents import Document, Span
+from phistack.ensemble.stacking.calibration_curve import logistic
+from phistack.ensemble.stacking.candidates import Decision, PooledCandidate, decided, which_are_phi
+from phistack.ensemble.stacking.choosers import Voted
+from phistack.ensemble.stacking.folds import at_most_folds
+from phistack.ensemble.stacking.meta_features import log_odds
+from phistack.ensemble.stacking.thresholds import best_threshold
+from phistack.features.arrays import Floats
+from phistack.features.documents import Document, Span
 
 __all__ = ["LogOddsRegression"]
 

@@ -15,14 +15,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
-from ensemble.stacking.candidates import Decision
-from features.columns.table import FeatureTable
-from features.documents import Span
-from features.errors import BundleError, SettingsError
-from features.labels import LabelSet
-from features.saved_files import SavedFiles, damage_refused
-from submodels.base import Candidate
-from submodels.regex.pattern_files import (
+from phistack.ensemble.stacking.candidates import Decision
+from phistack.features.columns.table import FeatureTable
+from phistack.features.documents import Span
+from phistack.features.errors import BundleError, SettingsError
+from phistack.features.labels import LabelSet
+from phistack.features.saved_files import SavedFiles, damage_refused
+from phistack.submodels.base import Candidate
+from phistack.submodels.regex.pattern_files import (
     ANY_SET,
     Pattern,
     format_patterns,
@@ -30,7 +30,7 @@ from submodels.regex.pattern_files import (
     shipped_patterns,
     user_patterns,
 )
-from submodels.regex.scanner import Scanner
+from phistack.submodels.regex.scanner import Scanner
 
 __all__ = ["MERGED_RULES", "MergedRules"]
 

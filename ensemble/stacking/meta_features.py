@@ -20,14 +20,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemble.stacking.candidate_arrays import RIVALS, CandidateArrays
-from ensemble.stacking.candidates import PooledCandidate, Pools
-from features.arrays import Floats
-from features.columns.table import FeatureTable
-from features.documents import Span
-from features.errors import SettingsError
-from features.suggestions import no_such
-from submodels.base import Candidate
+from phistack.ensemble.stacking.candidate_arrays import RIVALS, CandidateArrays
+from phistack.ensemble.stacking.candidates import PooledCandidate, Pools
+from phistack.features.arrays import Floats
+from phistack.features.columns.table import FeatureTable
+from phistack.features.documents import Span
+from phistack.features.errors import SettingsError
+from phistack.features.suggestions import no_such
+from phistack.submodels.base import Candidate
 
 __all__ = ["FEATURE_SETS", "MetaFeatures", "log_odds"]
 

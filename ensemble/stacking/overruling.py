@@ -19,16 +19,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ensemble.stacking.candidates import Decision
-from ensemble.stacking.known import KNOWN
-from ensemble.stacking.phrase_lists import ALWAYS, NEVER, Hit, PhraseList, read_list
-from features.documents import Span
-from features.errors import SettingsError
-from features.labels import LabelSet
-from features.plain_view import PlainView
-from features.suggestions import no_such
-from submodels.base import Candidate
-from submodels.regex.pattern_files import ANY_SET, Pattern, read_own_patterns
+from phistack.ensemble.stacking.candidates import Decision
+from phistack.ensemble.stacking.known import KNOWN
+from phistack.ensemble.stacking.phrase_lists import ALWAYS, NEVER, Hit, PhraseList, read_list
+from phistack.features.documents import Span
+from phistack.features.errors import SettingsError
+from phistack.features.labels import LabelSet
+from phistack.features.plain_view import PlainView
+from phistack.features.suggestions import no_such
+from phistack.submodels.base import Candidate
+from phistack.submodels.regex.pattern_files import ANY_SET, Pattern, read_own_patterns
 
 __all__ = ["CERTAIN", "PATTERNS", "Overruling", "overruled", "read_overruling"]
 

@@ -24,12 +24,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from features.errors import SettingsError
-from features.plain_view import plain_text
-from features.regular_files import read_regular
-from features.suggestions import no_such
-from features.user_files import file_named
-from submodels.regex.pattern_files import ANY_SET, Pattern
+from phistack.features.errors import SettingsError
+from phistack.features.plain_view import plain_text
+from phistack.features.regular_files import read_regular
+from phistack.features.suggestions import no_such
+from phistack.features.user_files import file_named
+from phistack.submodels.regex.pattern_files import ANY_SET, Pattern
 
 __all__ = ["ALWAYS", "NEVER", "Hit", "Phrase", "PhraseList", "parse_list", "read_list"]
 

@@ -21,23 +21,23 @@ from copy import copy
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemble.stacking.calibration_curve import calibrated, calibration_curve
-from ensemble.stacking.candidates import Decision, PooledCandidate, Pools, decided, which_are_phi
-from ensemble.stacking.cross_fitting import machines_out_of_fold, margins_of
-from ensemble.stacking.folds import at_most_folds
-from ensemble.stacking.merged_rules import MergedRules
-from ensemble.stacking.meta_features import MetaFeatures
-from ensemble.stacking.repeats.classifier import RepeatClassifier
-from ensemble.stacking.repeats.word_counts import WordCounts
-from ensemble.stacking.stacker_settings import StackerSettings
-from ensemble.stacking.surface_forms import SurfaceForms
-from ensemble.stacking.svm import KERNELS, SvmSettings, fit_svm
-from ensemble.stacking.thresholds import BALANCED, CHOICES, best_threshold, recall_choices
-from features.arrays import Floats
-from features.columns.table import FeatureTable
-from features.documents import Span
-from features.errors import SettingsError, TrainingError
-from features.suggestions import no_such
+from phistack.ensemble.stacking.calibration_curve import calibrated, calibration_curve
+from phistack.ensemble.stacking.candidates import Decision, PooledCandidate, Pools, decided, which_are_phi
+from phistack.ensemble.stacking.cross_fitting import machines_out_of_fold, margins_of
+from phistack.ensemble.stacking.folds import at_most_folds
+from phistack.ensemble.stacking.merged_rules import MergedRules
+from phistack.ensemble.stacking.meta_features import MetaFeatures
+from phistack.ensemble.stacking.repeats.classifier import RepeatClassifier
+from phistack.ensemble.stacking.repeats.word_counts import WordCounts
+from phistack.ensemble.stacking.stacker_settings import StackerSettings
+from phistack.ensemble.stacking.surface_forms import SurfaceForms
+from phistack.ensemble.stacking.svm import KERNELS, SvmSettings, fit_svm
+from phistack.ensemble.stacking.thresholds import BALANCED, CHOICES, best_threshold, recall_choices
+from phistack.features.arrays import Floats
+from phistack.features.columns.table import FeatureTable
+from phistack.features.documents import Span
+from phistack.features.errors import SettingsError, TrainingError
+from phistack.features.suggestions import no_such
 
 __all__ = ["Stacker"]
 

@@ -12,18 +12,18 @@ from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 
-from ensemble.stacking.calibration_curve import Curve
-from ensemble.stacking.merged_rules import MergedRules
-from ensemble.stacking.meta_features import MetaFeatures
-from ensemble.stacking.repeats.classifier import RepeatClassifier
-from ensemble.stacking.repeats.word_counts import WordCounts
-from ensemble.stacking.stacker import Stacker
-from ensemble.stacking.stacker_settings import StackerSettings
-from ensemble.stacking.surface_forms import SurfaceForms, SurfaceFormsState
-from ensemble.stacking.svm import svm_from_arrays, svm_settings
-from features.errors import BundleError
-from features.saved_files import SavedFiles, damage_refused
-from features.writing import write_json
+from phistack.ensemble.stacking.calibration_curve import Curve
+from phistack.ensemble.stacking.merged_rules import MergedRules
+from phistack.ensemble.stacking.meta_features import MetaFeatures
+from phistack.ensemble.stacking.repeats.classifier import RepeatClassifier
+from phistack.ensemble.stacking.repeats.word_counts import WordCounts
+from phistack.ensemble.stacking.stacker import Stacker
+from phistack.ensemble.stacking.stacker_settings import StackerSettings
+from phistack.ensemble.stacking.surface_forms import SurfaceForms, SurfaceFormsState
+from phistack.ensemble.stacking.svm import svm_from_arrays, svm_settings
+from phistack.features.errors import BundleError
+from phistack.features.saved_files import SavedFiles, damage_refused
+from phistack.features.writing import write_json
 
 __all__ = ["load_stacker", "save_stacker"]
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ensemble.stacking.meta_features import FEATURE_SETS
-from ensemble.stacking.svm import KERNELS
-from features.errors import SettingsError
-from features.suggestions import no_such
+from phistack.ensemble.stacking.meta_features import FEATURE_SETS
+from phistack.ensemble.stacking.svm import KERNELS
+from phistack.features.errors import SettingsError
+from phistack.features.suggestions import no_such
 
 __all__ = ["StackerSettings"]
 

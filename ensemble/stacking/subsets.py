@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
-from ensemble.stacking.candidates import CandidatesOf, pools_of
-from ensemble.stacking.stacker import Stacker
-from ensemble.tools.progress import progress
-from features.columns.table import FeatureTable
-from features.errors import BundleError, SettingsError
-from features.suggestions import did_you_mean
+from phistack.ensemble.stacking.candidates import CandidatesOf, pools_of
+from phistack.ensemble.stacking.stacker import Stacker
+from phistack.ensemble.tools.progress import progress
+from phistack.features.columns.table import FeatureTable
+from phistack.features.errors import BundleError, SettingsError
+from phistack.features.suggestions import did_you_mean
 
 __all__ = ["Subset", "fit_subset_stackers", "in_order", "no_stacker", "subset_name", "subsets_of"]
 

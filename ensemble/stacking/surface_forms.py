@@ -19,11 +19,11 @@ from typing import TypedDict
 
 import numpy as np
 
-from ensemble.stacking.candidates import PooledCandidate
-from features.arrays import Floats
-from features.columns.table import FeatureTable
-from features.documents import Span
-from features.letters import ByCharacter
+from phistack.ensemble.stacking.candidates import PooledCandidate
+from phistack.features.arrays import Floats
+from phistack.features.columns.table import FeatureTable
+from phistack.features.documents import Span
+from phistack.features.letters import ByCharacter
 
 __all__ = ["SurfaceForms", "SurfaceFormsState", "surface_form"]
 

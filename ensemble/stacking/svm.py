@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemble.stacking.kernel_svm import KernelSettings, KernelSVM
-from ensemble.stacking.linear_svm import LinearSVM
-from features.arrays import Floats
+from phistack.ensemble.stacking.kernel_svm import KernelSettings, KernelSVM
+from phistack.ensemble.stacking.linear_svm import LinearSVM
+from phistack.features.arrays import Floats
 
 __all__ = ["KERNELS", "LinearSettings", "Svm", "SvmSettings", "fit_svm", "svm_from_arrays", "svm_settings"]
 

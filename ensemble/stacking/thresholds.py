@@ -18,9 +18,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from ensemble.stacking.candidates import PooledCandidate, Pools
-from features.arrays import Floats
-from features.documents import Span
+from phistack.ensemble.stacking.candidates import PooledCandidate, Pools
+from phistack.features.arrays import Floats
+from phistack.features.documents import Span
 
 __all__ = ["ABOUT", "BALANCED", "CHOICES", "THRESHOLDS", "best_threshold", "recall_choices"]
 

@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ensemble.stacking.candidates import Decision
-from features.documents import Document, Span
+from phistack.ensemble.stacking.candidates import Decision
+from phistack.features.documents import Document, Span
 
 __all__ = ["FALSE", "KINDS_OF_WRONG", "MISSED", "KindOfWrong", "WrongDecision", "wrong_decisions"]
 

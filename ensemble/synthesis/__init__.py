@@ -30,7 +30,7 @@ The notes are hard on purpose. People are called May, Parkinson or Graves in not
 values such as `SVR of 1739` look like years and are not; names come upper-case, lower-case and mistyped.
 """
 
-from ensemble.synthesis.carriers import carry
-from ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.synthesis.carriers import carry
+from phistack.ensemble.synthesis.corpus import synthesize
 
 __all__ = ["carry", "synthesize"]

@@ -16,7 +16,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from features.documents import Span
+from phistack.features.documents import Span
 
 __all__ = ["Style", "TextBuilder", "mistype"]
 

@@ -18,16 +18,16 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from itertools import count
 
-from ensemble.synthesis.builder import TextBuilder
-from ensemble.synthesis.dates import FULL_FORMATS
-from ensemble.synthesis.grammar import Placeholder
-from ensemble.synthesis.notes import Telling, spoken_words, style, write_template
-from ensemble.synthesis.people import Patient, invent_patient
-from ensemble.synthesis.phi import Scene
-from ensemble.synthesis.templates import templates
-from features.columns.gazetteers import Gazetteers
-from features.documents import Corpus, Document, Span
-from features.labels import LabelSet
+from phistack.ensemble.synthesis.builder import TextBuilder
+from phistack.ensemble.synthesis.dates import FULL_FORMATS
+from phistack.ensemble.synthesis.grammar import Placeholder
+from phistack.ensemble.synthesis.notes import Telling, spoken_words, style, write_template
+from phistack.ensemble.synthesis.people import Patient, invent_patient
+from phistack.ensemble.synthesis.phi import Scene
+from phistack.ensemble.synthesis.templates import templates
+from phistack.features.columns.gazetteers import Gazetteers
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.labels import LabelSet
 
 __all__ = ["carry"]
 

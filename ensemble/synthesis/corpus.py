@@ -14,15 +14,15 @@ from datetime import timedelta
 from functools import partial
 from itertools import count, islice
 
-from ensemble.synthesis.lexicon import LEXICONS
-from ensemble.synthesis.local import invent_local_patient, write_local_note
-from ensemble.synthesis.notes import write_note
-from ensemble.synthesis.people import invent_patient
-from ensemble.synthesis.registers import register_records
-from ensemble.synthesis.templates import ENGLISH, NOTE_TYPES, table
-from features.documents import Corpus, Document
-from features.errors import SettingsError
-from features.labels import LabelSet
+from phistack.ensemble.synthesis.lexicon import LEXICONS
+from phistack.ensemble.synthesis.local import invent_local_patient, write_local_note
+from phistack.ensemble.synthesis.notes import write_note
+from phistack.ensemble.synthesis.people import invent_patient
+from phistack.ensemble.synthesis.registers import register_records
+from phistack.ensemble.synthesis.templates import ENGLISH, NOTE_TYPES, table
+from phistack.features.documents import Corpus, Document
+from phistack.features.errors import SettingsError
+from phistack.features.labels import LabelSet
 
 __all__ = ["LANGUAGES", "REGISTERS", "synthesize"]
 

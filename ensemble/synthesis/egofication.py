@@ -23,8 +23,8 @@ from functools import cache
 from importlib import resources
 from typing import Any, NamedTuple
 
-from features.documents import Document, Span
-from features.errors import SettingsError
+from phistack.features.documents import Document, Span
+from phistack.features.errors import SettingsError
 
 __all__ = ["GENDERS", "Subject", "egofication_languages", "egofied"]
 
@@ -205,4 +205,6 @@ def _split(words: str) -> frozenset[str]:
 
 @cache
 def _tables() -> dict[str, dict[str, Any]]:
-    return tomllib.loads((resources.files("ensemble.synthesis") / "egofication.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(
+        (resources.files("phistack.ensemble.synthesis") / "egofication.toml").read_text(encoding="utf-8")
+    )

@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from features.errors import SettingsError
+from phistack.features.errors import SettingsError
 
 __all__ = ["Placeholder", "TemplatePiece", "expand", "placeholders"]
 

@@ -13,10 +13,10 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ensemble.synthesis.identifiers import random_code
-from ensemble.synthesis.places import Address, Hospital
-from ensemble.synthesis.templates import table
-from ensemble.synthesis.word_lists import FOLDER, ORIGINS, names
+from phistack.ensemble.synthesis.identifiers import random_code
+from phistack.ensemble.synthesis.places import Address, Hospital
+from phistack.ensemble.synthesis.templates import table
+from phistack.ensemble.synthesis.word_lists import FOLDER, ORIGINS, names
 
 __all__ = ["Institution", "invent_city", "invent_home", "invent_institution"]
 

@@ -16,8 +16,8 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from ensemble.synthesis.templates import table
-from features.letters import fold
+from phistack.ensemble.synthesis.templates import table
+from phistack.features.letters import fold
 
 __all__ = ["LEXICONS", "held_out_of", "is_held_out", "lists_of", "part_of"]
 

@@ -27,17 +27,17 @@ from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from typing import Any
 
-from ensemble.synthesis.builder import TextBuilder
-from ensemble.synthesis.grammar import Placeholder, expand
-from ensemble.synthesis.identifiers import random_code
-from ensemble.synthesis.lexicon import lists_of
-from ensemble.synthesis.names import LocalName, faker_of_locale, invent_name
-from ensemble.synthesis.noise import noisy
-from ensemble.synthesis.notes import Telling, compose, style
-from ensemble.synthesis.templates import NoteTemplate, table, templates
-from features.documents import Span
-from features.errors import SettingsError
-from features.letters import fold
+from phistack.ensemble.synthesis.builder import TextBuilder
+from phistack.ensemble.synthesis.grammar import Placeholder, expand
+from phistack.ensemble.synthesis.identifiers import random_code
+from phistack.ensemble.synthesis.lexicon import lists_of
+from phistack.ensemble.synthesis.names import LocalName, faker_of_locale, invent_name
+from phistack.ensemble.synthesis.noise import noisy
+from phistack.ensemble.synthesis.notes import Telling, compose, style
+from phistack.ensemble.synthesis.templates import NoteTemplate, table, templates
+from phistack.features.documents import Span
+from phistack.features.errors import SettingsError
+from phistack.features.letters import fold
 
 __all__ = ["LocalPatient", "LocalScene", "invent_local_patient", "write_local_note"]
 

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 
-from ensemble.synthesis.grammar import expand
-from ensemble.synthesis.lexicon import is_held_out, lists_of
-from ensemble.synthesis.persons import invent_person
-from ensemble.synthesis.templates import table
+from phistack.ensemble.synthesis.grammar import expand
+from phistack.ensemble.synthesis.lexicon import is_held_out, lists_of
+from phistack.ensemble.synthesis.persons import invent_person
+from phistack.ensemble.synthesis.templates import table
 
 if TYPE_CHECKING:
     from faker import Faker

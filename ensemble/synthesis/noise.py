@@ -23,8 +23,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 
-from features.documents import Span
-from features.letters import without_accents
+from phistack.features.documents import Span
+from phistack.features.letters import without_accents
 
 __all__ = ["NOISE", "Marked", "noisy", "rewritten"]
 

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any, Protocol
 
-from ensemble.synthesis.builder import Style, TextBuilder
-from ensemble.synthesis.dates import FULL_FORMATS
-from ensemble.synthesis.grammar import Placeholder, expand
-from ensemble.synthesis.people import Patient
-from ensemble.synthesis.phi import Scene
-from ensemble.synthesis.templates import NoteTemplate, table, templates
-from features.documents import Span
+from phistack.ensemble.synthesis.builder import Style, TextBuilder
+from phistack.ensemble.synthesis.dates import FULL_FORMATS
+from phistack.ensemble.synthesis.grammar import Placeholder, expand
+from phistack.ensemble.synthesis.people import Patient
+from phistack.ensemble.synthesis.phi import Scene
+from phistack.ensemble.synthesis.templates import NoteTemplate, table, templates
+from phistack.features.documents import Span
 
 __all__ = ["PiecewiseScene", "Telling", "compose", "fitting", "spoken_words", "style", "write_note", "write_template"]
 

@@ -15,9 +15,9 @@ from datetime import date, timedelta
 from functools import cache
 from typing import TYPE_CHECKING
 
-from ensemble.synthesis.identifiers import SHAPES, random_code
-from ensemble.synthesis.places import Address, Hospital, invent_address, invent_hospital
-from ensemble.synthesis.templates import table
+from phistack.ensemble.synthesis.identifiers import SHAPES, random_code
+from phistack.ensemble.synthesis.places import Address, Hospital, invent_address, invent_hospital
+from phistack.ensemble.synthesis.templates import table
 
 if TYPE_CHECKING:
     from faker import Faker

@@ -15,11 +15,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ensemble.synthesis.lexicon import is_held_out
-from ensemble.synthesis.people import Person
-from ensemble.synthesis.templates import table
-from ensemble.synthesis.word_lists import FOLDER, ORIGINS, names
-from features.letters import without_accents
+from phistack.ensemble.synthesis.lexicon import is_held_out
+from phistack.ensemble.synthesis.people import Person
+from phistack.ensemble.synthesis.templates import table
+from phistack.ensemble.synthesis.word_lists import FOLDER, ORIGINS, names
+from phistack.features.letters import without_accents
 
 __all__ = ["NamedPerson", "invent_person"]
 

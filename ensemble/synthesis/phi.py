@@ -12,13 +12,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 
-from ensemble.synthesis import dates
-from ensemble.synthesis.grammar import Placeholder
-from ensemble.synthesis.identifiers import SHAPES, random_code
-from ensemble.synthesis.people import Patient, Person, faker_of
-from ensemble.synthesis.places import Address, invent_address
-from ensemble.synthesis.templates import table
-from features.errors import SettingsError
+from phistack.ensemble.synthesis import dates
+from phistack.ensemble.synthesis.grammar import Placeholder
+from phistack.ensemble.synthesis.identifiers import SHAPES, random_code
+from phistack.ensemble.synthesis.people import Patient, Person, faker_of
+from phistack.ensemble.synthesis.places import Address, invent_address
+from phistack.ensemble.synthesis.templates import table
+from phistack.features.errors import SettingsError
 
 __all__ = ["Scene", "day_of"]
 

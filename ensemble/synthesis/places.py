@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ensemble.synthesis.templates import table
+from phistack.ensemble.synthesis.templates import table
 
 if TYPE_CHECKING:
     from faker import Faker

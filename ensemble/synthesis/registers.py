@@ -16,13 +16,13 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
-from ensemble.synthesis.builder import Style, TextBuilder
-from ensemble.synthesis.noise import Marked, noisy
-from ensemble.synthesis.notes import Telling, compose, fitting, spoken_words
-from ensemble.synthesis.rich_scene import NOTE_FORMATS, RichScene, invent_rich_patient
-from ensemble.synthesis.templates import NOTE_TYPES, NoteTemplate, table, templates
-from ensemble.synthesis.word_lists import FOLDER, terms
-from features.documents import Span
+from phistack.ensemble.synthesis.builder import Style, TextBuilder
+from phistack.ensemble.synthesis.noise import Marked, noisy
+from phistack.ensemble.synthesis.notes import Telling, compose, fitting, spoken_words
+from phistack.ensemble.synthesis.rich_scene import NOTE_FORMATS, RichScene, invent_rich_patient
+from phistack.ensemble.synthesis.templates import NOTE_TYPES, NoteTemplate, table, templates
+from phistack.ensemble.synthesis.word_lists import FOLDER, terms
+from phistack.features.documents import Span
 
 __all__ = ["REGISTER_NAMES", "pool_of", "register_records", "registers_of"]
 

@@ -15,16 +15,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from ensemble.synthesis import dates
-from ensemble.synthesis.grammar import Placeholder
-from ensemble.synthesis.identifiers import SHAPES, random_code
-from ensemble.synthesis.institutions import invent_city, invent_home, invent_institution
-from ensemble.synthesis.people import Patient, Person
-from ensemble.synthesis.persons import invent_person
-from ensemble.synthesis.phi import Scene, day_of
-from ensemble.synthesis.places import Address
-from ensemble.synthesis.word_lists import names
-from features.letters import fold
+from phistack.ensemble.synthesis import dates
+from phistack.ensemble.synthesis.grammar import Placeholder
+from phistack.ensemble.synthesis.identifiers import SHAPES, random_code
+from phistack.ensemble.synthesis.institutions import invent_city, invent_home, invent_institution
+from phistack.ensemble.synthesis.people import Patient, Person
+from phistack.ensemble.synthesis.persons import invent_person
+from phistack.ensemble.synthesis.phi import Scene, day_of
+from phistack.ensemble.synthesis.places import Address
+from phistack.ensemble.synthesis.word_lists import names
+from phistack.features.letters import fold
 
 __all__ = ["NOTE_FORMATS", "RichScene", "invent_rich_patient"]
 

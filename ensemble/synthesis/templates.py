@@ -18,7 +18,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from ensemble.synthesis.grammar import Placeholder, placeholders
+from phistack.ensemble.synthesis.grammar import Placeholder, placeholders
 
 __all__ = ["ENGLISH", "NOTE_TYPES", "NoteTemplate", "table", "templates"]
 
@@ -27,7 +27,7 @@ ENGLISH = "en"
 
 NOTE_TYPES = ("discharge", "letter", "nursing", "radiology", "telephone", "problems")
 
-_FILES = resources.files("ensemble.synthesis") / "templates"
+_FILES = resources.files("phistack.ensemble.synthesis") / "templates"
 
 
 @dataclass(frozen=True, slots=True)

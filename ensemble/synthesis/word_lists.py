@@ -15,8 +15,8 @@ from functools import cache
 from importlib import resources
 from types import MappingProxyType
 
-from ensemble.synthesis.lexicon import held_out_of, is_held_out, part_of
-from ensemble.synthesis.templates import table
+from phistack.ensemble.synthesis.lexicon import held_out_of, is_held_out, part_of
+from phistack.ensemble.synthesis.templates import table
 
 __all__ = ["FOLDER", "ORIGINS", "Lists", "names", "terms"]
 
@@ -113,7 +113,7 @@ def _of(entries: tuple[str, ...], unseen: frozenset[str], lexicon: str) -> tuple
 
 def _templates() -> str:
     """All text of templates, and of the words beside them that are not split."""
-    root = resources.files("ensemble.synthesis") / "templates"
+    root = resources.files("phistack.ensemble.synthesis") / "templates"
     files = [file for folder in (root, root / FOLDER) for file in folder.iterdir() if file.name.endswith(".txt")]
     tables = (root / "vocabulary.toml", *(root / FOLDER / f"{name}.toml" for name in ("registers", "phrases")))
     return "\n".join(file.read_text(encoding="utf-8") for file in (*files, *tables))

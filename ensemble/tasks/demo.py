@@ -21,19 +21,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ensemble.deidentification import redact
-from ensemble.engine import Engine
-from ensemble.evaluation.figures import table_of
-from ensemble.stacking.folds import held_out_patients
-from ensemble.synthesis import synthesize
-from ensemble.tasks.engines import note_view, score_on, train_bundle
-from ensemble.tasks.shown_notes import show_shipped
-from ensemble.training.settings import EngineSettings
-from ensemble.views.page import NoteView, write_page
-from features.documents import Corpus, Document
-from features.formats import write_corpus
-from features.writing import new_folder, refuse_taken, write_json
-from submodels.registry import SUBMODELS
+from phistack.ensemble.deidentification import redact
+from phistack.ensemble.engine import Engine
+from phistack.ensemble.evaluation.figures import table_of
+from phistack.ensemble.stacking.folds import held_out_patients
+from phistack.ensemble.synthesis import synthesize
+from phistack.ensemble.tasks.engines import note_view, score_on, train_bundle
+from phistack.ensemble.tasks.shown_notes import show_shipped
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.views.page import NoteView, write_page
+from phistack.features.documents import Corpus, Document
+from phistack.features.formats import write_corpus
+from phistack.features.writing import new_folder, refuse_taken, write_json
+from phistack.submodels.registry import SUBMODELS
 
 __all__ = ["run_demo"]
 

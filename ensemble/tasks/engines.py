@@ -11,30 +11,30 @@ from typing import Any
 
 from rich.console import Console
 
-from ensemble.bundles.bundle import save_bundle
-from ensemble.bundles.self_test import self_test
-from ensemble.deidentification import redact
-from ensemble.engine import Engine
-from ensemble.evaluation import Report, evaluate_systems
-from ensemble.experiments.budget import best_within, check_budget
-from ensemble.experiments.results import CorpusFacts
-from ensemble.experiments.training_report import TrainingReport, report_on
-from ensemble.stacking.candidates import Decision, chosen_spans
-from ensemble.stacking.known import Roster
-from ensemble.stacking.known.roster import tell_unused
-from ensemble.tools.progress import progress, stage
-from ensemble.training.settings import EngineSettings
-from ensemble.training.trainer import Training, train
-from ensemble.views.explanation import print_explanation
-from ensemble.views.page import NoteView, write_page
-from features.documents import Corpus, Document
-from features.errors import CorpusError
-from features.formats import USUAL_READER, Reader
-from features.formats.corpora import STANDARD, input_path, write_notes
-from features.formats.recognise import format_told_by
-from features.labels import LabelSet
-from features.shown import shown_id
-from features.writing import refuse_taken
+from phistack.ensemble.bundles.bundle import save_bundle
+from phistack.ensemble.bundles.self_test import self_test
+from phistack.ensemble.deidentification import redact
+from phistack.ensemble.engine import Engine
+from phistack.ensemble.evaluation import Report, evaluate_systems
+from phistack.ensemble.experiments.budget import best_within, check_budget
+from phistack.ensemble.experiments.results import CorpusFacts
+from phistack.ensemble.experiments.training_report import TrainingReport, report_on
+from phistack.ensemble.stacking.candidates import Decision, chosen_spans
+from phistack.ensemble.stacking.known import Roster
+from phistack.ensemble.stacking.known.roster import tell_unused
+from phistack.ensemble.tools.progress import progress, stage
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.trainer import Training, train
+from phistack.ensemble.views.explanation import print_explanation
+from phistack.ensemble.views.page import NoteView, write_page
+from phistack.features.documents import Corpus, Document
+from phistack.features.errors import CorpusError
+from phistack.features.formats import USUAL_READER, Reader
+from phistack.features.formats.corpora import STANDARD, input_path, write_notes
+from phistack.features.formats.recognise import format_told_by
+from phistack.features.labels import LabelSet
+from phistack.features.shown import shown_id
+from phistack.features.writing import refuse_taken
 
 __all__ = [
     "HeldBack",

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from rich.table import Table
 from rich.text import Text
 
-from features.documents import Document
-from features.plain_view import plain_view
-from features.shown import shown_id
-from submodels.regex.pattern_files import Pattern
-from submodels.regex.scanner import Scanner
+from phistack.features.documents import Document
+from phistack.features.plain_view import plain_view
+from phistack.features.shown import shown_id
+from phistack.submodels.regex.pattern_files import Pattern
+from phistack.submodels.regex.scanner import Scanner
 
 __all__ = ["PatternMatch", "counts_of", "matches_table", "pattern_matches"]
 

@@ -15,12 +15,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ensemble.deidentification import REMOVING, Deidentified, Policy, kind_of
-from ensemble.deidentification.pseudonymisation import Pseudonymised, pseudonymise
-from ensemble.stacking.repeats.unmarked import unmarked
-from ensemble.stacking.repeats.word_counts import WordCounts
-from features.documents import Corpus, Document, Span
-from features.sheets import sheet
+from phistack.ensemble.deidentification import REMOVING, Deidentified, Policy, kind_of
+from phistack.ensemble.deidentification.pseudonymisation import Pseudonymised, pseudonymise
+from phistack.ensemble.stacking.repeats.unmarked import unmarked
+from phistack.ensemble.stacking.repeats.word_counts import WordCounts
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.sheets import sheet
 
 __all__ = ["ForReview", "PseudonymousCorpus", "pseudonymise_corpus"]
 

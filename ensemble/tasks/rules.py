@@ -13,17 +13,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ensemble.bundles.bundle import load_bundle, save_bundle
-from ensemble.bundles.files import read_bundle
-from ensemble.bundles.self_test import self_test
-from ensemble.engine import Engine
-from features.errors import BundleError, SettingsError
-from features.formats import USUAL_READER, Reader
-from features.regular_files import read_regular
-from features.writing import refuse_taken, write_new
-from submodels.tbed.submodel import TbedSubmodel
-from tbed.report import RuleScore, describe, score_rules
-from tbed.rules import format_rules
+from phistack.ensemble.bundles.bundle import load_bundle, save_bundle
+from phistack.ensemble.bundles.files import read_bundle
+from phistack.ensemble.bundles.self_test import self_test
+from phistack.ensemble.engine import Engine
+from phistack.features.errors import BundleError, SettingsError
+from phistack.features.formats import USUAL_READER, Reader
+from phistack.features.regular_files import read_regular
+from phistack.features.writing import refuse_taken, write_new
+from phistack.submodels.tbed.submodel import TbedSubmodel
+from phistack.tbed.report import RuleScore, describe, score_rules
+from phistack.tbed.rules import format_rules
 
 __all__ = ["print_rules", "replace_rules", "write_rules"]
 

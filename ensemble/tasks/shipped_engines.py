@@ -15,10 +15,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from ensemble.bundles.files import read_bundle, read_manifest
-from ensemble.bundles.model_card import measured_elsewhere
-from ensemble.bundles.shipped import shipped_engine, shipped_names
-from ensemble.evaluation.tables import Table, percent
+from phistack.ensemble.bundles.files import read_bundle, read_manifest
+from phistack.ensemble.bundles.model_card import measured_elsewhere
+from phistack.ensemble.bundles.shipped import shipped_engine, shipped_names
+from phistack.ensemble.evaluation.tables import Table, percent
 
 __all__ = ["ShippedFacts", "card_of", "elsewhere_table", "facts_of_shipped", "shipped_table"]
 

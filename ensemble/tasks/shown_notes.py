@@ -10,11 +10,11 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ensemble.bundles.bundle import load_bundle
-from ensemble.bundles.shipped import shipped_engine, shipped_names
-from ensemble.tasks.engines import note_view
-from ensemble.views.page import write_page
-from features.documents import Document
+from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.bundles.shipped import shipped_engine, shipped_names
+from phistack.ensemble.tasks.engines import note_view
+from phistack.ensemble.views.page import write_page
+from phistack.features.documents import Document
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["show_shipped"]
 
 _ENGINE = "english"
-_NOTES = resources.files("ensemble.tasks") / "shown_notes.toml"
+_NOTES = resources.files("phistack.ensemble.tasks") / "shown_notes.toml"
 
 
 def show_shipped(console: Console, page: Path) -> None:

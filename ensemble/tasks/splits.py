@@ -18,11 +18,11 @@ from dataclasses import replace
 from math import isclose
 from pathlib import Path
 
-from ensemble.tools.comma_lists import comma_list
-from features.documents import Corpus
-from features.errors import SettingsError
-from features.suggestions import no_such
-from features.writing import new_folder
+from phistack.ensemble.tools.comma_lists import comma_list
+from phistack.features.documents import Corpus
+from phistack.features.errors import SettingsError
+from phistack.features.suggestions import no_such
+from phistack.features.writing import new_folder
 
 __all__ = ["DOCUMENT", "PATIENT", "UNITS", "USUAL", "shares_of", "split", "write_parts"]
 
@@ -85,7 +85,7 @@ def split(
         raise SettingsError(no_such("unit to split by", by, UNITS))
     if group_by and by == DOCUMENT:
         raise SettingsError("--group-by keeps notes together, and --by document separates them; give one of the two")
-    from ensemble.stacking.folds import grouped_by
+    from phistack.ensemble.stacking.folds import grouped_by
 
     grouped = grouped_by(corpus, group_by).documents
     units = [document.id if by == DOCUMENT else document.unsplit for document in grouped]
@@ -139,8 +139,8 @@ def write_parts(parts: Mapping[str, Corpus], out: Path, *, format: str, packed: 
     :raises SettingsError: if anything is at the path.
     :raises StorageError: if the disk refuses.
     """
-    from features.formats import write_corpus
-    from features.formats.recognise import format_named
+    from phistack.features.formats import write_corpus
+    from phistack.features.formats.recognise import format_named
 
     known = format_named(format)
     ending = known.suffixes[0] if known.single_file else ""

@@ -26,7 +26,7 @@ from multiprocessing import resource_tracker
 from typing import TypeVar
 from warnings import filterwarnings
 
-from ensemble.tools.numerics import keep_freed_memory, numeric_environment
+from phistack.ensemble.tools.numerics import keep_freed_memory, numeric_environment
 
 __all__ = ["end_pool", "in_processes", "keeping", "start_pool"]
 

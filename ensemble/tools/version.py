@@ -3,7 +3,7 @@
 code_version()                      "0.1.0"
 version_lines()                     "phistack 0.1.0", "Python 3.11.9", "tensorflow 2.17.0, keras 3.5.0, ..."
 code_digest()                       SHA-256 over every module and table of phistack
-code_digest("features", "tbed")     the same of some packages
+code_digest("features", "tbed")     the same of some of its packages
 
 Packages that add to phistack, by entry points in groups that begin with `phistack.`, are always part of its code.
 """
@@ -50,7 +50,7 @@ def installed(name: str) -> str:
 def code_digest(*packages: str) -> str:
     """SHA-256 over names and content of the modules and tables of packages, by default all."""
     digest = hashlib.sha256()
-    for name in (*(packages or _PACKAGES), *_adding()):
+    for name in (*(f"phistack.{package}" for package in packages or _PACKAGES), *_adding()):
         for place, path in _code_of(name):
             content = path.read_bytes()
             digest.update(f"{name}/{place}\0{len(content)}\0".encode() + content)
@@ -61,7 +61,7 @@ def _adding() -> list[str]:
     """The packages, or modules, of others that add to phistack."""
     every = metadata.entry_points()
     added = (entry for group in every.groups if group.startswith("phistack.") for entry in every.select(group=group))
-    return sorted({entry.module.partition(".")[0] for entry in added} - {*_PACKAGES})
+    return sorted({entry.module.partition(".")[0] for entry in added} - {"phistack"})
 
 
 def _code_of(name: str) -> Iterator[tuple[str, Path]]:

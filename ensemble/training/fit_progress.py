@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from features.reporting import listening
+from phistack.features.reporting import listening
 
 __all__ = ["Fit", "FitWatch", "reporting"]
 

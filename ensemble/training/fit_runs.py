@@ -15,15 +15,15 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from ensemble.tools.processes import in_processes, keeping
-from ensemble.tools.progress import stage
-from ensemble.tools.stopwatch import Spent, Stopwatch
-from ensemble.training.fit_progress import Fit, FitWatch, reporting
-from ensemble.training.fit_tasks import FitTask, head_starts_of
-from ensemble.training.fold_cache import FoldCache
-from ensemble.training.settings import EngineSettings
-from features.saved_files import SavedFiles
-from submodels.base import Candidate, Told
+from phistack.ensemble.tools.processes import in_processes, keeping
+from phistack.ensemble.tools.progress import stage
+from phistack.ensemble.tools.stopwatch import Spent, Stopwatch
+from phistack.ensemble.training.fit_progress import Fit, FitWatch, reporting
+from phistack.ensemble.training.fit_tasks import FitTask, head_starts_of
+from phistack.ensemble.training.fold_cache import FoldCache
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.saved_files import SavedFiles
+from phistack.submodels.base import Candidate, Told
 
 __all__ = ["FITS", "Fitted", "Proposals", "run_fits"]
 

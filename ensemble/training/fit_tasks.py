@@ -16,16 +16,16 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from ensemble.synthesis import synthesize
-from ensemble.synthesis.corpus import LANGUAGES
-from ensemble.training.fold_cache import FoldCache
-from ensemble.training.settings import EngineSettings
-from features.columns.table import FeatureSpace, FeatureTable
-from features.documents import Document
-from features.errors import TrainingError
-from features.saved_files import SavedFiles
-from submodels.base import Submodel, Told, kind_of, new_submodel, submodel_class
-from submodels.registry import usual_name
+from phistack.ensemble.synthesis import synthesize
+from phistack.ensemble.synthesis.corpus import LANGUAGES
+from phistack.ensemble.training.fold_cache import FoldCache
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.documents import Document
+from phistack.features.errors import TrainingError
+from phistack.features.saved_files import SavedFiles
+from phistack.submodels.base import Submodel, Told, kind_of, new_submodel, submodel_class
+from phistack.submodels.registry import usual_name
 
 __all__ = ["FitTask", "apart_from", "head_starts_of", "tasks_of"]
 

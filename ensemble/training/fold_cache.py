@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from ensemble.tools.version import code_digest
-from features.documents import Document, Span
-from features.writing import new_file
-from submodels.base import Candidate, Told
+from phistack.ensemble.tools.version import code_digest
+from phistack.features.documents import Document, Span
+from phistack.features.writing import new_file
+from phistack.submodels.base import Candidate, Told
 
 __all__ = ["FoldCache", "corpus_digest"]
 

@@ -14,13 +14,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from ensemble.tools.progress import stage
-from features.character_models import CharacterModels
-from features.columns.layout import Layout
-from features.documents import Document
-from features.errors import TrainingError
-from features.plain_view import plain_view
-from submodels.blstm.character_training import LanguageModelPlan, perplexity, train_models
+from phistack.ensemble.tools.progress import stage
+from phistack.features.character_models import CharacterModels
+from phistack.features.columns.layout import Layout
+from phistack.features.documents import Document
+from phistack.features.errors import TrainingError
+from phistack.features.plain_view import plain_view
+from phistack.submodels.blstm.character_training import LanguageModelPlan, perplexity, train_models
 
 __all__ = ["LanguageModelPlan", "learn_language_models", "sentences_of"]
 

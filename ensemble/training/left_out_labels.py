@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ensemble.stacking.merged_rules import MergedRules
-from ensemble.training.settings import EngineSettings
-from features.documents import Corpus, Document
-from features.errors import SettingsError
-from features.suggestions import no_such
+from phistack.ensemble.stacking.merged_rules import MergedRules
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.documents import Corpus, Document
+from phistack.features.errors import SettingsError
+from phistack.features.suggestions import no_such
 
 __all__ = ["learned_documents", "without_labels"]
 

@@ -13,19 +13,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ensemble.stacking.folds import check_phi, labels_in_one_fold, training_folds
-from ensemble.tools.progress import stage
-from ensemble.tools.stopwatch import Spent
-from ensemble.training.fit_runs import FITS, Proposals, run_fits
-from ensemble.training.fit_tasks import tasks_of
-from ensemble.training.fold_cache import FoldCache
-from ensemble.training.left_out_labels import learned_documents, without_labels
-from ensemble.training.settings import EngineSettings
-from features.columns.table import FeatureSpace, FeatureTable
-from features.documents import Corpus, Document
-from features.errors import TrainingError
-from features.shown import explained, shown_label
-from features.tags import OUTSIDE
+from phistack.ensemble.stacking.folds import check_phi, labels_in_one_fold, training_folds
+from phistack.ensemble.tools.progress import stage
+from phistack.ensemble.tools.stopwatch import Spent
+from phistack.ensemble.training.fit_runs import FITS, Proposals, run_fits
+from phistack.ensemble.training.fit_tasks import tasks_of
+from phistack.ensemble.training.fold_cache import FoldCache
+from phistack.ensemble.training.left_out_labels import learned_documents, without_labels
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.documents import Corpus, Document
+from phistack.features.errors import TrainingError
+from phistack.features.shown import explained, shown_label
+from phistack.features.tags import OUTSIDE
 
 __all__ = ["FEATURES", "Proposed", "prepared", "propose"]
 

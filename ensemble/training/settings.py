@@ -31,17 +31,17 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from ensemble.stacking.folds import grouped_by
-from ensemble.stacking.stacker_settings import StackerSettings
-from features.columns.settings import FeatureSettings
-from features.documents import Corpus
-from features.errors import SettingsError
-from features.labels import LabelSet
-from features.saved_files import same_type
-from features.suggestions import did_you_mean, no_such
-from features.user_files import file_named, read_toml
-from submodels.base import KIND, kind_of, new_submodel, submodel_class
-from submodels.registry import SUBMODELS, newest, usual_name, usual_names
+from phistack.ensemble.stacking.folds import grouped_by
+from phistack.ensemble.stacking.stacker_settings import StackerSettings
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.documents import Corpus
+from phistack.features.errors import SettingsError
+from phistack.features.labels import LabelSet
+from phistack.features.saved_files import same_type
+from phistack.features.suggestions import did_you_mean, no_such
+from phistack.features.user_files import file_named, read_toml
+from phistack.submodels.base import KIND, kind_of, new_submodel, submodel_class
+from phistack.submodels.registry import SUBMODELS, newest, usual_name, usual_names
 
 __all__ = ["EngineSettings", "merged"]
 
@@ -239,7 +239,7 @@ def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 def _preset(name: str) -> dict[str, Any]:
     """The table of a preset; one that is `like` another, or several, is merged over these."""
-    folder = resources.files("ensemble.training") / "presets"
+    folder = resources.files("phistack.ensemble.training") / "presets"
     names = sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
     if name not in names:
         raise SettingsError(no_such("preset", name, names))

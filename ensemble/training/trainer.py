@@ -14,23 +14,23 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ensemble.engine import Engine
-from ensemble.stacking.candidates import chosen_spans, pools_of
-from ensemble.stacking.cascade import Cascade
-from ensemble.stacking.stacker import Stacker
-from ensemble.stacking.subsets import fit_subset_stackers
-from ensemble.tools.progress import stage
-from ensemble.tools.stopwatch import Spent, Stopwatch
-from ensemble.training.fit_runs import FITS, Proposals, run_fits
-from ensemble.training.fit_tasks import tasks_of
-from ensemble.training.fold_cache import FoldCache
-from ensemble.training.proposals import FEATURES, prepared
-from ensemble.training.settings import EngineSettings
-from features.documents import Corpus
-from features.language_gate import LanguageGate
-from features.plain_view import plain_view
-from features.saved_files import SavedFiles
-from submodels.base import kind_of, load_submodel
+from phistack.ensemble.engine import Engine
+from phistack.ensemble.stacking.candidates import chosen_spans, pools_of
+from phistack.ensemble.stacking.cascade import Cascade
+from phistack.ensemble.stacking.stacker import Stacker
+from phistack.ensemble.stacking.subsets import fit_subset_stackers
+from phistack.ensemble.tools.progress import stage
+from phistack.ensemble.tools.stopwatch import Spent, Stopwatch
+from phistack.ensemble.training.fit_runs import FITS, Proposals, run_fits
+from phistack.ensemble.training.fit_tasks import tasks_of
+from phistack.ensemble.training.fold_cache import FoldCache
+from phistack.ensemble.training.proposals import FEATURES, prepared
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.documents import Corpus
+from phistack.features.language_gate import LanguageGate
+from phistack.features.plain_view import plain_view
+from phistack.features.saved_files import SavedFiles
+from phistack.submodels.base import kind_of, load_submodel
 
 __all__ = ["Training", "out_of_fold_corpora", "train"]
 

@@ -19,16 +19,16 @@ from pathlib import Path
 
 import numpy as np
 
-from ensemble.tools.progress import stage
-from features.arrays import Floats32
-from features.columns.layout import Layout
-from features.columns.representations import k_means
-from features.columns.word_columns import normal_form
-from features.documents import Document
-from features.errors import TrainingError
-from features.extras import need
-from features.plain_view import plain_view
-from features.writing import new_folder
+from phistack.ensemble.tools.progress import stage
+from phistack.features.arrays import Floats32
+from phistack.features.columns.layout import Layout
+from phistack.features.columns.representations import k_means
+from phistack.features.columns.word_columns import normal_form
+from phistack.features.documents import Document
+from phistack.features.errors import TrainingError
+from phistack.features.extras import need
+from phistack.features.plain_view import plain_view
+from phistack.features.writing import new_folder
 
 __all__ = ["LearnedVectors", "learn_vectors", "write_vectors"]
 

@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from ensemble.evaluation.tables import Table
-from ensemble.stacking.wrong_decisions import KINDS_OF_WRONG, WrongDecision
-from ensemble.views.templates import template
-from features.documents import Document, Span
-from features.shown import shown_id, shown_label
+from phistack.ensemble.evaluation.tables import Table
+from phistack.ensemble.stacking.wrong_decisions import KINDS_OF_WRONG, WrongDecision
+from phistack.ensemble.views.templates import template
+from phistack.features.documents import Document, Span
+from phistack.features.shown import shown_id, shown_label
 
 __all__ = ["ShownError", "errors_page"]
 
@@ -87,6 +87,6 @@ def errors_page(
     :param picture: reliability diagrams, an SVG drawing of ours.
     """
     by_kind = [(kind, [error for error in errors if error.wrong.kind == kind]) for kind in KINDS_OF_WRONG]
-    return template("ensemble.views", "errors_template.html").render(
+    return template("phistack.ensemble.views", "errors_template.html").render(
         tables=tables, by_kind=by_kind, facts=facts, picture=picture, has_text=any(error.text for error in errors)
     )

@@ -11,12 +11,12 @@ from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from ensemble.stacking.candidates import Decision
-from ensemble.stacking.overruling import PATTERNS
-from ensemble.stacking.phrase_lists import ALWAYS, NEVER
-from features.documents import Document
-from features.shown import shown_id
-from submodels.base import Candidate
+from phistack.ensemble.stacking.candidates import Decision
+from phistack.ensemble.stacking.overruling import PATTERNS
+from phistack.ensemble.stacking.phrase_lists import ALWAYS, NEVER
+from phistack.features.documents import Document
+from phistack.features.shown import shown_id
+from phistack.submodels.base import Candidate
 
 __all__ = ["print_explanation"]
 

@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from ensemble.deidentification import redact
-from ensemble.evaluation import Score
-from ensemble.stacking.candidates import Decision
-from ensemble.views.templates import template
-from features.documents import Document, Span
-from features.labels import LabelSet
-from features.writing import new_file
+from phistack.ensemble.deidentification import redact
+from phistack.ensemble.evaluation import Score
+from phistack.ensemble.stacking.candidates import Decision
+from phistack.ensemble.views.templates import template
+from phistack.features.documents import Document, Span
+from phistack.features.labels import LabelSet
+from phistack.features.writing import new_file
 
 __all__ = ["NoteView", "write_page"]
 
@@ -112,7 +112,7 @@ def write_page(
     """
     categories = _categories(label_set)
     views = [_note(note, number, categories) for number, note in enumerate(notes, start=1)]
-    content = template("ensemble.views", "page_template.html").render(
+    content = template("phistack.ensemble.views", "page_template.html").render(
         title=title,
         scores=scores,
         best=max((row.f1.value for row in scores), default=0.0),

@@ -1,10 +1,10 @@
 """HTML pages from templates that share one base: its head, its colours and fonts, and that it fetches nothing.
 
-    template("ensemble.views", "errors_template.html").render(tables=tables)
+    template("phistack.ensemble.views", "errors_template.html").render(tables=tables)
 
-A template begins with `{% extends "ensemble.views/base_template.html" %}` and fills the blocks `title`, `style` and
-`main`; `warning` stands in the footer. Whatever is put into a page is escaped. Its content security policy forbids
-everything but its own style and a script whose digest stands in the block `scripts`.
+A template begins with `{% extends "phistack.ensemble.views/base_template.html" %}` and fills the blocks `title`,
+`style` and `main`; `warning` stands in the footer. Whatever is put into a page is escaped. Its content security policy
+forbids everything but its own style and a script whose digest stands in the block `scripts`.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Protocol
 
-from features.arrays import Integers32
+from phistack.features.arrays import Integers32
 
 __all__ = ["WITHOUT", "Annotator", "TagSentences", "cut_sentences"]
 

@@ -15,11 +15,11 @@ from __future__ import annotations
 import re
 from importlib.util import find_spec
 
-from features.columns.annotator import WITHOUT, Annotator
-from features.columns.corenlp_annotator import CoreNlpAnnotator
-from features.columns.nltk_annotators import NltkAnnotator, NltkEntities
-from features.columns.spacy_annotator import SpacyAnnotator, is_path
-from features.errors import SettingsError
+from phistack.features.columns.annotator import WITHOUT, Annotator
+from phistack.features.columns.corenlp_annotator import CoreNlpAnnotator
+from phistack.features.columns.nltk_annotators import NltkAnnotator, NltkEntities
+from phistack.features.columns.spacy_annotator import SpacyAnnotator, is_path
+from phistack.features.errors import SettingsError
 
 __all__ = ["INSTALLED", "annotators_of", "installed_tagger", "refuse_other_languages"]
 

@@ -9,9 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from features.arrays import Integers32
-from features.columns.annotator import TagSentences, cut_sentences
-from features.errors import MissingResourceError
+from phistack.features.arrays import Integers32
+from phistack.features.columns.annotator import TagSentences, cut_sentences
+from phistack.features.errors import MissingResourceError
 
 __all__ = ["CoreNlpAnnotator"]
 

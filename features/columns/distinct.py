@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from features.arrays import Integers32
+from phistack.features.arrays import Integers32
 
 __all__ = ["Coded", "Distinct"]
 

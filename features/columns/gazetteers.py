@@ -20,12 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from features.columns.distinct import Coded
-from features.columns.layout import Layout
-from features.columns.word_columns import NONE
-from features.errors import BundleError
-from features.letters import without_accents
-from features.tokens import Tokeniser
+from phistack.features.columns.distinct import Coded
+from phistack.features.columns.layout import Layout
+from phistack.features.columns.word_columns import NONE
+from phistack.features.errors import BundleError
+from phistack.features.letters import without_accents
+from phistack.features.tokens import Tokeniser
 
 __all__ = ["GAZETTEER_COLUMNS", "Gazetteers"]
 
@@ -181,7 +181,7 @@ def _entries(names: Iterable[str]) -> frozenset[Entry]:
 
 
 def _relatives(language: str) -> list[str]:
-    table = tomllib.loads((resources.files("features.columns") / "relatives.toml").read_text(encoding="utf-8"))
+    table = tomllib.loads((resources.files("phistack.features.columns") / "relatives.toml").read_text(encoding="utf-8"))
     return str(table.get(language, "")).split()
 
 

@@ -17,13 +17,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 
-from features.arrays import Integers32
-from features.columns.distinct import Coded
-from features.columns.layout import Layout
-from features.columns.vocabulary import Vocabulary
-from features.errors import MissingResourceError, PackageError
-from features.extras import need
-from features.registry import Registry
+from phistack.features.arrays import Integers32
+from phistack.features.columns.distinct import Coded
+from phistack.features.columns.layout import Layout
+from phistack.features.columns.vocabulary import Vocabulary
+from phistack.features.errors import MissingResourceError, PackageError
+from phistack.features.extras import need
+from phistack.features.registry import Registry
 
 __all__ = ["COLUMNS", "LanguageColumn", "LayoutColumn", "WordColumn", "installed_column"]
 
@@ -31,17 +31,17 @@ COLUMNS = Registry(
     "phistack.columns",
     "feature column",
     {
-        "ascii": "features.columns.on_request:ASCII",
-        "n_letters": "features.columns.on_request:N_LETTERS",
-        "n_digits": "features.columns.on_request:N_DIGITS",
-        "n_others": "features.columns.on_request:N_OTHERS",
-        "honorific": "features.columns.on_request:HONORIFIC",
-        "hospital": "features.columns.on_request:HOSPITAL",
-        "frequency": "features.columns.word_frequency:FREQUENCY",
-        "zip": "features.columns.on_request:ZIP",
-        "lemma": "features.columns.lemmas:LEMMA",
-        "number_pattern": "features.columns.text_patterns:NUMBER_PATTERN",
-        "regex_hit": "features.columns.text_patterns:REGEX_HIT",
+        "ascii": "phistack.features.columns.on_request:ASCII",
+        "n_letters": "phistack.features.columns.on_request:N_LETTERS",
+        "n_digits": "phistack.features.columns.on_request:N_DIGITS",
+        "n_others": "phistack.features.columns.on_request:N_OTHERS",
+        "honorific": "phistack.features.columns.on_request:HONORIFIC",
+        "hospital": "phistack.features.columns.on_request:HOSPITAL",
+        "frequency": "phistack.features.columns.word_frequency:FREQUENCY",
+        "zip": "phistack.features.columns.on_request:ZIP",
+        "lemma": "phistack.features.columns.lemmas:LEMMA",
+        "number_pattern": "phistack.features.columns.text_patterns:NUMBER_PATTERN",
+        "regex_hit": "phistack.features.columns.text_patterns:REGEX_HIT",
     },
 )
 
@@ -116,7 +116,7 @@ def installed_column(name: str) -> WordColumn | LanguageColumn | LayoutColumn:
     if not isinstance(column, WordColumn | LanguageColumn | LayoutColumn) or not _NAME.fullmatch(name):
         raise PackageError(
             f"what the package {COLUMNS.packages(name)[0]} registers as the feature column {name} is no column of "
-            f"features.columns.installed, or its name is none: small letters, digits and _"
+            f"phistack.features.columns.installed, or its name is none: small letters, digits and _"
         )
     found: WordColumn | LanguageColumn | LayoutColumn = column
     if isinstance(found, LanguageColumn) and found.module:

@@ -25,11 +25,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from features.arrays import Integers32
-from features.columns.distinct import Coded, Distinct
-from features.columns.word_columns import NONE
-from features.sentences import cut_long, sentence_starts
-from features.tokens import Tokeniser, TokenOffsets, offsets_of
+from phistack.features.arrays import Integers32
+from phistack.features.columns.distinct import Coded, Distinct
+from phistack.features.columns.word_columns import NONE
+from phistack.features.sentences import cut_long, sentence_starts
+from phistack.features.tokens import Tokeniser, TokenOffsets, offsets_of
 
 __all__ = ["Known", "Layout"]
 

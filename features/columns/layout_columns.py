@@ -16,9 +16,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from features.columns.distinct import Coded
-from features.columns.layout import Layout
-from features.columns.word_columns import NONE, shape, short_shape
+from phistack.features.columns.distinct import Coded
+from phistack.features.columns.layout import Layout
+from phistack.features.columns.word_columns import NONE, shape, short_shape
 
 __all__ = ["LAYOUT_COLUMNS"]
 

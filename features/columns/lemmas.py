@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from features.columns.installed import LanguageColumn
+from phistack.features.columns.installed import LanguageColumn
 
 __all__ = ["LEMMA"]
 

@@ -12,9 +12,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from features.arrays import Integers, Integers32
-from features.columns.table import FeatureTable
-from features.documents import Span
+from phistack.features.arrays import Integers, Integers32
+from phistack.features.columns.table import FeatureTable
+from phistack.features.documents import Span
 
 __all__ = ["line_bounds", "line_starts", "lines_touched", "tokens_touched"]
 

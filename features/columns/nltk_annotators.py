@@ -8,9 +8,9 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from features.arrays import Integers32
-from features.columns.annotator import WITHOUT, TagSentences, cut_sentences
-from features.errors import MissingResourceError
+from phistack.features.arrays import Integers32
+from phistack.features.columns.annotator import WITHOUT, TagSentences, cut_sentences
+from phistack.features.errors import MissingResourceError
 
 __all__ = ["NltkAnnotator", "NltkEntities"]
 

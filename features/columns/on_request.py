@@ -18,9 +18,9 @@ from collections.abc import Callable
 from functools import cache
 from importlib import resources
 
-from features.columns.installed import WordColumn
-from features.columns.word_columns import NONE
-from features.letters import fold
+from phistack.features.columns.installed import WordColumn
+from phistack.features.columns.word_columns import NONE
+from phistack.features.letters import fold
 
 __all__ = ["ASCII", "HONORIFIC", "HOSPITAL", "N_DIGITS", "N_LETTERS", "N_OTHERS", "ZIP"]
 
@@ -45,7 +45,7 @@ def _words(name: str) -> frozenset[str]:
 
 
 def _listed(name: str) -> list[str]:
-    text = (resources.files("features.columns") / "on_request.toml").read_text(encoding="utf-8")
+    text = (resources.files("phistack.features.columns") / "on_request.toml").read_text(encoding="utf-8")
     return [word for line in tomllib.loads(text)[name].values() for word in line.split()]
 
 

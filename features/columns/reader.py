@@ -12,20 +12,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from features.arrays import Integers32
-from features.columns.annotator import Annotator
-from features.columns.annotators import annotators_of
-from features.columns.distinct import Distinct
-from features.columns.gazetteers import GAZETTEER_COLUMNS, Gazetteers
-from features.columns.installed import LanguageColumn, installed_column
-from features.columns.layout import Layout
-from features.columns.layout_columns import LAYOUT_COLUMNS
-from features.columns.representations import BROWN_COLUMNS, VECTOR_CLUSTER, Representations
-from features.columns.settings import OF_THE_TOKEN, FeatureSettings
-from features.columns.vocabulary import Vocabulary
-from features.columns.word_columns import is_word_column
-from features.columns.word_ids import WordIds
-from features.errors import SettingsError
+from phistack.features.arrays import Integers32
+from phistack.features.columns.annotator import Annotator
+from phistack.features.columns.annotators import annotators_of
+from phistack.features.columns.distinct import Distinct
+from phistack.features.columns.gazetteers import GAZETTEER_COLUMNS, Gazetteers
+from phistack.features.columns.installed import LanguageColumn, installed_column
+from phistack.features.columns.layout import Layout
+from phistack.features.columns.layout_columns import LAYOUT_COLUMNS
+from phistack.features.columns.representations import BROWN_COLUMNS, VECTOR_CLUSTER, Representations
+from phistack.features.columns.settings import OF_THE_TOKEN, FeatureSettings
+from phistack.features.columns.vocabulary import Vocabulary
+from phistack.features.columns.word_columns import is_word_column
+from phistack.features.columns.word_ids import WordIds
+from phistack.features.errors import SettingsError
 
 __all__ = ["ColumnReader", "LazyColumns"]
 

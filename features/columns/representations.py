@@ -19,13 +19,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self, TypedDict
 
-from features.arrays import Floats32
-from features.character_models import CharacterModels
-from features.columns.distinct import Coded
-from features.columns.layout import Layout
-from features.columns.word_columns import NONE, normal_form
-from features.errors import BundleError
-from features.word_vectors import WordVectors, read_clusters, read_vectors
+from phistack.features.arrays import Floats32
+from phistack.features.character_models import CharacterModels
+from phistack.features.columns.distinct import Coded
+from phistack.features.columns.layout import Layout
+from phistack.features.columns.word_columns import NONE, normal_form
+from phistack.features.errors import BundleError
+from phistack.features.word_vectors import WordVectors, read_clusters, read_vectors
 
 __all__ = ["BROWN_COLUMNS", "VECTOR_CLUSTER", "Representations", "RepresentationsState", "k_means"]
 

@@ -12,17 +12,17 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from features.byte_pairs import BytePairs
-from features.columns.annotators import INSTALLED, installed_tagger
-from features.columns.gazetteers import GAZETTEER_COLUMNS
-from features.columns.installed import installed_column
-from features.columns.representations import BROWN_COLUMNS, VECTOR_CLUSTER
-from features.columns.stemming import LANGUAGES
-from features.columns.word_columns import WORD_COLUMNS
-from features.documents import Document
-from features.errors import SettingsError
-from features.suggestions import no_such
-from features.tokens import TOKENISERS, Tokeniser
+from phistack.features.byte_pairs import BytePairs
+from phistack.features.columns.annotators import INSTALLED, installed_tagger
+from phistack.features.columns.gazetteers import GAZETTEER_COLUMNS
+from phistack.features.columns.installed import installed_column
+from phistack.features.columns.representations import BROWN_COLUMNS, VECTOR_CLUSTER
+from phistack.features.columns.stemming import LANGUAGES
+from phistack.features.columns.word_columns import WORD_COLUMNS
+from phistack.features.documents import Document
+from phistack.features.errors import SettingsError
+from phistack.features.suggestions import no_such
+from phistack.features.tokens import TOKENISERS, Tokeniser
 
 __all__ = ["COLUMN_GROUPS", "OF_THE_TOKEN", "FeatureSettings", "lines_end_sentences", "trained_byte_pairs"]
 

@@ -10,9 +10,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from features.arrays import Integers32
-from features.columns.annotator import WITHOUT, cut_sentences
-from features.errors import MissingResourceError
+from phistack.features.arrays import Integers32
+from phistack.features.columns.annotator import WITHOUT, cut_sentences
+from phistack.features.errors import MissingResourceError
 
 __all__ = ["SpacyAnnotator", "is_path", "load_pipeline"]
 

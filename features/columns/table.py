@@ -24,25 +24,25 @@ from typing import NotRequired, TypedDict
 
 import numpy as np
 
-from features.arrays import Integers32
-from features.byte_pairs import BytePairs
-from features.character_models import CharacterModels
-from features.columns.annotators import refuse_other_languages
-from features.columns.gazetteers import Gazetteers
-from features.columns.layout import Known, Layout
-from features.columns.reader import ColumnReader, LazyColumns
-from features.columns.representations import Representations, RepresentationsState
-from features.columns.settings import FeatureSettings, lines_end_sentences, trained_byte_pairs
-from features.columns.vocabulary import Vocabulary
-from features.columns.word_columns import normal_form
-from features.documents import Document, Span
-from features.errors import SettingsError
-from features.plain_view import PlainView, plain_view
-from features.saved_files import SavedFiles, damage_refused
-from features.sentences import learned_abbreviations
-from features.tags import decode, encode
-from features.tokens import Tokeniser, TokenOffsets
-from features.writing import write_json
+from phistack.features.arrays import Integers32
+from phistack.features.byte_pairs import BytePairs
+from phistack.features.character_models import CharacterModels
+from phistack.features.columns.annotators import refuse_other_languages
+from phistack.features.columns.gazetteers import Gazetteers
+from phistack.features.columns.layout import Known, Layout
+from phistack.features.columns.reader import ColumnReader, LazyColumns
+from phistack.features.columns.representations import Representations, RepresentationsState
+from phistack.features.columns.settings import FeatureSettings, lines_end_sentences, trained_byte_pairs
+from phistack.features.columns.vocabulary import Vocabulary
+from phistack.features.columns.word_columns import normal_form
+from phistack.features.documents import Document, Span
+from phistack.features.errors import SettingsError
+from phistack.features.plain_view import PlainView, plain_view
+from phistack.features.saved_files import SavedFiles, damage_refused
+from phistack.features.sentences import learned_abbreviations
+from phistack.features.tags import decode, encode
+from phistack.features.tokens import Tokeniser, TokenOffsets
+from phistack.features.writing import write_json
 
 __all__ = ["FeatureSpace", "FeatureTable"]
 

@@ -14,10 +14,10 @@ from functools import cache, partial
 
 import numpy as np
 
-from features.columns.distinct import Coded
-from features.columns.installed import LayoutColumn
-from features.columns.layout import Layout
-from features.columns.word_columns import NONE
+from phistack.features.columns.distinct import Coded
+from phistack.features.columns.installed import LayoutColumn
+from phistack.features.columns.layout import Layout
+from phistack.features.columns.word_columns import NONE
 
 __all__ = ["NUMBER_PATTERN", "REGEX_HIT"]
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from features.arrays import Integers32
+from phistack.features.arrays import Integers32
 
 __all__ = ["Vocabulary"]
 

@@ -14,8 +14,8 @@ import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
-from features.columns.stemming import stemmer
-from features.letters import ByCharacter
+from phistack.features.columns.stemming import stemmer
+from phistack.features.letters import ByCharacter
 
 __all__ = ["LOWER", "NONE", "STEM", "WORD_COLUMNS", "is_word_column", "normal_form", "word_column"]
 

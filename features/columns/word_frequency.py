@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from features.columns.installed import LanguageColumn
-from features.columns.word_columns import NONE
-from features.errors import PackageError
+from phistack.features.columns.installed import LanguageColumn
+from phistack.features.columns.word_columns import NONE
+from phistack.features.errors import PackageError
 
 __all__ = ["FREQUENCY"]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from features.columns.vocabulary import Vocabulary
-from features.columns.word_columns import LOWER, STEM, word_column
-from features.errors import BundleError
+from phistack.features.columns.vocabulary import Vocabulary
+from phistack.features.columns.word_columns import LOWER, STEM, word_column
+from phistack.features.errors import BundleError
 
 __all__ = ["WordIds"]
 

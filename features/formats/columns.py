@@ -17,10 +17,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from features.documents import Document, Span, patient_of
-from features.errors import CorpusError, SettingsError
-from features.formats.spans import checked_id, checked_span
-from features.suggestions import did_you_mean
+from phistack.features.documents import Document, Span, patient_of
+from phistack.features.errors import CorpusError, SettingsError
+from phistack.features.formats.spans import checked_id, checked_span
+from phistack.features.suggestions import did_you_mean
 
 __all__ = ["SPANS", "USUAL_NAMES", "ColumnNames", "listed_names", "read_record", "record_of", "shown_names", "spans_in"]
 

@@ -24,13 +24,13 @@ from pathlib import Path
 
 import numpy as np
 
-from features.documents import Corpus, Document, Span, patient_of
-from features.errors import CorpusError
-from features.files import encode_text, read_text
-from features.formats.format import Format, ReadNotes
-from features.formats.spans import checked_id, checked_span, parse_offset
-from features.shown import shown_id
-from features.tags import OUTSIDE, decode, encode
+from phistack.features.documents import Corpus, Document, Span, patient_of
+from phistack.features.errors import CorpusError
+from phistack.features.files import encode_text, read_text
+from phistack.features.formats.format import Format, ReadNotes
+from phistack.features.formats.spans import checked_id, checked_span, parse_offset
+from phistack.features.shown import shown_id
+from phistack.features.tags import OUTSIDE, decode, encode
 
 __all__ = ["CONLL"]
 

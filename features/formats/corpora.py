@@ -15,15 +15,15 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from features.documents import Corpus
-from features.errors import CorpusError
-from features.files import STANDARD_INPUT
-from features.formats.columns import USUAL_NAMES, ColumnNames
-from features.formats.own_labels import label_set_of
-from features.formats.recognise import format_named, passed_over, recognise
-from features.labels import LabelSet, is_label
-from features.shown import file_names_shown
-from features.writing import new_folder, write_new
+from phistack.features.documents import Corpus
+from phistack.features.errors import CorpusError
+from phistack.features.files import STANDARD_INPUT
+from phistack.features.formats.columns import USUAL_NAMES, ColumnNames
+from phistack.features.formats.own_labels import label_set_of
+from phistack.features.formats.recognise import format_named, passed_over, recognise
+from phistack.features.labels import LabelSet, is_label
+from phistack.features.shown import file_names_shown
+from phistack.features.writing import new_folder, write_new
 
 __all__ = [
     "STANDARD",

@@ -17,11 +17,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from features.documents import Corpus
-from features.errors import CorpusError
-from features.files import encode_all, encode_text, read_text
-from features.formats.columns import SPANS, USUAL_NAMES, ColumnNames, read_record, record_of, spans_in
-from features.formats.format import Format, ReadNotes
+from phistack.features.documents import Corpus
+from phistack.features.errors import CorpusError
+from phistack.features.files import encode_all, encode_text, read_text
+from phistack.features.formats.columns import SPANS, USUAL_NAMES, ColumnNames, read_record, record_of, spans_in
+from phistack.features.formats.format import Format, ReadNotes
 
 __all__ = ["CSV", "header_of"]
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from features.documents import Corpus, Document
-from features.formats.columns import ColumnNames
+from phistack.features.documents import Corpus, Document
+from phistack.features.formats.columns import ColumnNames
 
 __all__ = ["Format", "ReadNotes"]
 

@@ -13,12 +13,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from features.documents import Corpus, Document
-from features.errors import CorpusError
-from features.files import read_text
-from features.formats.columns import USUAL_NAMES, ColumnNames, read_record, record_of
-from features.formats.format import Format, ReadNotes
-from features.shown import shown_id
+from phistack.features.documents import Corpus, Document
+from phistack.features.errors import CorpusError
+from phistack.features.files import read_text
+from phistack.features.formats.columns import USUAL_NAMES, ColumnNames, read_record, record_of
+from phistack.features.formats.format import Format, ReadNotes
+from phistack.features.shown import shown_id
 
 __all__ = ["JSONL"]
 

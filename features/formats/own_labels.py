@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from features.columns.stemming import LANGUAGES
-from features.documents import Document
-from features.errors import LabelError
-from features.formats.format import ReadNotes
-from features.labels import LabelSet
-from features.languages import furthest, language_of
-from features.shown import shown_label
+from phistack.features.columns.stemming import LANGUAGES
+from phistack.features.documents import Document
+from phistack.features.errors import LabelError
+from phistack.features.formats.format import ReadNotes
+from phistack.features.labels import LabelSet
+from phistack.features.languages import furthest, language_of
+from phistack.features.shown import shown_label
 
 __all__ = ["OWN_LABELS", "label_set_of"]
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from features.documents import Corpus, Document, patient_of
-from features.errors import CorpusError
-from features.files import encode_text, file_name, read_text
-from features.formats.format import Format, ReadNotes
-from features.shown import shown_id
+from phistack.features.documents import Corpus, Document, patient_of
+from phistack.features.errors import CorpusError
+from phistack.features.files import encode_text, file_name, read_text
+from phistack.features.formats.format import Format, ReadNotes
+from phistack.features.shown import shown_id
 
 __all__ = ["TEXT"]
 

@@ -14,19 +14,19 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from features.errors import CorpusError
-from features.files import STANDARD_INPUT, read_bytes, read_text
-from features.formats.brat import BRAT
-from features.formats.columns import USUAL_NAMES, ColumnNames
-from features.formats.conll import CONLL
-from features.formats.csv_table import CSV, header_of
-from features.formats.format import Format
-from features.formats.jsonl import JSONL
-from features.formats.parquet_table import PARQUET
-from features.formats.plain import TEXT
-from features.formats.xml import I2B2, MEDDOCAN, NGRID, root_of
-from features.shown import shown_id
-from features.suggestions import no_such
+from phistack.features.errors import CorpusError
+from phistack.features.files import STANDARD_INPUT, read_bytes, read_text
+from phistack.features.formats.brat import BRAT
+from phistack.features.formats.columns import USUAL_NAMES, ColumnNames
+from phistack.features.formats.conll import CONLL
+from phistack.features.formats.csv_table import CSV, header_of
+from phistack.features.formats.format import Format
+from phistack.features.formats.jsonl import JSONL
+from phistack.features.formats.parquet_table import PARQUET
+from phistack.features.formats.plain import TEXT
+from phistack.features.formats.xml import I2B2, MEDDOCAN, NGRID, root_of
+from phistack.features.shown import shown_id
+from phistack.features.suggestions import no_such
 
 __all__ = ["FORMATS", "HIDDEN", "OTHER", "format_named", "format_told_by", "passed_over", "recognise"]
 

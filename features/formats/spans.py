@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 
-from features.documents import Span
-from features.errors import CorpusError
-from features.labels import is_label
-from features.shown import shown_id
+from phistack.features.documents import Span
+from phistack.features.errors import CorpusError
+from phistack.features.labels import is_label
+from phistack.features.shown import shown_id
 
 __all__ = ["checked_id", "checked_span", "parse_offset"]
 

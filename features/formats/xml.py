@@ -23,12 +23,12 @@ from xml.sax.saxutils import quoteattr
 
 from lxml import etree
 
-from features.documents import Corpus, Document, Span, patient_of
-from features.errors import CorpusError
-from features.files import file_name, read_text
-from features.formats.format import Format, ReadNotes
-from features.formats.spans import checked_span, parse_offset
-from features.shown import shown_id, shown_label
+from phistack.features.documents import Corpus, Document, Span, patient_of
+from phistack.features.errors import CorpusError
+from phistack.features.files import file_name, read_text
+from phistack.features.formats.format import Format, ReadNotes
+from phistack.features.formats.spans import checked_span, parse_offset
+from phistack.features.shown import shown_id, shown_label
 
 __all__ = ["I2B2", "MEDDOCAN", "NGRID", "root_of", "text_of"]
 

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from features.arrays import Floats32, Integers32
-from submodels.blstm.gradients import Gradients
-from submodels.blstm.weights import NetworkWeights
+from phistack.features.arrays import Floats32, Integers32
+from phistack.submodels.blstm.gradients import Gradients
+from phistack.submodels.blstm.weights import NetworkWeights
 
 __all__ = ["Adam"]
 

@@ -15,10 +15,10 @@ from typing import Self
 
 import numpy as np
 
-from features.arrays import Floats32, Integers, Integers32
-from submodels.blstm.lstm import DIRECTIONS, BidirectionalLstm
-from submodels.blstm.weights import CHARACTERS, NetworkWeights
-from submodels.chain.lines import Lines
+from phistack.features.arrays import Floats32, Integers, Integers32
+from phistack.submodels.blstm.lstm import DIRECTIONS, BidirectionalLstm
+from phistack.submodels.blstm.weights import CHARACTERS, NetworkWeights
+from phistack.submodels.chain.lines import Lines
 
 __all__ = ["CharacterLstm"]
 

@@ -15,12 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from features.arrays import Floats32, Integers
-from features.character_models import CharacterModels
-from features.columns.table import FeatureTable
-from submodels.blstm.inference import halved, lstm
-from submodels.blstm.lstm import DIRECTIONS
-from submodels.blstm.network_input import RowBatch
+from phistack.features.arrays import Floats32, Integers
+from phistack.features.character_models import CharacterModels
+from phistack.features.columns.table import FeatureTable
+from phistack.submodels.blstm.inference import halved, lstm
+from phistack.submodels.blstm.lstm import DIRECTIONS
+from phistack.submodels.blstm.network_input import RowBatch
 
 __all__ = ["SentenceRun", "states_in"]
 

@@ -17,18 +17,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from features.arrays import Floats32, Integers32
-from features.character_models import UNKNOWN, CharacterModels, model_shapes
-from features.errors import TrainingError
-from features.reporting import report
-from submodels.blstm.adam import Adam
-from submodels.blstm.encoder import TokenRange, batches_of
-from submodels.blstm.gradients import Gradients, Rows, added_up
-from submodels.blstm.lstm import BidirectionalLstm
-from submodels.blstm.schedules import rates_of
-from submodels.blstm.weights import NetworkWeights
-from submodels.blstm.word_prediction import WordPrediction
-from submodels.chain.lines import Lines
+from phistack.features.arrays import Floats32, Integers32
+from phistack.features.character_models import UNKNOWN, CharacterModels, model_shapes
+from phistack.features.errors import TrainingError
+from phistack.features.reporting import report
+from phistack.submodels.blstm.adam import Adam
+from phistack.submodels.blstm.encoder import TokenRange, batches_of
+from phistack.submodels.blstm.gradients import Gradients, Rows, added_up
+from phistack.submodels.blstm.lstm import BidirectionalLstm
+from phistack.submodels.blstm.schedules import rates_of
+from phistack.submodels.blstm.weights import NetworkWeights
+from phistack.submodels.blstm.word_prediction import WordPrediction
+from phistack.submodels.chain.lines import Lines
 
 __all__ = ["LanguageModelPlan", "perplexity", "train_models"]
 

@@ -15,9 +15,9 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from features.columns.table import FeatureTable
-from submodels.base import Candidate
-from submodels.blstm.weights import NetworkWeights
+from phistack.features.columns.table import FeatureTable
+from phistack.submodels.base import Candidate
+from phistack.submodels.blstm.weights import NetworkWeights
 
 __all__ = ["EarlyStopping", "f1_of", "held_back"]
 

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from features.arrays import Floats
-from submodels.blstm.encoder import EncodedNote, TokenRange
+from phistack.features.arrays import Floats
+from phistack.submodels.blstm.encoder import EncodedNote, TokenRange
 
 __all__ = ["EasyRows"]
 

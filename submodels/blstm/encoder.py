@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from features.arrays import Floats32, Integers, Integers32
-from features.columns.lines import line_bounds
-from features.columns.table import FeatureTable
-from features.columns.word_columns import normal_form
+from phistack.features.arrays import Floats32, Integers, Integers32
+from phistack.features.columns.lines import line_bounds
+from phistack.features.columns.table import FeatureTable
+from phistack.features.columns.word_columns import normal_form
 
 __all__ = [
     "LONGEST_WORD",

@@ -15,12 +15,12 @@ from typing import Self
 
 import numpy as np
 
-from features.arrays import Integers, Integers32
-from features.columns.lines import line_bounds
-from features.columns.table import FeatureTable
-from features.tokens import TokenOffsets
-from submodels.base import LineMask
-from submodels.blstm.encoder import rows_between
+from phistack.features.arrays import Integers, Integers32
+from phistack.features.columns.lines import line_bounds
+from phistack.features.columns.table import FeatureTable
+from phistack.features.tokens import TokenOffsets
+from phistack.submodels.base import LineMask
+from phistack.submodels.blstm.encoder import rows_between
 
 __all__ = ["Excerpt"]
 

@@ -18,17 +18,17 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from features.arrays import Floats, Floats32, Integers, Integers32
-from submodels.blstm.character_lstm import CharacterLstm
-from submodels.blstm.encoder import EncodedNote, TokenRange, states_of
-from submodels.blstm.lstm import BidirectionalLstm
-from submodels.blstm.spelling import Spelling
-from submodels.blstm.tag_layers import TagLayers
-from submodels.blstm.weights import NetworkSizes, NetworkWeights
-from submodels.blstm.word_prediction import WordPrediction
-from submodels.chain.crf import Chain
-from submodels.chain.lattice import Lattice
-from submodels.chain.lines import Lines
+from phistack.features.arrays import Floats, Floats32, Integers, Integers32
+from phistack.submodels.blstm.character_lstm import CharacterLstm
+from phistack.submodels.blstm.encoder import EncodedNote, TokenRange, states_of
+from phistack.submodels.blstm.lstm import BidirectionalLstm
+from phistack.submodels.blstm.spelling import Spelling
+from phistack.submodels.blstm.tag_layers import TagLayers
+from phistack.submodels.blstm.weights import NetworkSizes, NetworkWeights
+from phistack.submodels.blstm.word_prediction import WordPrediction
+from phistack.submodels.chain.crf import Chain
+from phistack.submodels.chain.lattice import Lattice
+from phistack.submodels.chain.lines import Lines
 
 __all__ = ["FlatBatch", "Gradients", "Loss", "Rows", "added_up", "loss_and_gradients"]
 

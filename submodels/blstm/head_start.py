@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from submodels.blstm.encoder import Encoder
-from submodels.blstm.weights import FirstValues, NetworkWeights
+from phistack.submodels.blstm.encoder import Encoder
+from phistack.submodels.blstm.weights import FirstValues, NetworkWeights
 
 __all__ = ["carried_over"]
 

@@ -19,11 +19,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from features.arrays import Floats32, Integers, Integers32
-from submodels.blstm.character_lstm import CharacterLstm
-from submodels.blstm.encoder import EncodedNote
-from submodels.blstm.network_input import NetworkInput
-from submodels.blstm.weights import CHARACTERS, NetworkWeights
+from phistack.features.arrays import Floats32, Integers, Integers32
+from phistack.submodels.blstm.character_lstm import CharacterLstm
+from phistack.submodels.blstm.encoder import EncodedNote
+from phistack.submodels.blstm.network_input import NetworkInput
+from phistack.submodels.blstm.weights import CHARACTERS, NetworkWeights
 
 __all__ = ["emissions_of", "halved", "lstm", "spelling_vectors", "token_emissions"]
 

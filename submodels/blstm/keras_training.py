@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from features.arrays import Floats, Integers32
-from features.errors import TrainingError
-from features.extras import need
-from submodels.blstm.encoder import BatchArrays, batch_of, with_characters
-from submodels.blstm.training import TrainingPlan, TrainingStep
-from submodels.blstm.weights import FirstValues, NetworkSizes, NetworkWeights
-from submodels.blstm.word_prediction import WordPrediction
+from phistack.features.arrays import Floats, Integers32
+from phistack.features.errors import TrainingError
+from phistack.features.extras import need
+from phistack.submodels.blstm.encoder import BatchArrays, batch_of, with_characters
+from phistack.submodels.blstm.training import TrainingPlan, TrainingStep
+from phistack.submodels.blstm.weights import FirstValues, NetworkSizes, NetworkWeights
+from phistack.submodels.blstm.word_prediction import WordPrediction
 
 if TYPE_CHECKING:
-    from submodels.blstm.network import TaggingNetwork
+    from phistack.submodels.blstm.network import TaggingNetwork
 
 __all__ = ["KerasTrainer", "load_keras"]
 
@@ -65,7 +65,7 @@ class KerasTrainer:
     ) -> KerasTrainer:
         """One of a new network, with the arguments of `NumpyTrainer`."""
         load_keras(plan.settings.threads)
-        from submodels.blstm.network import TaggingNetwork
+        from phistack.submodels.blstm.network import TaggingNetwork
 
         dropout, locked = plan.settings.dropout, plan.settings.locked_dropout
         network = TaggingNetwork(sizes, dropout=dropout, locked=locked, prediction=prediction, seed=seed, known=known)

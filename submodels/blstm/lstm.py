@@ -21,9 +21,9 @@ from typing import Self
 
 import numpy as np
 
-from features.arrays import Floats32, Integers
-from submodels.blstm.weights import NetworkWeights
-from submodels.chain.lines import Lines
+from phistack.features.arrays import Floats32, Integers
+from phistack.submodels.blstm.weights import NetworkWeights
+from phistack.submodels.chain.lines import Lines
 
 __all__ = ["DIRECTIONS", "BidirectionalLstm"]
 

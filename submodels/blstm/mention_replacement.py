@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from features.arrays import Integers
-from submodels.blstm.encoder import EncodedNote
+from phistack.features.arrays import Integers
+from phistack.submodels.blstm.encoder import EncodedNote
 
 __all__ = ["OF_THE_PLACE", "Mentions"]
 

@@ -19,10 +19,10 @@ import keras
 import tensorflow as tf
 from keras import ops
 
-from submodels.blstm.crf_loss import negative_log_likelihood
-from submodels.blstm.fused_lstm import fused_lstm
-from submodels.blstm.weights import CHARACTERS, FirstValues, NetworkSizes, first_weights
-from submodels.blstm.word_prediction import PREDICTIONS, WordPrediction
+from phistack.submodels.blstm.crf_loss import negative_log_likelihood
+from phistack.submodels.blstm.fused_lstm import fused_lstm
+from phistack.submodels.blstm.weights import CHARACTERS, FirstValues, NetworkSizes, first_weights
+from phistack.submodels.blstm.word_prediction import PREDICTIONS, WordPrediction
 
 __all__ = ["TaggingNetwork"]
 

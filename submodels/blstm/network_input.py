@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from features.arrays import Floats32, Integers, Integers32
-from submodels.blstm.encoder import EncodedNote, TokenRange, rows_of, states_of
+from phistack.features.arrays import Floats32, Integers, Integers32
+from phistack.submodels.blstm.encoder import EncodedNote, TokenRange, rows_of, states_of
 
 __all__ = ["NetworkInput", "RowBatch", "blocks_of"]
 

@@ -9,13 +9,13 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from features.columns.settings import FeatureSettings
-from features.columns.table import FeatureSpace
-from features.errors import SettingsError
-from features.suggestions import no_such
-from features.tags import SCHEMES
-from submodels.base import refuse_beyond
-from submodels.blstm.schedules import SCHEDULES
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace
+from phistack.features.errors import SettingsError
+from phistack.features.suggestions import no_such
+from phistack.features.tags import SCHEMES
+from phistack.submodels.base import refuse_beyond
+from phistack.submodels.blstm.schedules import SCHEDULES
 
 __all__ = ["DEFAULT_COLUMNS", "NO_LANGUAGE_MODELS", "BlstmSettings"]
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from submodels.blstm.gradients import Gradients
-from submodels.blstm.weights import NetworkWeights
+from phistack.submodels.blstm.gradients import Gradients
+from phistack.submodels.blstm.weights import NetworkWeights
 
 __all__ = ["Sgd"]
 

@@ -15,8 +15,8 @@ from typing import Self
 
 import numpy as np
 
-from features.arrays import Floats32, Integers, Integers32
-from submodels.blstm.weights import NetworkWeights
+from phistack.features.arrays import Floats32, Integers, Integers32
+from phistack.submodels.blstm.weights import NetworkWeights
 
 __all__ = ["Spelling"]
 

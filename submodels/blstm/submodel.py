@@ -24,29 +24,36 @@ from typing import Any, ClassVar, NotRequired, Self, TypedDict
 
 import numpy as np
 
-from features.arrays import Floats32, Integers32, check_shapes
-from features.columns.lines import line_bounds
-from features.columns.table import FeatureSpace, FeatureTable
-from features.errors import BundleError, SettingsError, TrainingError
-from features.reporting import report
-from features.saved_files import SavedFiles, damage_refused
-from features.tags import OUTSIDE, decode
-from features.writing import write_json
-from submodels.base import Candidate, HeadStart, LineMask, Submodel, saved_submodel
-from submodels.blstm.character_states import SentenceRun, states_in
-from submodels.blstm.development import EarlyStopping, f1_of, held_back
-from submodels.blstm.encoder import EncodedNote, Encoder
-from submodels.blstm.excerpts import Excerpt
-from submodels.blstm.head_start import carried_over
-from submodels.blstm.inference import emissions_of
-from submodels.blstm.mention_replacement import Mentions
-from submodels.blstm.network_input import blocks_of
-from submodels.blstm.settings import NO_LANGUAGE_MODELS, BlstmSettings
-from submodels.blstm.training import NumpyTrainer, Trainer, TrainingPlan, train
-from submodels.blstm.weights import FirstValues, NetworkSizes, NetworkWeights, as_floats32, rounded, save_weights
-from submodels.blstm.word_prediction import WordPrediction
-from submodels.chain.candidates import HasTokens, batches, propose
-from submodels.chain.crf import Chain
+from phistack.features.arrays import Floats32, Integers32, check_shapes
+from phistack.features.columns.lines import line_bounds
+from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.errors import BundleError, SettingsError, TrainingError
+from phistack.features.reporting import report
+from phistack.features.saved_files import SavedFiles, damage_refused
+from phistack.features.tags import OUTSIDE, decode
+from phistack.features.writing import write_json
+from phistack.submodels.base import Candidate, HeadStart, LineMask, Submodel, saved_submodel
+from phistack.submodels.blstm.character_states import SentenceRun, states_in
+from phistack.submodels.blstm.development import EarlyStopping, f1_of, held_back
+from phistack.submodels.blstm.encoder import EncodedNote, Encoder
+from phistack.submodels.blstm.excerpts import Excerpt
+from phistack.submodels.blstm.head_start import carried_over
+from phistack.submodels.blstm.inference import emissions_of
+from phistack.submodels.blstm.mention_replacement import Mentions
+from phistack.submodels.blstm.network_input import blocks_of
+from phistack.submodels.blstm.settings import NO_LANGUAGE_MODELS, BlstmSettings
+from phistack.submodels.blstm.training import NumpyTrainer, Trainer, TrainingPlan, train
+from phistack.submodels.blstm.weights import (
+    FirstValues,
+    NetworkSizes,
+    NetworkWeights,
+    as_floats32,
+    rounded,
+    save_weights,
+)
+from phistack.submodels.blstm.word_prediction import WordPrediction
+from phistack.submodels.chain.candidates import HasTokens, batches, propose
+from phistack.submodels.chain.crf import Chain
 
 __all__ = ["BlstmSubmodel"]
 
@@ -263,7 +270,7 @@ class BlstmSubmodel(BlstmSettings, Submodel):
     def _new_trainer(self) -> Callable[..., Trainer]:
         if self.trainer == "numpy":
             return NumpyTrainer
-        from submodels.blstm.keras_training import KerasTrainer
+        from phistack.submodels.blstm.keras_training import KerasTrainer
 
         return KerasTrainer.of
 

@@ -19,19 +19,19 @@ from typing import Protocol
 
 import numpy as np
 
-from features.arrays import Floats, Integers32
-from features.reporting import report
-from submodels.blstm.adam import Adam
-from submodels.blstm.development import EarlyStopping
-from submodels.blstm.easy_rows import EasyRows
-from submodels.blstm.encoder import UNKNOWN, EncodedNote, TokenRange, batches_of, rows_of
-from submodels.blstm.gradients import FlatBatch, loss_and_gradients
-from submodels.blstm.mention_replacement import Mentions
-from submodels.blstm.schedules import rates_of
-from submodels.blstm.settings import BlstmSettings
-from submodels.blstm.sgd import Sgd
-from submodels.blstm.weights import FirstValues, NetworkSizes, NetworkWeights, first_weights
-from submodels.blstm.word_prediction import PREDICTIONS, WordPrediction
+from phistack.features.arrays import Floats, Integers32
+from phistack.features.reporting import report
+from phistack.submodels.blstm.adam import Adam
+from phistack.submodels.blstm.development import EarlyStopping
+from phistack.submodels.blstm.easy_rows import EasyRows
+from phistack.submodels.blstm.encoder import UNKNOWN, EncodedNote, TokenRange, batches_of, rows_of
+from phistack.submodels.blstm.gradients import FlatBatch, loss_and_gradients
+from phistack.submodels.blstm.mention_replacement import Mentions
+from phistack.submodels.blstm.schedules import rates_of
+from phistack.submodels.blstm.settings import BlstmSettings
+from phistack.submodels.blstm.sgd import Sgd
+from phistack.submodels.blstm.weights import FirstValues, NetworkSizes, NetworkWeights, first_weights
+from phistack.submodels.blstm.word_prediction import PREDICTIONS, WordPrediction
 
 __all__ = ["NumpyTrainer", "Trainer", "TrainingPlan", "TrainingStep", "train"]
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from features.arrays import Floats32, Integers, Integers32
+from phistack.features.arrays import Floats32, Integers, Integers32
 
 __all__ = [
     "CHARACTERS",

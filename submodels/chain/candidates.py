@@ -13,14 +13,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from features.arrays import Floats, Integers
-from features.documents import Span
-from features.tags import OUTSIDE, decode
-from features.tokens import TokenOffsets
-from submodels.base import Candidate
-from submodels.chain.crf import Chain
-from submodels.chain.lattice import Lattice
-from submodels.chain.spans import spans_of
+from phistack.features.arrays import Floats, Integers
+from phistack.features.documents import Span
+from phistack.features.tags import OUTSIDE, decode
+from phistack.features.tokens import TokenOffsets
+from phistack.submodels.base import Candidate
+from phistack.submodels.chain.crf import Chain
+from phistack.submodels.chain.lattice import Lattice
+from phistack.submodels.chain.spans import spans_of
 
 __all__ = ["HasTokens", "batches", "propose"]
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from features.arrays import Floats
-from features.errors import SettingsError
-from features.tags import SCHEMES
+from phistack.features.arrays import Floats
+from phistack.features.errors import SettingsError
+from phistack.features.tags import SCHEMES
 
 __all__ = ["IMPOSSIBLE", "Chain"]
 

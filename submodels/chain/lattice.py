@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from features.arrays import Floats, Integers
-from submodels.chain.crf import Chain
-from submodels.chain.lines import Lines
-from submodels.chain.viterbi import viterbi, viterbi_among
+from phistack.features.arrays import Floats, Integers
+from phistack.submodels.chain.crf import Chain
+from phistack.submodels.chain.lines import Lines
+from phistack.submodels.chain.viterbi import viterbi, viterbi_among
 
 __all__ = ["Lattice", "transition_weights"]
 

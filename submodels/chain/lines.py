@@ -15,8 +15,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from features.arrays import Floats, Integers
-from features.errors import SettingsError
+from phistack.features.arrays import Floats, Integers
+from phistack.features.errors import SettingsError
 
 __all__ = ["Lines"]
 

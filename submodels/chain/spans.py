@@ -14,9 +14,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from features.arrays import Floats, Integers
-from features.tags import OUTSIDE, decode
-from submodels.chain.lattice import Lattice, transition_weights
+from phistack.features.arrays import Floats, Integers
+from phistack.features.tags import OUTSIDE, decode
+from phistack.submodels.chain.lattice import Lattice, transition_weights
 
 __all__ = ["TokenSpan", "spans_of"]
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from features.arrays import Floats, Integers
-from submodels.chain.crf import IMPOSSIBLE, Chain
-from submodels.chain.lines import Lines
+from phistack.features.arrays import Floats, Integers
+from phistack.submodels.chain.crf import IMPOSSIBLE, Chain
+from phistack.submodels.chain.lines import Lines
 
 __all__ = ["viterbi", "viterbi_among"]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 
-from features.errors import SettingsError
+from phistack.features.errors import SettingsError
 
 __all__ = ["seed_c_library"]
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from features.errors import BundleError
+from phistack.features.errors import BundleError
 
 __all__ = ["CrfWeights", "read_weights"]
 

@@ -12,14 +12,14 @@ import re
 from importlib import resources
 from pathlib import Path
 
-from features.errors import SettingsError
-from features.regular_files import read_regular
-from features.user_files import file_named
-from submodels.crf.templates import Cross
+from phistack.features.errors import SettingsError
+from phistack.features.regular_files import read_regular
+from phistack.features.user_files import file_named
+from phistack.submodels.crf.templates import Cross
 
 __all__ = ["cross_file_names", "named_crosses", "read_crosses"]
 
-_FOLDER = resources.files("submodels.crf") / "crosses"
+_FOLDER = resources.files("phistack.submodels.crf") / "crosses"
 _READ = re.compile(r"([a-z]\w*)\[(-?\d{1,3})\]")
 
 

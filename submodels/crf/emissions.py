@@ -24,10 +24,10 @@ from operator import attrgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from features.arrays import Floats, Floats32, Integers, Integers32
-from features.columns.table import FeatureTable
-from features.columns.word_columns import is_word_column
-from submodels.crf.templates import Cross, Crosses
+from phistack.features.arrays import Floats, Floats32, Integers, Integers32
+from phistack.features.columns.table import FeatureTable
+from phistack.features.columns.word_columns import is_word_column
+from phistack.submodels.crf.templates import Cross, Crosses
 
 __all__ = ["AttributeWeights"]
 

@@ -18,7 +18,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from features.arrays import Floats, Integers, Integers32
+from phistack.features.arrays import Floats, Integers, Integers32
 
 __all__ = ["instructive_tokens", "pieces"]
 

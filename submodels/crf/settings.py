@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from features.columns.settings import FeatureSettings
-from features.errors import SettingsError
-from features.suggestions import no_such
-from features.tags import SCHEMES
-from submodels.base import refuse_beyond
-from submodels.crf.cross_files import named_crosses
-from submodels.crf.templates import TEMPLATES, Cross
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.errors import SettingsError
+from phistack.features.suggestions import no_such
+from phistack.features.tags import SCHEMES
+from phistack.submodels.base import refuse_beyond
+from phistack.submodels.crf.cross_files import named_crosses
+from phistack.submodels.crf.templates import TEMPLATES, Cross
 
 __all__ = ["CrfSettings"]
 

@@ -23,23 +23,23 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from features.arrays import Floats, Floats32, Integers, Integers32
-from features.columns.lines import line_bounds
-from features.columns.table import FeatureSpace, FeatureTable
-from features.errors import BundleError, TrainingError
-from features.reporting import report
-from features.saved_files import SavedFiles, damage_refused
-from features.tags import OUTSIDE
-from features.writing import write_json
-from submodels.base import Candidate, Submodel, Told, saved_submodel
-from submodels.chain.candidates import batches, propose
-from submodels.chain.crf import Chain
-from submodels.crf.c_random import seed_c_library
-from submodels.crf.crfsuite_file import read_weights
-from submodels.crf.emissions import AttributeWeights
-from submodels.crf.instructive import instructive_tokens, pieces
-from submodels.crf.settings import CrfSettings
-from submodels.crf.templates import Crosses, usable
+from phistack.features.arrays import Floats, Floats32, Integers, Integers32
+from phistack.features.columns.lines import line_bounds
+from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.errors import BundleError, TrainingError
+from phistack.features.reporting import report
+from phistack.features.saved_files import SavedFiles, damage_refused
+from phistack.features.tags import OUTSIDE
+from phistack.features.writing import write_json
+from phistack.submodels.base import Candidate, Submodel, Told, saved_submodel
+from phistack.submodels.chain.candidates import batches, propose
+from phistack.submodels.chain.crf import Chain
+from phistack.submodels.crf.c_random import seed_c_library
+from phistack.submodels.crf.crfsuite_file import read_weights
+from phistack.submodels.crf.emissions import AttributeWeights
+from phistack.submodels.crf.instructive import instructive_tokens, pieces
+from phistack.submodels.crf.settings import CrfSettings
+from phistack.submodels.crf.templates import Crosses, usable
 
 __all__ = ["CrfSubmodel"]
 

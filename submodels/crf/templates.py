@@ -21,9 +21,9 @@ from itertools import starmap
 
 import numpy as np
 
-from features.arrays import Integers, Integers32
-from features.columns.table import FeatureSpace, FeatureTable
-from features.errors import SettingsError
+from phistack.features.arrays import Integers, Integers32
+from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.errors import SettingsError
 
 __all__ = ["TEMPLATES", "Cross", "Crosses", "usable"]
 

@@ -20,11 +20,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Self
 
-from features.errors import SettingsError
-from features.letters import edits, fold
-from features.suggestions import no_such
-from features.tokens import Tokeniser, offsets_of
-from features.user_files import file_named, read_toml
+from phistack.features.errors import SettingsError
+from phistack.features.letters import edits, fold
+from phistack.features.suggestions import no_such
+from phistack.features.tokens import Tokeniser, offsets_of
+from phistack.features.user_files import file_named, read_toml
 
 __all__ = ["KINDS_OF_INSTITUTIONS", "KNOWN_INSTITUTIONS", "DutchLists", "ListEntry", "Reading"]
 
@@ -101,7 +101,7 @@ class DutchLists:
         :param path: of a file that adds to them; empty for none.
         :raises SettingsError: if it cannot be used.
         """
-        ours = tomllib.loads((resources.files("submodels.deduce") / "nl.toml").read_text(encoding="utf-8"))
+        ours = tomllib.loads((resources.files("phistack.submodels.deduce") / "nl.toml").read_text(encoding="utf-8"))
         lists = cls(_entries_of(ours))
         if not path:
             return lists

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from features.letters import edits
-from submodels.deduce.lists import DutchLists, Reading
+from phistack.features.letters import edits
+from phistack.submodels.deduce.lists import DutchLists, Reading
 
 __all__ = ["NAME", "Found", "NameRules"]
 

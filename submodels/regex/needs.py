@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from math import inf
 from typing import NamedTuple
 
-from submodels.regex.trees import (
+from phistack.submodels.regex.trees import (
     UNBOUNDED,
     Alternatives,
     Anything,

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import product
 
-from submodels.regex.trees import (
+from phistack.submodels.regex.trees import (
     Alternatives,
     Anything,
     At,

@@ -26,12 +26,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from features.errors import BundleError, LabelError, SettingsError
-from features.labels import label_mapping
-from features.regular_files import read_regular
-from features.user_files import file_named
-from submodels.regex.pattern_safety import LONGEST, refuse_blow_up
-from submodels.regex.validators import VALIDATORS
+from phistack.features.errors import BundleError, LabelError, SettingsError
+from phistack.features.labels import label_mapping
+from phistack.features.regular_files import read_regular
+from phistack.features.user_files import file_named
+from phistack.submodels.regex.pattern_safety import LONGEST, refuse_blow_up
+from phistack.submodels.regex.validators import VALIDATORS
 
 __all__ = [
     "ANY_SET",
@@ -51,7 +51,7 @@ _FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE
 _KEYS = frozenset(("name", "regex", "flags", "validator", "label", "labels", "precision", "matches", "tag"))
 _LARGEST_FILE, _MOST_PATTERNS, _LONGEST_NAME = 2**20, 2_000, 100
 _PART = re.compile(r"\{\{(\w+)\}\}")
-_FOLDER = resources.files("submodels.regex") / "patterns"
+_FOLDER = resources.files("phistack.submodels.regex") / "patterns"
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations, product
 
-from features.errors import UnsafePatternError
-from submodels.regex.trees import (
+from phistack.features.errors import UnsafePatternError
+from phistack.submodels.regex.trees import (
     UNBOUNDED,
     Alternatives,
     Anything,

@@ -19,9 +19,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from submodels.regex.needs import Need, need_of
-from submodels.regex.openings import ANYTHING, CHARACTERS, DEPTH, Opening, openings
-from submodels.regex.pattern_files import Pattern
+from phistack.submodels.regex.needs import Need, need_of
+from phistack.submodels.regex.openings import ANYTHING, CHARACTERS, DEPTH, Opening, openings
+from phistack.submodels.regex.pattern_files import Pattern
 
 __all__ = ["Match", "Scanner"]
 

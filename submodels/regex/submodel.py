@@ -19,15 +19,15 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self, TypedDict
 from weakref import WeakKeyDictionary
 
-from features.columns.table import FeatureSpace, FeatureTable
-from features.counting import most_frequent
-from features.documents import Document, Span
-from features.errors import LabelError, SettingsError, TrainingError
-from features.labels import LabelSet
-from features.saved_files import SavedFiles, damage_refused
-from features.writing import write_json
-from submodels.base import Candidate, Submodel, saved_submodel
-from submodels.regex.pattern_files import (
+from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.counting import most_frequent
+from phistack.features.documents import Document, Span
+from phistack.features.errors import LabelError, SettingsError, TrainingError
+from phistack.features.labels import LabelSet
+from phistack.features.saved_files import SavedFiles, damage_refused
+from phistack.features.writing import write_json
+from phistack.submodels.base import Candidate, Submodel, saved_submodel
+from phistack.submodels.regex.pattern_files import (
     ANY_SET,
     Pattern,
     format_patterns,
@@ -35,7 +35,7 @@ from submodels.regex.pattern_files import (
     shipped_patterns,
     user_patterns,
 )
-from submodels.regex.scanner import Scanner
+from phistack.submodels.regex.scanner import Scanner
 
 __all__ = ["RegexSubmodel"]
 

@@ -14,16 +14,16 @@ from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 
-from features.columns.table import FeatureTable
-from features.errors import BundleError, SettingsError
-from features.regular_files import read_regular
-from features.tags import OUTSIDE
-from features.user_files import file_named
-from submodels.regex.pattern_files import ANY_SET, Pattern, format_patterns, parse_patterns
+from phistack.features.columns.table import FeatureTable
+from phistack.features.errors import BundleError, SettingsError
+from phistack.features.regular_files import read_regular
+from phistack.features.tags import OUTSIDE
+from phistack.features.user_files import file_named
+from phistack.submodels.regex.pattern_files import ANY_SET, Pattern, format_patterns, parse_patterns
 
 __all__ = ["TokenTagger", "token_pattern_names"]
 
-_FOLDER = resources.files("submodels.regex") / "initial"
+_FOLDER = resources.files("phistack.submodels.regex") / "initial"
 _TAGS = ("B", "I")
 
 

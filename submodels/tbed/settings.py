@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from features.errors import SettingsError
+from phistack.features.errors import SettingsError
 
 __all__ = ["STARTS", "TbedSettings"]
 

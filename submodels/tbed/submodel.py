@@ -20,23 +20,23 @@ from itertools import chain, compress
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypedDict
 
-from features.columns.table import FeatureSpace, FeatureTable
-from features.documents import Span
-from features.errors import BundleError, SettingsError, TrainingError
-from features.saved_files import SavedFiles, damage_refused
-from features.tags import OUTSIDE, decode, encode
-from features.writing import write_json
-from submodels.base import Candidate, Submodel, saved_submodel, submodel_class
-from submodels.regex.token_tagger import TokenTagger
-from submodels.tbed.settings import TbedSettings
-from tbed.grid import STRETCHES
-from tbed.initial_tagger import FrequentTags, FrequentTagsState
-from tbed.learner import learn
-from tbed.notes import Notes
-from tbed.rules import Rule, RuleFile, format_rules, parse_rules
-from tbed.settings import LearnerSettings
-from tbed.tagger import Tagged, Tagger
-from tbed.templates import RuleTemplate, named_templates, read_templates, restricted, template_names
+from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.documents import Span
+from phistack.features.errors import BundleError, SettingsError, TrainingError
+from phistack.features.saved_files import SavedFiles, damage_refused
+from phistack.features.tags import OUTSIDE, decode, encode
+from phistack.features.writing import write_json
+from phistack.submodels.base import Candidate, Submodel, saved_submodel, submodel_class
+from phistack.submodels.regex.token_tagger import TokenTagger
+from phistack.submodels.tbed.settings import TbedSettings
+from phistack.tbed.grid import STRETCHES
+from phistack.tbed.initial_tagger import FrequentTags, FrequentTagsState
+from phistack.tbed.learner import learn
+from phistack.tbed.notes import Notes
+from phistack.tbed.rules import Rule, RuleFile, format_rules, parse_rules
+from phistack.tbed.settings import LearnerSettings
+from phistack.tbed.tagger import Tagged, Tagger
+from phistack.tbed.templates import RuleTemplate, named_templates, read_templates, restricted, template_names
 
 __all__ = ["TbedSubmodel"]
 

@@ -24,9 +24,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
-from features.errors import CorpusError, SettingsError
-from features.formats.columns import SPANS, listed_names, shown_names
-from features.suggestions import did_you_mean, no_such
+from phistack.features.errors import CorpusError, SettingsError
+from phistack.features.formats.columns import SPANS, listed_names, shown_names
+from phistack.features.suggestions import did_you_mean, no_such
 
 __all__ = ["KEEP", "REDACT", "REMOVE", "Columns", "check_labels", "treatments_of"]
 

@@ -15,10 +15,10 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ensemble.batch.formats.columns import REMOVE, Columns
-from ensemble.batch.formats.line_format import LineFormat
-from ensemble.batch.formats.rows import FormatSettings, Frame, Part, Row, patient_name, printable_id, sha256
-from features.errors import CorpusError
+from phistack.ensemble.batch.formats.columns import REMOVE, Columns
+from phistack.ensemble.batch.formats.line_format import LineFormat
+from phistack.ensemble.batch.formats.rows import FormatSettings, Frame, Part, Row, patient_name, printable_id, sha256
+from phistack.features.errors import CorpusError
 
 __all__ = ["CsvRows"]
 

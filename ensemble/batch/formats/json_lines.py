@@ -16,10 +16,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from ensemble.batch.formats.columns import REMOVE, Columns
-from ensemble.batch.formats.line_format import LineFormat
-from ensemble.batch.formats.rows import NO_PATIENT, Frame, Part, Row, patient_name, printable_id, sha256
-from ensemble.tools.progress import meter
+from phistack.ensemble.batch.formats.columns import REMOVE, Columns
+from phistack.ensemble.batch.formats.line_format import LineFormat
+from phistack.ensemble.batch.formats.rows import NO_PATIENT, Frame, Part, Row, patient_name, printable_id, sha256
+from phistack.ensemble.tools.progress import meter
 
 __all__ = ["JsonLines"]
 

@@ -17,9 +17,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
-from ensemble.batch.formats.rows import FormatSettings, Frame, InputFormat, Row
-from features.errors import CorpusError
-from features.regular_files import open_regular
+from phistack.ensemble.batch.formats.rows import FormatSettings, Frame, InputFormat, Row
+from phistack.features.errors import CorpusError
+from phistack.features.regular_files import open_regular
 
 __all__ = ["LineFormat"]
 

@@ -16,15 +16,15 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from ensemble.batch.formats.rows import FormatSettings, InputFormat, Part, Row, printable_id, sha256, state_of
-from features.documents import Corpus, Document, patient_of
-from features.errors import CorpusError, SettingsError
-from features.files import decoded
-from features.formats.recognise import FORMATS, HIDDEN, OTHER
-from features.formats.xml import text_of
-from features.labels import LabelSet
-from features.regular_files import read_regular
-from features.shown import shown_id
+from phistack.ensemble.batch.formats.rows import FormatSettings, InputFormat, Part, Row, printable_id, sha256, state_of
+from phistack.features.documents import Corpus, Document, patient_of
+from phistack.features.errors import CorpusError, SettingsError
+from phistack.features.files import decoded
+from phistack.features.formats.recognise import FORMATS, HIDDEN, OTHER
+from phistack.features.formats.xml import text_of
+from phistack.features.labels import LabelSet
+from phistack.features.regular_files import read_regular
+from phistack.features.shown import shown_id
 
 __all__ = ["NoteFiles"]
 

@@ -14,8 +14,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ensemble.batch.formats.columns import REMOVE, Columns
-from ensemble.batch.formats.rows import (
+from phistack.ensemble.batch.formats.columns import REMOVE, Columns
+from phistack.ensemble.batch.formats.rows import (
     NO_PATIENT,
     FormatSettings,
     InputFormat,
@@ -25,8 +25,8 @@ from ensemble.batch.formats.rows import (
     printable_id,
     sha256,
 )
-from features.errors import CorpusError
-from features.formats.parquet_table import parquet_module
+from phistack.features.errors import CorpusError
+from phistack.features.formats.parquet_table import parquet_module
 
 if TYPE_CHECKING:
     import pyarrow

@@ -12,16 +12,16 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from ensemble.batch.formats.csv_rows import CsvRows
-from ensemble.batch.formats.json_lines import JsonLines
-from ensemble.batch.formats.note_files import NoteFiles
-from ensemble.batch.formats.parquet import ParquetRows
-from ensemble.batch.formats.rows import TABLES, FormatSettings, InputFormat
-from features.errors import CorpusError, SettingsError
-from features.formats.xml import root_of
-from features.regular_files import open_regular
-from features.sheets import spreadsheet_advice
-from features.suggestions import no_such
+from phistack.ensemble.batch.formats.csv_rows import CsvRows
+from phistack.ensemble.batch.formats.json_lines import JsonLines
+from phistack.ensemble.batch.formats.note_files import NoteFiles
+from phistack.ensemble.batch.formats.parquet import ParquetRows
+from phistack.ensemble.batch.formats.rows import TABLES, FormatSettings, InputFormat
+from phistack.features.errors import CorpusError, SettingsError
+from phistack.features.formats.xml import root_of
+from phistack.features.regular_files import open_regular
+from phistack.features.sheets import spreadsheet_advice
+from phistack.features.suggestions import no_such
 
 __all__ = ["FORMAT_NAMES", "open_format", "refuse_other_ending"]
 

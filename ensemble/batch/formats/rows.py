@@ -22,8 +22,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ensemble.batch.formats.columns import Columns
-from features.documents import patient_of
+from phistack.ensemble.batch.formats.columns import Columns
+from phistack.features.documents import patient_of
 
 __all__ = [
     "NO_LIMIT",

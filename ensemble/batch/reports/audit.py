@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Self, TypedDict
 
-from ensemble.batch.formats.rows import InputFormat, texts_digest
-from features.saved_files import same_type
-from features.shown import shown_id
+from phistack.ensemble.batch.formats.rows import InputFormat, texts_digest
+from phistack.features.saved_files import same_type
+from phistack.features.shown import shown_id
 
 __all__ = ["AuditLog", "AuditReport", "changes", "check_log", "output_digest", "summary_digest"]
 

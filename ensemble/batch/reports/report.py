@@ -22,15 +22,15 @@ from typing import IO, Any
 
 import msgspec
 
-from ensemble.batch.journal import GO_ON
-from ensemble.batch.reports.audit import AuditLog, output_digest, summary_digest
-from ensemble.batch.reports.summary import KEYS, SUMMARY, Start, Summary
-from ensemble.batch.reports.summary_page import render_page
-from ensemble.batch.settings import RunSettings
-from ensemble.batch.store import Store
-from ensemble.batch.workers.job import may_pass
-from ensemble.batch.workers.leak_search import IN_COLUMN
-from features.writing import refused_by_disk, write_json
+from phistack.ensemble.batch.journal import GO_ON
+from phistack.ensemble.batch.reports.audit import AuditLog, output_digest, summary_digest
+from phistack.ensemble.batch.reports.summary import KEYS, SUMMARY, Start, Summary
+from phistack.ensemble.batch.reports.summary_page import render_page
+from phistack.ensemble.batch.settings import RunSettings
+from phistack.ensemble.batch.store import Store
+from phistack.ensemble.batch.workers.job import may_pass
+from phistack.ensemble.batch.workers.leak_search import IN_COLUMN
+from phistack.features.writing import refused_by_disk, write_json
 
 __all__ = ["AUDIT", "PASSED_OVER", "QUARANTINE", "REVIEW", "write_reports"]
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from features.errors import CorpusError
+from phistack.features.errors import CorpusError
 
 __all__ = ["KEYS", "SUMMARY", "Start", "Summary", "notices", "read_summary"]
 

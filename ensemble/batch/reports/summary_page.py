@@ -5,8 +5,8 @@ render_page(summary)      the page
 
 from __future__ import annotations
 
-from ensemble.batch.reports.summary import KEYS, Summary
-from ensemble.views.templates import template
+from phistack.ensemble.batch.reports.summary import KEYS, Summary
+from phistack.ensemble.views.templates import template
 
 __all__ = ["render_page"]
 
@@ -20,7 +20,7 @@ _FIGURES = ("notes", "quarantined", "with_phi", "unresolved", "not_in_roster", "
 def render_page(summary: Summary) -> str:
     """The page; whatever comes from the run is escaped. It holds no times, as the audit log holds its checksum."""
     tables = ((KEYS[name], getattr(summary, name)) for name in _TABLES)
-    return template("ensemble.batch.reports", "summary_template.html").render(
+    return template("phistack.ensemble.batch.reports", "summary_template.html").render(
         figures=[(KEYS.get(name, name), getattr(summary, name)) for name in _FIGURES],
         tables=[(name, counts, max(counts.values(), default=0)) for name, counts in tables],
         facts={**summary.settings, "input": summary.input},

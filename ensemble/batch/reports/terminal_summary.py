@@ -15,8 +15,8 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ensemble.batch.formats.columns import REDACT, REMOVE, Columns
-from ensemble.batch.reports.summary import Summary
+from phistack.ensemble.batch.formats.columns import REDACT, REMOVE, Columns
+from phistack.ensemble.batch.reports.summary import Summary
 
 __all__ = ["done", "held_back"]
 

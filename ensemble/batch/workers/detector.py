@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ensemble.engine import Engine
-from ensemble.stacking.candidates import Decision
-from ensemble.stacking.known import KNOWN, KnownIdentifiers, RecordSearch, Roster
-from ensemble.stacking.overruling import Overruling, overruled
-from ensemble.stacking.repeats.word_counts import WordCounts
-from features.documents import Document, Span
-from features.errors import SettingsError
-from features.labels import LabelSet
-from features.plain_view import plain_view
+from phistack.ensemble.engine import Engine
+from phistack.ensemble.stacking.candidates import Decision
+from phistack.ensemble.stacking.known import KNOWN, KnownIdentifiers, RecordSearch, Roster
+from phistack.ensemble.stacking.overruling import Overruling, overruled
+from phistack.ensemble.stacking.repeats.word_counts import WordCounts
+from phistack.features.documents import Document, Span
+from phistack.features.errors import SettingsError
+from phistack.features.labels import LabelSet
+from phistack.features.plain_view import plain_view
 
 __all__ = ["LONGEST_PIECE", "Detection", "Detector", "load_detector", "pieces"]
 
@@ -133,7 +133,7 @@ class Detector:
 
 def load_detector(path: Path) -> Detector:
     """Load a bundle; :raises BundleError: if anything about it is not as it was made."""
-    from ensemble.bundles.bundle import load_bundle
+    from phistack.ensemble.bundles.bundle import load_bundle
 
     return _detector_of(load_bundle(path))
 

@@ -16,10 +16,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from features.documents import Document
-from features.letters import fold
-from features.plain_view import plain_text, plain_view
-from features.ranges import Range, covering
+from phistack.features.documents import Document
+from phistack.features.letters import fold
+from phistack.features.plain_view import plain_text, plain_view
+from phistack.features.ranges import Range, covering
 
 __all__ = ["ByLength", "HashedIdentifier", "IdentifierRegister", "by_length", "spellings_of"]
 

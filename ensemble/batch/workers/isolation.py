@@ -16,11 +16,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, Executor
 from typing import Self
 
-from ensemble.batch.formats.rows import Part
-from ensemble.batch.workers.job import DIED, STUCK, Job, NoteInput, NoteResult
-from ensemble.batch.workers.work import process_chunk, start_worker
-from ensemble.tools.processes import end_pool, start_pool
-from features.errors import MissingResourceError
+from phistack.ensemble.batch.formats.rows import Part
+from phistack.ensemble.batch.workers.job import DIED, STUCK, Job, NoteInput, NoteResult
+from phistack.ensemble.batch.workers.work import process_chunk, start_worker
+from phistack.ensemble.tools.processes import end_pool, start_pool
+from phistack.features.errors import MissingResourceError
 
 __all__ = ["DEATHS_OF_A_NOTE", "IsolatedProcess"]
 

@@ -16,17 +16,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ensemble.batch.formats.rows import Part
-from ensemble.batch.workers.detector import LONGEST_PIECE, Detector, load_detector
-from ensemble.batch.workers.identifier_register import HashedIdentifier
-from ensemble.deidentification import Deidentifier, Policy
-from ensemble.stacking.known.roster import kept_open
-from ensemble.stacking.overruling import Overruling
-from ensemble.stacking.thresholds import BALANCED
-from features.documents import Document
-from features.errors import SettingsError
-from features.labels import LabelSet
-from features.language_gate import languages_of
+from phistack.ensemble.batch.formats.rows import Part
+from phistack.ensemble.batch.workers.detector import LONGEST_PIECE, Detector, load_detector
+from phistack.ensemble.batch.workers.identifier_register import HashedIdentifier
+from phistack.ensemble.deidentification import Deidentifier, Policy
+from phistack.ensemble.stacking.known.roster import kept_open
+from phistack.ensemble.stacking.overruling import Overruling
+from phistack.ensemble.stacking.thresholds import BALANCED
+from phistack.features.documents import Document
+from phistack.features.errors import SettingsError
+from phistack.features.labels import LabelSet
+from phistack.features.language_gate import languages_of
 
 __all__ = [
     "DIED",

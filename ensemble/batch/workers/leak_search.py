@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from ensemble.batch.workers.identifier_register import HashedIdentifier, IdentifierRegister, by_length
-from ensemble.batch.workers.job import Job
+from phistack.ensemble.batch.workers.identifier_register import HashedIdentifier, IdentifierRegister, by_length
+from phistack.ensemble.batch.workers.job import Job
 
 __all__ = ["IN_COLUMN", "LeakSearch", "search_chunk"]
 

@@ -18,13 +18,13 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Self, TypeVar
 
-from ensemble.batch.workers.isolation import IsolatedProcess
-from ensemble.batch.workers.job import Job, NoteInput, NoteResult
-from ensemble.batch.workers.leak_search import LeakSearch, search_chunk
-from ensemble.batch.workers.work import process_chunk
-from ensemble.tools.processes import end_pool, start_pool
-from features.errors import MissingResourceError
-from features.extras import need
+from phistack.ensemble.batch.workers.isolation import IsolatedProcess
+from phistack.ensemble.batch.workers.job import Job, NoteInput, NoteResult
+from phistack.ensemble.batch.workers.leak_search import LeakSearch, search_chunk
+from phistack.ensemble.batch.workers.work import process_chunk
+from phistack.ensemble.tools.processes import end_pool, start_pool
+from phistack.features.errors import MissingResourceError
+from phistack.features.extras import need
 
 __all__ = ["Workers"]
 

@@ -9,13 +9,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ensemble.batch.formats.rows import Part, texts_digest
-from ensemble.batch.workers.detector import Detection
-from ensemble.batch.workers.identifier_register import IdentifierRegister, spellings_of
-from ensemble.batch.workers.job import Job, NoteInput, NoteResult
-from ensemble.batch.workers.review_words import KnownWords, capitalised, resembling
-from ensemble.deidentification import Deidentified
-from ensemble.stacking.known import KnownIdentifiers
+from phistack.ensemble.batch.formats.rows import Part, texts_digest
+from phistack.ensemble.batch.workers.detector import Detection
+from phistack.ensemble.batch.workers.identifier_register import IdentifierRegister, spellings_of
+from phistack.ensemble.batch.workers.job import Job, NoteInput, NoteResult
+from phistack.ensemble.batch.workers.review_words import KnownWords, capitalised, resembling
+from phistack.ensemble.deidentification import Deidentified
+from phistack.ensemble.stacking.known import KnownIdentifiers
 
 __all__ = ["counted", "put_down"]
 

@@ -13,10 +13,10 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable
 
-from features.documents import Document
-from features.letters import edits, fold
-from features.plain_view import plain_text, plain_view
-from features.ranges import Range
+from phistack.features.documents import Document
+from phistack.features.letters import edits, fold
+from phistack.features.plain_view import plain_text, plain_view
+from phistack.features.ranges import Range
 
 __all__ = ["KnownWords", "capitalised", "resembling", "struck_places"]
 

@@ -17,22 +17,22 @@ from functools import partial
 from itertools import groupby, islice
 from typing import Any
 
-from ensemble.batch.formats.columns import check_labels
-from ensemble.batch.formats.rows import Part
-from ensemble.batch.workers.column_identifiers import with_column_identifiers
-from ensemble.batch.workers.detector import Detection, Detector
-from ensemble.batch.workers.job import STRUCK, Job, NoteInput, NoteResult, suited_deidentifier, took_longer
-from ensemble.batch.workers.record import counted, put_down
-from ensemble.batch.workers.review_words import KnownWords, struck_places
-from ensemble.bundles.files import manifest_digest
-from ensemble.deidentification import REMOVING, Deidentifier, PatientMemory, kind_of, verify
-from ensemble.stacking.repeats.unmarked import unmarked
-from ensemble.tools.deadline import deadline
-from ensemble.tools.garbage import keep_all
-from ensemble.tools.version import code_digest
-from features.documents import Document, Span
-from features.errors import BundleError, OverdueError, PhistackError, SettingsError, place_of
-from features.ranges import covering, touching
+from phistack.ensemble.batch.formats.columns import check_labels
+from phistack.ensemble.batch.formats.rows import Part
+from phistack.ensemble.batch.workers.column_identifiers import with_column_identifiers
+from phistack.ensemble.batch.workers.detector import Detection, Detector
+from phistack.ensemble.batch.workers.job import STRUCK, Job, NoteInput, NoteResult, suited_deidentifier, took_longer
+from phistack.ensemble.batch.workers.record import counted, put_down
+from phistack.ensemble.batch.workers.review_words import KnownWords, struck_places
+from phistack.ensemble.bundles.files import manifest_digest
+from phistack.ensemble.deidentification import REMOVING, Deidentifier, PatientMemory, kind_of, verify
+from phistack.ensemble.stacking.repeats.unmarked import unmarked
+from phistack.ensemble.tools.deadline import deadline
+from phistack.ensemble.tools.garbage import keep_all
+from phistack.ensemble.tools.version import code_digest
+from phistack.features.documents import Document, Span
+from phistack.features.errors import BundleError, OverdueError, PhistackError, SettingsError, place_of
+from phistack.features.ranges import covering, touching
 
 __all__ = ["process_chunk", "start_worker"]
 

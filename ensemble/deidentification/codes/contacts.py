@@ -15,12 +15,12 @@ import re
 from collections.abc import Collection
 from typing import NamedTuple
 
-from ensemble.deidentification.codes.patterns import same_pattern
-from ensemble.deidentification.context import Context
-from ensemble.deidentification.names.surrogate import name_words, new_letter
-from ensemble.deidentification.names.tables import LOCALES
-from ensemble.deidentification.word_lists import words
-from features.letters import fold, in_case_of
+from phistack.ensemble.deidentification.codes.patterns import same_pattern
+from phistack.ensemble.deidentification.context import Context
+from phistack.ensemble.deidentification.names.surrogate import name_words, new_letter
+from phistack.ensemble.deidentification.names.tables import LOCALES
+from phistack.ensemble.deidentification.word_lists import words
+from phistack.features.letters import fold, in_case_of
 
 __all__ = ["surrogate_email", "surrogate_phone", "surrogate_url", "surrogate_username"]
 

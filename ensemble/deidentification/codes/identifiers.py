@@ -15,9 +15,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from ensemble.deidentification.codes.patterns import same_pattern
-from ensemble.deidentification.context import Context
-from ensemble.deidentification.dates.shift import offset
+from phistack.ensemble.deidentification.codes.patterns import same_pattern
+from phistack.ensemble.deidentification.context import Context
+from phistack.ensemble.deidentification.dates.shift import offset
 
 __all__ = ["STANDARDS", "Standard", "surrogate_identifier"]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import string
 
-from ensemble.deidentification.context import Context
-from features.letters import fold
+from phistack.ensemble.deidentification.context import Context
+from phistack.features.letters import fold
 
 __all__ = ["compact", "same_pattern"]
 

@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable
 from functools import cache
 
-from ensemble.deidentification.context import Context
-from ensemble.deidentification.word_lists import known_words, words
-from features.letters import fold, in_case_of
+from phistack.ensemble.deidentification.context import Context
+from phistack.ensemble.deidentification.word_lists import known_words, words
+from phistack.features.letters import fold, in_case_of
 
 __all__ = ["OLDEST_AGE", "cap_age", "surrogate_age"]
 

@@ -14,8 +14,8 @@ import calendar
 import re
 from dataclasses import dataclass, field
 
-from ensemble.deidentification.dates.patterns import DateNames, filler, names, patterns
-from features.letters import fold
+from phistack.ensemble.deidentification.dates.patterns import DateNames, filler, names, patterns
+from phistack.features.letters import fold
 
 __all__ = ["EARLIEST_YEAR", "LATEST_YEAR", "DatePoint", "four_digit_year", "order_shown_by", "parse_dates", "year_of"]
 

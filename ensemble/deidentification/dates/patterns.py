@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
-from ensemble.deidentification.word_lists import words
-from features.letters import fold
+from phistack.ensemble.deidentification.word_lists import words
+from phistack.features.letters import fold
 
 __all__ = ["DateNames", "filler", "names", "patterns"]
 

@@ -14,11 +14,11 @@ import re
 from calendar import isleap
 from datetime import date, timedelta
 
-from ensemble.deidentification.dates.parsing import EARLIEST_YEAR, LATEST_YEAR, DatePoint, parse_dates
-from ensemble.deidentification.dates.patterns import DateNames, names
-from ensemble.deidentification.keyed_choices import KeyedChoices
-from ensemble.deidentification.policy import PolicyOptions
-from features.letters import fold, in_case_of
+from phistack.ensemble.deidentification.dates.parsing import EARLIEST_YEAR, LATEST_YEAR, DatePoint, parse_dates
+from phistack.ensemble.deidentification.dates.patterns import DateNames, names
+from phistack.ensemble.deidentification.keyed_choices import KeyedChoices
+from phistack.ensemble.deidentification.policy import PolicyOptions
+from phistack.features.letters import fold, in_case_of
 
 __all__ = ["offset", "shift_dates"]
 

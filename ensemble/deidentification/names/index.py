@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Set
 
-from ensemble.deidentification.names.tables import is_known_name, nearest_name
-from features.letters import edits
+from phistack.ensemble.deidentification.names.tables import is_known_name, nearest_name
+from phistack.features.letters import edits
 
 __all__ = ["NameIndex"]
 

@@ -13,9 +13,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from ensemble.deidentification.names.tables import NameTables, name_tables
-from ensemble.deidentification.word_lists import known_words
-from features.letters import WORD, fold, is_latin
+from phistack.ensemble.deidentification.names.tables import NameTables, name_tables
+from phistack.ensemble.deidentification.word_lists import known_words
+from phistack.features.letters import WORD, fold, is_latin
 
 __all__ = ["NamePart", "ParsedName", "parse_name"]
 

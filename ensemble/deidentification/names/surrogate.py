@@ -18,11 +18,11 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 
-from ensemble.deidentification.context import Context
-from ensemble.deidentification.names.parsing import NamePart, ParsedName, parse_name
-from ensemble.deidentification.names.tables import LOCALES, name_tables
-from ensemble.deidentification.word_lists import known_words, words
-from features.letters import fold, in_case_of
+from phistack.ensemble.deidentification.context import Context
+from phistack.ensemble.deidentification.names.parsing import NamePart, ParsedName, parse_name
+from phistack.ensemble.deidentification.names.tables import LOCALES, name_tables
+from phistack.ensemble.deidentification.word_lists import known_words, words
+from phistack.features.letters import fold, in_case_of
 
 __all__ = ["name_words", "new_letter", "sounds_like", "surrogate_name"]
 

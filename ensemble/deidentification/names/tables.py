@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 
-from features.letters import WORD, edits, fold, is_latin
+from phistack.features.letters import WORD, edits, fold, is_latin
 
 __all__ = ["LOCALES", "NameTables", "is_known_name", "name_tables", "nearest_name"]
 

@@ -12,16 +12,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from ensemble.deidentification.codes.patterns import same_pattern
-from ensemble.deidentification.context import Context
-from ensemble.deidentification.places.cities import (
+from phistack.ensemble.deidentification.codes.patterns import same_pattern
+from phistack.ensemble.deidentification.context import Context
+from phistack.ensemble.deidentification.places.cities import (
     surrogate_city,
     surrogate_country,
     surrogate_postcode,
     surrogate_state,
 )
-from ensemble.deidentification.word_lists import known_words, words
-from features.letters import fold, in_case_of, parts
+from phistack.ensemble.deidentification.word_lists import known_words, words
+from phistack.features.letters import fold, in_case_of, parts
 
 __all__ = ["surrogate_address", "surrogate_place", "surrogate_street"]
 

@@ -19,10 +19,10 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
 
-from ensemble.deidentification.codes.patterns import same_pattern
-from ensemble.deidentification.context import Context
-from ensemble.deidentification.word_lists import LANGUAGES
-from features.letters import fold, in_case_of, parts
+from phistack.ensemble.deidentification.codes.patterns import same_pattern
+from phistack.ensemble.deidentification.context import Context
+from phistack.ensemble.deidentification.word_lists import LANGUAGES
+from phistack.features.letters import fold, in_case_of, parts
 
 __all__ = [
     "another",
@@ -140,7 +140,9 @@ def _regions_of_cities(language: str) -> dict[str, str]:
 @cache
 def table(language: str) -> Mapping[str, Any]:
     """The tables of a language, or those of countries."""
-    text = (resources.files("ensemble.deidentification") / "places" / f"{language}.toml").read_text(encoding="utf-8")
+    text = (resources.files("phistack.ensemble.deidentification") / "places" / f"{language}.toml").read_text(
+        encoding="utf-8"
+    )
     return tomllib.loads(text)
 
 

@@ -14,10 +14,10 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from ensemble.deidentification.context import Context
-from ensemble.deidentification.dates.patterns import names as date_names
-from ensemble.deidentification.places.cities import another, counties, country_code, surrogate_country, table
-from features.letters import fold
+from phistack.ensemble.deidentification.context import Context
+from phistack.ensemble.deidentification.dates.patterns import names as date_names
+from phistack.ensemble.deidentification.places.cities import another, counties, country_code, surrogate_country, table
+from phistack.features.letters import fold
 
 __all__ = ["stays", "surrogate_nearby"]
 

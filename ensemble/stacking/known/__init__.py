@@ -13,7 +13,7 @@ search       names, codes, telephone numbers and addresses, however they are wri
 identifiers  which of these are accepted, and what becomes of decisions that they overlap
 """
 
-from ensemble.stacking.known.identifiers import KNOWN, KnownIdentifiers, RecordSearch
-from ensemble.stacking.known.roster import Roster, roster_digest
+from phistack.ensemble.stacking.known.identifiers import KNOWN, KnownIdentifiers, RecordSearch
+from phistack.ensemble.stacking.known.roster import Roster, roster_digest
 
 __all__ = ["KNOWN", "KnownIdentifiers", "RecordSearch", "Roster", "roster_digest"]

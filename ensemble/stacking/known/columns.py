@@ -16,10 +16,10 @@ from functools import cache
 from importlib import resources
 from typing import Literal, TypedDict, cast
 
-from ensemble.deidentification.kinds import kind_of
-from features.errors import SettingsError
-from features.labels import LabelSet
-from features.letters import fold
+from phistack.ensemble.deidentification.kinds import kind_of
+from phistack.features.errors import SettingsError
+from phistack.features.labels import LabelSet
+from phistack.features.letters import fold
 
 __all__ = ["PARTS", "PATIENT", "SearchedAs", "label_of", "role_of", "roles", "searched_as"]
 
@@ -91,5 +91,5 @@ def _roles_by_name() -> dict[str, str]:
 
 @cache
 def _tables() -> _Tables:
-    text = (resources.files("ensemble.stacking.known") / "columns.toml").read_text(encoding="utf-8")
+    text = (resources.files("phistack.ensemble.stacking.known") / "columns.toml").read_text(encoding="utf-8")
     return cast(_Tables, tomllib.loads(text))

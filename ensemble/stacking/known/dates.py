@@ -19,10 +19,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from ensemble.deidentification.dates.parsing import EARLIEST_YEAR, LATEST_YEAR, parse_dates
-from ensemble.deidentification.dates.patterns import names
-from ensemble.stacking.known.signs import AROUND, tells_birth
-from features.ranges import touching
+from phistack.ensemble.deidentification.dates.parsing import EARLIEST_YEAR, LATEST_YEAR, parse_dates
+from phistack.ensemble.deidentification.dates.patterns import names
+from phistack.ensemble.stacking.known.signs import AROUND, tells_birth
+from phistack.features.ranges import touching
 
 __all__ = ["FoundDate", "dates_in"]
 

@@ -17,18 +17,18 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ensemble.deidentification.kinds import kind_of
-from ensemble.stacking.candidates import Decision
-from ensemble.stacking.known.columns import label_of, roles
-from ensemble.stacking.known.roster import Record, Roster
-from ensemble.stacking.known.search import KnownMention, found_in
-from ensemble.stacking.repeats import WordCounts
-from ensemble.stacking.repeats.classifier import SAID_AGAIN
-from ensemble.stacking.repeats.search import idle_words
-from features.documents import Document, Span
-from features.labels import LabelSet
-from features.plain_view import plain_view
-from submodels.base import Candidate
+from phistack.ensemble.deidentification.kinds import kind_of
+from phistack.ensemble.stacking.candidates import Decision
+from phistack.ensemble.stacking.known.columns import label_of, roles
+from phistack.ensemble.stacking.known.roster import Record, Roster
+from phistack.ensemble.stacking.known.search import KnownMention, found_in
+from phistack.ensemble.stacking.repeats import WordCounts
+from phistack.ensemble.stacking.repeats.classifier import SAID_AGAIN
+from phistack.ensemble.stacking.repeats.search import idle_words
+from phistack.features.documents import Document, Span
+from phistack.features.labels import LabelSet
+from phistack.features.plain_view import plain_view
+from phistack.submodels.base import Candidate
 
 __all__ = ["KNOWN", "KnownIdentifiers", "RecordSearch"]
 

@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import NamedTuple
 
-from ensemble.deidentification.word_lists import known_words
-from ensemble.stacking.known.signs import AROUND, is_abbreviation, names_somebody
-from ensemble.stacking.repeats.search import NUMERALS, words_of
-from features.letters import fold
+from phistack.ensemble.deidentification.word_lists import known_words
+from phistack.ensemble.stacking.known.signs import AROUND, is_abbreviation, names_somebody
+from phistack.ensemble.stacking.repeats.search import NUMERALS, words_of
+from phistack.features.letters import fold
 
 __all__ = ["Initials", "initials_in"]
 

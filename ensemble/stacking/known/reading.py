@@ -19,10 +19,10 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
-from features.formats.parquet_table import parquet_module
-from features.regular_files import open_regular
-from features.sheets import spreadsheet_advice
-from features.shown import shown_label
+from phistack.features.formats.parquet_table import parquet_module
+from phistack.features.regular_files import open_regular
+from phistack.features.sheets import spreadsheet_advice
+from phistack.features.shown import shown_label
 
 __all__ = ["Cells", "rows_of", "separated"]
 

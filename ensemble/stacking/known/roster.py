@@ -23,12 +23,12 @@ from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
 
-from ensemble.stacking.known.columns import PARTS, PATIENT, role_of, roles
-from ensemble.stacking.known.reading import Cells, rows_of
-from features.errors import SettingsError, StorageError
-from features.regular_files import open_regular
-from features.shown import shown_label
-from features.user_files import file_named
+from phistack.ensemble.stacking.known.columns import PARTS, PATIENT, role_of, roles
+from phistack.ensemble.stacking.known.reading import Cells, rows_of
+from phistack.features.errors import SettingsError, StorageError
+from phistack.features.regular_files import open_regular
+from phistack.features.shown import shown_label
+from phistack.features.user_files import file_named
 
 __all__ = ["Record", "Roster", "kept_open", "roster_digest", "tell_unused"]
 

@@ -22,15 +22,15 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal, NamedTuple
 
-from ensemble.deidentification.word_lists import known_words
-from ensemble.stacking.known.columns import SearchedAs, label_of, roles, searched_as
-from ensemble.stacking.known.dates import dates_in
-from ensemble.stacking.known.initials import initials_in
-from ensemble.stacking.known.roster import Record
-from ensemble.stacking.repeats.search import NUMERALS, idle_words, words_of
-from features.documents import Span
-from features.labels import LabelSet
-from features.letters import edits, fold
+from phistack.ensemble.deidentification.word_lists import known_words
+from phistack.ensemble.stacking.known.columns import SearchedAs, label_of, roles, searched_as
+from phistack.ensemble.stacking.known.dates import dates_in
+from phistack.ensemble.stacking.known.initials import initials_in
+from phistack.ensemble.stacking.known.roster import Record
+from phistack.ensemble.stacking.repeats.search import NUMERALS, idle_words, words_of
+from phistack.features.documents import Span
+from phistack.features.labels import LabelSet
+from phistack.features.letters import edits, fold
 
 __all__ = ["How", "KnownMention", "found_in"]
 

@@ -16,8 +16,8 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from ensemble.deidentification.word_lists import known_words
-from features.letters import fold
+from phistack.ensemble.deidentification.word_lists import known_words
+from phistack.features.letters import fold
 
 __all__ = ["AROUND", "is_abbreviation", "names_somebody", "tells_birth"]
 
@@ -94,5 +94,5 @@ def _any(words: Iterable[str]) -> str:
 
 @cache
 def _tables() -> dict[str, Any]:
-    text = (resources.files("ensemble.stacking.known") / "signs.toml").read_text(encoding="utf-8")
+    text = (resources.files("phistack.ensemble.stacking.known") / "signs.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)

@@ -11,7 +11,7 @@ scores           what accepted repeats do to the F1 of the training notes
 classifier       learned from repeats in notes that nothing was trained on: which repeats are PHI
 """
 
-from ensemble.stacking.repeats.search import Mention, Repeat, SearchMode, search, search_mode
-from ensemble.stacking.repeats.word_counts import WordCounts
+from phistack.ensemble.stacking.repeats.search import Mention, Repeat, SearchMode, search, search_mode
+from phistack.ensemble.stacking.repeats.word_counts import WordCounts
 
 __all__ = ["Mention", "Repeat", "SearchMode", "WordCounts", "search", "search_mode"]

@@ -23,21 +23,21 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemble.stacking.calibration_curve import Curve, calibrated, platt_scaling
-from ensemble.stacking.candidates import Decision, non_overlapping
-from ensemble.stacking.cross_fitting import margins_out_of_fold
-from ensemble.stacking.kernel_svm import KernelSettings, KernelSVM
-from ensemble.stacking.repeats.repeat_features import REPEAT_FEATURES, RepeatPlace, is_plain_name, matrix_of
-from ensemble.stacking.repeats.scores import RepeatScores
-from ensemble.stacking.repeats.search import Mention, Repeat, search
-from ensemble.stacking.repeats.word_counts import WordCounts
-from features.arrays import Floats
-from features.columns.table import FeatureTable
-from features.errors import BundleError
-from features.ranges import touching
-from features.saved_files import SavedFiles, damage_refused
-from features.writing import write_json
-from submodels.base import Candidate
+from phistack.ensemble.stacking.calibration_curve import Curve, calibrated, platt_scaling
+from phistack.ensemble.stacking.candidates import Decision, non_overlapping
+from phistack.ensemble.stacking.cross_fitting import margins_out_of_fold
+from phistack.ensemble.stacking.kernel_svm import KernelSettings, KernelSVM
+from phistack.ensemble.stacking.repeats.repeat_features import REPEAT_FEATURES, RepeatPlace, is_plain_name, matrix_of
+from phistack.ensemble.stacking.repeats.scores import RepeatScores
+from phistack.ensemble.stacking.repeats.search import Mention, Repeat, search
+from phistack.ensemble.stacking.repeats.word_counts import WordCounts
+from phistack.features.arrays import Floats
+from phistack.features.columns.table import FeatureTable
+from phistack.features.errors import BundleError
+from phistack.features.ranges import touching
+from phistack.features.saved_files import SavedFiles, damage_refused
+from phistack.features.writing import write_json
+from phistack.submodels.base import Candidate
 
 __all__ = ["SAID_AGAIN", "RepeatClassifier"]
 

@@ -17,12 +17,12 @@ from math import log1p
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemble.deidentification.names.tables import is_known_name
-from ensemble.deidentification.word_lists import known_words
-from ensemble.stacking.candidates import Decision
-from ensemble.stacking.repeats.search import Repeat
-from ensemble.stacking.repeats.word_counts import Seen, WordCounts
-from features.letters import fold
+from phistack.ensemble.deidentification.names.tables import is_known_name
+from phistack.ensemble.deidentification.word_lists import known_words
+from phistack.ensemble.stacking.candidates import Decision
+from phistack.ensemble.stacking.repeats.search import Repeat
+from phistack.ensemble.stacking.repeats.word_counts import Seen, WordCounts
+from phistack.features.letters import fold
 
 __all__ = ["REPEAT_FEATURES", "RepeatPlace", "is_plain_name", "matrix_of"]
 

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ensemble.stacking.candidates import Decision, non_overlapping
-from ensemble.stacking.repeats.search import Repeat
-from features.arrays import Floats
-from features.columns.table import FeatureTable
-from features.documents import Span
+from phistack.ensemble.stacking.candidates import Decision, non_overlapping
+from phistack.ensemble.stacking.repeats.search import Repeat
+from phistack.features.arrays import Floats
+from phistack.features.columns.table import FeatureTable
+from phistack.features.documents import Span
 
 __all__ = ["RepeatScores"]
 

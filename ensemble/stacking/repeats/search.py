@@ -20,11 +20,11 @@ from functools import cache, cached_property
 from itertools import accumulate
 from typing import Literal
 
-from ensemble.deidentification.kinds import kind_anywhere
-from ensemble.deidentification.word_lists import known_words
-from features.documents import Span
-from features.letters import fold
-from features.ranges import covering
+from phistack.ensemble.deidentification.kinds import kind_anywhere
+from phistack.ensemble.deidentification.word_lists import known_words
+from phistack.features.documents import Span
+from phistack.features.letters import fold
+from phistack.features.ranges import covering
 
 __all__ = ["NUMERALS", "Mention", "Repeat", "SearchMode", "Seed", "idle_words", "search", "search_mode", "words_of"]
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ensemble.stacking.repeats.search import Mention, Repeat, search
-from features.documents import Document, Span
-from features.plain_view import plain_view
+from phistack.ensemble.stacking.repeats.search import Mention, Repeat, search
+from phistack.features.documents import Document, Span
+from phistack.features.plain_view import plain_view
 
 __all__ = ["unmarked"]
 

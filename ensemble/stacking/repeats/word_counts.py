@@ -20,12 +20,12 @@ from importlib import resources
 from pathlib import Path
 from typing import ClassVar, NamedTuple, TypedDict
 
-from ensemble.deidentification.word_lists import LANGUAGES, known_words
-from ensemble.stacking.repeats.search import search_mode, words_of
-from features.documents import Document
-from features.letters import fold
-from features.saved_files import SavedFiles
-from features.writing import write_json
+from phistack.ensemble.deidentification.word_lists import LANGUAGES, known_words
+from phistack.ensemble.stacking.repeats.search import search_mode, words_of
+from phistack.features.documents import Document
+from phistack.features.letters import fold
+from phistack.features.saved_files import SavedFiles
+from phistack.features.writing import write_json
 
 __all__ = ["Seen", "WordCounts"]
 
@@ -142,7 +142,7 @@ def _as_seen(small: set[str], outside: set[str], inside: set[str]) -> dict[str, 
 
 @cache
 def _common_words(language: str) -> frozenset[str]:
-    text = (resources.files("ensemble.stacking.repeats") / "common_words.toml").read_text(encoding="utf-8")
+    text = (resources.files("phistack.ensemble.stacking.repeats") / "common_words.toml").read_text(encoding="utf-8")
     listed = tomllib.loads(text).get(language, "").split()
     dates = known_words(language, "dates", "months", "weekdays") if language in LANGUAGES else ()
     return frozenset(map(fold, (*listed, *dates)))

@@ -1,0 +1,46 @@
+"""Find and remove PHI in clinical notes: everything that a program of your own needs, in one place.
+
+    from phistack import Document, load_bundle, redact
+
+    engine = load_bundle(Path("engine"))
+    for found in engine.annotate([Document("n1", "Seen by Dr. Birchwood.")]):
+        print(redact(found))
+
+notes       `Document` with its `Span`s, `Corpus`, `LabelSet`; `read_corpus`, for tables with `ColumnNames`,
+            `write_corpus`, `synthesize`
+engines     `EngineSettings` with `FeatureSettings` and `StackerSettings`; `train`, which returns a `Training`;
+            `Engine`, with a `Decision` on each `Candidate`; `save_bundle` with the `self_test` of an engine,
+            `load_bundle`, also of a `shipped_engine` by its name; `train_bundle`, which trains, scores and saves
+scores      `evaluate`, which returns a `Report`; `compare`, which returns a `Comparison`; `agree`, which returns an
+            `Agreement` of two annotations; `out_of_fold_corpora`
+PHI out     `redact`; `Deidentifier` with its `Policy` and `PolicyOptions`, which returns a `Deidentified`;
+            `PatientMemory`, `read_key`, `verify`; for files of many notes `deidentify` with `RunSettings`, `audit_run`;
+            for an annotated corpus `pseudonymise`, which returns a `Pseudonymised`
+errors      `PhistackError` and its kinds: `BundleError`, `CorpusError`, `EvaluationError`, `LabelError`,
+            `MissingResourceError`, `OverdueError`, `PackageError`, `SettingsError`, `StorageError`, `TrainingError`,
+            `UnsafePatternError`, `VerificationError`
+
+The names and their homes stand in `__init__.pyi`, for editors, type checkers and this file alike. A name is imported
+when it is first asked for, so that `import phistack` takes no time.
+"""
+
+from ast import ImportFrom, parse
+from importlib import import_module
+from pathlib import Path
+
+_STUB = parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+_HOMES = {alias.name: str(line.module) for line in _STUB.body if isinstance(line, ImportFrom) for alias in line.names}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> object:
+    """A name of the face from its home, as PEP 562 has it."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
