@@ -22,8 +22,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from phistack.features.documents import Document
 
-__all__ = ["annotated"]
-
 _BUNDLES = ("ensemble/bundles/bundle.py", "ensemble/bundle.py")
 """Where `load_bundle` is and has been."""
 

@@ -40,8 +40,6 @@ from phistack.features.errors import SettingsError
 from phistack.features.formats import read_corpus
 from phistack.features.suggestions import no_such
 
-__all__ = ["Recipe", "recipe"]
-
 _FILE = Path(__file__).with_suffix(".toml")
 _SMALL: Mapping[str, Any] = {
     "folds": 3,

@@ -23,8 +23,6 @@ from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.tools.comma_lists import comma_list
 from phistack.features.documents import Document
 
-__all__ = ["TEXTS", "Growth", "growth_of_notes", "growth_of_texts", "letters"]
-
 TEXTS = {
     "brackets": "[(",
     "digits": "7",

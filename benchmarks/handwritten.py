@@ -19,8 +19,6 @@ from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import CorpusError
 from phistack.features.labels import LabelSet
 
-__all__ = ["handwritten", "marked_notes"]
-
 _FOLDER = Path(__file__).with_name("handwritten_notes")
 _PARTS = {"looked at": "", "kept back": "-kept"}
 _BETWEEN_NOTES = re.compile(r"^=+\n", re.M)

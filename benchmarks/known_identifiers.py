@@ -42,17 +42,6 @@ from phistack.features.labels import LabelSet
 from phistack.features.letters import fold
 from phistack.features.ranges import covering, touching
 
-__all__ = [
-    "MentionCounts",
-    "main",
-    "mentions_of",
-    "mistyped",
-    "outcome",
-    "with_initials",
-    "with_part_of_date",
-    "write_roster",
-]
-
 Pairs = Sequence[tuple[Document, Sequence[Span]]]
 """Notes, and their mentions of what the record says."""
 Decide = Callable[[Iterable[Document]], Iterator[list[Decision]]]

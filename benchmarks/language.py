@@ -21,8 +21,6 @@ from rich.table import Table
 from phistack.features.language_gate import LanguageGate
 from phistack.features.languages import LATIN, foreign_letters, stretches
 
-__all__ = ["CORPORA", "INVENTED", "main"]
-
 CORPORA = {
     "meddocan/train": "es",
     "meddocan/dev": "es",

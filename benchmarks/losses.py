@@ -47,8 +47,6 @@ from phistack.features.errors import PhistackError
 from phistack.features.formats import read_corpus
 from phistack.submodels.registry import SUBMODELS
 
-__all__ = ["Question", "bits", "questions"]
-
 _FOLDS, _RESAMPLES = 10, 2_000
 _CERTAIN = 1e-6
 _KINDS = ("extent", "label", "lone")

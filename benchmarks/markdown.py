@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import sys
 
-__all__ = ["head", "replaced", "row"]
-
 
 def row(*cells: str) -> str:
     """One line of a table."""

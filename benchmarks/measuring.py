@@ -41,8 +41,6 @@ from phistack.features.documents import Corpus
 from phistack.features.formats import write_corpus
 from phistack.features.writing import write_json
 
-__all__ = ["LIMIT_MINUTES", "RESULTS", "ROOT", "Benchmark", "measure", "training_parts", "write_results"]
-
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 LIMIT_MINUTES = 20

@@ -28,8 +28,6 @@ from phistack.ensemble.tools.comma_lists import comma_list
 from phistack.features.documents import Document, Span
 from phistack.features.ranges import covering, touching
 
-__all__ = ["SENTENCES", "Recall", "gap", "main", "recall_of", "sentences"]
-
 SENTENCES = (
     "{full} was examined this morning and feels better.",
     "Mr. {last} did not come to his appointment.",

@@ -28,8 +28,6 @@ from phistack.ensemble.tools.progress import stage
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.ranges import touching
 
-__all__ = ["REACHES", "OtherDomain", "Reach", "curve_of", "engine_on", "other_domain", "precision_at", "reach_of"]
-
 REACHES = (0.70, 0.80, 0.90, 0.93, 0.95, 0.97, 0.98)
 """Of the identifiers, at which the precision of all choosers is compared."""
 _THRESHOLDS = np.round(np.arange(0.01, 1.0, 0.01), 2).tolist()

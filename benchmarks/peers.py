@@ -21,8 +21,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-__all__ = ["PEERS", "Peer", "install"]
-
 _SECONDS_TO_INSTALL = 900.0
 Finder = Callable[[str], int]
 """Runs a tool over a text; the number of spans that it found."""

@@ -18,8 +18,6 @@ from phistack.ensemble.engine import Engine
 from phistack.features.documents import Corpus, Document
 from phistack.features.ranges import touching
 
-__all__ = ["Redaction", "changed_stretches", "redaction_on"]
-
 Stretch = tuple[int, int]
 """First character and the one after the last."""
 

@@ -32,8 +32,6 @@ from phistack.features.formats import read_corpus
 from phistack.features.letters import fold
 from phistack.features.ranges import touching
 
-__all__ = ["Released", "main", "outcome", "released", "without_repeats"]
-
 Spans = Sequence[Sequence[Span]]
 _SHORTEST = 3
 

@@ -24,8 +24,6 @@ from benchmarks.training import markdown_parts
 from phistack.ensemble.evaluation import Measure
 from phistack.ensemble.evaluation.tables import Table, TableRow, percent, share
 
-__all__ = ["BENCHMARKS", "read_results", "read_variants", "readme_section", "results_page", "updated"]
-
 BENCHMARKS = ("meddocan", "synthetic-notes", "presidio-synth-v2")
 """The results files, in the order of their tables; the first has a table of its own in README.md."""
 ABLATIONS = {

@@ -14,20 +14,6 @@ from typing import Any
 
 import msgspec
 
-__all__ = [
-    "SCHEMA",
-    "AblationEntry",
-    "AblationFile",
-    "BenchmarkResults",
-    "DocumentNumbers",
-    "PartTime",
-    "StackerFigures",
-    "SystemFigures",
-    "TrainingTime",
-    "TriedVariant",
-    "TypeFigures",
-]
-
 SCHEMA = "phistack.benchmark.v1"
 """Of a results file; changes when a key is renamed or dropped."""
 Ends = tuple[float, float]

@@ -43,8 +43,6 @@ from phistack.features.errors import PhistackError, SettingsError
 from phistack.features.formats import read_corpus
 from phistack.features.writing import refuse_taken, write_json
 
-__all__ = ["last_line", "table_of"]
-
 SCHEMA = "phistack.stacking.v1"
 _MEMBERS = {"without": ("regex", "tbed", "crf"), "with": ("regex", "tbed", "crf", "blstm")}
 _OTHER_DOMAIN = "asq-phi-dev"

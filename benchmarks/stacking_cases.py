@@ -35,8 +35,6 @@ from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.documents import Corpus, Span
 
-__all__ = ["BEST", "CHOOSERS", "MEAN", "StackingCase", "accepted", "decide", "measured", "settings_for"]
-
 BEST, MEAN = "best member", "mean"
 CHOOSERS = (BEST, MAJORITY, MEAN, LOGISTIC, STACK, PERFECT)
 """The columns of the table."""

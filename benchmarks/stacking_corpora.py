@@ -24,8 +24,6 @@ from phistack.features.errors import SettingsError
 from phistack.features.formats import read_corpus
 from phistack.features.suggestions import no_such
 
-__all__ = ["INVENTED", "KNOWN", "PARTS", "StackingCorpus", "known_corpora"]
-
 PARTS = 4
 """Into how many the patients are split; one of these is held out."""
 _INVENTED = 160

@@ -34,7 +34,7 @@ from rich.console import Console
 from benchmarks.checkouts import annotated
 from benchmarks.peers import PEERS, Peer, install
 from benchmarks.throughput_table import OURS, REFERENCE, markdown_of, ratios, table_of, updated
-from phistack.ensemble.bundles.bundle import read_manifest
+from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.experiments.speed import Machine, measure_speed
 from phistack.ensemble.tools.numerics import ONE_THREAD, numeric_environment
 from phistack.ensemble.tools.progress import progress

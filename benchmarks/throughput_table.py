@@ -15,8 +15,6 @@ from rich.table import Table
 from benchmarks import markdown
 from phistack.submodels.registry import SUBMODELS
 
-__all__ = ["BEGIN", "END", "OURS", "REFERENCE", "markdown_of", "ratios", "table_of", "updated"]
-
 OURS = "phistack "
 """What the names of our engines begin with; their submodels follow."""
 

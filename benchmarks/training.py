@@ -28,8 +28,6 @@ from benchmarks.results_file import BenchmarkResults, PartTime, TrainingTime
 from benchmarks.training_against import compare
 from phistack.ensemble.evaluation.tables import Table
 
-__all__ = ["PartCost", "costs_of", "markdown_parts", "print_parts"]
-
 _BAR = 24
 
 

@@ -24,8 +24,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["TrainingComparison", "TrainingRun", "compare", "run"]
-
 _OURS = Path(__file__).resolve().parents[1]
 _HOMES = ("phistack.ensemble.training.trainer", "phistack.ensemble.training")
 """Where the class `Training` is, or was."""

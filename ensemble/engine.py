@@ -28,8 +28,6 @@ from phistack.features.labels import LabelSet
 from phistack.features.language_gate import LanguageGate
 from phistack.submodels.base import Candidate, Submodel
 
-__all__ = ["Engine"]
-
 _CHARACTERS_AT_ONCE, _MOST_NOTES = 400_000, 1024
 
 

@@ -14,8 +14,6 @@ from collections.abc import Iterable, Mapping
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
 
-__all__ = ["BytePairs"]
-
 Merge = tuple[str, str]
 
 _WORDS_KEPT = 65_536

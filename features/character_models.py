@@ -30,8 +30,6 @@ from phistack.features.saved_files import SavedFiles, damage_refused
 from phistack.features.user_files import file_named
 from phistack.features.writing import new_folder, write_json
 
-__all__ = ["LINE_END", "UNKNOWN", "CharacterModels", "model_shapes"]
-
 LINE_END, UNKNOWN = 0, 1
 _STATE_FILE, _WEIGHTS_FILE = "language_models.json", "language_models.npz"
 _FORMAT = "phistack.language-models.v1"

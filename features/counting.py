@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeVar
 
-__all__ = ["most_frequent"]
-
 _Name = TypeVar("_Name", bound=str)
 
 

@@ -19,8 +19,6 @@ from phistack.features.errors import CorpusError, LabelError
 from phistack.features.labels import LabelSet, label_mapping
 from phistack.features.shown import shown_id, shown_label
 
-__all__ = ["Corpus", "Document", "Span", "patient_of"]
-
 _PATIENT_AND_RECORD = re.compile(r"(?P<patient>\d+)-(?P<record>\d{2})")
 
 

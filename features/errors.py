@@ -20,23 +20,6 @@ by id as `features.shown` shows it, places by offset.
 
 from pathlib import Path
 
-__all__ = [
-    "BundleError",
-    "CorpusError",
-    "EvaluationError",
-    "LabelError",
-    "MissingResourceError",
-    "OverdueError",
-    "PackageError",
-    "PhistackError",
-    "SettingsError",
-    "StorageError",
-    "TrainingError",
-    "UnsafePatternError",
-    "VerificationError",
-    "place_of",
-]
-
 
 class PhistackError(Exception):
     """The base of every error raised on purpose; its message is one sentence without patient text."""

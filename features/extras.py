@@ -9,8 +9,6 @@ from importlib.util import find_spec
 
 from phistack.features.errors import MissingResourceError
 
-__all__ = ["need"]
-
 
 def need(module: str, extra: str, what: str) -> None:
     """See to it that a library is installed, without importing it.

@@ -21,16 +21,6 @@ from phistack.features.errors import CorpusError
 from phistack.features.regular_files import LONGEST_FILE, read_at_most, read_regular
 from phistack.features.shown import shown_id
 
-__all__ = [
-    "STANDARD_INPUT",
-    "decoded",
-    "encode_all",
-    "encode_text",
-    "file_name",
-    "read_bytes",
-    "read_text",
-]
-
 _UNSAFE_NAME = re.compile(r"^\.|[/\\\x00-\x1f\x7f\ud800-\udfff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

@@ -9,8 +9,6 @@ import hashlib
 import hmac
 import os
 
-__all__ = ["hashed"]
-
 
 def hashed(name: str) -> str:
     """A name as a number sign and eight hexadecimal digits."""

@@ -33,8 +33,6 @@ from phistack.features.hashed import hashed
 from phistack.features.suggestions import did_you_mean, no_such
 from phistack.features.user_files import file_named, read_toml
 
-__all__ = ["LabelSet", "is_label", "label_mapping"]
-
 _TABLES = resources.files("phistack.features") / "label_sets"
 _LABEL = re.compile(r"[^\W\d_][\w.:/+-]{0,63}")
 

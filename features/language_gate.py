@@ -23,8 +23,6 @@ from phistack.features.plain_view import plain_text
 from phistack.features.saved_files import SavedFiles
 from phistack.features.writing import write_json
 
-__all__ = ["LIFTED_BY", "LanguageGate", "languages_of"]
-
 LIFTED_BY = "--any-language"
 """The option that lets every note through."""
 

@@ -24,17 +24,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
 
-__all__ = [
-    "LATIN",
-    "Foreign",
-    "foreign_letters",
-    "furthest",
-    "language_near",
-    "language_of",
-    "scripts_of",
-    "stretches",
-]
-
 LATIN = "LATIN"
 """A script is named as Unicode names its letters: LATIN, GREEK, CYRILLIC, CJK, HIRAGANA, ARABIC, ..."""
 

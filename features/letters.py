@@ -13,19 +13,6 @@ from collections.abc import Callable
 from functools import lru_cache
 from unicodedata import combining, name, normalize
 
-__all__ = [
-    "LETTER",
-    "WORD",
-    "ByCharacter",
-    "edits",
-    "fold",
-    "in_case_of",
-    "is_latin",
-    "normalised",
-    "parts",
-    "without_accents",
-]
-
 LETTER = "[^\\W\\d_][\u0300-\u036f]*"
 """A letter with its combining accents."""
 

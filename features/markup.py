@@ -19,8 +19,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["WithoutMarkup", "without_markup"]
-
 _LINES = (
     "address article aside blockquote body br caption center dd div dl dt fieldset figcaption figure footer form h1 h2 "
     "h3 h4 h5 h6 head header hr html legend li main nav ol p pre section table tbody tfoot thead title tr ul"

@@ -14,8 +14,6 @@ from typing import Generic, TypeVar
 
 from phistack.features.tokens import Tokeniser, offsets_of
 
-__all__ = ["Phrases"]
-
 _T = TypeVar("_T")
 
 

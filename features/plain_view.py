@@ -31,8 +31,6 @@ from numpy.typing import NDArray
 from phistack.features.documents import Document, Span
 from phistack.features.markup import WithoutMarkup, without_markup
 
-__all__ = ["IGNORABLE", "PlainView", "plain_text", "plain_view"]
-
 IGNORABLE = (
     # Control characters, of category Cc, that are not white space.
     "\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f"

@@ -11,8 +11,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
 
-__all__ = ["Range", "covering", "touching"]
-
 Range = tuple[int, int]
 Test = Callable[[int, int], bool]
 

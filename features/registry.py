@@ -24,8 +24,6 @@ from typing import Any
 from phistack.features.errors import PackageError
 from phistack.features.suggestions import did_you_mean
 
-__all__ = ["Registry"]
-
 
 @dataclass(frozen=True)
 class Registry:

@@ -15,8 +15,6 @@ import stat
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-__all__ = ["LONGEST_FILE", "open_regular", "read_at_most", "read_regular"]
-
 LONGEST_FILE = 2**31
 """Bytes of a file that is read as a whole; a longer one is no corpus of notes."""
 

@@ -14,8 +14,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["Listener", "listening", "report"]
-
 Listener = Callable[[float | None, str], None]
 """Takes the share that is done, in [0, 1] or `None` where nobody knows, and what is being done."""
 

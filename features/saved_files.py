@@ -33,17 +33,6 @@ from phistack.features.arrays import read_arrays
 from phistack.features.errors import BundleError, MissingResourceError, PackageError, PhistackError
 from phistack.features.regular_files import read_regular
 
-__all__ = [
-    "LARGEST",
-    "MOST_FILES",
-    "SavedFiles",
-    "check_name",
-    "damage_refused",
-    "files_below",
-    "read_file",
-    "same_type",
-]
-
 T = TypeVar("T")
 
 LARGEST = 2**31

@@ -18,8 +18,6 @@ import numpy as np
 from phistack.features.arrays import Integers32
 from phistack.features.tokens import Tokeniser
 
-__all__ = ["count_sentences", "cut_long", "learned_abbreviations", "sentence_starts"]
-
 _ABBREVIATIONS = frozenset(
     "dr dra drs mr mrs ms prof st sr sra sto sta no nº n tel fax av avda avd ave blvd rd c ctra pza pl dpto depto núm "
     "num hosp univ vs approx ca etc eg ie fig ref pt pts jr rev vol ed dept ext apt mt ft dhr mw mevr str nr bzw z hr "

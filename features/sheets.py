@@ -20,8 +20,6 @@ from phistack.features.errors import SettingsError
 from phistack.features.regular_files import read_regular
 from phistack.features.user_files import file_named
 
-__all__ = ["read_sheet", "sheet", "spreadsheet_advice"]
-
 _SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 
 

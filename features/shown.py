@@ -25,8 +25,6 @@ from pathlib import Path
 from phistack.features.errors import CorpusError
 from phistack.features.hashed import hashed
 
-__all__ = ["SHOW_VARIABLE", "explained", "file_names_shown", "shown_id", "shown_label"]
-
 SHOW_VARIABLE = "PHISTACK_SHOW_IDS"
 
 _ID = re.compile(r"[A-Za-z0-9._/ -]{1,64}")

@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-__all__ = ["did_you_mean", "no_such"]
-
 _LONGEST = 100
 """Comparing takes the square of the length, and a longer name is no slip of the pen."""
 

@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from phistack.features.documents import Span
 from phistack.features.tokens import TokenOffsets
 
-__all__ = ["OUTSIDE", "SCHEMES", "Scheme", "decode", "encode"]
-
 OUTSIDE = "O"
 
 

@@ -27,8 +27,6 @@ from phistack.features.byte_pairs import BytePairs
 from phistack.features.errors import SettingsError
 from phistack.features.suggestions import no_such
 
-__all__ = ["TOKENISERS", "TokenOffsets", "Tokeniser", "offsets_of"]
-
 TokenOffsets = tuple[Integers32, Integers32]
 
 # A combining accent belongs to the letter before it.

@@ -16,8 +16,6 @@ from typing import Any
 from phistack.features.errors import PhistackError, SettingsError
 from phistack.features.regular_files import read_regular
 
-__all__ = ["file_named", "read_toml"]
-
 
 @contextmanager
 def file_named(what: str, path: Path, error: type[PhistackError] = SettingsError) -> Iterator[None]:

@@ -28,8 +28,6 @@ from phistack.features.errors import SettingsError
 from phistack.features.regular_files import open_regular
 from phistack.features.user_files import file_named
 
-__all__ = ["WordVectors", "read_clusters", "read_vectors"]
-
 _LONGEST_LINE = 2**20
 _MOST_NUMBERS = 4096
 _PIECE = 2**20

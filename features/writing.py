@@ -23,8 +23,6 @@ from pathlib import Path
 
 from phistack.features.errors import SettingsError, StorageError
 
-__all__ = ["make_way", "new_file", "new_folder", "refuse_taken", "refused_by_disk", "remedy", "write_json", "write_new"]
-
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 

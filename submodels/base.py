@@ -35,23 +35,6 @@ from phistack.features.saved_files import SavedFiles, same_type
 from phistack.features.suggestions import did_you_mean
 from phistack.submodels.registry import KINDS, newest, usual_name
 
-__all__ = [
-    "KIND",
-    "Candidate",
-    "HeadStart",
-    "LineMask",
-    "Submodel",
-    "Told",
-    "candidates_in",
-    "in_lines",
-    "kind_of",
-    "load_submodel",
-    "new_submodel",
-    "refuse_beyond",
-    "saved_submodel",
-    "submodel_class",
-]
-
 KIND = "kind"
 """The setting of a submodel that is no argument of its constructor."""
 

@@ -21,8 +21,6 @@ from phistack.features.errors import LabelError, TrainingError
 from phistack.features.labels import LabelSet, label_mapping
 from phistack.submodels.base import Candidate
 
-__all__ = ["Mark", "OwnTypes", "OwnTypesState", "first_of_overlapping", "refuse_without_phi"]
-
 
 class Mark(NamedTuple):
     """What a rule marks in a note.

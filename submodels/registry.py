@@ -16,8 +16,6 @@ from phistack.features.errors import PackageError
 from phistack.features.registry import Registry
 from phistack.features.suggestions import no_such
 
-__all__ = ["KINDS", "SUBMODELS", "newest", "usual_name", "usual_names"]
-
 KINDS = Registry(
     "phistack.submodels",
     "submodel kind",

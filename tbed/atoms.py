@@ -14,8 +14,6 @@ from dataclasses import dataclass
 
 from phistack.features.errors import SettingsError
 
-__all__ = ["ATOM", "TAG", "Atom"]
-
 TAG = "tag"
 """The column of the tags as they are when a rule is applied."""
 

@@ -22,8 +22,6 @@ from phistack.tbed.grid import Condition, TokenGrid
 from phistack.tbed.hash_table import Keys
 from phistack.tbed.templates import RuleTemplate
 
-__all__ = ["Encoding", "Views"]
-
 _SEED = 1995
 _CHUNK = 1 << 14
 

@@ -22,8 +22,6 @@ from phistack.features.columns.lines import line_starts
 from phistack.features.columns.table import FeatureTable
 from phistack.tbed.atoms import TAG
 
-__all__ = ["STRETCHES", "Condition", "PlacesByValue", "TokenGrid"]
-
 Condition = tuple[str, range, int]
 """A column, the offsets of which one has to hold, and the id of the value."""
 

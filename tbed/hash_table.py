@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from phistack.features.arrays import Integers, Integers32
 
-__all__ = ["HashTable", "Keys"]
-
 Keys = NDArray[np.uint64]
 
 _SMALLEST = 1 << 10

@@ -19,8 +19,6 @@ from phistack.features.columns.table import FeatureTable
 from phistack.features.counting import most_frequent
 from phistack.features.tags import OUTSIDE
 
-__all__ = ["FrequentTags", "FrequentTagsState"]
-
 _LOOKUPS = (("key", "lower"), ("lower",))
 
 Values = tuple[str, ...]

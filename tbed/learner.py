@@ -29,8 +29,6 @@ from phistack.tbed.rules import Rule
 from phistack.tbed.search import RuleSearch, Tagging
 from phistack.tbed.settings import LearnerSettings
 
-__all__ = ["Learned", "learn"]
-
 _LOG = logging.getLogger("phistack")
 
 

@@ -15,8 +15,6 @@ from phistack.features.arrays import Integers32
 from phistack.features.columns.table import FeatureTable
 from phistack.features.errors import SettingsError
 
-__all__ = ["Notes", "TagSequences", "flat_tags"]
-
 TagSequences = Sequence[Sequence[str]]
 """For each note one tag a token."""
 

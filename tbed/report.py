@@ -15,8 +15,6 @@ from phistack.tbed.notes import Notes, flat_tags
 from phistack.tbed.rules import Example, Rule
 from phistack.tbed.tagger import Application
 
-__all__ = ["RuleRow", "RuleScore", "describe", "score_rules"]
-
 
 @dataclass(frozen=True, slots=True)
 class RuleRow:

@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from phistack.features.arrays import Integers, Integers32
 from phistack.tbed.hash_table import HashTable, Keys
 
-__all__ = ["RuleTable"]
-
 _BARRED = 1 << 30
 
 

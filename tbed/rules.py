@@ -20,8 +20,6 @@ from typing import NoReturn
 from phistack.features.errors import SettingsError
 from phistack.tbed.atoms import ATOM, TAG, Atom
 
-__all__ = ["EDGE", "Example", "Rule", "RuleFile", "format_rules", "parse_rules"]
-
 EDGE = None
 """The value of an atom that looks beyond the sentence."""
 

@@ -25,9 +25,6 @@ from phistack.tbed.rule_table import RuleTable
 from phistack.tbed.rules import EDGE, Example, Rule
 from phistack.tbed.settings import LearnerSettings
 
-__all__ = ["BestRule", "RuleSearch", "Tagging"]
-
-
 BestRule = tuple[list[Condition], int, int]
 """Conditions, the tag before and the tag after, all as ids."""
 

@@ -11,8 +11,6 @@ from phistack.features.errors import SettingsError
 from phistack.tbed.grid import STRETCHES
 from phistack.tbed.templates import RuleTemplate
 
-__all__ = ["LearnerSettings"]
-
 _LEAST = {"max_rules": 0, "min_gain": 1, "min_groups": 1, "patience": 1}
 
 

@@ -23,8 +23,6 @@ from phistack.tbed.grid import Condition, TokenGrid
 from phistack.tbed.notes import TagSequences, flat_tags
 from phistack.tbed.rules import EDGE, Rule
 
-__all__ = ["Application", "Tagged", "Tagger"]
-
 
 @dataclass(frozen=True, slots=True)
 class Tagged:

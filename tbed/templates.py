@@ -22,8 +22,6 @@ from phistack.features.errors import SettingsError
 from phistack.features.suggestions import no_such
 from phistack.tbed.atoms import TAG, Atom
 
-__all__ = ["RuleTemplate", "named_templates", "read_templates", "restricted", "template_names", "template_text"]
-
 _FILES = resources.files("phistack.tbed") / "templates"
 _BRACES = re.compile(r"\{([^{}]*)\}")
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from phistack.ensemble.bundles.bundle import load_bundle, read_manifest, save_bundle
-from phistack.ensemble.bundles.files import PROTOCOL
+from phistack.ensemble.bundles.bundle import load_bundle, save_bundle
+from phistack.ensemble.bundles.files import PROTOCOL, read_manifest
 from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.engine import Engine
 from phistack.ensemble.tasks.engines import train_bundle

@@ -20,8 +20,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from phistack.ensemble.bundles.bundle import load_bundle, read_manifest
-from phistack.ensemble.bundles.files import bundle_labels, manifest_digest
+from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.bundles.files import bundle_labels, manifest_digest, read_manifest
 from phistack.ensemble.tasks.engines import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.columns.settings import FeatureSettings

@@ -14,10 +14,11 @@ from phistack.ensemble.evaluation.intervals import Bootstrap
 from phistack.ensemble.evaluation.scores import scores
 from phistack.ensemble.experiments.ablation import ablate
 from phistack.ensemble.experiments.curves import CurveRun, curves_of
+from phistack.ensemble.experiments.domains import Domain
 from phistack.ensemble.experiments.learning_curve import LearningCurve, learning_curve
 from phistack.ensemble.experiments.results import CorpusFacts, Origin, write_results
 from phistack.ensemble.experiments.samples import samples_of
-from phistack.ensemble.experiments.transfer import Domain, transfer
+from phistack.ensemble.experiments.transfer import transfer
 from phistack.ensemble.experiments.variants import variants_of
 from phistack.ensemble.stacking.folds import held_out_patients
 from phistack.ensemble.stacking.stacker_settings import StackerSettings

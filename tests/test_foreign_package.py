@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from phistack.ensemble.bundles.bundle import load_bundle, read_manifest
+from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.tools.version import code_digest
 from phistack.features.columns.installed import COLUMNS, LayoutColumn, WordColumn, installed_column
 from phistack.features.columns.layout import Layout
@@ -28,7 +29,8 @@ TRAIN = """
 import json, logging
 from pathlib import Path
 from dataclasses import replace
-from phistack.ensemble.bundles.bundle import load_bundle, read_manifest
+from phistack.ensemble.bundles.files import read_manifest
+from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.tasks.engines import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.columns.settings import FeatureSettings

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import phistack.ensemble.experiments.budget as budget_module
-from phistack.ensemble.bundles.bundle import load_bundle, read_manifest
+from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.experiments.budget import by_score
 from phistack.ensemble.experiments.frontier import measure_frontier, on_frontier
 from phistack.ensemble.experiments.results import write_results

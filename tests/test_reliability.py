@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from phistack.ensemble.bundles.bundle import read_manifest
+from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.bundles.model_card import model_card
 from phistack.ensemble.bundles.reliability import reliability_of
 from phistack.ensemble.command_line.app import app

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from phistack.ensemble.bundles.bundle import load_bundle, read_manifest
+from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.experiments.speed import measure_speed
 from phistack.ensemble.experiments.variants import variants_of
 from phistack.ensemble.stacking.subsets import subset_name

@@ -19,7 +19,8 @@ from phistack.ensemble.deidentification.keyed_choices import KeyedChoices
 from phistack.ensemble.deidentification.memory import PatientMemory
 from phistack.ensemble.deidentification.places.cities import _states, table
 from phistack.ensemble.deidentification.policy import PolicyOptions
-from phistack.ensemble.deidentification.surrogates import LANGUAGES, surrogate
+from phistack.ensemble.deidentification.surrogates import surrogate
+from phistack.ensemble.deidentification.word_lists import LANGUAGES
 from phistack.features.letters import fold, normalised, parts
 
 KEY = b"a key of the tests, not a secret"

@@ -4,7 +4,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from phistack.ensemble.bundles.bundle import load_bundle, read_manifest
+from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.tasks.engines import train_bundle
 from phistack.ensemble.tasks.rules import print_rules, replace_rules, write_rules
 from phistack.ensemble.training.settings import EngineSettings

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from phistack.ensemble.command_line.groups import TrainingOptions
 from phistack.ensemble.evaluation import evaluate_systems
 from phistack.ensemble.training.fit_tasks import tasks_of
-from phistack.ensemble.training.language_models import LanguageModelPlan, learn_language_models
+from phistack.ensemble.training.language_models import learn_language_models
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import out_of_fold_corpora, train
 from phistack.features.columns.settings import FeatureSettings
@@ -26,6 +26,7 @@ from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import TrainingError
 from phistack.features.formats import read_corpus
 from phistack.features.labels import LabelSet
+from phistack.submodels.blstm.character_training import LanguageModelPlan
 from tests.odd_shapes import LAYOUTS, SHAPES, laid_out
 from tests.test_submodels_any_shape import QUICK
 

@@ -12,7 +12,7 @@ from phistack.ensemble.experiments.tag_tables import by_tag
 from phistack.ensemble.experiments.tuning import tune
 from phistack.ensemble.stacking.folds import training_folds
 from phistack.ensemble.synthesis.corpus import synthesize
-from phistack.ensemble.training.language_models import LanguageModelPlan, learn_language_models
+from phistack.ensemble.training.language_models import learn_language_models
 from phistack.ensemble.training.settings import EngineSettings, merged
 from phistack.ensemble.training.trainer import out_of_fold_corpora, train
 from phistack.features.columns.settings import FeatureSettings
@@ -21,6 +21,7 @@ from phistack.features.documents import Corpus, Document, Span
 from phistack.features.formats import write_corpus
 from phistack.features.tags import decode
 from phistack.submodels.base import new_submodel
+from phistack.submodels.blstm.character_training import LanguageModelPlan
 from phistack.submodels.chain.crf import IMPOSSIBLE
 from phistack.submodels.crf.cross_files import named_crosses
 from phistack.submodels.crf.templates import usable

@@ -35,8 +35,6 @@ from phistack.features.errors import PhistackError
 from phistack.features.formats import FORMATS, read_corpus, write_corpus
 from phistack.features.labels import LabelSet
 
-__all__ = ["CANARY", "KINDS", "Tally", "attempt", "mutated", "read_mutated"]
-
 CANARY = "Zxqvname"
 _I2B2 = ("DOCTOR", "PATIENT", "DATE")
 _MEDDOCAN = ("NOMBRE_PERSONAL_SANITARIO", "NOMBRE_SUJETO_ASISTENCIA", "FECHAS")

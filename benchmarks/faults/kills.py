@@ -21,8 +21,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Losses", "kill_runs", "kill_workers", "write_notes"]
-
 _SECONDS = 900.0
 
 

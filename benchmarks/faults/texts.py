@@ -12,8 +12,6 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["HugeNote", "huge_note"]
-
 
 @dataclass(frozen=True, slots=True)
 class HugeNote:

@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 
 from phistack.ensemble.batch.formats.rows import InputFormat, Row
 
-__all__ = ["Chunk", "chunks_of"]
-
 _ROWS, _CHARACTERS = 128, 400_000
 _MOST_ROWS, _MOST_CHARACTERS = 1024, 4_000_000
 

@@ -23,8 +23,6 @@ from phistack.ensemble.deidentification import Policy, read_key
 from phistack.ensemble.deidentification.keyed_choices import written_key
 from phistack.features.errors import CorpusError, SettingsError
 
-__all__ = ["KEY_VARIABLE", "audit_run", "key_from", "key_or_seed", "policy_from"]
-
 KEY_VARIABLE = "PHISTACK_KEY"
 
 

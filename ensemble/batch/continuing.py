@@ -22,8 +22,6 @@ from phistack.ensemble.batch.reports.summary import Summary, read_summary
 from phistack.ensemble.batch.settings import RunSettings
 from phistack.features.errors import SettingsError, StorageError
 
-__all__ = ["begun", "changed_input", "finished_summary", "is_begun", "kept", "kept_journal", "refuse_changed_input"]
-
 _OR_RESTART = "or start with --restart to discard what was done"
 
 

@@ -18,8 +18,6 @@ from phistack.ensemble.bundles.files import bundle_label_set, manifest_digest
 from phistack.ensemble.stacking.known import KnownIdentifiers, RecordSearch, Roster
 from phistack.features.errors import SettingsError
 
-__all__ = ["suited_engines"]
-
 _LOG = logging.getLogger("phistack")
 
 

@@ -21,8 +21,6 @@ from typing import Any, Self
 from phistack.ensemble.batch.workers.identifier_register import HashedIdentifier
 from phistack.features.errors import StorageError
 
-__all__ = ["GO_ON", "DoneChunk", "Journal"]
-
 GO_ON = "if the disk is full, free space on it, and start again: the run goes on where it stopped"
 """What to do where the disk refuses a file of an unfinished run."""
 

@@ -13,8 +13,6 @@ from pathlib import Path
 
 from phistack.features.errors import SettingsError
 
-__all__ = ["locked"]
-
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:

@@ -23,8 +23,6 @@ from phistack.ensemble.batch.workers.pool import Workers
 from phistack.ensemble.tools.progress import meter
 from phistack.features.errors import StorageError
 
-__all__ = ["check_output"]
-
 
 def check_output(settings: RunSettings, form: InputFormat, store: Store, workers: Workers) -> None:
     """Put the output together, read it again, and search each patient's output for the patient's identifiers.

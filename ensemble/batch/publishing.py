@@ -23,8 +23,6 @@ from phistack.ensemble.batch.settings import RunSettings
 from phistack.features.errors import SettingsError, StorageError
 from phistack.features.writing import make_way, refuse_taken
 
-__all__ = ["ROSTER_INDEX", "clear", "is_published", "publish", "refuse_changed", "remove", "replaces_own"]
-
 ROSTER_INDEX = "roster.sqlite"
 """The roster for all workers, in the folder of the unfinished run; it is there while they work only."""
 

@@ -53,8 +53,6 @@ from phistack.ensemble.bundles.files import bundle_labels, manifest_digest
 from phistack.ensemble.stacking.known.roster import Roster, kept_open, tell_unused
 from phistack.ensemble.tools.progress import meter
 
-__all__ = ["deidentify"]
-
 Engines = Mapping[str, tuple[Path, str]]
 """Language -> the bundle that reads the notes in it, and its digest."""
 

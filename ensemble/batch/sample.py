@@ -18,8 +18,6 @@ from phistack.ensemble.batch.formats.columns import REMOVE
 from phistack.ensemble.batch.formats.recognise import open_format
 from phistack.ensemble.batch.formats.rows import FormatSettings, Row
 
-__all__ = ["first_texts"]
-
 _MOST_ROWS = 1000
 """So many are looked at where most hold no text."""
 

@@ -26,8 +26,6 @@ from phistack.features.errors import SettingsError
 from phistack.features.letters import fold
 from phistack.features.regular_files import read_regular
 
-__all__ = ["RunSettings", "read_struck"]
-
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 
 

@@ -28,8 +28,6 @@ from phistack.features.hashed import hashed
 from phistack.features.shown import shown_id
 from phistack.features.writing import new_file, refused_by_disk
 
-__all__ = ["Store"]
-
 _CHUNKS_OF_A_FOLDER = 1000
 Outcome = tuple[Row, NoteResult | None]
 

@@ -30,7 +30,7 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
-from phistack.ensemble.bundles.files import MANIFEST, PROTOCOL, file_hash, read_bundle, read_label_set, read_manifest
+from phistack.ensemble.bundles.files import MANIFEST, PROTOCOL, file_hash, read_bundle, read_label_set
 from phistack.ensemble.bundles.model_card import CALIBRATION_PICTURE, model_card
 from phistack.ensemble.bundles.self_test import SelfTest, check_self_test
 from phistack.ensemble.engine import Engine
@@ -49,8 +49,6 @@ from phistack.features.saved_files import SavedFiles, damage_refused
 from phistack.features.writing import new_file, new_folder, write_json
 from phistack.submodels.base import load_submodel
 from phistack.submodels.registry import KINDS
-
-__all__ = ["OPTIONAL_PARTS", "PROTOCOL", "SERVERS", "load_bundle", "read_manifest", "save_bundle"]
 
 OPTIONAL_PARTS: Mapping[str, Callable[[SavedFiles], Any]] = {
     "language_gate": LanguageGate.load,

@@ -35,19 +35,6 @@ from phistack.features.saved_files import (
     same_type,
 )
 
-__all__ = [
-    "MANIFEST",
-    "PROTOCOL",
-    "bundle_label_set",
-    "bundle_labels",
-    "bundle_languages",
-    "file_hash",
-    "manifest_digest",
-    "read_bundle",
-    "read_label_set",
-    "read_manifest",
-]
-
 PROTOCOL = 2
 """Raised by one with every change after which an older phistack cannot read a bundle; see docs/bundles.md."""
 

@@ -21,8 +21,6 @@ from phistack.ensemble.bundles.shipped import shipped_engine, shipped_names
 from phistack.features.errors import SettingsError
 from phistack.features.language_gate import languages_of
 
-__all__ = ["MOST_NOTES", "ChosenEngine", "engine_for"]
-
 MOST_NOTES = 50
 """So many notes say in what language the others are."""
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from phistack.ensemble.bundles.reliability import reliability_of
 
-__all__ = ["CALIBRATION_PICTURE", "measured_elsewhere", "model_card"]
-
 CALIBRATION_PICTURE = "calibration.svg"
 """The file with the reliability diagrams, beside the card."""
 

@@ -16,8 +16,6 @@ from typing import Any, TypedDict
 
 from phistack.features.saved_files import same_type
 
-__all__ = ["FEW_NOTES", "LEAST_RECALL", "Reliability", "reliability_of"]
-
 FEW_NOTES = 100
 LEAST_RECALL = 0.9
 """With fewer notes, or where recall may be lower, a person must check its output."""

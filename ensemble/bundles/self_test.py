@@ -21,8 +21,6 @@ from phistack.features.documents import Document
 from phistack.features.errors import BundleError, OverdueError
 from phistack.submodels.base import Candidate
 
-__all__ = ["SelfTest", "check_self_test", "self_test"]
-
 _TOLERANCE = 1e-3
 _MOST_TEXT = 5_000
 _SECONDS = 2.0

@@ -14,8 +14,6 @@ from pathlib import Path
 from phistack.features.errors import BundleError
 from phistack.features.suggestions import did_you_mean
 
-__all__ = ["bundle_path", "no_bundle", "shipped_engine", "shipped_names"]
-
 FOLDER = Path(__file__).parent / "engines"
 
 

@@ -13,8 +13,6 @@ from phistack.ensemble.command_line.output import console, names_of, say, say_re
 from phistack.features.errors import SettingsError
 from phistack.features.writing import new_folder, refuse_taken, write_new
 
-__all__ = ["agreement", "causes", "reader_test"]
-
 SheetOption = Annotated[
     Path | None, typer.Option("--sheet", help="Write a CSV sheet of the places there.", show_default=False)
 ]

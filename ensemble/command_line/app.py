@@ -35,8 +35,6 @@ from phistack.features.errors import PhistackError, place_of
 from phistack.features.shown import explained
 from phistack.features.writing import remedy
 
-__all__ = ["app", "main"]
-
 _P = ParamSpec("_P")
 
 app = typer.Typer(

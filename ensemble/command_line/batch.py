@@ -32,8 +32,6 @@ from phistack.ensemble.tools.processes import keeping
 from phistack.features.errors import SettingsError
 from phistack.features.shown import explained
 
-__all__ = ["audit", "deidentify"]
-
 
 def deidentify(
     context: typer.Context,

@@ -17,24 +17,6 @@ from pathlib import Path
 from phistack.ensemble.bundles.shipped import shipped_names
 from phistack.submodels.registry import usual_names
 
-__all__ = [
-    "DRAWN",
-    "ENGINES",
-    "FORMATS",
-    "INPUT_FORMATS",
-    "LABEL_SETS",
-    "PAPERS",
-    "POLICIES",
-    "PRESETS",
-    "RECALLS",
-    "SPACES",
-    "STRATEGIES",
-    "SUBMODELS",
-    "completing",
-    "completing_paths",
-    "one_of",
-]
-
 _CODE = Path(__file__).parents[2]
 
 

@@ -28,8 +28,6 @@ from phistack.features.errors import SettingsError
 from phistack.features.suggestions import no_such
 from phistack.features.user_files import file_named, read_toml
 
-__all__ = ["ConfigOption", "merged"]
-
 _TABLES = {"columns": "column", "strategies": "strategy"}
 """Table of the file -> the option NAME=VALUE that each of its entries is."""
 

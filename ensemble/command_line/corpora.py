@@ -31,8 +31,6 @@ from phistack.features.errors import SettingsError
 if TYPE_CHECKING:
     from phistack.ensemble.tasks.pseudonyms import PseudonymousCorpus
 
-__all__ = ["convert", "egofy", "language_model", "pseudonymise", "synthesize", "vectors"]
-
 
 def synthesize(
     out: TargetArgument,
@@ -215,9 +213,10 @@ def language_model(
     reading: ReadingOptions,
 ) -> None:
     """Learn character language models from notes without annotation, for `language_models` under [features]."""
-    from phistack.ensemble.training.language_models import LanguageModelPlan, learn_language_models
+    from phistack.ensemble.training.language_models import learn_language_models
     from phistack.features.formats.corpora import input_path
     from phistack.features.writing import refuse_taken
+    from phistack.submodels.blstm.character_training import LanguageModelPlan
 
     refuse_taken(out)
     corpus = reading.reader.read(input_path(notes), accept_unknown_labels=True)

@@ -39,8 +39,6 @@ from phistack.ensemble.tools.comma_lists import comma_list
 from phistack.ensemble.tools.progress import stage
 from phistack.features.errors import SettingsError
 
-__all__ = ["annotate", "demo", "explain", "rules", "train"]
-
 
 def demo(
     out: Annotated[Path, typer.Option("--out", help="The folder to write to.")] = Path("demo_output"),

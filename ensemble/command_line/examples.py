@@ -8,8 +8,6 @@ command, and refuses a command without examples.
 
 from __future__ import annotations
 
-__all__ = ["EXAMPLES", "epilog"]
-
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "demo": (
         "phistack demo",

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from phistack.ensemble.training.settings import EngineSettings
     from phistack.features.documents import Corpus
 
-__all__ = ["ablate", "curve", "reproduce", "transfer", "tune"]
-
 _KEPT = "what submodels proposed is kept in {}, for the same command again; remove it when you need no more"
 _Shown = TypeVar("_Shown", bound="ExperimentResults")
 
@@ -131,7 +129,8 @@ def transfer(
 ) -> None:
     """Train on each corpus, or on several together, and test on each: how far an engine travels."""
     with stage("reading the notes"):
-        from phistack.ensemble.experiments.transfer import Domain, transfer
+        from phistack.ensemble.experiments.domains import Domain
+        from phistack.ensemble.experiments.transfer import transfer
 
         read = list(map(training.read, corpora))
     for corpus in read:

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from phistack.features.formats import Reader
     from phistack.features.labels import LabelSet
 
-__all__ = ["CorpusOptions", "KnowledgeOptions", "ReadingOptions", "TrainingOptions", "with_options"]
-
 
 @dataclass(frozen=True, slots=True)
 class ReadingOptions:

@@ -20,23 +20,6 @@ if TYPE_CHECKING:
     from phistack.ensemble.bundles.language_choice import ChosenEngine
     from phistack.features.documents import Corpus, Document
 
-__all__ = [
-    "console",
-    "fail",
-    "fail_for",
-    "n_spans",
-    "names_of",
-    "quiet_when_cut_off",
-    "say",
-    "say_remarks",
-    "say_what_tags_cannot",
-    "say_where",
-    "tell_reliability",
-    "told_engine",
-    "told_engines",
-    "warn",
-]
-
 _P = ParamSpec("_P")
 _CUT_OFF = 128 + 13
 """The status of a process that a signal ends is 128 and its number; that of SIGPIPE is 13."""

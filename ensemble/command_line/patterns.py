@@ -11,8 +11,6 @@ from phistack.ensemble.command_line.groups import ReadingOptions, with_options
 from phistack.ensemble.command_line.output import console, say
 from phistack.features.errors import SettingsError
 
-__all__ = ["patterns"]
-
 
 @with_options
 def patterns(

@@ -26,8 +26,6 @@ from phistack.features.writing import new_folder, refuse_taken, write_new
 if TYPE_CHECKING:
     from phistack.features.documents import Corpus
 
-__all__ = ["baseline", "compare", "errors", "evaluate", "frontier"]
-
 GoldArgument = Annotated[Path, typer.Argument(metavar="GOLD", help="The annotated notes.", show_default=False)]
 AllowMissingOption = Annotated[
     bool, typer.Option("--allow-missing", help="Score the notes that all systems have, and list the others.")

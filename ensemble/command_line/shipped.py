@@ -15,8 +15,6 @@ from phistack.ensemble.command_line.output import console, say
 from phistack.features.errors import SettingsError
 from phistack.features.writing import write_new
 
-__all__ = ["engines"]
-
 
 def engines(
     model: Annotated[

@@ -12,8 +12,6 @@ from phistack.ensemble.command_line.options import CorpusArgument, NewFolderArgu
 from phistack.ensemble.command_line.output import n_spans, say, say_remarks, warn
 from phistack.ensemble.tasks.splits import PATIENT, UNITS, USUAL
 
-__all__ = ["split"]
-
 
 @with_options
 def split(

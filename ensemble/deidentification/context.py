@@ -15,8 +15,6 @@ from phistack.ensemble.deidentification.memory import PatientMemory
 from phistack.ensemble.deidentification.policy import PolicyOptions
 from phistack.ensemble.deidentification.word_lists import words
 
-__all__ = ["Context"]
-
 _T = TypeVar("_T")
 
 

@@ -12,20 +12,20 @@ from collections.abc import Callable, Iterable, Mapping
 
 from phistack.ensemble.deidentification import strategies
 from phistack.ensemble.deidentification.codes.patterns import same_pattern
+from phistack.ensemble.deidentification.context import Context
 from phistack.ensemble.deidentification.keyed_choices import KeyedChoices, usable_key
 from phistack.ensemble.deidentification.kinds import kind_of, name_role
 from phistack.ensemble.deidentification.memory import PatientMemory
 from phistack.ensemble.deidentification.places.nearby import stays
 from phistack.ensemble.deidentification.policy import KEYED, Policy
-from phistack.ensemble.deidentification.surrogates import LANGUAGES, Context, surrogate
+from phistack.ensemble.deidentification.surrogates import surrogate
 from phistack.ensemble.deidentification.verification import Deidentified, Replacement
+from phistack.ensemble.deidentification.word_lists import LANGUAGES
 from phistack.features.documents import Document, Span
 from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
 from phistack.features.letters import normalised
 from phistack.features.plain_view import plain_text
-
-__all__ = ["Deidentifier", "Shuffled"]
 
 Shuffled = Mapping[tuple[str, str], str]
 """Label and normalised mention -> the mention that takes its place."""

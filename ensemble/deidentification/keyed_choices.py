@@ -22,8 +22,6 @@ from typing import TypeVar
 from phistack.features.errors import SettingsError
 from phistack.features.regular_files import open_regular
 
-__all__ = ["MINIMAL_KEY_BYTES", "KeyedChoices", "key_check", "read_key", "usable_key", "written_key"]
-
 MINIMAL_KEY_BYTES = 16
 
 _HOW = (

@@ -17,8 +17,6 @@ from importlib import resources
 
 from phistack.features.labels import LabelSet
 
-__all__ = ["KINDS", "kind_anywhere", "kind_of", "name_role"]
-
 KINDS = (
     *("PERSON", "INITIALS", "USERNAME", "RELATIVE", "SEX", "PROFESSION", "DATE", "AGE"),
     *("PHONE", "EMAIL", "URL", "ID"),

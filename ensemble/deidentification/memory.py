@@ -22,8 +22,6 @@ from phistack.ensemble.deidentification.names.parsing import ParsedName, parse_n
 from phistack.features.documents import Document
 from phistack.features.letters import normalised
 
-__all__ = ["PatientMemory"]
-
 
 @dataclass
 class PatientMemory:

@@ -46,8 +46,6 @@ from phistack.features.labels import LabelSet
 from phistack.features.suggestions import did_you_mean, no_such
 from phistack.features.user_files import file_named, read_toml
 
-__all__ = ["KEYED", "REMOVING", "RESTRICTED_ZIP3", "STRATEGIES", "Policy", "PolicyOptions"]
-
 REMOVING = ("tag", "number", "name", "numbered", "mask", "remove", "surrogate", "substitute", "characters", "shuffle")
 """Those that leave nothing of what was there."""
 

@@ -12,8 +12,6 @@ import re
 from phistack.ensemble.deidentification.word_lists import words
 from phistack.features.letters import fold, in_case_of
 
-__all__ = ["profession_group"]
-
 
 def profession_group(mention: str, language: str) -> str | None:
     """The name of the group, in the case of the mention; nothing where the words belong to none or to more than one."""

@@ -28,8 +28,6 @@ from phistack.features.errors import CorpusError
 from phistack.features.letters import normalised
 from phistack.features.plain_view import plain_text
 
-__all__ = ["Pseudonymised", "pseudonymise", "renumbered"]
-
 _CORPUS = "the corpus as a whole"
 
 

@@ -14,8 +14,6 @@ from phistack.ensemble.deidentification.verification import verify
 from phistack.features.documents import Document
 from phistack.features.labels import LabelSet
 
-__all__ = ["redact"]
-
 
 def redact(document: Document) -> str:
     """The document's text with every span replaced by its label in brackets.

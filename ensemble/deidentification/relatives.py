@@ -15,8 +15,6 @@ import re
 from phistack.ensemble.deidentification.word_lists import words
 from phistack.features.letters import fold
 
-__all__ = ["kinship"]
-
 
 def kinship(mention: str, language: str) -> str | None:
     """The mention, if it is made of words for members of a family alone; nothing where it may hold more."""

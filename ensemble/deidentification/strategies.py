@@ -19,8 +19,6 @@ from phistack.ensemble.deidentification.policy import PolicyOptions
 from phistack.ensemble.deidentification.professions import profession_group
 from phistack.ensemble.deidentification.relatives import kinship
 
-__all__ = ["generalise", "mask", "name", "number", "numbered", "tag"]
-
 _ZIP = re.compile(r"(\d{3})\d{2}(?:[- ]?\d{4})?")
 
 

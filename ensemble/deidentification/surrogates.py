@@ -40,10 +40,7 @@ from phistack.ensemble.deidentification.places.organisations import (
     surrogate_room,
 )
 from phistack.ensemble.deidentification.professions import profession_group
-from phistack.ensemble.deidentification.word_lists import LANGUAGES
 from phistack.features.letters import normalised
-
-__all__ = ["LANGUAGES", "Context", "surrogate"]
 
 _TRIES = 8
 _MAY_MEET = ("DATE", "AGE")

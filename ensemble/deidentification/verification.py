@@ -20,8 +20,6 @@ from phistack.features.letters import normalised
 from phistack.features.plain_view import plain_text
 from phistack.features.shown import shown_id
 
-__all__ = ["Deidentified", "Replacement", "verify"]
-
 
 @dataclass(frozen=True, slots=True)
 class Replacement:

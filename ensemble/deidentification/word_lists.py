@@ -11,8 +11,6 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-__all__ = ["LANGUAGES", "known_words", "words"]
-
 LANGUAGES = ("en", "es", "nl", "sv", "de")
 """The languages in which there are surrogates."""
 

@@ -20,8 +20,6 @@ from phistack.features.counting import most_frequent
 from phistack.features.phrases import Phrases
 from phistack.features.sheets import sheet
 
-__all__ = ["CHECKS", "Doubt", "doubts", "doubts_sheet"]
-
 CHECKS = {
     "one annotator only": "no span of the other annotation shares a character with it",
     "other label": "the other annotation has the same start and end with another label",

@@ -28,8 +28,6 @@ from phistack.features.documents import Corpus
 from phistack.features.shown import shown_label
 from phistack.features.tokens import Tokeniser
 
-__all__ = ["SCHEMA", "Agreement", "TypeAgreement", "agree", "cohens_kappa"]
-
 SCHEMA = "phistack.agreement.v1"
 _NOTHING = ""
 

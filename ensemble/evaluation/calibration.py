@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 from phistack.ensemble.evaluation.intervals import Measure, wilson
 from phistack.features.arrays import Floats
 
-__all__ = ["FEWEST", "Calibration", "CalibrationBin"]
-
 FEWEST = 50
 """Candidates of a bin, unless there are fewer in all."""
 _RANGES = 20

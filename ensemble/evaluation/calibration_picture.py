@@ -13,8 +13,6 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
-__all__ = ["calibration_picture"]
-
 _PER_ROW = 4
 
 

@@ -24,8 +24,6 @@ from phistack.features.documents import Corpus
 from phistack.features.errors import EvaluationError, LabelError
 from phistack.features.labels import LabelSet
 
-__all__ = ["SCHEMA", "Comparison", "compare"]
-
 SCHEMA = "phistack.comparison.v1"
 
 

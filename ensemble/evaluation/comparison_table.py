@@ -16,8 +16,6 @@ from phistack.features.shown import shown_id
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["comparison_latex", "print_comparison"]
-
 _HEADS = {"precision": "precision", "recall": "recall", "f1": "F1"}
 _COLUMNS = ("system", *_HEADS.values())
 

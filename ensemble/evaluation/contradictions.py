@@ -18,8 +18,6 @@ from typing import NamedTuple
 from phistack.features.documents import Document
 from phistack.features.tokens import Tokeniser
 
-__all__ = ["Contradictions", "contradictions"]
-
 _KEY = 3
 """Tokens by which windows are found; none is shorter."""
 _BESIDE_THE_NOTE = ""

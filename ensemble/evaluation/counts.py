@@ -14,8 +14,6 @@ from typing import NamedTuple, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Counts", "DocumentCounts", "IntArray", "count", "count_by", "count_forgiving", "total"]
-
 IntArray = NDArray[np.int64]
 DocumentCounts = tuple[int, int, int]
 T = TypeVar("T")

@@ -18,8 +18,6 @@ from phistack.features.errors import EvaluationError
 from phistack.features.sentences import count_sentences
 from phistack.features.shown import shown_id
 
-__all__ = ["Coverage", "Leak", "coverage", "leak"]
-
 
 @dataclass(frozen=True, slots=True)
 class Leak:

@@ -28,8 +28,6 @@ from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
 from phistack.features.suggestions import no_such
 
-__all__ = ["CRITERIA", "SHORT_NAMES", "Criterion", "applicable", "criterion_named"]
-
 
 @dataclass(frozen=True, slots=True)
 class Criterion:

@@ -14,8 +14,6 @@ from phistack.ensemble.evaluation.report import Report
 from phistack.ensemble.evaluation.scores import Score
 from phistack.ensemble.evaluation.tables import Table, percent
 
-__all__ = ["figures_of", "fold_figures", "fold_table", "table_of"]
-
 
 def figures_of(reports: Mapping[str, Report]) -> dict[str, dict[str, Any]]:
     """The strict scores as manifests and results files hold them.

@@ -19,8 +19,6 @@ from phistack.ensemble.evaluation.counts import IntArray
 from phistack.ensemble.evaluation.measures import MEASURES, FloatArray
 from phistack.features.errors import EvaluationError
 
-__all__ = ["RESAMPLES", "Bootstrap", "Measure", "wilson"]
-
 RESAMPLES = 1000
 """How often the bootstrap draws."""
 

@@ -18,8 +18,6 @@ from functools import lru_cache
 from phistack.ensemble.evaluation.pairing import Phi
 from phistack.features.tokens import Tokeniser
 
-__all__ = ["UNITS", "EndWithin", "Item"]
-
 Item = tuple[int, int, str, str]
 
 _ASCII_WORD = re.compile("[a-zA-Z0-9]+")

@@ -18,8 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from phistack.ensemble.evaluation.counts import IntArray
 
-__all__ = ["MEASURES", "Macro", "MeanAndDeviation", "f1_of_counts", "f_score", "macro", "precision", "ratio", "recall"]
-
 FloatArray = NDArray[np.float64]
 
 

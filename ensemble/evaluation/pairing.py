@@ -19,8 +19,6 @@ from phistack.features.errors import EvaluationError, LabelError
 from phistack.features.labels import LabelSet
 from phistack.features.shown import shown_id, shown_label
 
-__all__ = ["AnnotatedText", "DocumentPair", "Label", "Pairing", "Phi", "pair", "vocabulary"]
-
 
 class Phi(NamedTuple):
     """One PHI: where it is, its category and type, and whether HIPAA Safe Harbor lists the type."""

@@ -16,8 +16,6 @@ from phistack.ensemble.evaluation.coverage import Coverage, Leak
 from phistack.ensemble.evaluation.scores import Score
 from phistack.features.errors import EvaluationError
 
-__all__ = ["SCHEMA", "STRICT", "Report"]
-
 SCHEMA = "phistack.evaluation.v1"
 STRICT = "i2b2 strict"
 """The criterion that is meant where only one F1 is named: start, end and type are all right."""

@@ -21,8 +21,6 @@ from phistack.features.shown import explained, shown_id, shown_label
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["print_report"]
-
 _SOURCES = {
     "reference": "sentences of the reference",
     "phistack": "sentences as phistack counts them; --sentences takes the task's own counts",

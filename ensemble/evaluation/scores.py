@@ -18,8 +18,6 @@ from phistack.ensemble.evaluation.counts import Counts, IntArray, total
 from phistack.ensemble.evaluation.intervals import Bootstrap, Measure, wilson
 from phistack.ensemble.evaluation.measures import MEASURES, Macro, f_score, macro
 
-__all__ = ["Score", "scores"]
-
 
 @dataclass(frozen=True, slots=True)
 class Score:

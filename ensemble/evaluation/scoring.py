@@ -25,8 +25,6 @@ from phistack.ensemble.evaluation.report import STRICT, Report
 from phistack.ensemble.evaluation.scores import scores
 from phistack.features.documents import Corpus
 
-__all__ = ["evaluate", "evaluate_systems"]
-
 
 def evaluate(
     gold: Corpus,

@@ -15,8 +15,6 @@ from pathlib import Path
 from phistack.features.errors import EvaluationError
 from phistack.features.files import read_text
 
-__all__ = ["read_sentence_counts"]
-
 _SUFFIX = ".ann"
 _WHOLE_NUMBER = re.compile(r"\s*\d{1,9}\s*")
 _EXPECTED = "give a folder of ID.ann, a sentence a line, a JSON object of id and number, or lines of id, tab, number"

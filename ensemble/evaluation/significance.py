@@ -18,8 +18,6 @@ from phistack.ensemble.evaluation.counts import IntArray
 from phistack.ensemble.evaluation.measures import MEASURES
 from phistack.features.errors import EvaluationError
 
-__all__ = ["holm", "paired_randomisation"]
-
 _BLOCK = 1000
 # Two orders of the same sum differ by less than this, two different scores by more.
 _ROUNDING = 1e-12

@@ -25,8 +25,6 @@ from phistack.ensemble.evaluation.significance import holm, paired_randomisation
 from phistack.features.documents import Corpus
 from phistack.features.errors import EvaluationError
 
-__all__ = ["Difference", "Systems", "counts_of"]
-
 
 class Difference(NamedTuple):
     """How far one system is from another in one measure.

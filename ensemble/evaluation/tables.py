@@ -19,8 +19,6 @@ from phistack.ensemble.evaluation.intervals import Measure
 if TYPE_CHECKING:
     from rich import table as rich_table
 
-__all__ = ["Cell", "Table", "TableRow", "escaped", "gap", "percent", "points", "share", "strong"]
-
 _ESCAPES = str.maketrans(
     {character: rf"\{character}" for character in "&%$#_{}"}
     | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "<": "$<$", ">": "$>$"}

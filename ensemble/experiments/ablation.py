@@ -39,8 +39,6 @@ from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus
 from phistack.features.writing import write_json
 
-__all__ = ["SCHEMA", "Ablation", "ablate"]
-
 SCHEMA = "phistack.ablation.v1"
 _STACKING = 0.2
 """What the stackers of all variants take, in relation to a training of all submodels."""

@@ -27,8 +27,6 @@ from phistack.ensemble.training.trainer import Training
 from phistack.features.documents import Document
 from phistack.features.errors import SettingsError
 
-__all__ = ["Choice", "best_within", "by_score", "check_budget"]
-
 _NOTES = 250
 _REPETITIONS = 3
 

@@ -17,8 +17,6 @@ from phistack.ensemble.experiments.parts import STACK
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.features.documents import Document
 
-__all__ = ["calibration_table", "calibrations_of"]
-
 
 def calibrations_of(
     documents: Sequence[Document], decided: Sequence[Sequence[Decision]], members: Iterable[str]

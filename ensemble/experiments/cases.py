@@ -19,8 +19,6 @@ from typing import Any
 from phistack.ensemble.experiments.parts import STACK, Answers
 from phistack.features.documents import Document, Span
 
-__all__ = ["Place", "cases_as_text", "patterns", "places_of", "saved_by_the_stack"]
-
 
 @dataclass(frozen=True, slots=True)
 class Place:

@@ -30,8 +30,6 @@ from phistack.features.sheets import read_sheet, sheet
 from phistack.features.suggestions import no_such
 from phistack.features.tokens import Tokeniser
 
-__all__ = ["CAUSES", "SIDES", "Cause", "WrongSpan", "causes_sheet", "causes_table", "judged", "wrong_spans"]
-
 SIDES = ("missed", "false")
 """False negatives and false positives."""
 

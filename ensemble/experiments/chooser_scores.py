@@ -25,18 +25,6 @@ from phistack.ensemble.stacking.choosers import Voted, chosen_by, majority_vote,
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.labels import LabelSet
 
-__all__ = [
-    "LOGISTIC",
-    "MAJORITY",
-    "PERFECT",
-    "ChooserRow",
-    "chooser_scores",
-    "chooser_table",
-    "in_short",
-    "share_of_the_way",
-    "the_way",
-]
-
 PERFECT, MAJORITY, LOGISTIC = "perfect chooser", "majority vote", "logistic regression"
 _MEAN = "mean over {:.2f}"
 _THRESHOLD, _THRESHOLDS = 0.5, (0.35, 0.5, 0.65)

@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 from phistack.ensemble.evaluation import Measure, Score
 from phistack.ensemble.experiments.results import CorpusFacts
 
-__all__ = ["FEWEST_FOR_INTERVAL", "CurvePoint", "CurveRun", "curves_of", "interval_of_mean", "spread_of"]
-
 FEWEST_FOR_INTERVAL = 5
 """Runs on random orders: with fewer, Student's t says less of the curve than of its own degrees of freedom."""
 

@@ -14,8 +14,6 @@ from phistack.ensemble.stacking.folds import patients_in_several
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus, Document
 
-__all__ = ["ALL", "ALL_BUT", "Domain", "pools_of"]
-
 ALL, ALL_BUT = "all together", "all but "
 """How pools are named: that of all domains, and, before the name of the one that is left out, the others."""
 

@@ -18,8 +18,6 @@ from phistack.features.documents import Corpus, Span
 from phistack.features.errors import TrainingError
 from phistack.features.phrases import Phrases
 
-__all__ = ["RULES", "entity_baselines"]
-
 _Labels = Counter[str]
 RULES: Mapping[str, Callable[[_Labels], bool]] = {
     "unambiguous": lambda labels: len(labels) == 1,

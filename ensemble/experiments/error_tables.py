@@ -16,8 +16,6 @@ from phistack.ensemble.evaluation.tables import Cell, Table, TableRow, percent, 
 from phistack.ensemble.stacking.wrong_decisions import FALSE, KINDS_OF_WRONG, MISSED
 from phistack.ensemble.views.errors_page import ShownError
 
-__all__ = ["by_chooser", "by_kind", "by_label", "choosers_of", "counts_by", "counts_of_kinds", "label_of", "one_by_one"]
-
 _NOBODY = "nobody"
 _HEADS = tuple(Cell(f"{kind.side}:\n{kind.short}", f"{kind.side}: {kind.short}") for kind in KINDS_OF_WRONG)
 _COLUMNS = ("note", "place", "label", "wrong", "chosen by", "offered by", "instead")

@@ -50,8 +50,6 @@ from phistack.features.documents import Corpus, Span
 from phistack.features.errors import EvaluationError
 from phistack.features.shown import shown_label
 
-__all__ = ["SCHEMA", "ErrorAnalysis", "analyse_errors"]
-
 SCHEMA = "phistack.errors.v1"
 _PROTOCOL = (
     "Strict: start, end and label must be right. All submodels read all lines, without a cascade, and all choosers "

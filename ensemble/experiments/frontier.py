@@ -15,7 +15,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from phistack.ensemble.bundles.bundle import load_bundle, read_manifest
+from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.evaluation import Score, criterion_named
 from phistack.ensemble.evaluation.intervals import RESAMPLES
 from phistack.ensemble.evaluation.tables import Table
@@ -27,8 +28,6 @@ from phistack.ensemble.stacking.subsets import Subset, no_stacker, subset_name, 
 from phistack.ensemble.tools.progress import progress
 from phistack.features.documents import Corpus
 from phistack.features.errors import EvaluationError
-
-__all__ = ["SCHEMA", "Frontier", "measure_frontier", "on_frontier"]
 
 SCHEMA = "phistack.frontier.v1"
 _COLUMNS = ("submodels", "frontier", "notes/s", "range", "load in s", "peak MB", "precision", "recall", "F1")

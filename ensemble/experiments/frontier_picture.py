@@ -16,8 +16,6 @@ from phistack.ensemble.stacking.subsets import Subset, subset_name
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["SubsetRow", "frontier_picture"]
-
 _REACH = 8.0
 """From a point to its number, in points."""
 

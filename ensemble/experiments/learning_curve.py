@@ -33,8 +33,6 @@ from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus
 from phistack.features.errors import SettingsError
 
-__all__ = ["SCHEMA", "SHARES", "LearningCurve", "learning_curve"]
-
 SCHEMA = "phistack.curve.v2"
 SHARES = (10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 """Percent of the training patients or sentences."""

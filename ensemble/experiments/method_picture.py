@@ -17,8 +17,6 @@ from phistack.ensemble.experiments.pictures import BLUE, GREY, PALE, picture
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["method_picture"]
-
 _STYLES = (("#009E73", "^"), ("#E69F00", "s"), ("#D55E00", "D"), (BLUE, "o"), (GREY, "v"))
 _APART = 0.16
 """How far the dots of a category are from each other; categories are 1 apart."""

@@ -18,8 +18,6 @@ from phistack.ensemble.experiments.parts import Answers
 from phistack.features.documents import Corpus, Span
 from phistack.features.labels import LabelSet
 
-__all__ = ["FilledTable", "by_category", "by_criterion", "by_type", "counted_by_category", "found_alone", "of_methods"]
-
 FilledTable = tuple[Sequence[str], list[list[TableRow]], list[dict[str, Any]]]
 """The columns, the sections of a table, and its rows as JSON can hold them."""
 

@@ -17,8 +17,6 @@ from phistack.ensemble.experiments.learning_curve import LearningCurve, learning
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus
 
-__all__ = ["paper_curves", "write_paper_curve"]
-
 
 def paper_curves(
     declared: Mapping[str, Any],

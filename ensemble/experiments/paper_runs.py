@@ -32,8 +32,6 @@ from phistack.features.errors import SettingsError
 from phistack.features.suggestions import no_such
 from phistack.submodels.base import KIND, kind_of
 
-__all__ = ["STACKING", "PaperPlan"]
-
 STACKING = 0.1
 """What the stacks take of the time of a run, beside its training."""
 _BASELINE = " baseline"

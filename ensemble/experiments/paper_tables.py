@@ -37,8 +37,6 @@ from phistack.ensemble.experiments.tag_tables import by_tag, of_differences, tag
 from phistack.features.documents import Corpus, Span
 from phistack.features.shown import shown_id
 
-__all__ = ["OF_PLACES", "Members", "PaperRun", "PaperTable", "filled"]
-
 Members = tuple[str, ...]
 """The submodels of a row: one alone, or several under a stacker."""
 

@@ -22,17 +22,6 @@ from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus, Span
 from phistack.features.labels import LabelSet
 
-__all__ = [
-    "STACK",
-    "Answers",
-    "all_answers",
-    "alone_answers",
-    "fitting",
-    "stack_answers",
-    "stack_decisions",
-    "systems_of",
-]
-
 Answers = Sequence[Sequence[Span]]
 """For each note, the spans that a system marks."""
 

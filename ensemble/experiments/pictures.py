@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["BLUE", "GREY", "INK", "PALE", "ablation_chart", "curve_picture", "matrix_picture", "picture"]
-
 INK, PALE, GREY = "#222222", "#DDDDDD", "#888888"
 BLUE, _SKY, _GREEN, _ORANGE, _VERMILION = "#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00"
 _PURPLE, _YELLOW = "#CC79A7", "#F0E442"

@@ -30,8 +30,6 @@ from phistack.features.regular_files import read_regular
 from phistack.features.sheets import read_sheet, sheet
 from phistack.features.user_files import file_named
 
-__all__ = ["PSEUDONYMISED", "REAL", "Judge", "ReaderTest", "ShownRecord", "judges_table", "make_test", "score_judges"]
-
 REAL, PSEUDONYMISED = "real", "pseudonymised"
 _COLUMNS = ("record", "judged", "why")
 

@@ -42,8 +42,6 @@ from phistack.features.formats import write_corpus
 from phistack.features.suggestions import no_such
 from phistack.features.writing import new_folder, refuse_taken, write_json
 
-__all__ = ["SCHEMA", "Reproduction", "papers", "published", "reproduce", "settings_of", "write_reproduction"]
-
 _LOG = logging.getLogger("phistack")
 SCHEMA = "phistack.reproduction.v1"
 _PAPERS = resources.files("phistack.ensemble.experiments") / "papers"

@@ -22,8 +22,6 @@ from phistack.features.documents import Corpus
 from phistack.features.extras import need
 from phistack.features.writing import new_folder, refuse_taken, write_json
 
-__all__ = ["BOOTSTRAP", "CorpusFacts", "ExperimentResults", "Origin", "write_results"]
-
 BOOTSTRAP = r"95\,\% bootstrap intervals by document"
 """As captions name the intervals."""
 

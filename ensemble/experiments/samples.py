@@ -28,8 +28,6 @@ from phistack.features.sentences import learned_abbreviations, sentence_starts
 from phistack.features.suggestions import no_such
 from phistack.features.tokens import Tokeniser, offsets_of
 
-__all__ = ["PATIENTS", "SENTENCES", "UNITS", "Sample", "SentencePlace", "Sentences", "samples_of"]
-
 UNITS = PATIENTS, SENTENCES = "patients", "sentences"
 """What is drawn."""
 

@@ -27,8 +27,6 @@ from phistack.features.errors import SettingsError
 from phistack.features.suggestions import no_such
 from phistack.features.user_files import file_named, read_toml
 
-__all__ = ["SearchSpace"]
-
 _SHIPPED = resources.files("phistack.ensemble.experiments") / "spaces"
 _SEARCH = "search"
 

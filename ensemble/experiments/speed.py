@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     # Nothing heavy is imported here, as what a process imports before its clock starts would be missing in its load.
     from phistack.ensemble.evaluation import Measure
 
-__all__ = ["Machine", "Run", "Speed", "keep_to_one_core", "measure_speed", "peak_memory_mb"]
-
 _T = TypeVar("_T")
 
 _SHORTEST = 0.001

@@ -21,8 +21,6 @@ from phistack.ensemble.experiments.method_tables import FilledTable
 from phistack.ensemble.experiments.parts import Answers
 from phistack.features.documents import Corpus, Span
 
-__all__ = ["by_tag", "of_differences", "tag_counts"]
-
 _OF_TAGS = ("P", "R")
 _DIFFERING = {"precision": "P", "recall": "R", "f1": "F1"}
 

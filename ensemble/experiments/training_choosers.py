@@ -22,8 +22,6 @@ from phistack.ensemble.training.trainer import Training
 from phistack.features.columns.table import FeatureTable
 from phistack.features.documents import Corpus
 
-__all__ = ["candidates_in_notes", "choosers_of", "choosers_out_of_fold"]
-
 
 def choosers_out_of_fold(
     training: Training, corpus: Corpus, *, shuffles: int = 9999, seed: int = 0

@@ -27,8 +27,6 @@ from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import Training, out_of_fold_corpora
 from phistack.features.documents import Corpus
 
-__all__ = ["TrainingReport", "report_on"]
-
 _SHUFFLES = 9999
 """Of the paired randomisation; with all else here a second or two on 500 notes."""
 _CONTEXTS = (1, 2)

@@ -34,8 +34,6 @@ from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus, Document
 from phistack.features.errors import SettingsError
 
-__all__ = ["SCHEMA", "Domain", "DomainFacts", "Transfer", "transfer"]
-
 SCHEMA = "phistack.transfer.v1"
 _PROTOCOL = (
     "Each corpus split by patient: trained on four fifths, with these settings and the language of the training "

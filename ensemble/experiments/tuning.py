@@ -36,8 +36,6 @@ from phistack.features.documents import Corpus
 from phistack.features.errors import SettingsError
 from phistack.submodels.base import new_submodel
 
-__all__ = ["SCHEMA", "Trial", "Tuning", "tune"]
-
 SCHEMA = "phistack.tuning.v1"
 _LOG = logging.getLogger("phistack")
 _PROTOCOL = (

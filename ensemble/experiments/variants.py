@@ -19,8 +19,6 @@ from phistack.ensemble.training.settings import EngineSettings
 from phistack.submodels.base import kind_of, submodel_class
 from phistack.submodels.registry import usual_name
 
-__all__ = ["ALONE", "Variant", "VariantRow", "variants_of"]
-
 ALONE = "submodel alone"
 
 

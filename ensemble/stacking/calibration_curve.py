@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from phistack.features.arrays import Floats
 
-__all__ = ["Curve", "calibrated", "calibration_curve", "logistic", "platt_scaling"]
-
 Curve = tuple[float, ...]
 """The slopes, one for all margins or one for each piece between `_BENDS`, and then the log-odds at a margin of 0."""
 

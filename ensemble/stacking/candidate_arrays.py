@@ -21,9 +21,6 @@ from phistack.ensemble.stacking.candidates import Pools
 from phistack.features.arrays import Floats, Integers, Integers32
 from phistack.features.columns.table import FeatureTable
 
-__all__ = ["RIVALS", "CandidateArrays"]
-
-
 RIVALS: Mapping[str, tuple[bool, bool]] = {
     "other type": (True, False),
     "overlap": (False, True),

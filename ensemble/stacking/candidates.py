@@ -25,20 +25,6 @@ from phistack.features.documents import Span
 from phistack.features.plain_view import PlainView
 from phistack.submodels.base import Candidate
 
-__all__ = [
-    "CandidatesOf",
-    "Decision",
-    "PooledCandidate",
-    "Pools",
-    "chosen_spans",
-    "decided",
-    "is_repetition",
-    "non_overlapping",
-    "pooled",
-    "pools_of",
-    "which_are_phi",
-]
-
 _OVER_AND_OVER = 40
 
 

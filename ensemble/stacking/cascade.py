@@ -29,8 +29,6 @@ from phistack.features.saved_files import SavedFiles, damage_refused
 from phistack.features.writing import write_json
 from phistack.submodels.base import LineMask, Submodel, Told, candidates_in
 
-__all__ = ["Cascade"]
-
 _FILE = "cascade.json"
 
 _DOUBTS = (0.03, 0.02, 0.01, 0.005)

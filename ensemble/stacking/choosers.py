@@ -17,8 +17,6 @@ from phistack.ensemble.stacking.candidates import non_overlapping
 from phistack.features.documents import Span
 from phistack.submodels.base import Candidate
 
-__all__ = ["Voted", "chosen_by", "majority_vote", "perfect_choice", "plain_mean"]
-
 
 class Voted(Protocol):
     """A span, and who proposed it."""

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from phistack.ensemble.stacking.svm import Svm, SvmSettings, fit_svm
 from phistack.features.arrays import Floats
 
-__all__ = ["machines_out_of_fold", "margins_of", "margins_out_of_fold"]
-
 
 def margins_out_of_fold(
     rows: Sequence[Floats], is_phi: Sequence[NDArray[np.bool_]], folds: Sequence[Sequence[int]], settings: SvmSettings

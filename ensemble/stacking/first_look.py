@@ -21,8 +21,6 @@ from phistack.features.columns.lines import line_bounds, lines_touched
 from phistack.features.columns.table import FeatureTable
 from phistack.submodels.base import LineMask, Told, in_lines
 
-__all__ = ["FirstLook"]
-
 
 @dataclass(frozen=True)
 class FirstLook:

@@ -21,21 +21,6 @@ import numpy as np
 from phistack.features.documents import Corpus, Document
 from phistack.features.errors import SettingsError, TrainingError
 
-__all__ = [
-    "at_most_folds",
-    "check_phi",
-    "fold_groups_of",
-    "group_folds",
-    "grouped_by",
-    "held_out_patients",
-    "labels_in_one_fold",
-    "labels_in_one_part",
-    "of_fold_groups",
-    "patients_in_several",
-    "patients_of",
-    "training_folds",
-]
-
 _LOG = logging.getLogger("phistack")
 
 

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from phistack.features.arrays import Floats, check_shapes
 
-__all__ = ["KernelSVM", "KernelSettings"]
-
 _ROWS_AT_ONCE = 512
 _ROUNDING = 1e-9
 """A deviation no larger than this is that of equal numbers, such as 0.1, of which the mean is another."""

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from phistack.features.arrays import Floats, check_shapes
 
-__all__ = ["LinearSVM"]
-
 _LEAST_SCALE = 2.0
 """By less no feature is divided, so that what is rare, such as a label with few mentions, weighs little unless it is
 often right; about the deviation of log-odds."""

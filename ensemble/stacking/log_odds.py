@@ -26,8 +26,6 @@ from phistack.ensemble.stacking.thresholds import best_threshold
 from phistack.features.arrays import Floats
 from phistack.features.documents import Document, Span
 
-__all__ = ["LogOddsRegression"]
-
 _CERTAIN = 10.0
 """Log-odds where all candidates are right; its opposite where none is."""
 _FOLDS = 5

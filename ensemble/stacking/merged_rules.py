@@ -32,8 +32,6 @@ from phistack.submodels.regex.pattern_files import (
 )
 from phistack.submodels.regex.scanner import Scanner
 
-__all__ = ["MERGED_RULES", "MergedRules"]
-
 MERGED_RULES = "merged rules"
 """The source of what they find; no submodel can have a name with a blank."""
 

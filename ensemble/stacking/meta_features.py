@@ -29,8 +29,6 @@ from phistack.features.errors import SettingsError
 from phistack.features.suggestions import no_such
 from phistack.submodels.base import Candidate
 
-__all__ = ["FEATURE_SETS", "MetaFeatures", "log_odds"]
-
 _FUNCTION_WORDS: Mapping[str, frozenset[str]] = {
     "en": frozenset("and or but of in on at to for with from by as per".split()),
     "es": frozenset("y e o u pero de del en a al para por con sin sobre entre desde".split()),

@@ -30,8 +30,6 @@ from phistack.features.suggestions import no_such
 from phistack.submodels.base import Candidate
 from phistack.submodels.regex.pattern_files import ANY_SET, Pattern, read_own_patterns
 
-__all__ = ["CERTAIN", "PATTERNS", "Overruling", "overruled", "read_overruling"]
-
 PATTERNS = "patterns"
 """The source of what a user's own patterns find."""
 

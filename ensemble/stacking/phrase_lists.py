@@ -31,8 +31,6 @@ from phistack.features.suggestions import no_such
 from phistack.features.user_files import file_named
 from phistack.submodels.regex.pattern_files import ANY_SET, Pattern
 
-__all__ = ["ALWAYS", "NEVER", "Hit", "Phrase", "PhraseList", "parse_list", "read_list"]
-
 ALWAYS, NEVER = "always", "never"
 """What a list says of its phrases, and the source of its votes."""
 

@@ -39,8 +39,6 @@ from phistack.features.documents import Span
 from phistack.features.errors import SettingsError, TrainingError
 from phistack.features.suggestions import no_such
 
-__all__ = ["Stacker"]
-
 _LOG = logging.getLogger("phistack")
 
 

@@ -25,8 +25,6 @@ from phistack.features.errors import BundleError
 from phistack.features.saved_files import SavedFiles, damage_refused
 from phistack.features.writing import write_json
 
-__all__ = ["load_stacker", "save_stacker"]
-
 
 class _StackerState(TypedDict):
     """What `stacker.json` holds."""

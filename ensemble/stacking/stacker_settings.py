@@ -12,8 +12,6 @@ from phistack.ensemble.stacking.svm import KERNELS
 from phistack.features.errors import SettingsError
 from phistack.features.suggestions import no_such
 
-__all__ = ["StackerSettings"]
-
 
 @dataclass(frozen=True, slots=True)
 class StackerSettings:

@@ -22,8 +22,6 @@ from phistack.features.columns.table import FeatureTable
 from phistack.features.errors import BundleError, SettingsError
 from phistack.features.suggestions import did_you_mean
 
-__all__ = ["Subset", "fit_subset_stackers", "in_order", "no_stacker", "subset_name", "subsets_of"]
-
 Subset = tuple[str, ...]
 """Names of submodels, in the order of the engine."""
 

@@ -25,8 +25,6 @@ from phistack.features.columns.table import FeatureTable
 from phistack.features.documents import Span
 from phistack.features.letters import ByCharacter
 
-__all__ = ["SurfaceForms", "SurfaceFormsState", "surface_form"]
-
 _KINDS = {"a": "letters", "0": "digits", " ": "blanks", ".": "others"}
 """Kinds of characters, by what stands for them in a text of which only these count."""
 

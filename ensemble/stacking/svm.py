@@ -17,8 +17,6 @@ from phistack.ensemble.stacking.kernel_svm import KernelSettings, KernelSVM
 from phistack.ensemble.stacking.linear_svm import LinearSVM
 from phistack.features.arrays import Floats
 
-__all__ = ["KERNELS", "LinearSettings", "Svm", "SvmSettings", "fit_svm", "svm_from_arrays", "svm_settings"]
-
 
 @dataclass(frozen=True, slots=True)
 class LinearSettings:

@@ -22,8 +22,6 @@ from phistack.ensemble.stacking.candidates import PooledCandidate, Pools
 from phistack.features.arrays import Floats
 from phistack.features.documents import Span
 
-__all__ = ["ABOUT", "BALANCED", "CHOICES", "THRESHOLDS", "best_threshold", "recall_choices"]
-
 THRESHOLDS: tuple[float, ...] = tuple(np.round(np.arange(0.10, 0.71, 0.02), 2).tolist())
 ABOUT = 0.0005
 """A difference in F1 no larger than what another choice of folds makes."""

@@ -21,8 +21,6 @@ from typing import NamedTuple
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.features.documents import Document, Span
 
-__all__ = ["FALSE", "KINDS_OF_WRONG", "MISSED", "KindOfWrong", "WrongDecision", "wrong_decisions"]
-
 
 class KindOfWrong(NamedTuple):
     """One kind.

@@ -18,8 +18,6 @@ from dataclasses import dataclass
 
 from phistack.features.documents import Span
 
-__all__ = ["Style", "TextBuilder", "mistype"]
-
 _LONG_WORD = re.compile(r"\b[a-z]{6,}\b")
 _NAME_LABELS = frozenset(("PATIENT", "DOCTOR"))
 _MISTYPED_LABELS = _NAME_LABELS | {"HOSPITAL", "CITY", "STREET", "PROFESSION"}

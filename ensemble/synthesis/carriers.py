@@ -29,8 +29,6 @@ from phistack.features.columns.gazetteers import Gazetteers
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.labels import LabelSet
 
-__all__ = ["carry"]
-
 _NAME = r"[A-Z][a-z]+(?:['’-][A-Z][a-z]+)*"
 _TITLED = re.compile(
     rf"\b(?P<title>Mr|Mrs|Ms|Miss|Dr|Doctor)(?P<dot>\.? +)(?P<first>{_NAME} +)?(?P<last>{_NAME})(?!\w)"

@@ -24,8 +24,6 @@ from phistack.features.documents import Corpus, Document
 from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
 
-__all__ = ["LANGUAGES", "REGISTERS", "synthesize"]
-
 LANGUAGES = (ENGLISH, "de", "es", "nl", "no", "sv")
 """In which there are notes."""
 

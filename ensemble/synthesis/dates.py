@@ -12,8 +12,6 @@ import random
 from collections.abc import Sequence
 from datetime import date
 
-__all__ = ["DAY_FORMATS", "FULL_FORMATS", "MONTH_FORMATS", "SEASON_FORMATS", "YEAR_FORMATS", "write_date"]
-
 FULL_FORMATS = (
     *("{m}/{d}/{y}", "{mm}/{dd}/{y}", "{m}/{d}/{yy}", "{mm}/{dd}/{yy}") * 4,
     *("{y}-{mm}-{dd}", "{month} {d}, {y}", "{m}-{d}-{yy}", "{mm}-{dd}-{y}") * 2,

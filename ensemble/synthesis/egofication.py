@@ -26,8 +26,6 @@ from typing import Any, NamedTuple
 from phistack.features.documents import Document, Span
 from phistack.features.errors import SettingsError
 
-__all__ = ["GENDERS", "Subject", "egofication_languages", "egofied"]
-
 GENDERS = ("male", "female")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:]['\"”’)]*\s+|\n\s*)['\"“‘(]*$")

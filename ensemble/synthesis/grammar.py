@@ -21,8 +21,6 @@ from dataclasses import dataclass
 
 from phistack.features.errors import SettingsError
 
-__all__ = ["Placeholder", "TemplatePiece", "expand", "placeholders"]
-
 _NOTATION = re.compile(
     r"\[\[(?P<label>[A-Z-]+)(?:\.(?P<role>\w+))?(?::(?P<form>\w+))?\]\]"
     r"|\{(?P<word>\w+)\}"

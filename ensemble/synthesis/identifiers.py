@@ -12,8 +12,6 @@ import random
 import string
 from collections.abc import Mapping, Sequence
 
-__all__ = ["SHAPES", "random_code"]
-
 _CHARACTERS = {"#": string.digits, "%": "23456789", "@": string.ascii_uppercase, "?": string.ascii_lowercase}
 
 SHAPES: Mapping[str, Sequence[str]] = {

@@ -18,8 +18,6 @@ from phistack.ensemble.synthesis.places import Address, Hospital
 from phistack.ensemble.synthesis.templates import table
 from phistack.ensemble.synthesis.word_lists import FOLDER, ORIGINS, names
 
-__all__ = ["Institution", "invent_city", "invent_home", "invent_institution"]
-
 _SLOT = re.compile(r"\{(\w+)\}")
 _KINDS = re.compile(
     r"(?<=\w) (?:Hospital|Medical Cent(?:er|re)|Medical Group|Health(?: System| Cent(?:er|re))?|Memorial Hospital|"

@@ -19,8 +19,6 @@ from functools import cache
 from phistack.ensemble.synthesis.templates import table
 from phistack.features.letters import fold
 
-__all__ = ["LEXICONS", "held_out_of", "is_held_out", "lists_of", "part_of"]
-
 LEXICONS = ("whole", "train", "test")
 _ONE_IN, _SMALLEST = 5, 20
 

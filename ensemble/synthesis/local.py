@@ -39,8 +39,6 @@ from phistack.features.documents import Span
 from phistack.features.errors import SettingsError
 from phistack.features.letters import fold
 
-__all__ = ["LocalPatient", "LocalScene", "invent_local_patient", "write_local_note"]
-
 _DAYS = {"note": (0, 0), "soon": (0, 3), "recent": (-20, -1), "past": (-3500, -30), "next": (3, 150)}
 """Role of a date -> between how many days from the note it lies."""
 

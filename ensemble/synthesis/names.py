@@ -24,8 +24,6 @@ from phistack.ensemble.synthesis.templates import table
 if TYPE_CHECKING:
     from faker import Faker
 
-__all__ = ["LocalName", "faker_of_locale", "invent_name"]
-
 _FORMS: Mapping[str, Sequence[str]] = {
     "full": ("first", " ", "last"),
     "formal": ("last", ", ", "first"),

@@ -26,8 +26,6 @@ from itertools import accumulate
 from phistack.features.documents import Span
 from phistack.features.letters import without_accents
 
-__all__ = ["NOISE", "Marked", "noisy", "rewritten"]
-
 Marked = tuple[str, tuple[Span, ...]]
 """A text and its spans."""
 Rewriting = Callable[[str, Sequence[Span], random.Random], list[str]]

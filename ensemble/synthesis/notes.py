@@ -23,8 +23,6 @@ from phistack.ensemble.synthesis.phi import Scene
 from phistack.ensemble.synthesis.templates import NoteTemplate, table, templates
 from phistack.features.documents import Span
 
-__all__ = ["PiecewiseScene", "Telling", "compose", "fitting", "spoken_words", "style", "write_note", "write_template"]
-
 _ONE_SEX: Mapping[str, tuple[str, ...]] = {
     "F": ("ravida", "Pap ", "LMP", "hCG", "pregnant", "Hysterectomy", "ovarian"),
     "M": ("Prostate", "PSA", "BPH"),

@@ -22,8 +22,6 @@ from phistack.ensemble.synthesis.templates import table
 if TYPE_CHECKING:
     from faker import Faker
 
-__all__ = ["Patient", "Person", "faker_of", "invent_patient"]
-
 _WORDLIKE, _COMPOUND = 0.22, 0.06
 _CODES = ("MEDICALRECORD", "HEALTHPLAN", "DEVICE", "FAX", "social")
 _PHONES = ("home", "work", "clinic", "cell", "relative")

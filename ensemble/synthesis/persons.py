@@ -21,8 +21,6 @@ from phistack.ensemble.synthesis.templates import table
 from phistack.ensemble.synthesis.word_lists import FOLDER, ORIGINS, names
 from phistack.features.letters import without_accents
 
-__all__ = ["NamedPerson", "invent_person"]
-
 _SMALL = "lower_"
 """Before the name of a form: the same in small letters."""
 _WORDLIKE, _MIXED, _PLAIN, _SUFFIX, _CROSSED = 0.1, 0.12, 0.35, 0.04, 0.2

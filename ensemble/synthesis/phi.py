@@ -20,8 +20,6 @@ from phistack.ensemble.synthesis.places import Address, invent_address
 from phistack.ensemble.synthesis.templates import table
 from phistack.features.errors import SettingsError
 
-__all__ = ["Scene", "day_of"]
-
 _DATE_ROLES: Mapping[str, tuple[int, int, tuple[str, ...]]] = {
     "note": (0, 0, dates.FULL_FORMATS),
     "soon": (0, 4, dates.FULL_FORMATS),

@@ -18,8 +18,6 @@ from phistack.ensemble.synthesis.templates import table
 if TYPE_CHECKING:
     from faker import Faker
 
-__all__ = ["Address", "Hospital", "invent_address", "invent_hospital"]
-
 
 @dataclass(frozen=True, slots=True)
 class Hospital:

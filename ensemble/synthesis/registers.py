@@ -24,8 +24,6 @@ from phistack.ensemble.synthesis.templates import NOTE_TYPES, NoteTemplate, tabl
 from phistack.ensemble.synthesis.word_lists import FOLDER, terms
 from phistack.features.documents import Span
 
-__all__ = ["REGISTER_NAMES", "pool_of", "register_records", "registers_of"]
-
 _TABLE = table(f"{FOLDER}/registers")
 _REGISTERS: Mapping[str, Mapping[str, Any]] = _TABLE["register"]
 

@@ -26,8 +26,6 @@ from phistack.ensemble.synthesis.places import Address
 from phistack.ensemble.synthesis.word_lists import names
 from phistack.features.letters import fold
 
-__all__ = ["NOTE_FORMATS", "RichScene", "invent_rich_patient"]
-
 NOTE_FORMATS = (
     *("{m}/{d}/{y}", "{mm}/{dd}/{y}", "{m}/{d}/{yy}", "{y}-{mm}-{dd}", "{month} {d}, {y}") * 3,
     *("{dd}/{mm}/{y}", "{d}/{m}/{yy}", "{dd}.{mm}.{y}", "{d} {month} {y}", "{dd}-{mon}-{y}", "{mon} {d}, {y}") * 2,

@@ -20,8 +20,6 @@ from typing import Any
 
 from phistack.ensemble.synthesis.grammar import Placeholder, placeholders
 
-__all__ = ["ENGLISH", "NOTE_TYPES", "NoteTemplate", "table", "templates"]
-
 ENGLISH = "en"
 """The language whose tables of hospital notes lie beside each other; each other one has a folder of its own."""
 

@@ -18,8 +18,6 @@ from types import MappingProxyType
 from phistack.ensemble.synthesis.lexicon import held_out_of, is_held_out, part_of
 from phistack.ensemble.synthesis.templates import table
 
-__all__ = ["FOLDER", "ORIGINS", "Lists", "names", "terms"]
-
 FOLDER = "en"
 """Of the tables and templates of all registers."""
 

@@ -35,8 +35,6 @@ from phistack.features.formats import write_corpus
 from phistack.features.writing import new_folder, refuse_taken, write_json
 from phistack.submodels.registry import SUBMODELS
 
-__all__ = ["run_demo"]
-
 # A demonstration must not take long: few folds, and a CRF with half the tags, which is as good on so few notes. One
 # network, not two, which reads half as many lines at once and does not learn to foresee words, is as good on invented
 # notes; as its own are invented too, it learns from no others first. Both end a little before they are as good as they

@@ -36,18 +36,6 @@ from phistack.features.labels import LabelSet
 from phistack.features.shown import shown_id
 from phistack.features.writing import refuse_taken
 
-__all__ = [
-    "HeldBack",
-    "Source",
-    "annotate_corpus",
-    "explain_corpus",
-    "note_view",
-    "score_on",
-    "train_bundle",
-    "train_with_report",
-    "with_roster",
-]
-
 _LOG = logging.getLogger("phistack")
 _OF_BUDGET = "Its submodels were chosen from all that were trained by the same score, among those fast enough."
 _NO_LABELS = LabelSet("none", {})

@@ -19,8 +19,6 @@ from phistack.features.shown import shown_id
 from phistack.submodels.regex.pattern_files import Pattern
 from phistack.submodels.regex.scanner import Scanner
 
-__all__ = ["PatternMatch", "counts_of", "matches_table", "pattern_matches"]
-
 
 @dataclass(frozen=True, slots=True)
 class PatternMatch:

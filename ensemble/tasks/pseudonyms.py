@@ -22,8 +22,6 @@ from phistack.ensemble.stacking.repeats.word_counts import WordCounts
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.sheets import sheet
 
-__all__ = ["ForReview", "PseudonymousCorpus", "pseudonymise_corpus"]
-
 _TAGGED = "a tag stands there: rewrite it"
 _STILL_THERE = "stands unmarked and is marked elsewhere: see whether it is PHI"
 

@@ -25,8 +25,6 @@ from phistack.submodels.tbed.submodel import TbedSubmodel
 from phistack.tbed.report import RuleScore, describe, score_rules
 from phistack.tbed.rules import format_rules
 
-__all__ = ["print_rules", "replace_rules", "write_rules"]
-
 
 def print_rules(
     bundle: Path, console: Console, *, submodel: str = "", score_on: Path | None = None, reader: Reader = USUAL_READER

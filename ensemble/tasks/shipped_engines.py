@@ -20,8 +20,6 @@ from phistack.ensemble.bundles.model_card import measured_elsewhere
 from phistack.ensemble.bundles.shipped import shipped_engine, shipped_names
 from phistack.ensemble.evaluation.tables import Table, percent
 
-__all__ = ["ShippedFacts", "card_of", "elsewhere_table", "facts_of_shipped", "shipped_table"]
-
 _CARD = "MODEL_CARD.md"
 
 

@@ -19,8 +19,6 @@ from phistack.features.documents import Document
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["show_shipped"]
-
 _ENGINE = "english"
 _NOTES = resources.files("phistack.ensemble.tasks") / "shown_notes.toml"
 

@@ -24,8 +24,6 @@ from phistack.features.errors import SettingsError
 from phistack.features.suggestions import no_such
 from phistack.features.writing import new_folder
 
-__all__ = ["DOCUMENT", "PATIENT", "UNITS", "USUAL", "shares_of", "split", "write_parts"]
-
 UNITS = PATIENT, DOCUMENT = "patient", "document"
 """What no part separates."""
 

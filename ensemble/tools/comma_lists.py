@@ -5,8 +5,6 @@ comma_list("regex, crf,")     ("regex", "crf")
 
 from __future__ import annotations
 
-__all__ = ["comma_list"]
-
 
 def comma_list(text: str) -> tuple[str, ...]:
     """What commas join, without the blanks around it; empty entries are left out."""

@@ -19,8 +19,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-__all__ = ["deadline"]
-
 
 @contextmanager
 def deadline(seconds: float, error: type[Exception], *, busy: bool = False) -> Iterator[None]:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import gc
 
-__all__ = ["keep_all"]
-
 _YOUNG = 50_000
 """New objects until they are looked through; a batch of notes makes more, and nearly all go by themselves."""
 

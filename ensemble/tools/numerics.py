@@ -15,8 +15,6 @@ import ctypes
 import os
 from pathlib import Path
 
-__all__ = ["ONE_THREAD", "keep_freed_memory", "numeric_environment"]
-
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"),
     "1",

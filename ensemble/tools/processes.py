@@ -28,8 +28,6 @@ from warnings import filterwarnings
 
 from phistack.ensemble.tools.numerics import keep_freed_memory, numeric_environment
 
-__all__ = ["end_pool", "in_processes", "keeping", "start_pool"]
-
 _R = TypeVar("_R")
 _SECONDS_BETWEEN_LOOKS = 1.0
 _SECONDS_IDLE = 300

@@ -23,8 +23,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 
-__all__ = ["Look", "Stage", "duration", "meter", "progress", "stage"]
-
 _SECONDS_BETWEEN_LINES = 10.0
 _SECONDS_BETWEEN_LOOKS = 0.25
 _LEAST_SECONDS = 1.0

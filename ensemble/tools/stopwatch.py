@@ -10,8 +10,6 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
-__all__ = ["Spent", "Stopwatch"]
-
 
 class Spent(NamedTuple):
     """What one part took, in its process.

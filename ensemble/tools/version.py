@@ -18,8 +18,6 @@ from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ["code_digest", "code_version", "installed", "version_lines"]
-
 _CORE = ("tensorflow", "keras", "scikit-learn", "python-crfsuite", "numpy", "scipy", "lxml", "pyarrow", "typer")
 """The libraries that decide results or read files."""
 

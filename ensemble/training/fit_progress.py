@@ -23,8 +23,6 @@ from statistics import fmean
 
 from phistack.features.reporting import listening
 
-__all__ = ["Fit", "FitWatch", "reporting"]
-
 _SECONDS_BETWEEN_REPORTS = 0.5
 _ENOUGH = 0.1
 """The share of a fit that is enough to estimate how long the whole takes."""

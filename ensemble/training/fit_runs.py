@@ -25,8 +25,6 @@ from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.saved_files import SavedFiles
 from phistack.submodels.base import Candidate, Told
 
-__all__ = ["FITS", "Fitted", "Proposals", "run_fits"]
-
 FITS = 88
 """What the fits take of the time of a training, in percent."""
 

@@ -27,8 +27,6 @@ from phistack.features.saved_files import SavedFiles
 from phistack.submodels.base import Submodel, Told, kind_of, new_submodel, submodel_class
 from phistack.submodels.registry import usual_name
 
-__all__ = ["FitTask", "apart_from", "head_starts_of", "tasks_of"]
-
 _OF_INVENTED_NOTES = 1_000_003
 """Added to the seed for the notes of head starts, so that they are not those on which somebody tries the program."""
 

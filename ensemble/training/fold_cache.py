@@ -20,8 +20,6 @@ from phistack.features.documents import Document, Span
 from phistack.features.writing import new_file
 from phistack.submodels.base import Candidate, Told
 
-__all__ = ["FoldCache", "corpus_digest"]
-
 _DECIDING = ("features", "tbed", "submodels")
 """The packages that decide what a submodel predicts."""
 

@@ -22,8 +22,6 @@ from phistack.features.errors import TrainingError
 from phistack.features.plain_view import plain_view
 from phistack.submodels.blstm.character_training import LanguageModelPlan, perplexity, train_models
 
-__all__ = ["LanguageModelPlan", "learn_language_models", "sentences_of"]
-
 _NOTES_AT_ONCE = 256
 _HELD_OUT = 20
 

@@ -13,8 +13,6 @@ from phistack.features.documents import Corpus, Document
 from phistack.features.errors import SettingsError
 from phistack.features.suggestions import no_such
 
-__all__ = ["learned_documents", "without_labels"]
-
 
 def learned_documents(corpus: Corpus, settings: EngineSettings) -> tuple[Document, ...]:
     """The notes with the spans that are learned.

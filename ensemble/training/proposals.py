@@ -27,8 +27,6 @@ from phistack.features.errors import TrainingError
 from phistack.features.shown import explained, shown_label
 from phistack.features.tags import OUTSIDE
 
-__all__ = ["FEATURES", "Proposed", "prepared", "propose"]
-
 _LOG = logging.getLogger("phistack")
 
 FEATURES = 1

@@ -43,8 +43,6 @@ from phistack.features.user_files import file_named, read_toml
 from phistack.submodels.base import KIND, kind_of, new_submodel, submodel_class
 from phistack.submodels.registry import SUBMODELS, newest, usual_name, usual_names
 
-__all__ = ["EngineSettings", "merged"]
-
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 _TAKEN = ("stack", "stacker", "features", "load")
 """Names that tables and times of a training have for other things."""

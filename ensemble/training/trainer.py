@@ -32,8 +32,6 @@ from phistack.features.plain_view import plain_view
 from phistack.features.saved_files import SavedFiles
 from phistack.submodels.base import kind_of, load_submodel
 
-__all__ = ["Training", "out_of_fold_corpora", "train"]
-
 _STACKER, _SUBSETS, _CASCADE = 3, 7, 1
 """What the parts of a training take of its time, in percent."""
 

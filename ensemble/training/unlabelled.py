@@ -30,8 +30,6 @@ from phistack.features.extras import need
 from phistack.features.plain_view import plain_view
 from phistack.features.writing import new_folder
 
-__all__ = ["LearnedVectors", "learn_vectors", "write_vectors"]
-
 _NOTES_AT_ONCE = 256
 
 

@@ -19,8 +19,6 @@ from phistack.ensemble.views.templates import template
 from phistack.features.documents import Document, Span
 from phistack.features.shown import shown_id, shown_label
 
-__all__ = ["ShownError", "errors_page"]
-
 _AROUND = 40
 """How many characters of the note stand before and after the span, where text is shown at all."""
 

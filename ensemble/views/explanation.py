@@ -18,8 +18,6 @@ from phistack.features.documents import Document
 from phistack.features.shown import shown_id
 from phistack.submodels.base import Candidate
 
-__all__ = ["print_explanation"]
-
 
 def print_explanation(
     document: Document, decisions: Sequence[Decision], console: Console, *, show_text: bool = False

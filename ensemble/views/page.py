@@ -23,8 +23,6 @@ from phistack.features.documents import Document, Span
 from phistack.features.labels import LabelSet
 from phistack.features.writing import new_file
 
-__all__ = ["NoteView", "write_page"]
-
 _OTHER = "OTHER"
 _COLOURED = ("NAME", "PROFESSION", "LOCATION", "AGE", "DATE", "CONTACT", "ID", _OTHER)
 _VERDICTS = {

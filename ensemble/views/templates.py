@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
-__all__ = ["template"]
-
 
 def template(package: str, name: str) -> Template:
     """A template; to render it without something that it names is an error.

@@ -8,8 +8,6 @@ from typing import Protocol
 
 from phistack.features.arrays import Integers32
 
-__all__ = ["WITHOUT", "Annotator", "TagSentences", "cut_sentences"]
-
 WITHOUT = 'or do without, with {0} = "" under [features] of the settings file'
 """What to do where a tagger cannot be had; to be filled with the name of the column."""
 

@@ -21,8 +21,6 @@ from phistack.features.columns.nltk_annotators import NltkAnnotator, NltkEntitie
 from phistack.features.columns.spacy_annotator import SpacyAnnotator, is_path
 from phistack.features.errors import SettingsError
 
-__all__ = ["INSTALLED", "annotators_of", "installed_tagger", "refuse_other_languages"]
-
 _NLTK, _SPACY = "nltk", "spacy"
 INSTALLED = "installed"
 """The setting that takes what is there for the language: a pipeline of spaCy, or else NLTK."""

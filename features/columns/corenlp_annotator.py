@@ -13,8 +13,6 @@ from phistack.features.arrays import Integers32
 from phistack.features.columns.annotator import TagSentences, cut_sentences
 from phistack.features.errors import MissingResourceError
 
-__all__ = ["CoreNlpAnnotator"]
-
 _START_SERVER = "java -mx4g -cp '*' edu.stanford.nlp.pipeline.StanfordCoreNLPServer -port 9000"
 
 

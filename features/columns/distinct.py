@@ -16,8 +16,6 @@ import numpy as np
 
 from phistack.features.arrays import Integers32
 
-__all__ = ["Coded", "Distinct"]
-
 Coded = tuple[Integers32, list[str]]
 """Codes, one a token, and the strings that the codes 0, 1, 2, ... stand for."""
 

@@ -27,8 +27,6 @@ from phistack.features.errors import BundleError
 from phistack.features.letters import without_accents
 from phistack.features.tokens import Tokeniser
 
-__all__ = ["GAZETTEER_COLUMNS", "Gazetteers"]
-
 LOCALES: Mapping[str, tuple[str, ...]] = {
     "da": ("da_DK",),
     "de": ("de_DE", "de_AT", "de_CH"),

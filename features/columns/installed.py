@@ -25,8 +25,6 @@ from phistack.features.errors import MissingResourceError, PackageError
 from phistack.features.extras import need
 from phistack.features.registry import Registry
 
-__all__ = ["COLUMNS", "LanguageColumn", "LayoutColumn", "WordColumn", "installed_column"]
-
 COLUMNS = Registry(
     "phistack.columns",
     "feature column",

@@ -31,8 +31,6 @@ from phistack.features.columns.word_columns import NONE
 from phistack.features.sentences import cut_long, sentence_starts
 from phistack.features.tokens import Tokeniser, TokenOffsets, offsets_of
 
-__all__ = ["Known", "Layout"]
-
 LINE_END = 3
 """The white space before the first token of a line."""
 

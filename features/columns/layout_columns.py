@@ -20,8 +20,6 @@ from phistack.features.columns.distinct import Coded
 from phistack.features.columns.layout import Layout
 from phistack.features.columns.word_columns import NONE, shape, short_shape
 
-__all__ = ["LAYOUT_COLUMNS"]
-
 _END_MARKS = ".?!:;,"
 _BRACKETS = ({"(": 1, ")": -1}, {"[": 1, "]": -1})
 

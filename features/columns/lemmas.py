@@ -12,8 +12,6 @@ from collections.abc import Callable
 
 from phistack.features.columns.installed import LanguageColumn
 
-__all__ = ["LEMMA"]
-
 
 def _lemmas(language: str) -> Callable[[str], str]:
     from simplemma import lemmatize

@@ -16,8 +16,6 @@ from phistack.features.arrays import Integers, Integers32
 from phistack.features.columns.table import FeatureTable
 from phistack.features.documents import Span
 
-__all__ = ["line_bounds", "line_starts", "lines_touched", "tokens_touched"]
-
 _LONGEST = 1_000
 """Tokens of a sequence; a line of more is cut where a sentence ends. Within a sequence step follows step, while
 sequences go side by side: one line without end would take many times as long as the same tokens in such lines."""

@@ -12,8 +12,6 @@ from phistack.features.arrays import Integers32
 from phistack.features.columns.annotator import WITHOUT, TagSentences, cut_sentences
 from phistack.features.errors import MissingResourceError
 
-__all__ = ["NltkAnnotator", "NltkEntities"]
-
 _TAGGER = "averaged_perceptron_tagger_eng"
 _CHUNKER = "maxent_ne_chunker_tab"
 

@@ -22,8 +22,6 @@ from phistack.features.columns.installed import WordColumn
 from phistack.features.columns.word_columns import NONE
 from phistack.features.letters import fold
 
-__all__ = ["ASCII", "HONORIFIC", "HOSPITAL", "N_DIGITS", "N_LETTERS", "N_OTHERS", "ZIP"]
-
 _MOST = 9
 _SHORTEST_ENDING = 3
 _ZIP_LENGTH = 5

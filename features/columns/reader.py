@@ -27,8 +27,6 @@ from phistack.features.columns.word_columns import is_word_column
 from phistack.features.columns.word_ids import WordIds
 from phistack.features.errors import SettingsError
 
-__all__ = ["ColumnReader", "LazyColumns"]
-
 
 class ColumnReader:
     """Reads any column of a feature space; `words` gives the ids of words in the columns that depend on these alone.

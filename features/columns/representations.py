@@ -27,8 +27,6 @@ from phistack.features.columns.word_columns import NONE, normal_form
 from phistack.features.errors import BundleError
 from phistack.features.word_vectors import WordVectors, read_clusters, read_vectors
 
-__all__ = ["BROWN_COLUMNS", "VECTOR_CLUSTER", "Representations", "RepresentationsState", "k_means"]
-
 BROWN_COLUMNS: Mapping[str, int] = {"brown4": 4, "brown6": 6, "brown10": 10, "brown20": 20}
 """Column -> how many bits of a word's cluster it shows."""
 

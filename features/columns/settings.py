@@ -24,8 +24,6 @@ from phistack.features.errors import SettingsError
 from phistack.features.suggestions import no_such
 from phistack.features.tokens import TOKENISERS, Tokeniser
 
-__all__ = ["COLUMN_GROUPS", "OF_THE_TOKEN", "FeatureSettings", "lines_end_sentences", "trained_byte_pairs"]
-
 _MOST_MERGES = 100
 _MOST_CLUSTERS = 10_000
 _REPRESENTATIONS = "representations"

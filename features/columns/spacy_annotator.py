@@ -14,8 +14,6 @@ from phistack.features.arrays import Integers32
 from phistack.features.columns.annotator import WITHOUT, cut_sentences
 from phistack.features.errors import MissingResourceError
 
-__all__ = ["SpacyAnnotator", "is_path", "load_pipeline"]
-
 _CODES = {"nb": "no", "nn": "no", "xx": ""}
 """spaCy's code of a language -> ours, where they differ."""
 

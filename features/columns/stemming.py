@@ -18,8 +18,6 @@ from importlib.util import find_spec
 from threading import Lock
 from types import ModuleType
 
-__all__ = ["LANGUAGES", "stemmer"]
-
 LANGUAGES = {
     "da": "danish", "de": "german", "en": "english", "es": "spanish", "fi": "finnish", "fr": "french", "it": "italian",
     "nl": "dutch", "no": "norwegian", "pt": "portuguese", "sv": "swedish",

@@ -44,8 +44,6 @@ from phistack.features.tags import decode, encode
 from phistack.features.tokens import Tokeniser, TokenOffsets
 from phistack.features.writing import write_json
 
-__all__ = ["FeatureSpace", "FeatureTable"]
-
 _NOTES_AT_ONCE = 64
 
 

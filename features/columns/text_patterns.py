@@ -19,8 +19,6 @@ from phistack.features.columns.installed import LayoutColumn
 from phistack.features.columns.layout import Layout
 from phistack.features.columns.word_columns import NONE
 
-__all__ = ["NUMBER_PATTERN", "REGEX_HIT"]
-
 _LooksLike = Sequence[tuple[str, str]]
 """Value -> what it looks like; the first that matches."""
 

@@ -15,8 +15,6 @@ import numpy as np
 
 from phistack.features.arrays import Integers32
 
-__all__ = ["Vocabulary"]
-
 
 class Vocabulary:
     """Values numbered in the order in which they come; the id 0 is kept for values unseen in training.

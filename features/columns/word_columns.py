@@ -17,8 +17,6 @@ from functools import lru_cache
 from phistack.features.columns.stemming import stemmer
 from phistack.features.letters import ByCharacter
 
-__all__ = ["LOWER", "NONE", "STEM", "WORD_COLUMNS", "is_word_column", "normal_form", "word_column"]
-
 NONE = ""
 """The value of a column that does not apply to a token."""
 

@@ -16,8 +16,6 @@ from phistack.features.columns.installed import LanguageColumn
 from phistack.features.columns.word_columns import NONE
 from phistack.features.errors import PackageError
 
-__all__ = ["FREQUENCY"]
-
 
 def _frequencies(language: str) -> Callable[[str], str]:
     from wordfreq import zipf_frequency

@@ -13,8 +13,6 @@ from phistack.features.columns.vocabulary import Vocabulary
 from phistack.features.columns.word_columns import LOWER, STEM, word_column
 from phistack.features.errors import BundleError
 
-__all__ = ["WordIds"]
-
 _Identify = Callable[[list[str]], list[int]]
 
 

@@ -20,8 +20,6 @@ from phistack.features.formats.format import Format, ReadNotes
 from phistack.features.formats.spans import checked_span, parse_offset
 from phistack.features.shown import shown_id
 
-__all__ = ["BRAT"]
-
 _PASSED_OVER = ("R", "E", "A", "M", "N", "#", "*")
 _JOINED = "discontinuous spans joined"
 _BLANKS = str.maketrans("\n\r\t", "   ")

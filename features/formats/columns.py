@@ -22,8 +22,6 @@ from phistack.features.errors import CorpusError, SettingsError
 from phistack.features.formats.spans import checked_id, checked_span
 from phistack.features.suggestions import did_you_mean
 
-__all__ = ["SPANS", "USUAL_NAMES", "ColumnNames", "listed_names", "read_record", "record_of", "shown_names", "spans_in"]
-
 SPANS = "spans"
 """The column of the annotations."""
 

@@ -32,8 +32,6 @@ from phistack.features.formats.spans import checked_id, checked_span, parse_offs
 from phistack.features.shown import shown_id
 from phistack.features.tags import OUTSIDE, decode, encode
 
-__all__ = ["CONLL"]
-
 _START = "-DOCSTART-"
 _HEADER = re.compile(r"# (id|group|text) = (\".*\")")
 _TAG = re.compile(r"O|(?P<prefix>[BIESLU])-(?P<label>\S+)")

@@ -25,17 +25,6 @@ from phistack.features.labels import LabelSet, is_label
 from phistack.features.shown import file_names_shown
 from phistack.features.writing import new_folder, write_new
 
-__all__ = [
-    "STANDARD",
-    "USUAL_READER",
-    "Reader",
-    "corpus_bytes",
-    "input_path",
-    "read_corpus",
-    "write_corpus",
-    "write_notes",
-]
-
 STANDARD = Path("-")
 """Standard input or output, as commands are given it."""
 

@@ -23,8 +23,6 @@ from phistack.features.files import encode_all, encode_text, read_text
 from phistack.features.formats.columns import SPANS, USUAL_NAMES, ColumnNames, read_record, record_of, spans_in
 from phistack.features.formats.format import Format, ReadNotes
 
-__all__ = ["CSV", "header_of"]
-
 _DELIMITERS = (",", ";", "\t", "|")
 _LONGEST_FIELD = 2**31 - 1
 _LONGEST_HEADER = 2**20

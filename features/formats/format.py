@@ -16,8 +16,6 @@ from pathlib import Path
 from phistack.features.documents import Corpus, Document
 from phistack.features.formats.columns import ColumnNames
 
-__all__ = ["Format", "ReadNotes"]
-
 
 @dataclass(frozen=True, slots=True)
 class ReadNotes:

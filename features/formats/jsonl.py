@@ -20,8 +20,6 @@ from phistack.features.formats.columns import USUAL_NAMES, ColumnNames, read_rec
 from phistack.features.formats.format import Format, ReadNotes
 from phistack.features.shown import shown_id
 
-__all__ = ["JSONL"]
-
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 

@@ -21,8 +21,6 @@ from phistack.features.labels import LabelSet
 from phistack.features.languages import furthest, language_of
 from phistack.features.shown import shown_label
 
-__all__ = ["OWN_LABELS", "label_set_of"]
-
 OWN_LABELS = "custom"
 """The name of the label set of a corpus with labels of its own."""
 

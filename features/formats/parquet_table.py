@@ -24,8 +24,6 @@ from phistack.features.formats.format import Format, ReadNotes
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["PARQUET", "parquet_module"]
-
 
 def read(paths: Sequence[Path], columns: ColumnNames = USUAL_NAMES) -> ReadNotes:
     """Read the notes of each file, in order.

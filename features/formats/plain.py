@@ -14,8 +14,6 @@ from phistack.features.files import encode_text, file_name, read_text
 from phistack.features.formats.format import Format, ReadNotes
 from phistack.features.shown import shown_id
 
-__all__ = ["TEXT"]
-
 
 def read(paths: Sequence[Path]) -> ReadNotes:
     """Read one note from each file; :raises CorpusError: if a file is not UTF-8."""

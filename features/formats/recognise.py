@@ -28,8 +28,6 @@ from phistack.features.formats.xml import I2B2, MEDDOCAN, NGRID, root_of
 from phistack.features.shown import shown_id
 from phistack.features.suggestions import no_such
 
-__all__ = ["FORMATS", "HIDDEN", "OTHER", "format_named", "format_told_by", "passed_over", "recognise"]
-
 HIDDEN = "hidden files were skipped, as their names or folders begin with a dot; rename those that are notes"
 OTHER = "files of another kind were skipped; rename those that are notes"
 

@@ -15,8 +15,6 @@ from phistack.features.errors import CorpusError
 from phistack.features.labels import is_label
 from phistack.features.shown import shown_id
 
-__all__ = ["checked_id", "checked_span", "parse_offset"]
-
 _OFFSET = re.compile(r"[0-9]{1,12}")
 _ID = re.compile(r"[^\r\n]{1,200}")
 

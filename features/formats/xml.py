@@ -30,8 +30,6 @@ from phistack.features.formats.format import Format, ReadNotes
 from phistack.features.formats.spans import checked_span, parse_offset
 from phistack.features.shown import shown_id, shown_label
 
-__all__ = ["I2B2", "MEDDOCAN", "NGRID", "root_of", "text_of"]
-
 _ROOT = re.compile(r"<([^\W\d][\w.-]*)")
 _ENCODING = re.compile(r"\A\ufeff?<\?xml[^>]*?encoding\s*=\s*[\"']([\w.-]+)")
 _ENCODINGS = ("utf-8", "us-ascii", "ascii")

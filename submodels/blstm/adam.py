@@ -22,8 +22,6 @@ from phistack.features.arrays import Floats32, Integers32
 from phistack.submodels.blstm.gradients import Gradients
 from phistack.submodels.blstm.weights import NetworkWeights
 
-__all__ = ["Adam"]
-
 _OF_MEAN, _OF_SQUARE, _TINY = 0.9, 0.999, np.float32(1e-7)
 """How much of the running means of gradient and squared gradient is kept at each step; the defaults of Keras."""
 

@@ -20,8 +20,6 @@ from phistack.submodels.blstm.lstm import DIRECTIONS, BidirectionalLstm
 from phistack.submodels.blstm.weights import CHARACTERS, NetworkWeights
 from phistack.submodels.chain.lines import Lines
 
-__all__ = ["CharacterLstm"]
-
 
 @dataclass(frozen=True)
 class CharacterLstm:

@@ -22,8 +22,6 @@ from phistack.submodels.blstm.inference import halved, lstm
 from phistack.submodels.blstm.lstm import DIRECTIONS
 from phistack.submodels.blstm.network_input import RowBatch
 
-__all__ = ["SentenceRun", "states_in"]
-
 SentenceRun = tuple[FeatureTable, int, int]
 """Some whole sentences of a note: first token, token after the last."""
 

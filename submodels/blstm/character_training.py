@@ -30,8 +30,6 @@ from phistack.submodels.blstm.weights import NetworkWeights
 from phistack.submodels.blstm.word_prediction import WordPrediction
 from phistack.submodels.chain.lines import Lines
 
-__all__ = ["LanguageModelPlan", "perplexity", "train_models"]
-
 _LOG = logging.getLogger("phistack")
 _CLIP = 1.0
 _AVERAGE = 0.99

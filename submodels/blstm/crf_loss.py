@@ -17,8 +17,6 @@ from typing import Any
 import tensorflow as tf
 from keras import ops
 
-__all__ = ["log_partition", "negative_log_likelihood", "path_score"]
-
 
 def log_partition(emissions: Any, begins: Any, mask: Any, transitions: Any, start: Any, end: Any) -> Any:
     """The logarithm of the summed weight of all tag sequences of each row.

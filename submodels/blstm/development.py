@@ -19,8 +19,6 @@ from phistack.features.columns.table import FeatureTable
 from phistack.submodels.base import Candidate
 from phistack.submodels.blstm.weights import NetworkWeights
 
-__all__ = ["EarlyStopping", "f1_of", "held_back"]
-
 _LOG = logging.getLogger("phistack")
 
 

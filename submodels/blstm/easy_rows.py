@@ -18,8 +18,6 @@ import numpy as np
 from phistack.features.arrays import Floats
 from phistack.submodels.blstm.encoder import EncodedNote, TokenRange
 
-__all__ = ["EasyRows"]
-
 
 class EasyRows:
     """What each line cost when it was last read. Rows begin elsewhere in each pass, so a row is the sum of its lines.

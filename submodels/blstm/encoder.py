@@ -25,20 +25,6 @@ from phistack.features.columns.lines import line_bounds
 from phistack.features.columns.table import FeatureTable
 from phistack.features.columns.word_columns import normal_form
 
-__all__ = [
-    "LONGEST_WORD",
-    "UNKNOWN",
-    "EncodedNote",
-    "Encoder",
-    "TokenRange",
-    "batch_of",
-    "batches_of",
-    "rows_between",
-    "rows_of",
-    "states_of",
-    "with_characters",
-]
-
 BatchArrays = dict[str, Any]
 """Name -> array of whole numbers; `states` is of 32-bit floats."""
 

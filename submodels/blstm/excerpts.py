@@ -22,8 +22,6 @@ from phistack.features.tokens import TokenOffsets
 from phistack.submodels.base import LineMask
 from phistack.submodels.blstm.encoder import rows_between
 
-__all__ = ["Excerpt"]
-
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:

@@ -21,8 +21,6 @@ from typing import Any
 
 import tensorflow as tf
 
-__all__ = ["fused_lstm"]
-
 
 def fused_lstm(inputs: Any, kernel: Any, bias: Any) -> Any:
     """The states of an LSTM that begins with zeros, of shape `(n_tokens, n_rows, units)`.

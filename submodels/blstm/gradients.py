@@ -30,8 +30,6 @@ from phistack.submodels.chain.crf import Chain
 from phistack.submodels.chain.lattice import Lattice
 from phistack.submodels.chain.lines import Lines
 
-__all__ = ["FlatBatch", "Gradients", "Loss", "Rows", "added_up", "loss_and_gradients"]
-
 
 class Rows(NamedTuple):
     """A gradient that is zero but for some rows.

@@ -15,8 +15,6 @@ import numpy as np
 from phistack.submodels.blstm.encoder import Encoder
 from phistack.submodels.blstm.weights import FirstValues, NetworkWeights
 
-__all__ = ["carried_over"]
-
 _OF_TAGS = ("hidden", "hidden_bias", "dense", "dense_bias", "transitions", "start", "end")
 
 

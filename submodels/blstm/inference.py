@@ -25,8 +25,6 @@ from phistack.submodels.blstm.encoder import EncodedNote
 from phistack.submodels.blstm.network_input import NetworkInput
 from phistack.submodels.blstm.weights import CHARACTERS, NetworkWeights
 
-__all__ = ["emissions_of", "halved", "lstm", "spelling_vectors", "token_emissions"]
-
 Inputs = Sequence[tuple[Floats32, Integers]]
 """For each block, what its distinct values add to the gates, and which of them each token has."""
 

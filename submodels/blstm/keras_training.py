@@ -26,8 +26,6 @@ from phistack.submodels.blstm.word_prediction import WordPrediction
 if TYPE_CHECKING:
     from phistack.submodels.blstm.network import TaggingNetwork
 
-__all__ = ["KerasTrainer", "load_keras"]
-
 _LOG = logging.getLogger("phistack")
 
 

@@ -25,8 +25,6 @@ from phistack.features.arrays import Floats32, Integers
 from phistack.submodels.blstm.weights import NetworkWeights
 from phistack.submodels.chain.lines import Lines
 
-__all__ = ["DIRECTIONS", "BidirectionalLstm"]
-
 DIRECTIONS = ("forward", "backward")
 
 

@@ -22,8 +22,6 @@ import numpy as np
 from phistack.features.arrays import Integers
 from phistack.submodels.blstm.encoder import EncodedNote
 
-__all__ = ["OF_THE_PLACE", "Mentions"]
-
 OF_THE_PLACE = frozenset((
     "key", "key_distance", "key_in_document", "section", "document_position", "line_start", "line_end", "line_position",
     "line_from_start", "line_from_end", "line_length", "times_in_document",

@@ -24,8 +24,6 @@ from phistack.submodels.blstm.fused_lstm import fused_lstm
 from phistack.submodels.blstm.weights import CHARACTERS, FirstValues, NetworkSizes, first_weights
 from phistack.submodels.blstm.word_prediction import PREDICTIONS, WordPrediction
 
-__all__ = ["TaggingNetwork"]
-
 
 class TaggingNetwork:
     """Weights by name, and what the network computes with them.

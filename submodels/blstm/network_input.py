@@ -14,8 +14,6 @@ import numpy as np
 from phistack.features.arrays import Floats32, Integers, Integers32
 from phistack.submodels.blstm.encoder import EncodedNote, TokenRange, rows_of, states_of
 
-__all__ = ["NetworkInput", "RowBatch", "blocks_of"]
-
 _TOGETHER = (
     ("key", "key_distance", "key_in_document", "section", "document_position"),
     ("line_start", "line_end", "line_position", "line_from_start", "line_from_end", "line_length", "times_in_document"),

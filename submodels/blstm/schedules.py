@@ -14,8 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-__all__ = ["HALVED", "SCHEDULES", "Rates", "rates_of"]
-
 _WARM_UP = 0.1
 HALVED = "halve on plateau"
 

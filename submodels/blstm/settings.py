@@ -17,8 +17,6 @@ from phistack.features.tags import SCHEMES
 from phistack.submodels.base import refuse_beyond
 from phistack.submodels.blstm.schedules import SCHEDULES
 
-__all__ = ["DEFAULT_COLUMNS", "NO_LANGUAGE_MODELS", "BlstmSettings"]
-
 _LOG = logging.getLogger("phistack")
 
 DEFAULT_COLUMNS = (

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from phistack.submodels.blstm.gradients import Gradients
 from phistack.submodels.blstm.weights import NetworkWeights
 
-__all__ = ["Sgd"]
-
 _WORD = "word"
 
 

@@ -18,8 +18,6 @@ import numpy as np
 from phistack.features.arrays import Floats32, Integers, Integers32
 from phistack.submodels.blstm.weights import NetworkWeights
 
-__all__ = ["Spelling"]
-
 
 @dataclass(frozen=True)
 class Spelling:

@@ -55,8 +55,6 @@ from phistack.submodels.blstm.word_prediction import WordPrediction
 from phistack.submodels.chain.candidates import HasTokens, batches, propose
 from phistack.submodels.chain.crf import Chain
 
-__all__ = ["BlstmSubmodel"]
-
 _LOG = logging.getLogger("phistack")
 _SETTINGS_FILE = "settings.json"
 _VOCABULARY_FILE = "vocabularies.json"

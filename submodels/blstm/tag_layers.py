@@ -16,8 +16,6 @@ import numpy as np
 from phistack.features.arrays import Floats32
 from phistack.submodels.blstm.weights import NetworkWeights
 
-__all__ = ["TagLayers"]
-
 
 @dataclass(frozen=True)
 class TagLayers:

@@ -33,8 +33,6 @@ from phistack.submodels.blstm.sgd import Sgd
 from phistack.submodels.blstm.weights import FirstValues, NetworkSizes, NetworkWeights, first_weights
 from phistack.submodels.blstm.word_prediction import PREDICTIONS, WordPrediction
 
-__all__ = ["NumpyTrainer", "Trainer", "TrainingPlan", "TrainingStep", "train"]
-
 _LOG = logging.getLogger("phistack")
 
 _BATCHES_OF_A_PASS = 100

@@ -21,17 +21,6 @@ from numpy.typing import NDArray
 
 from phistack.features.arrays import Floats32, Integers, Integers32
 
-__all__ = [
-    "CHARACTERS",
-    "FirstValues",
-    "NetworkSizes",
-    "NetworkWeights",
-    "as_floats32",
-    "first_weights",
-    "rounded",
-    "save_weights",
-]
-
 NetworkWeights = Mapping[str, Floats32]
 
 CHARACTERS = "characters_"

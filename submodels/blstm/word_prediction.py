@@ -19,8 +19,6 @@ from phistack.features.arrays import Floats32, Integers, Integers32
 from phistack.submodels.blstm.encoder import EncodedNote
 from phistack.submodels.blstm.weights import NetworkWeights
 
-__all__ = ["PREDICTIONS", "WordPrediction"]
-
 PREDICTIONS = ("next_word", "previous_word")
 """The weights of both directions."""
 

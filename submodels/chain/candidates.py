@@ -22,8 +22,6 @@ from phistack.submodels.chain.crf import Chain
 from phistack.submodels.chain.lattice import Lattice
 from phistack.submodels.chain.spans import spans_of
 
-__all__ = ["HasTokens", "batches", "propose"]
-
 _BATCH_TOKENS = 20_000
 
 

@@ -18,8 +18,6 @@ from phistack.features.arrays import Floats
 from phistack.features.errors import SettingsError
 from phistack.features.tags import SCHEMES
 
-__all__ = ["IMPOSSIBLE", "Chain"]
-
 IMPOSSIBLE = -10_000.0
 """The score of a transition that a tagging scheme forbids."""
 

@@ -22,8 +22,6 @@ from phistack.submodels.chain.crf import Chain
 from phistack.submodels.chain.lines import Lines
 from phistack.submodels.chain.viterbi import viterbi, viterbi_among
 
-__all__ = ["Lattice", "transition_weights"]
-
 _LEAST = -300.0
 """What is further below the best counts as this far below, so that no sum of products is ever zero."""
 

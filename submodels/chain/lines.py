@@ -18,8 +18,6 @@ from numpy.typing import ArrayLike
 from phistack.features.arrays import Floats, Integers
 from phistack.features.errors import SettingsError
 
-__all__ = ["Lines"]
-
 
 @dataclass(frozen=True, eq=False)
 class Lines:

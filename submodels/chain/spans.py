@@ -18,8 +18,6 @@ from phistack.features.arrays import Floats, Integers
 from phistack.features.tags import OUTSIDE, decode
 from phistack.submodels.chain.lattice import Lattice, transition_weights
 
-__all__ = ["TokenSpan", "spans_of"]
-
 TokenSpan = tuple[int, int, str]
 """First token, token after the last, label."""
 

@@ -14,8 +14,6 @@ from phistack.features.arrays import Floats, Integers
 from phistack.submodels.chain.crf import IMPOSSIBLE, Chain
 from phistack.submodels.chain.lines import Lines
 
-__all__ = ["viterbi", "viterbi_among"]
-
 _A_FEW = 4
 """A tag to which no more tags lead is looked at with these alone."""
 

@@ -9,8 +9,6 @@ import ctypes
 
 from phistack.features.errors import SettingsError
 
-__all__ = ["seed_c_library"]
-
 
 def seed_c_library(seed: int) -> None:
     """Begin the C library's sequence of random numbers anew; :raises SettingsError: where it cannot be reached."""

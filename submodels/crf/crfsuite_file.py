@@ -26,8 +26,6 @@ from numpy.typing import NDArray
 
 from phistack.features.errors import BundleError
 
-__all__ = ["CrfWeights", "read_weights"]
-
 _HEADER = struct.Struct("<4sI4s9I")
 _FEATURES = struct.Struct("<4sII")
 _STRINGS = struct.Struct("<4s5I")

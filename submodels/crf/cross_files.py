@@ -17,8 +17,6 @@ from phistack.features.regular_files import read_regular
 from phistack.features.user_files import file_named
 from phistack.submodels.crf.templates import Cross
 
-__all__ = ["cross_file_names", "named_crosses", "read_crosses"]
-
 _FOLDER = resources.files("phistack.submodels.crf") / "crosses"
 _READ = re.compile(r"([a-z]\w*)\[(-?\d{1,3})\]")
 

@@ -29,8 +29,6 @@ from phistack.features.columns.table import FeatureTable
 from phistack.features.columns.word_columns import is_word_column
 from phistack.submodels.crf.templates import Cross, Crosses
 
-__all__ = ["AttributeWeights"]
-
 ColumnIds = Mapping[str, Integers]
 """The ids of each column, the notes laid end to end; see `Crosses.laid_out`."""
 

@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 
 from phistack.features.arrays import Floats, Integers, Integers32
 
-__all__ = ["instructive_tokens", "pieces"]
-
 _STRETCH = 20
 """Tokens that are sampled together, so that a CRF sees how they follow each other."""
 

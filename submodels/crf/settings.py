@@ -16,8 +16,6 @@ from phistack.submodels.base import refuse_beyond
 from phistack.submodels.crf.cross_files import named_crosses
 from phistack.submodels.crf.templates import TEMPLATES, Cross
 
-__all__ = ["CrfSettings"]
-
 _LIMITS = {
     "c1": (0, 1e6),
     "c2": (0, 1e6),

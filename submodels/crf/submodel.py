@@ -41,8 +41,6 @@ from phistack.submodels.crf.instructive import instructive_tokens, pieces
 from phistack.submodels.crf.settings import CrfSettings
 from phistack.submodels.crf.templates import Crosses, usable
 
-__all__ = ["CrfSubmodel"]
-
 _LOG = logging.getLogger("phistack")
 _MODEL_FILE = "model.crfsuite"
 _SETTINGS_FILE = "settings.json"

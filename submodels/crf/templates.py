@@ -25,8 +25,6 @@ from phistack.features.arrays import Integers, Integers32
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.errors import SettingsError
 
-__all__ = ["TEMPLATES", "Cross", "Crosses", "usable"]
-
 Cross = tuple[tuple[str, int], ...]
 
 _AT = "@"

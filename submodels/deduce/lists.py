@@ -26,8 +26,6 @@ from phistack.features.suggestions import no_such
 from phistack.features.tokens import Tokeniser, offsets_of
 from phistack.features.user_files import file_named, read_toml
 
-__all__ = ["KINDS_OF_INSTITUTIONS", "KNOWN_INSTITUTIONS", "DutchLists", "ListEntry", "Reading"]
-
 ListEntry = tuple[str, ...]
 """The folded tokens of an entry."""
 

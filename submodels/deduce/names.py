@@ -18,8 +18,6 @@ from typing import NamedTuple
 from phistack.features.letters import edits
 from phistack.submodels.deduce.lists import DutchLists, Reading
 
-__all__ = ["NAME", "Found", "NameRules"]
-
 NAME = "Name"
 _HYPHENS = ("-", "–")
 _SHORTEST_PART, _LONG_PART = 3, 5

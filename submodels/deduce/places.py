@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from phistack.submodels.deduce.lists import KINDS_OF_INSTITUTIONS, KNOWN_INSTITUTIONS, DutchLists, Reading
 from phistack.submodels.deduce.names import Found
 
-__all__ = ["ADDRESS", "PlaceRules"]
-
 ADDRESS = "Address"
 _INTERNAL = "Internal_Location"
 _ARTICLES = ("de", "het")

@@ -29,8 +29,6 @@ from phistack.submodels.own_types import Mark, OwnTypes, OwnTypesState, first_of
 from phistack.submodels.regex.pattern_files import ANY_SET, format_patterns, parse_patterns, saved_patterns
 from phistack.submodels.regex.scanner import Scanner
 
-__all__ = ["DeduceSubmodel"]
-
 _LOG = logging.getLogger("phistack")
 _NUT = "nut"
 _LANGUAGE = "nl"

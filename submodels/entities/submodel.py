@@ -29,8 +29,6 @@ from phistack.submodels.own_types import Mark, OwnTypes, OwnTypesState, first_of
 from phistack.submodels.regex.pattern_files import ANY_SET, format_patterns, saved_patterns, shipped_patterns
 from phistack.submodels.regex.scanner import Scanner
 
-__all__ = ["CLASSES", "EntitySubmodel"]
-
 _LOG = logging.getLogger("phistack")
 _COLUMN = "ner"
 _SET = "tjongkimsang2019"

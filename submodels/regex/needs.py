@@ -27,8 +27,6 @@ from phistack.submodels.regex.trees import (
     parsed,
 )
 
-__all__ = ["Need", "need_of"]
-
 _FURTHEST = 128
 
 _Width = tuple[int, float]

@@ -31,8 +31,6 @@ from phistack.submodels.regex.trees import (
     parsed,
 )
 
-__all__ = ["ANYTHING", "CHARACTERS", "DEPTH", "Opening", "openings"]
-
 CHARACTERS = 256
 """How many characters are distinguished."""
 

@@ -33,17 +33,6 @@ from phistack.features.user_files import file_named
 from phistack.submodels.regex.pattern_safety import LONGEST, refuse_blow_up
 from phistack.submodels.regex.validators import VALIDATORS
 
-__all__ = [
-    "ANY_SET",
-    "Pattern",
-    "format_patterns",
-    "parse_patterns",
-    "read_own_patterns",
-    "saved_patterns",
-    "shipped_patterns",
-    "user_patterns",
-]
-
 ANY_SET = "*"
 """Stands for every label set in `Pattern.labels`."""
 

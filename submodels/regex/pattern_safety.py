@@ -34,8 +34,6 @@ from phistack.submodels.regex.trees import (
     parsed,
 )
 
-__all__ = ["LONGEST", "refuse_blow_up"]
-
 LONGEST = 20_000
 """In characters, with its parts filled in."""
 

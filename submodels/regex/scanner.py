@@ -23,8 +23,6 @@ from phistack.submodels.regex.needs import Need, need_of
 from phistack.submodels.regex.openings import ANYTHING, CHARACTERS, DEPTH, Opening, openings
 from phistack.submodels.regex.pattern_files import Pattern
 
-__all__ = ["Match", "Scanner"]
-
 _BEFORE, _BEYOND = CHARACTERS, CHARACTERS + 1
 _BITS = 64
 _DENSE = 8

@@ -37,8 +37,6 @@ from phistack.submodels.regex.pattern_files import (
 )
 from phistack.submodels.regex.scanner import Scanner
 
-__all__ = ["RegexSubmodel"]
-
 _LOG = logging.getLogger("phistack")
 _ENOUGH_MATCHES = 10
 

@@ -21,8 +21,6 @@ from phistack.features.tags import OUTSIDE
 from phistack.features.user_files import file_named
 from phistack.submodels.regex.pattern_files import ANY_SET, Pattern, format_patterns, parse_patterns
 
-__all__ = ["TokenTagger", "token_pattern_names"]
-
 _FOLDER = resources.files("phistack.submodels.regex") / "initial"
 _TAGS = ("B", "I")
 

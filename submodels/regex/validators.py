@@ -15,8 +15,6 @@ from functools import partial
 from importlib import import_module
 from ipaddress import ip_address
 
-__all__ = ["VALIDATORS", "Validator"]
-
 Validator = Callable[[str, str], bool]
 
 REGIONS: Mapping[str, str] = {

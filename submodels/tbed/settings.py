@@ -11,8 +11,6 @@ from typing import Any
 
 from phistack.features.errors import SettingsError
 
-__all__ = ["STARTS", "TbedSettings"]
-
 STARTS = ("regex", "frequent", "empty", "patterns")
 """The initial taggers: the regex submodel, the most frequent tag of each word, all tokens outside, token patterns."""
 

@@ -38,8 +38,6 @@ from phistack.tbed.settings import LearnerSettings
 from phistack.tbed.tagger import Tagged, Tagger
 from phistack.tbed.templates import RuleTemplate, named_templates, read_templates, restricted, template_names
 
-__all__ = ["TbedSubmodel"]
-
 _LOG = logging.getLogger("phistack")
 _SETTINGS_FILE, _RULES_FILE, _FREQUENT_FILE, _REGEX_FOLDER = "settings.json", "rules.txt", "frequent.json", "regex"
 _PATTERNS_FILE = "token_patterns.toml"

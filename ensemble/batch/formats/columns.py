@@ -28,8 +28,6 @@ from phistack.features.errors import CorpusError, SettingsError
 from phistack.features.formats.columns import SPANS, listed_names, shown_names
 from phistack.features.suggestions import did_you_mean, no_such
 
-__all__ = ["KEEP", "REDACT", "REMOVE", "Columns", "check_labels", "treatments_of"]
-
 TREATMENTS = KEEP, REMOVE, REDACT = "keep", "remove", "redact"
 _PATIENT_COLUMN = "group"
 _MOST_TOLD = 100

@@ -20,8 +20,6 @@ from phistack.ensemble.batch.formats.line_format import LineFormat
 from phistack.ensemble.batch.formats.rows import FormatSettings, Frame, Part, Row, patient_name, printable_id, sha256
 from phistack.features.errors import CorpusError
 
-__all__ = ["CsvRows"]
-
 _DELIMITERS = (",", ";", "\t", "|")
 # Quotes are stepped over one by one and all else in stretches, as a step takes some hundred bytes of memory.
 _FIELD = {d: re.compile(rf'"([^"]*(?:""[^"]*)*)"|([^"{re.escape(d)}\r\n]*)') for d in _DELIMITERS}

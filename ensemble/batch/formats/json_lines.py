@@ -21,8 +21,6 @@ from phistack.ensemble.batch.formats.line_format import LineFormat
 from phistack.ensemble.batch.formats.rows import NO_PATIENT, Frame, Part, Row, patient_name, printable_id, sha256
 from phistack.ensemble.tools.progress import meter
 
-__all__ = ["JsonLines"]
-
 _BLANK = re.compile(r"[ \t\n\r]*")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _DECODER = json.JSONDecoder()

@@ -21,8 +21,6 @@ from phistack.ensemble.batch.formats.rows import FormatSettings, Frame, InputFor
 from phistack.features.errors import CorpusError
 from phistack.features.regular_files import open_regular
 
-__all__ = ["LineFormat"]
-
 
 class LineFormat(InputFormat):
     """A form whose rows have a `Frame`.

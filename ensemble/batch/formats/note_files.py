@@ -26,8 +26,6 @@ from phistack.features.labels import LabelSet
 from phistack.features.regular_files import read_regular
 from phistack.features.shown import shown_id
 
-__all__ = ["NoteFiles"]
-
 _NOTE = "notes"
 _BESIDE = "annotation beside notes"
 _DEEPEST = 500

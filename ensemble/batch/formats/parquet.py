@@ -31,8 +31,6 @@ from phistack.features.formats.parquet_table import parquet_module
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["ParquetRows"]
-
 _ROWS_READ_AT_ONCE = 256
 _ROWS_OF_A_GROUP = 8192
 _BYTES_OF_A_GROUP = 64 * 2**20

@@ -23,8 +23,6 @@ from phistack.features.regular_files import open_regular
 from phistack.features.sheets import spreadsheet_advice
 from phistack.features.suggestions import no_such
 
-__all__ = ["FORMAT_NAMES", "open_format", "refuse_other_ending"]
-
 
 class _Opener(Protocol):
     def __call__(self, path: Path, target: Path, settings: FormatSettings) -> InputFormat: ...

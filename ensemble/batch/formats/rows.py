@@ -25,23 +25,6 @@ from typing import Any
 from phistack.ensemble.batch.formats.columns import Columns
 from phistack.features.documents import patient_of
 
-__all__ = [
-    "NO_LIMIT",
-    "NO_PATIENT",
-    "TABLES",
-    "FormatSettings",
-    "Frame",
-    "InputFormat",
-    "Part",
-    "Row",
-    "patient_name",
-    "printable_id",
-    "sha256",
-    "state_of",
-    "text_digest",
-    "texts_digest",
-]
-
 NO_PATIENT = "{} is missing or not a valid name of a patient"
 """Why a row is not read whose patient is unknown; the blank is the name of the column."""
 

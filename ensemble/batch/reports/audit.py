@@ -26,8 +26,6 @@ from phistack.ensemble.batch.formats.rows import InputFormat, texts_digest
 from phistack.features.saved_files import same_type
 from phistack.features.shown import shown_id
 
-__all__ = ["AuditLog", "AuditReport", "changes", "check_log", "output_digest", "summary_digest"]
-
 _SUMS = {
     "counts": "PHI by label",
     "strategies": "PHI by strategy",

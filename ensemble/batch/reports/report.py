@@ -32,8 +32,6 @@ from phistack.ensemble.batch.workers.job import may_pass
 from phistack.ensemble.batch.workers.leak_search import IN_COLUMN
 from phistack.features.writing import refused_by_disk, write_json
 
-__all__ = ["AUDIT", "PASSED_OVER", "QUARANTINE", "REVIEW", "write_reports"]
-
 AUDIT, QUARANTINE, REVIEW = "audit.jsonl", "quarantine.jsonl", "review.tsv"
 PAGE = "summary.html"
 PASSED_OVER = KEYS["passed_over"]

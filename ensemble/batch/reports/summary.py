@@ -18,8 +18,6 @@ import msgspec
 
 from phistack.features.errors import CorpusError
 
-__all__ = ["KEYS", "SUMMARY", "Start", "Summary", "notices", "read_summary"]
-
 SUMMARY = "summary.json"
 KEYS = {
     "tried_again": "quarantined, tried again by the same command",

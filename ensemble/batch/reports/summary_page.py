@@ -8,8 +8,6 @@ from __future__ import annotations
 from phistack.ensemble.batch.reports.summary import KEYS, Summary
 from phistack.ensemble.views.templates import template
 
-__all__ = ["render_page"]
-
 _TABLES = (
     "by_engine", "by_label", "known", "by_strategy", "by_reason", "passed_over", "second_pass", "still_there",
     "in_kept_columns", "by_chance", "equal_surrogates",

@@ -18,8 +18,6 @@ from pathlib import Path
 from phistack.ensemble.batch.formats.columns import REDACT, REMOVE, Columns
 from phistack.ensemble.batch.reports.summary import Summary
 
-__all__ = ["done", "held_back"]
-
 _REMEDIES = (
     (r"not utf-8 ", "try --encoding cp1252"),
     (r"not UTF-8", "convert the file to UTF-8"),

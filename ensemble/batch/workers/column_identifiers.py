@@ -30,8 +30,6 @@ from phistack.features.letters import fold
 from phistack.features.plain_view import plain_text, plain_view
 from phistack.features.ranges import covering
 
-__all__ = ["with_column_identifiers"]
-
 _WHOLE = ("DATE", "STREET", "ADDRESS", "CITY", "ZIP", "PLACE", "URL")
 """Kinds that are sought as they are written, besides those that `ensemble.stacking.repeats` seeks."""
 

@@ -22,8 +22,6 @@ from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
 from phistack.features.plain_view import plain_view
 
-__all__ = ["LONGEST_PIECE", "Detection", "Detector", "load_detector", "pieces"]
-
 LONGEST_PIECE = 100_000
 """Longer notes are searched in pieces of at most so many characters, so that one note never takes all memory."""
 

@@ -21,8 +21,6 @@ from phistack.features.letters import fold
 from phistack.features.plain_view import plain_text, plain_view
 from phistack.features.ranges import Range, covering
 
-__all__ = ["ByLength", "HashedIdentifier", "IdentifierRegister", "by_length", "spellings_of"]
-
 _TOKEN = re.compile(r"[^\W_]+")
 _LONGEST = 12
 _SHORT = 4

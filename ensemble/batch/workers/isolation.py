@@ -22,8 +22,6 @@ from phistack.ensemble.batch.workers.work import process_chunk, start_worker
 from phistack.ensemble.tools.processes import end_pool, start_pool
 from phistack.features.errors import MissingResourceError
 
-__all__ = ["DEATHS_OF_A_NOTE", "IsolatedProcess"]
-
 DEATHS_OF_A_NOTE = 3
 """How often a note's process must die while the note is alone in it. A note takes hundredths of a second, so that one
 kill from outside seldom meets the same note; three in a row do only where something kills whatever it sees, which is

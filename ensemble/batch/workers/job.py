@@ -28,18 +28,6 @@ from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
 from phistack.features.language_gate import languages_of
 
-__all__ = [
-    "DIED",
-    "STRUCK",
-    "STUCK",
-    "Job",
-    "NoteInput",
-    "NoteResult",
-    "may_pass",
-    "suited_deidentifier",
-    "took_longer",
-]
-
 STRUCK = "STRUCK"
 """The label of words on the strike list; a policy treats it as it treats any label that it does not name."""
 

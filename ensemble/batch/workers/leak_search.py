@@ -13,8 +13,6 @@ from itertools import groupby
 from phistack.ensemble.batch.workers.identifier_register import HashedIdentifier, IdentifierRegister, by_length
 from phistack.ensemble.batch.workers.job import Job
 
-__all__ = ["IN_COLUMN", "LeakSearch", "search_chunk"]
-
 IN_COLUMN = "column "
 """How a place begins that is a column kept as it is; its name follows."""
 

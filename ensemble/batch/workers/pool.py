@@ -26,8 +26,6 @@ from phistack.ensemble.tools.processes import end_pool, start_pool
 from phistack.features.errors import MissingResourceError
 from phistack.features.extras import need
 
-__all__ = ["Workers"]
-
 _T = TypeVar("_T")
 _A = TypeVar("_A")
 _R = TypeVar("_R")

@@ -17,8 +17,6 @@ from phistack.ensemble.batch.workers.review_words import KnownWords, capitalised
 from phistack.ensemble.deidentification import Deidentified
 from phistack.ensemble.stacking.known import KnownIdentifiers
 
-__all__ = ["counted", "put_down"]
-
 
 def put_down(
     job: Job,

@@ -18,8 +18,6 @@ from phistack.features.letters import edits, fold
 from phistack.features.plain_view import plain_text, plain_view
 from phistack.features.ranges import Range
 
-__all__ = ["KnownWords", "capitalised", "resembling", "struck_places"]
-
 _RUN = re.compile(r"[^\W\d_]+|\w+")
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 # Lower-case letters of Latin-1 are excluded here for speed, those of other alphabets afterwards.

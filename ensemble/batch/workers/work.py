@@ -34,8 +34,6 @@ from phistack.features.documents import Document, Span
 from phistack.features.errors import BundleError, OverdueError, PhistackError, SettingsError, place_of
 from phistack.features.ranges import covering, touching
 
-__all__ = ["process_chunk", "start_worker"]
-
 _NOTES_OF_A_LIMIT = 32
 _COMMON_KINDS = ("DATE", "AGE", "SEX")
 

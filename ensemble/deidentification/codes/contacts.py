@@ -22,8 +22,6 @@ from phistack.ensemble.deidentification.names.tables import LOCALES
 from phistack.ensemble.deidentification.word_lists import words
 from phistack.features.letters import fold, in_case_of
 
-__all__ = ["surrogate_email", "surrogate_phone", "surrogate_url", "surrogate_username"]
-
 _EMAIL = re.compile(r"(?P<before>(?:mailto:)?)(?P<local>[^\s@:;,<>()]+)@(?P<host>[^\s@;,<>()]+)", re.IGNORECASE)
 _URL = re.compile(r"(?P<scheme>(?:[a-z]{2,10}://)?(?:www\.)?)(?P<host>[^\s/:?#]+)(?P<rest>\S*)", re.IGNORECASE)
 _IPV4 = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")

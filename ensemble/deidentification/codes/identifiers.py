@@ -19,8 +19,6 @@ from phistack.ensemble.deidentification.codes.patterns import same_pattern
 from phistack.ensemble.deidentification.context import Context
 from phistack.ensemble.deidentification.dates.shift import offset
 
-__all__ = ["STANDARDS", "Standard", "surrogate_identifier"]
-
 _TRIES = 40
 _LONGEST_WORD = 12
 

@@ -12,8 +12,6 @@ import string
 from phistack.ensemble.deidentification.context import Context
 from phistack.features.letters import fold
 
-__all__ = ["compact", "same_pattern"]
-
 _RANGE = 10**12
 _TRIES = 5
 

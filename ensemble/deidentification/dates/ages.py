@@ -13,8 +13,6 @@ from phistack.ensemble.deidentification.context import Context
 from phistack.ensemble.deidentification.word_lists import known_words, words
 from phistack.features.letters import fold, in_case_of
 
-__all__ = ["OLDEST_AGE", "cap_age", "surrogate_age"]
-
 OLDEST_AGE = 89
 """The greatest age in years that Safe Harbor lets stand."""
 

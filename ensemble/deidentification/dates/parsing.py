@@ -17,8 +17,6 @@ from dataclasses import dataclass, field
 from phistack.ensemble.deidentification.dates.patterns import DateNames, filler, names, patterns
 from phistack.features.letters import fold
 
-__all__ = ["EARLIEST_YEAR", "LATEST_YEAR", "DatePoint", "four_digit_year", "order_shown_by", "parse_dates", "year_of"]
-
 EARLIEST_YEAR, LATEST_YEAR = 1800, 2199
 """Years outside are taken for other numbers."""
 

@@ -17,8 +17,6 @@ from functools import cache
 from phistack.ensemble.deidentification.word_lists import words
 from phistack.features.letters import fold
 
-__all__ = ["DateNames", "filler", "names", "patterns"]
-
 _ORDINAL = {
     "en": "st|nd|rd|th",
     "es": r"\.?º|\.?°|er|ro",

@@ -20,8 +20,6 @@ from phistack.ensemble.deidentification.keyed_choices import KeyedChoices
 from phistack.ensemble.deidentification.policy import PolicyOptions
 from phistack.features.letters import fold, in_case_of
 
-__all__ = ["offset", "shift_dates"]
-
 _LEAP_YEAR, _COMMON_YEAR = 2000, 2001
 
 

@@ -15,8 +15,6 @@ from collections.abc import Iterable, Mapping, Set
 from phistack.ensemble.deidentification.names.tables import is_known_name, nearest_name
 from phistack.features.letters import edits
 
-__all__ = ["NameIndex"]
-
 _LONG_ENOUGH_FOR = ((8, 2), (5, 1))
 _MOST_ALIKE = 200
 

@@ -17,8 +17,6 @@ from phistack.ensemble.deidentification.names.tables import NameTables, name_tab
 from phistack.ensemble.deidentification.word_lists import known_words
 from phistack.features.letters import WORD, fold, is_latin
 
-__all__ = ["NamePart", "ParsedName", "parse_name"]
-
 _GAP = re.compile(r"[\s.,\-‐‑–'’()/&;:*]*")
 _GENITIVE = re.compile(r"['’][sS]$")
 _MOST_WORDS = 9

@@ -24,8 +24,6 @@ from phistack.ensemble.deidentification.names.tables import LOCALES, name_tables
 from phistack.ensemble.deidentification.word_lists import known_words, words
 from phistack.features.letters import fold, in_case_of
 
-__all__ = ["name_words", "new_letter", "sounds_like", "surrogate_name"]
-
 _TRIES = 24
 _SHORTEST_PART = 3
 _SOUNDS = (

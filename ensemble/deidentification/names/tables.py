@@ -16,8 +16,6 @@ from functools import cache, cached_property, lru_cache
 
 from phistack.features.letters import WORD, edits, fold, is_latin
 
-__all__ = ["LOCALES", "NameTables", "is_known_name", "name_tables", "nearest_name"]
-
 LOCALES = {"en": "en_US", "es": "es_ES", "nl": "nl_NL", "sv": "sv_SE", "de": "de_DE"}
 """Language -> the locale of its tables."""
 

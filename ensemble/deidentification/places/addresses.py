@@ -23,8 +23,6 @@ from phistack.ensemble.deidentification.places.cities import (
 from phistack.ensemble.deidentification.word_lists import known_words, words
 from phistack.features.letters import fold, in_case_of, parts
 
-__all__ = ["surrogate_address", "surrogate_place", "surrogate_street"]
-
 _SHORTEST_SUFFIX = 3
 _TOKEN = re.compile("[^\\W\\d_][^\\W_]*(?:['’\u0300-\u036f][^\\W\\d_]*)*|\\d[^\\W_]*|[ºª°]")
 _BETWEEN_NAME_WORDS = re.compile(r"[\s'’.-]+")

@@ -24,17 +24,6 @@ from phistack.ensemble.deidentification.context import Context
 from phistack.ensemble.deidentification.word_lists import LANGUAGES
 from phistack.features.letters import fold, in_case_of, parts
 
-__all__ = [
-    "another",
-    "counties",
-    "country_code",
-    "surrogate_city",
-    "surrogate_country",
-    "surrogate_postcode",
-    "surrogate_state",
-    "table",
-]
-
 _CITY = re.compile(r"[^\W\d_][^\d_]*")
 _LONGEST_CITY = 5
 _LONGEST_ABBREVIATION = 4

@@ -19,8 +19,6 @@ from phistack.ensemble.deidentification.dates.patterns import names as date_name
 from phistack.ensemble.deidentification.places.cities import another, counties, country_code, surrogate_country, table
 from phistack.features.letters import fold
 
-__all__ = ["stays", "surrogate_nearby"]
-
 _OF_PLACES = ("CITY", "STATE", "PLACE", "ADDRESS", "COUNTRY", "STREET")
 _COUNTY = re.compile(r"^(?:de )?(?:provincie|provinsen|landskapet) ")
 

@@ -17,14 +17,6 @@ from phistack.ensemble.deidentification.context import Context
 from phistack.ensemble.deidentification.word_lists import known_words, words
 from phistack.features.letters import fold, in_case_of, parts
 
-__all__ = [
-    "surrogate_care_unit",
-    "surrogate_department",
-    "surrogate_hospital",
-    "surrogate_organisation",
-    "surrogate_room",
-]
-
 _LONGEST_ABBREVIATION = 5
 _LONGEST_NAME = 150
 _WORD = re.compile(r"[^\W\d_]+|\d+")

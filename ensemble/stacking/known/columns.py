@@ -21,8 +21,6 @@ from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
 from phistack.features.letters import fold
 
-__all__ = ["PARTS", "PATIENT", "SearchedAs", "label_of", "role_of", "roles", "searched_as"]
-
 PATIENT = "patient"
 """The role of the column that says whose record it is."""
 

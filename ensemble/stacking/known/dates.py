@@ -24,8 +24,6 @@ from phistack.ensemble.deidentification.dates.patterns import names
 from phistack.ensemble.stacking.known.signs import AROUND, tells_birth
 from phistack.features.ranges import touching
 
-__all__ = ["FoundDate", "dates_in"]
-
 _ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
 _NTH = r"(?:\s?(?:st|nd|rd|th|er|ste|de|º|°|ª|:?[ea])|\.)?"
 _WORD_BETWEEN = r"(?:of|the|del?|a[nñ]o|van|den|von)\b\s*"

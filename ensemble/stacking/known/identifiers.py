@@ -30,8 +30,6 @@ from phistack.features.labels import LabelSet
 from phistack.features.plain_view import plain_view
 from phistack.submodels.base import Candidate
 
-__all__ = ["KNOWN", "KnownIdentifiers", "RecordSearch"]
-
 KNOWN = "known"
 """The source of the votes for what a record says."""
 

@@ -21,8 +21,6 @@ from phistack.ensemble.stacking.known.signs import AROUND, is_abbreviation, name
 from phistack.ensemble.stacking.repeats.search import NUMERALS, words_of
 from phistack.features.letters import fold
 
-__all__ = ["Initials", "initials_in"]
-
 _MOST = 6
 """Longer names have so many combinations of letters that any abbreviation is one of them."""
 

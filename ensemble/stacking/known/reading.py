@@ -24,8 +24,6 @@ from phistack.features.regular_files import open_regular
 from phistack.features.sheets import spreadsheet_advice
 from phistack.features.shown import shown_label
 
-__all__ = ["Cells", "rows_of", "separated"]
-
 Cells = dict[str, list[str]]
 """The values of each column of a row that holds any."""
 _Rows = Iterator[tuple[str, Cells]]

@@ -30,8 +30,6 @@ from phistack.features.regular_files import open_regular
 from phistack.features.shown import shown_label
 from phistack.features.user_files import file_named
 
-__all__ = ["Record", "Roster", "kept_open", "roster_digest", "tell_unused"]
-
 Record = Mapping[str, tuple[str, ...]]
 """Role, or name of a column that has none -> values, each once."""
 

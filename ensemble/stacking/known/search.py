@@ -32,8 +32,6 @@ from phistack.features.documents import Span
 from phistack.features.labels import LabelSet
 from phistack.features.letters import edits, fold
 
-__all__ = ["How", "KnownMention", "found_in"]
-
 How = Literal["exact", "initials", "one typing error", "initials alone", "a part of it"]
 """`exact` in all but case, accents, order and grouping; `initials` beside a word of the name."""
 

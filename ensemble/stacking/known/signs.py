@@ -19,8 +19,6 @@ from typing import Any
 from phistack.ensemble.deidentification.word_lists import known_words
 from phistack.features.letters import fold
 
-__all__ = ["AROUND", "is_abbreviation", "names_somebody", "tells_birth"]
-
 AROUND = 48
 """So many characters before a place are looked at."""
 

@@ -39,8 +39,6 @@ from phistack.features.saved_files import SavedFiles, damage_refused
 from phistack.features.writing import write_json
 from phistack.submodels.base import Candidate
 
-__all__ = ["SAID_AGAIN", "RepeatClassifier"]
-
 _LOG = logging.getLogger("phistack")
 Decided = Sequence[Sequence[Decision]]
 

@@ -24,8 +24,6 @@ from phistack.ensemble.stacking.repeats.search import Repeat
 from phistack.ensemble.stacking.repeats.word_counts import Seen, WordCounts
 from phistack.features.letters import fold
 
-__all__ = ["REPEAT_FEATURES", "RepeatPlace", "is_plain_name", "matrix_of"]
-
 _BEFORE = 16
 
 

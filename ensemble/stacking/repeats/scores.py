@@ -21,8 +21,6 @@ from phistack.features.arrays import Floats
 from phistack.features.columns.table import FeatureTable
 from phistack.features.documents import Span
 
-__all__ = ["RepeatScores"]
-
 
 @dataclass(slots=True)
 class _Cluster:

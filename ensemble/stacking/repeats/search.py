@@ -26,8 +26,6 @@ from phistack.features.documents import Span
 from phistack.features.letters import fold
 from phistack.features.ranges import covering
 
-__all__ = ["NUMERALS", "Mention", "Repeat", "SearchMode", "Seed", "idle_words", "search", "search_mode", "words_of"]
-
 SearchMode = Literal["parts", "whole"]
 """How a mention is sought again."""
 

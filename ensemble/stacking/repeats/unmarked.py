@@ -16,8 +16,6 @@ from phistack.ensemble.stacking.repeats.search import Mention, Repeat, search
 from phistack.features.documents import Document, Span
 from phistack.features.plain_view import plain_view
 
-__all__ = ["unmarked"]
-
 _SHORTEST_CODE = 6
 
 

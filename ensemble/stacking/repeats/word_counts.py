@@ -27,8 +27,6 @@ from phistack.features.letters import fold
 from phistack.features.saved_files import SavedFiles
 from phistack.features.writing import write_json
 
-__all__ = ["Seen", "WordCounts"]
-
 _SMALL, _OUTSIDE = 2, 3
 """In the notes of how many patients a word must stand in small letters, or in any, to be one of the language."""
 
