@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from phistack.ensemble.experiments.causes import CAUSES, WrongSpan, causes_sheet, causes_table, judged, wrong_spans
+from phistack.ensemble.papers.causes import CAUSES, WrongSpan, causes_sheet, causes_table, judged, wrong_spans
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import SettingsError
 from phistack.features.formats import write_corpus

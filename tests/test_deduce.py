@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phistack.ensemble.papers.deduce.lists import DutchLists, Reading
+from phistack.ensemble.papers.deduce.submodel import DeduceSubmodel
 from phistack.ensemble.synthesis.corpus import synthesize
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
@@ -15,8 +17,6 @@ from phistack.features.documents import Document, Span
 from phistack.features.errors import BundleError, SettingsError
 from phistack.features.letters import edits
 from phistack.features.saved_files import SavedFiles
-from phistack.submodels.deduce.lists import DutchLists, Reading
-from phistack.submodels.deduce.submodel import DeduceSubmodel
 
 SPACE = FeatureSpace(FeatureSettings(language="nl"))
 TABLES = SPACE.fit(synthesize(20, seed=3, language="nl").documents)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phistack.ensemble.synthesis.egofication import Subject, egofication_languages, egofied
+from phistack.ensemble.papers.egofication import Subject, egofication_languages, egofied
 from phistack.features.documents import Document, Span
 from phistack.features.errors import SettingsError
 from tests.fixture_types import Phistack

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from phistack.ensemble.evaluation import evaluate
-from phistack.ensemble.experiments.entity_baselines import entity_baselines
-from phistack.ensemble.experiments.method_tables import by_type
-from phistack.ensemble.experiments.paper_tables import PaperRun, filled
 from phistack.ensemble.experiments.parts import alone_answers
-from phistack.ensemble.experiments.reproduction import papers, published, reproduce, settings_of
+from phistack.ensemble.papers.entity_baselines import entity_baselines
+from phistack.ensemble.papers.method_tables import by_type
+from phistack.ensemble.papers.reproduction import papers, published, reproduce, settings_of
+from phistack.ensemble.papers.tables import PaperRun, filled
 from phistack.ensemble.stacking.folds import training_folds
 from phistack.ensemble.synthesis.corpus import synthesize
 from phistack.ensemble.training.fit_tasks import tasks_of

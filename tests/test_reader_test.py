@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phistack.ensemble.experiments.reader_test import make_test, score_judges
+from phistack.ensemble.papers.reader_test import make_test, score_judges
 from phistack.ensemble.synthesis import synthesize
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import CorpusError, SettingsError

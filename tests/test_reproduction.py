@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from phistack.ensemble.evaluation import evaluate
-from phistack.ensemble.experiments.paper_tables import PaperRun, filled
-from phistack.ensemble.experiments.reproduction import published, reproduce, settings_of, write_reproduction
+from phistack.ensemble.papers.reproduction import published, reproduce, settings_of, write_reproduction
+from phistack.ensemble.papers.tables import PaperRun, filled
 from phistack.ensemble.synthesis.corpus import synthesize
 from phistack.ensemble.training.proposals import propose
 from phistack.ensemble.training.settings import EngineSettings, merged

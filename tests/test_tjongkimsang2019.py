@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from phistack.ensemble.deidentification import Deidentifier, Policy
+from phistack.ensemble.papers.entities import CLASSES, EntitySubmodel
 from phistack.ensemble.synthesis.corpus import synthesize
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import out_of_fold_corpora, train
@@ -20,7 +21,6 @@ from phistack.features.errors import MissingResourceError, SettingsError
 from phistack.features.labels import LabelSet
 from phistack.features.saved_files import SavedFiles
 from phistack.submodels.base import new_submodel
-from phistack.submodels.entities.submodel import CLASSES, EntitySubmodel
 
 CLASS_SET = LabelSet.named("tjongkimsang2019")
 TYPES = {

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from phistack.ensemble.experiments.reproduction import published
 from phistack.ensemble.experiments.search_space import SearchSpace
-from phistack.ensemble.experiments.tag_tables import by_tag
 from phistack.ensemble.experiments.tuning import tune
+from phistack.ensemble.papers.reproduction import published
+from phistack.ensemble.papers.tag_tables import by_tag
 from phistack.ensemble.stacking.folds import training_folds
 from phistack.ensemble.synthesis.corpus import synthesize
 from phistack.ensemble.training.language_models import learn_language_models

@@ -27,11 +27,12 @@ from phistack.ensemble.command_line import (
     shipped,
     splitting,
 )
-from phistack.ensemble.command_line.examples import epilog
+from phistack.ensemble.command_line.examples import EXAMPLES, epilog
 from phistack.ensemble.command_line.output import fail, quiet_when_cut_off, say
 from phistack.ensemble.tools.numerics import keep_freed_memory, numeric_environment
 from phistack.ensemble.tools.version import version_lines
-from phistack.features.errors import PhistackError, place_of
+from phistack.features.errors import PackageError, PhistackError, place_of
+from phistack.features.registry import Registry
 from phistack.features.shown import explained
 from phistack.features.writing import remedy
 
@@ -53,7 +54,6 @@ _COMMANDS = (
     corpora.convert,
     splitting.split,
     corpora.pseudonymise,
-    corpora.egofy,
     corpora.vectors,
     corpora.language_model,
     shipped.engines,
@@ -61,11 +61,8 @@ _COMMANDS = (
     engines.annotate,
     scores.evaluate,
     scores.compare,
-    scores.baseline,
     scores.errors,
     annotation.agreement,
-    annotation.causes,
-    annotation.reader_test,
     engines.explain,
     engines.rules,
     patterns.patterns,
@@ -73,12 +70,14 @@ _COMMANDS = (
     experiments.curve,
     experiments.transfer,
     experiments.tune,
-    experiments.reproduce,
     scores.frontier,
     batch.deidentify,
     batch.audit,
 )
-"""In the order in which `--help` lists them."""
+"""Ours, in the order in which `--help` lists them; those of installed packages follow."""
+
+INSTALLED = Registry("phistack.commands", "command")
+"""Commands of installed packages, each a function whose docstring is its help; none takes the place of one of ours."""
 
 
 def _saying_what_is_kept(command: Callable[_P, None]) -> Callable[_P, None]:
@@ -94,10 +93,30 @@ def _saying_what_is_kept(command: Callable[_P, None]) -> Callable[_P, None]:
     return run
 
 
-for _command in _COMMANDS:
+def _installed(name: str) -> Callable[..., None]:
+    """An installed command, or one that says why it cannot be had."""
+    try:
+        command: Callable[..., None] = INSTALLED.load(name)
+    except PackageError as error:
+        reason = error
+
+        def command() -> None:
+            """Cannot be used: its package is damaged."""
+            raise reason
+
+    return command
+
+
+def _add(name: str, command: Callable[..., None]) -> None:
+    examples = EXAMPLES.get(name, getattr(command, "examples", ()))
     # Without a short help of its own, the list of commands would show the first words of the long one.
-    wrapped = quiet_when_cut_off(_saying_what_is_kept(_command))
-    app.command(short_help=_command.__doc__, epilog=epilog(_command.__name__.replace("_", "-")))(wrapped)
+    wrapped = quiet_when_cut_off(_saying_what_is_kept(command))
+    app.command(name, short_help=command.__doc__, epilog=epilog(examples))(wrapped)
+
+
+_OURS = {command.__name__.replace("_", "-"): command for command in _COMMANDS}
+for _name, _command in (_OURS | {name: _installed(name) for name in INSTALLED.names if name not in _OURS}).items():
+    _add(_name, _command)
 
 
 def _show_version(asked: bool) -> None:

@@ -96,31 +96,6 @@ def convert(
 
 
 @with_options
-def egofy(
-    source: SourceArgument,
-    out: TargetArgument,
-    *,
-    subject: Annotated[str, typer.Option(help="Whose biography it is, in full.", show_default=False)],
-    gender: Annotated[str, typer.Option(help="male or female: which pronouns are the subject's.", show_default=False)],
-    language: Annotated[str, typer.Option(help="nl or en.")] = "nl",
-    to: ConvertedFormatOption = "",
-    corpora: CorpusOptions,
-) -> None:
-    """Tell a biography in the first person, so that public text stands in for private notes; read it afterwards."""
-    from dataclasses import replace
-
-    from phistack.ensemble.synthesis.egofication import Subject, egofied
-    from phistack.features.formats.corpora import input_path, write_notes
-    from phistack.features.formats.recognise import format_told_by
-
-    whose = Subject(subject, gender)
-    corpus = corpora.read(input_path(source))
-    told = replace(corpus, documents=tuple(egofied(document, whose, language) for document in corpus.documents))
-    write_notes(told, out, format=to or format_told_by(out) or corpora.reading.reader.format_of(input_path(source)))
-    say_where(told.documents, out)
-
-
-@with_options
 def pseudonymise(
     corpus: CorpusArgument,
     out: TargetArgument,

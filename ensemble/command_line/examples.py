@@ -1,12 +1,15 @@
 """Two lines to copy for each command, shown at the end of its `--help`.
 
-    epilog("audit")     "Examples:" and the lines of the command
+    epilog(EXAMPLES["audit"])     "Examples:" and the lines of the command
 
 A line has at most 76 characters, so that it is whole on a narrow terminal. A test gives each line to the parser of its
 command, and refuses a command without examples.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "demo": (
@@ -25,10 +28,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "phistack split notes parts --seed 1",
         "phistack split notes.jsonl parts --by document --stratify",
         "phistack split notes parts --parts train=80,test=20",
-    ),
-    "egofy": (
-        "phistack egofy life.txt ego.jsonl --subject 'Mata Hari' --gender female",
-        "phistack egofy a.jsonl b.jsonl --subject 'C. Darwin' --gender male",
     ),
     "pseudonymise": (
         "phistack pseudonymise notes shared --policy trienes2020 --key-file key",
@@ -71,10 +70,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "phistack compare gold system-a system-b --criterion spans",
         "phistack compare gold a b c --json differences.json --latex table.tex",
     ),
-    "baseline": (
-        "phistack baseline train dev",
-        "phistack baseline train dev --out baselines",
-    ),
     "errors": (
         "phistack errors gold --model engine",
         "phistack errors gold --model engine --json all.json --html errors.html",
@@ -82,14 +77,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "agreement": (
         "phistack agreement annotator-1 annotator-2 --sheet to-see.csv",
         "phistack agreement a b --json agreement.json --latex table.tex",
-    ),
-    "causes": (
-        "phistack causes gold annotated --sheet causes.csv --text",
-        "phistack causes gold annotated --judged causes.csv --latex table7.tex",
-    ),
-    "reader-test": (
-        "phistack reader-test make real pseudonymised test --answers answers.json",
-        "phistack reader-test score answers.json sheet-1.csv sheet-2.csv",
     ),
     "explain": (
         "phistack explain note.txt --model english",
@@ -117,10 +104,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "phistack tune notes --submodel crf --space space.toml --out tuning",
         "phistack tune notes --submodel crf --space trienes2020 --out t --trials 50",
     ),
-    "reproduce": (
-        "phistack reproduce zhao2020 train test --out tables --quick --text",
-        "phistack reproduce berg2019-crf train test --out tables --add others",
-    ),
     "frontier": (
         "phistack frontier notes --model engine",
         "phistack frontier notes --model engine --out speed --repetitions 5",
@@ -139,6 +122,19 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
 }
 
 
-def epilog(command: str) -> str:
+_Command = TypeVar("_Command", bound=Callable[..., None])
+
+
+def with_examples(*lines: str) -> Callable[[_Command], _Command]:
+    """Let a command of another package have examples at the end of its help."""
+
+    def add(command: _Command) -> _Command:
+        command.examples = lines  # type: ignore[attr-defined]
+        return command
+
+    return add
+
+
+def epilog(examples: Sequence[str]) -> str:
     """The examples of a command as the end of its help; the mark `\\b` keeps the lines as they are."""
-    return "\b\n" + "\n".join(["Examples:", *(f"  {line}" for line in EXAMPLES.get(command, ()))])
+    return "\b\n" + "\n".join(["Examples:", *(f"  {line}" for line in examples)]) if examples else ""

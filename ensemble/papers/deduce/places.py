@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from phistack.submodels.deduce.lists import KINDS_OF_INSTITUTIONS, KNOWN_INSTITUTIONS, DutchLists, Reading
-from phistack.submodels.deduce.names import Found
+from phistack.ensemble.papers.deduce.lists import KINDS_OF_INSTITUTIONS, KNOWN_INSTITUTIONS, DutchLists, Reading
+from phistack.ensemble.papers.deduce.names import Found
 
 ADDRESS = "Address"
 _INTERNAL = "Internal_Location"

@@ -20,12 +20,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+from phistack.ensemble.papers.own_types import Mark, OwnTypes, OwnTypesState, first_of_overlapping, refuse_without_phi
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.labels import LabelSet
 from phistack.features.saved_files import SavedFiles, damage_refused
 from phistack.features.writing import write_json
 from phistack.submodels.base import Candidate, Submodel, saved_submodel
-from phistack.submodels.own_types import Mark, OwnTypes, OwnTypesState, first_of_overlapping, refuse_without_phi
 from phistack.submodels.regex.pattern_files import ANY_SET, format_patterns, saved_patterns, shipped_patterns
 from phistack.submodels.regex.scanner import Scanner
 

@@ -18,14 +18,14 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+from phistack.ensemble.papers.deduce.lists import DutchLists, Reading
+from phistack.ensemble.papers.deduce.names import NameRules
+from phistack.ensemble.papers.deduce.places import ADDRESS, PlaceRules
+from phistack.ensemble.papers.own_types import Mark, OwnTypes, OwnTypesState, first_of_overlapping
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.saved_files import SavedFiles, damage_refused
 from phistack.features.writing import write_json
 from phistack.submodels.base import Candidate, Submodel, saved_submodel
-from phistack.submodels.deduce.lists import DutchLists, Reading
-from phistack.submodels.deduce.names import NameRules
-from phistack.submodels.deduce.places import ADDRESS, PlaceRules
-from phistack.submodels.own_types import Mark, OwnTypes, OwnTypesState, first_of_overlapping
 from phistack.submodels.regex.pattern_files import ANY_SET, format_patterns, parse_patterns, saved_patterns
 from phistack.submodels.regex.scanner import Scanner
 
@@ -66,7 +66,7 @@ class DeduceSubmodel(Submodel):
         :raises SettingsError: if the file of lists cannot be used.
         """
         self.lists_ = DutchLists.shipped(self.lists_file)
-        text = (resources.files("phistack.submodels.deduce") / "patterns.toml").read_text(encoding="utf-8")
+        text = (resources.files("phistack.ensemble.papers.deduce") / "patterns.toml").read_text(encoding="utf-8")
         self.patterns_ = tuple(parse_patterns(text))
         marked = [self._marked(table.document.text) for table in tables]
         self.types_ = OwnTypes.learned(tables, marked, self._types, _NUT, self.label_set, exact=False)

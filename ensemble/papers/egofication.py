@@ -203,6 +203,4 @@ def _split(words: str) -> frozenset[str]:
 
 @cache
 def _tables() -> dict[str, dict[str, Any]]:
-    return tomllib.loads(
-        (resources.files("phistack.ensemble.synthesis") / "egofication.toml").read_text(encoding="utf-8")
-    )
+    return tomllib.loads((resources.files("phistack.ensemble.papers") / "egofication.toml").read_text(encoding="utf-8"))

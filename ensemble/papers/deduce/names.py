@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from phistack.ensemble.papers.deduce.lists import DutchLists, Reading
 from phistack.features.letters import edits
-from phistack.submodels.deduce.lists import DutchLists, Reading
 
 NAME = "Name"
 _HYPHENS = ("-", "–")

@@ -18,9 +18,9 @@ from typing import Any
 from phistack.ensemble.evaluation import criterion_named
 from phistack.ensemble.evaluation.measures import Macro
 from phistack.ensemble.evaluation.systems import Systems
-from phistack.ensemble.experiments.entity_baselines import entity_baselines
-from phistack.ensemble.experiments.paper_tables import OF_PLACES, Members, PaperRun
 from phistack.ensemble.experiments.parts import Answers, alone_answers, stack_answers, systems_of
+from phistack.ensemble.papers.entity_baselines import entity_baselines
+from phistack.ensemble.papers.tables import OF_PLACES, Members, PaperRun
 from phistack.ensemble.stacking.candidates import chosen_spans
 from phistack.ensemble.stacking.folds import at_most_folds
 from phistack.ensemble.stacking.merged_rules import MERGED_RULES, MergedRules

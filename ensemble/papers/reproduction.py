@@ -27,11 +27,11 @@ from pathlib import Path
 from typing import Any
 
 from phistack.ensemble.experiments.learning_curve import LearningCurve
-from phistack.ensemble.experiments.method_picture import method_picture
-from phistack.ensemble.experiments.paper_curves import paper_curves, write_paper_curve
-from phistack.ensemble.experiments.paper_runs import STACKING, PaperPlan
-from phistack.ensemble.experiments.paper_tables import PaperTable, filled
 from phistack.ensemble.experiments.results import CorpusFacts, Origin
+from phistack.ensemble.papers.curves import paper_curves, write_paper_curve
+from phistack.ensemble.papers.method_picture import method_picture
+from phistack.ensemble.papers.runs import STACKING, PaperPlan
+from phistack.ensemble.papers.tables import PaperTable, filled
 from phistack.ensemble.tools.progress import stage
 from phistack.ensemble.training.fit_tasks import apart_from
 from phistack.ensemble.training.settings import EngineSettings, merged
@@ -44,7 +44,7 @@ from phistack.features.writing import new_folder, refuse_taken, write_json
 
 _LOG = logging.getLogger("phistack")
 SCHEMA = "phistack.reproduction.v1"
-_PAPERS = resources.files("phistack.ensemble.experiments") / "papers"
+_PAPERS = resources.files("phistack.ensemble.papers") / "published"
 
 _PROTOCOL = (
     "The system of {paper}, trained on one corpus and scored on another by exact start, end and type, seed {seed}. "

@@ -64,7 +64,7 @@ class ReaderTest:
 
     def page(self) -> str:
         """The excerpts as one HTML page, which fetches nothing and runs nothing."""
-        return template("phistack.ensemble.views", "reader_test_template.html").render(excerpts=self.excerpts)
+        return template("phistack.ensemble.papers", "reader_test_template.html").render(excerpts=self.excerpts)
 
     def sheet(self) -> str:
         """What a judge fills in: `real` or `pseudonymised` for each record, and why."""

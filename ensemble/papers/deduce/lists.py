@@ -99,7 +99,9 @@ class DutchLists:
         :param path: of a file that adds to them; empty for none.
         :raises SettingsError: if it cannot be used.
         """
-        ours = tomllib.loads((resources.files("phistack.submodels.deduce") / "nl.toml").read_text(encoding="utf-8"))
+        ours = tomllib.loads(
+            (resources.files("phistack.ensemble.papers.deduce") / "nl.toml").read_text(encoding="utf-8")
+        )
         lists = cls(_entries_of(ours))
         if not path:
             return lists

@@ -23,7 +23,8 @@ from phistack.ensemble.evaluation.measures import MEASURES, Macro
 from phistack.ensemble.evaluation.systems import Systems
 from phistack.ensemble.evaluation.tables import Table, TableRow, escaped, percent, strong
 from phistack.ensemble.experiments.cases import Place, places_of
-from phistack.ensemble.experiments.method_tables import (
+from phistack.ensemble.experiments.parts import Answers
+from phistack.ensemble.papers.method_tables import (
     FilledTable,
     by_category,
     by_criterion,
@@ -32,8 +33,7 @@ from phistack.ensemble.experiments.method_tables import (
     found_alone,
     of_methods,
 )
-from phistack.ensemble.experiments.parts import Answers
-from phistack.ensemble.experiments.tag_tables import by_tag, of_differences, tag_counts
+from phistack.ensemble.papers.tag_tables import by_tag, of_differences, tag_counts
 from phistack.features.documents import Corpus, Span
 from phistack.features.shown import shown_id
 

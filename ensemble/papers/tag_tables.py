@@ -17,8 +17,8 @@ from typing import Any
 from phistack.ensemble.evaluation import evaluate
 from phistack.ensemble.evaluation.systems import Systems
 from phistack.ensemble.evaluation.tables import TableRow, percent
-from phistack.ensemble.experiments.method_tables import FilledTable
 from phistack.ensemble.experiments.parts import Answers
+from phistack.ensemble.papers.method_tables import FilledTable
 from phistack.features.documents import Corpus, Span
 
 _OF_TAGS = ("P", "R")
