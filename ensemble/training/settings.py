@@ -52,7 +52,7 @@ _TAKEN = ("stack", "stacker", "features", "load")
 _LATER_FEATURES = (
     "extra", "byte_pairs_per_word", "html", "vectors", "vector_clusters", "clusters", "further_words", "language_models"
 )  # fmt: skip
-_LATER_STACKING = ("rule_labels", "rules_file")
+_LATER_STACKING = ("rule_labels", "rules_file", "alone")
 _MOST = 8
 """A stacker is trained for each subset of the submodels, and twice as many for each further one."""
 _LONGEST = 100
@@ -138,6 +138,14 @@ class EngineSettings:
         """See that all submodels can be trained so; :raises SettingsError: if one cannot, before anything is read."""
         for name, given in self.submodels.items():
             new_submodel(name, given).check(self.features)
+
+    def check_stacking(self) -> None:
+        """See that the submodels can be stacked; :raises SettingsError: if the settings are for one alone."""
+        if self.stacker.alone and len(self.submodels) > 1:
+            raise SettingsError(
+                f"these settings do not join their submodels; name one of {', '.join(self.submodels)} with --submodels, "
+                "or set alone = false under [stacker]"
+            )
 
     @property
     def unsplit(self) -> str:
