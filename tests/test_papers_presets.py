@@ -54,7 +54,7 @@ def test_no_preset_searches_again_or_weighs_forms(preset: str) -> None:
 def test_systems_that_the_paper_does_not_join_are_not_joined(preset: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("phistack.ensemble.training.fit_tasks.FitTask.run", lambda task: pytest.fail("began to train"))
     settings = settings_of(preset, "en", {"features": {"language_models": "models"}})
-    with pytest.raises(SettingsError, match="do not join their submodels; name one of crf, .* with --submodels"):
+    with pytest.raises(SettingsError, match=r"do not join their submodels; name one of crf, .* with --submodels"):
         train(synthesize(4, seed=1), settings)
 
 

@@ -143,8 +143,8 @@ class EngineSettings:
         """See that the submodels can be stacked; :raises SettingsError: if the settings are for one alone."""
         if self.stacker.alone and len(self.submodels) > 1:
             raise SettingsError(
-                f"these settings do not join their submodels; name one of {', '.join(self.submodels)} with --submodels, "
-                "or set alone = false under [stacker]"
+                f"these settings do not join their submodels; name one of {', '.join(self.submodels)} with "
+                "--submodels, or set alone = false under [stacker]"
             )
 
     @property
