@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from phistack.ensemble.evaluation import evaluate
-from phistack.ensemble.papers.method_tables import by_criterion, counted_by_category, found_alone
-from phistack.ensemble.papers.reproduction import published, reproduce, settings_of, write_reproduction
-from phistack.ensemble.papers.tables import PaperRun, filled
+from phistack.ensemble.experiments.results import CorpusFacts, Origin
+from phistack.ensemble.papers.places import PLAIN, ShownPlaces
+from phistack.ensemble.papers.reproduction import Reproduction, published, reproduce, settings_of, write_reproduction
+from phistack.ensemble.papers.run import PaperRun
+from phistack.ensemble.papers.tables import PaperTable, filled
 from phistack.ensemble.synthesis.corpus import synthesize
 from phistack.ensemble.training.settings import EngineSettings, merged
 from phistack.features.documents import Corpus, Document, Span
@@ -39,11 +41,16 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return json.loads((home / "out" / "results.json").read_text(encoding="utf-8"))["tables"]
 
 
+def table_of(number: int | str, gold: Corpus, answers: Any, shown: ShownPlaces = PLAIN) -> PaperTable:
+    declared = next(table for table in published("liu2017")["tables"] if table["number"] == number)
+    return filled(declared, PaperRun(gold, gold, PRESET, answers, members=WHOLE), shown)
+
+
 def test_rows_are_those_of_the_paper_with_its_figures_beside_ours(results: Any) -> None:
     assert list(results) == ["1", "4", "5", "6", "7", "figure-4", "section-5"]
-    assert {row["category"]: row["paper"] for row in results["1"]}["ID"] == 1506
+    assert {row["category"]: row["paper"] for row in results["1"]}["ID"] == [1506]
     assert sum(row["training"] for row in results["1"]) == sum(len(d.spans) for d in TRAINING.documents)
-    methods = {row["model"]: row for row in results["4"]}
+    methods = {row["method"]: row for row in results["4"]}
     assert list(methods) == ["CRF-based", "BI-LSTM", "BI-LSTM-FEA", "Ensemble", "Rule-based", "Overall"]
     assert methods["Overall"]["ours"] == methods["Ensemble"]["ours"] and methods["Rule-based"]["ours"] is None
     assert methods["Ensemble"]["paper"] == ["96.46", "93.80", "95.11"] and len(methods["CRF-based"]["ours"]) == 3
@@ -53,7 +60,8 @@ def test_rows_are_those_of_the_paper_with_its_figures_beside_ours(results: Any) 
 
 def test_table_1_has_the_types_and_the_total_of_the_paper() -> None:
     counts = next(table for table in published("liu2017")["tables"] if table["number"] == 1)
-    columns, [of_categories, [total]], rows = counted_by_category(counts, TRAINING, TEST)
+    made = filled(counts, PaperRun(TRAINING, TEST, PRESET, {}))
+    columns, [of_categories, [total]], rows = made.table.columns, made.table.sections, made.rows
     assert columns[:2] == ("category", "types") and total[0] == "Total" and total[-1] == "28867"
     assert int(str(total[2])) == sum(len(document.spans) for document in TRAINING.documents)
     assert {row["category"]: row["types"] for row in rows}["NAME"] == ["PATIENT*", "DOCTOR", "USERNAME"]
@@ -65,28 +73,39 @@ def test_table_7_has_what_an_lstm_finds_and_the_crf_does_not() -> None:
     ann, bo, cid, dan = (Span(text.index(n), text.index(n) + len(n), "DOCTOR") for n in text.split())
     notes = Corpus((Document("1", text, (ann, bo, cid)),), LabelSet.named("i2b2-2014"))
     answers = {("crf",): [[ann]], ("bi-lstm",): [[ann, bo, dan]], ("bi-lstm-fea",): [[bo]], WHOLE: [[ann, bo]]}
-    table = next(table for table in published("liu2017")["tables"] if table["number"] == 7)
-    for text_wanted, columns in ((False, 3), (True, 4)):
-        found = filled(table, PaperRun(notes, notes, answers, {}, WHOLE, "", text_wanted))
+    for text_wanted, columns in ((False, 4), (True, 5)):
+        found = table_of(7, notes, answers, ShownPlaces(text=text_wanted))
         [[row]] = found.table.sections
-        assert len(row) == columns and row[0] == "DOCTOR" and row[-1] == "bi-lstm, bi-lstm-fea"
+        assert len(row) == columns and row[0] == "DOCTOR" and row[-2:] == ("DOCTOR", "DOCTOR")
         assert ("[Bo]" in str(row)) == text_wanted
         assert [(r["start"], r["end"]) for r in found.rows] == [(4, 6)]
 
 
+@pytest.mark.parametrize(
+    ("most", "listed", "note"), [(1, 1, "The first 1 of each type, 1 of 3."), (0, 3, ""), (None, 3, "")]
+)
+def test_table_7_is_limited_by_an_option(most: int | None, listed: int, note: str) -> None:
+    text = "Ann Bo Cid"
+    spans = [Span(text.index(n), text.index(n) + len(n), "DOCTOR") for n in text.split()]
+    notes = Corpus((Document("1", text, tuple(spans)),), LabelSet.named("i2b2-2014"))
+    answers = {("crf",): [[]], ("bi-lstm",): [spans], ("bi-lstm-fea",): [[]], WHOLE: [spans]}
+    found = table_of(7, notes, answers, ShownPlaces(most=most))
+    assert (len(found.rows), found.table.note) == (listed, note)
+
+
 def test_the_same_figure_is_the_same_in_all_tables(results: Any) -> None:
     strict = next(row["ours"] for row in results["6"] if row["criterion"] == "Strict")
-    assert strict == pytest.approx(next(row["ours"] for row in results["4"] if row["model"] == "Ensemble"))
+    assert strict == pytest.approx(next(row["ours"] for row in results["4"] if row["method"] == "Ensemble"))
     dates = next(row["ours"] for row in results["5"] if row["category"] == "DATE")
-    assert dates[2] == next(row["f1"]["Ensemble"] for row in results["figure-4"] if row["category"] == "DATE")
+    assert [dates[2]] == next(row["ours"]["Ensemble"] for row in results["figure-4"] if row["category"] == "DATE")
 
 
 def criteria_rows(labels: LabelSet, text: str, gold: list[Span], found: list[Span]) -> dict[str, Any]:
     corpus = Corpus((Document("1", text, tuple(gold)),), labels)
-    declared = next(table for table in published("liu2017")["tables"] if table["kind"] == "criteria")
-    _, [cells], rows = by_criterion(declared, corpus, {WHOLE: [found]})
+    made = table_of(6, corpus, {WHOLE: [found]})
+    [cells] = made.table.sections
     assert len(cells) == 10 and {len(row) for row in cells} == {7}
-    return {row["criterion"]: row["ours"] for row in rows}
+    return {row["criterion"]: row["ours"] for row in made.rows}
 
 
 def test_criteria_without_meaning_for_the_labels_have_no_figure() -> None:
@@ -113,13 +132,26 @@ def test_what_one_method_alone_finds_is_counted_and_what_the_ensemble_keeps() ->
         ("bi-lstm-fea",): [[ann, eva]],
         WHOLE: [[ann, bo, eva]],
     }
-    declared = next(table for table in published("liu2017")["tables"] if table["kind"] == "alone")
-    every = found_alone(declared, gold, answers)[2]
+    every = table_of("section-5", gold, answers).rows
     rows = {row["method"]: row["ours"] for row in every if not row["category"]}
     # Right, wrong, right and kept, wrong and kept.
     assert rows == {"CRF": [1, 1, 1, 0], "BI-LSTM": [1, 0, 0, 0], "BI-LSTM-FEA": [0, 1, 0, 1], "all": [2, 2, 1, 1]}
     assert {row["method"]: row["ours"] for row in every if row["category"] == "NAME"} == rows
     assert evaluate(gold, gold.with_spans(answers[WHOLE])).strict.counts == (2, 1, 1)
+
+
+def test_without_matplotlib_the_rest_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("phistack.ensemble.papers.reproduction.find_spec", lambda name: None)
+    declared = next(table for table in published("liu2017")["tables"] if table["number"] == "figure-4")
+    answers = {row: [()] * len(TEST) for row in (("crf",), ("bi-lstm",), ("bi-lstm-fea",), WHOLE)}
+    made = filled(declared, PaperRun(TRAINING, TEST, PRESET, answers, members=WHOLE))
+    origin, facts = Origin("x", "strict", "said", PRESET), CorpusFacts.of(TEST)
+    write_reproduction(tmp_path / "out", lambda: Reproduction(origin, "liu2017", "here", facts, facts, (made,)))
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {"index.html", "results.json", "table-figure-4.tex", "table-figure-4.txt"}
+    assert "without matplotlib the figures are written as tables only" in caplog.text
 
 
 def test_a_quick_run_changes_what_takes_long() -> None:
@@ -136,10 +168,10 @@ def test_on_ngrid_the_rules_have_rows_of_their_own(tmp_path: Path) -> None:
     }
     settings = EngineSettings.from_dict(merged(EngineSettings.preset("liu2017-ngrid").to_dict(), merged(SMALL, fewer)))
     found = reproduce("liu2017-ngrid", TRAINING, TEST, settings, cache=tmp_path)
-    rows = {row["model"]: row["ours"] for row in found.tables[1].rows}
+    rows = {row["method"]: row["ours"] for row in found.tables[1].rows}
     identifiers = {row["category"]: row["ours"] for row in found.tables[2].rows}["ID"]
     assert identifiers[1] > 0, "learned by nobody, found by the rules"
-    assert rows["Overall"][1] > rows["Ensemble"][1] and 0 < rows["Rule-based"][1] < 0.3
+    assert rows["Overall (our patterns)"][1] > rows["Ensemble"][1] and 0 < rows["Rule-based (our patterns)"][1] < 0.3
 
 
 @pytest.mark.parametrize("paper", ["liu2017", "liu2017-ngrid"])

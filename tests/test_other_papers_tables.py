@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,9 @@ import pytest
 from phistack.ensemble.evaluation import evaluate
 from phistack.ensemble.experiments.parts import alone_answers
 from phistack.ensemble.papers.entity_baselines import entity_baselines
-from phistack.ensemble.papers.method_tables import by_type
 from phistack.ensemble.papers.reproduction import papers, published, reproduce, settings_of
-from phistack.ensemble.papers.tables import PaperRun, filled
+from phistack.ensemble.papers.run import PaperRun
+from phistack.ensemble.papers.tables import filled
 from phistack.ensemble.stacking.folds import training_folds
 from phistack.ensemble.synthesis.corpus import synthesize
 from phistack.ensemble.training.fit_tasks import tasks_of
@@ -40,12 +41,13 @@ def test_the_crf_of_berg_by_type_with_its_figures_beside_ours(tmp_path: Path) ->
     training, test = (synthesize(n, seed=n, language="sv") for n in (8, 4))
     rows = rows_of("berg2019-crf", training, test, tmp_path)
     by_name = {row["type"]: row for row in rows["4"]}
-    assert by_name["Overall"]["paper"] == ["93.76", "86.53", "90"] and by_name["Overall"]["ours"][2] > 0
-    assert by_name["Age"]["paper"] == ["79.29", "60.95", "68"]
-    assert rows["added-corpora"][0]["ours"] == by_name["Overall"]["ours"] and rows["added-corpora"][1]["ours"] is None
+    assert [*by_name][-1] == "Overall" and by_name["Overall"]["paper"][:3] == ["93.76", "86.53", "90"]
+    assert by_name["Overall"]["ours"]["EPR PHI"][2] > 0
+    assert by_name["Age"]["paper"][:3] == ["79.29", "60.95", "68"] and len(by_name["Age"]["paper"]) == 9
+    assert all(row["ours"]["EPR PHI + SUC (here: added corpus 2)"] is None for row in rows["4"])
     assert {row["type"]: row["paper"] for row in rows["2"]}["Last_Name"] == [923, 524, 9_402]
-    assert all(row["ours"] is None and row["paper"] for row in rows["4-domain"] + rows["4-suc"])
-    table = filled(published("berg2019-crf")["tables"][0], PaperRun(training, test, {}, {}, (), "", text=False)).table
+    settings = EngineSettings.preset("berg2019-crf")
+    table = filled(published("berg2019-crf")["tables"][0], PaperRun(training, test, settings, {})).table
     assert table.columns[3:] == ("paper, EPR PHI", "paper, Domain", "paper, SUC")
     assert {len(row) for part in table.sections for row in part} == {6}
 
@@ -53,7 +55,8 @@ def test_the_crf_of_berg_by_type_with_its_figures_beside_ours(tmp_path: Path) ->
 def test_the_lstm_of_berg_has_its_tables_too(tmp_path: Path) -> None:
     training, test = (synthesize(n, seed=n, language="sv") for n in (5, 2))
     rows = rows_of("berg2019-lstm", training, test, tmp_path, submodels={"lstm": TINY})
-    assert rows["3"][0]["paper"] == ["85.87", "88.96", "87"] and len(rows["3"][0]["ours"]) == 3
+    overall = rows["3"][-1]
+    assert overall["type"] == "Overall" and overall["paper"][:3] == ["85.87", "88.96", "87"]
 
 
 def test_the_classes_of_tjong_kim_sang_and_all_of_them_with_and_without_the_class() -> None:
@@ -67,37 +70,65 @@ def test_the_classes_of_tjong_kim_sang_and_all_of_them_with_and_without_the_clas
         ),
     )
     rows = {row["type"]: row for row in found.tables[0].rows}
-    assert rows["UNL"]["paper"] == ["84", "85", "84"] and rows["UNL"]["ours"][2] >= rows["AVG"]["ours"][2] > 0
-    assert rows["DATE"]["ours"][2] > 0.3
-    assert {row["type"]: row["paper"] for row in found.tables[1].rows}["AVG"] == ["60", "21", "31"]
-    assert "general named entities, which the paper has" in found.origin.protocol
+    unlabelled, averaged = (rows[name]["ours"]["Our system"] for name in ("UNL", "AVG"))
+    assert rows["UNL"]["paper"][:3] == ["84", "85", "84"] and unlabelled[2] >= averaged[2] > 0
+    assert rows["DATE"]["ours"]["Our system"][2] > 0.3 and rows["AVG"]["paper"][3:6] == ["60", "21", "31"]
+    assert "entities: without general named entities." in found.origin.protocol
 
 
 def test_unlabelled_scores_leave_the_class_out() -> None:
     gold = Corpus(
         (Document("1", "Ann Oslo 7", (Span(0, 3, "PER"), Span(4, 8, "LOC"))),), LabelSet.named("tjongkimsang2019")
     )
-    declared = published("tjongkimsang2019")["tables"][0]
-    rows = {
-        r["type"]: r["ours"]
-        for r in by_type(declared, gold, {("entities",): [[Span(0, 3, "PER"), Span(4, 8, "ORG")]]})[2]
-    }
+    answers = {("entities",): [[Span(0, 3, "PER"), Span(4, 8, "ORG")]]}
+    run = PaperRun(gold, gold, EngineSettings.preset("tjongkimsang2019"), answers)
+    made = filled(published("tjongkimsang2019")["tables"][0], run)
+    rows = {row["type"]: row["ours"]["Our system"] for row in made.rows}
     assert rows["UNL"] == [1.0, 1.0, 1.0] and rows["AVG"] == [0.5, 0.5, 0.5] and rows["LOC"][1] == 0.0
 
 
 def test_anonymate_stands_beside_its_baselines(tmp_path: Path) -> None:
     training, test = (synthesize(n, seed=n).mapped("anonymate2019") for n in (6, 3))
     rows = rows_of("anonymate2019", training, test, tmp_path, submodels={"bi-lstm": TINY})
-    models = {row["model"]: row for row in rows["4"]}
-    assert [row["paper"][2] for row in models.values()] == ["45.0", "57.5", "74.1", "76.0", "79.2"]
+    models = {row["system"]: row for row in rows["4"]}
+    assert [row["paper"] for row in models.values()] == [["45.0"], ["57.5"], ["74.1"], ["76.0"], ["79.2"]]
     baseline = entity_baselines(training, test)["most frequent"]
-    strict = evaluate(test, baseline).strict
-    assert models["Baseline (freq)"]["ours"] == pytest.approx([m.value for m in strict.measures.values()])
-    assert models["CRFSuite"]["ours"] == models["CRFSuite + embeddings clusters"]["ours"], (
-        "without vectors they are one"
-    )
-    assert {row["category"]: row["paper"] for row in rows["5"]}["PII"] == ["86.4", "82.7", "84.6"]
-    assert rows["6"][0]["ours"] and rows["6"][3]["ours"] is None
+    assert models["Baseline (freq)"]["ours"] == pytest.approx([evaluate(test, baseline).strict.f1.value])
+    clusters = models["CRFSuite + embeddings clusters"]
+    assert clusters["ours"] is None and clusters["lacking"] == [
+        "not filled, as `vectors` under [features] names no file"
+    ], "without vectors it would be the row above"
+    assert models["CRFSuite"]["ours"][0] > 0 and "lacking" not in models["CRFSuite"]
+    [english, *others] = rows["6"]
+    assert english["language"] == "English" and english["ours"]["Freq."] == models["Baseline (freq)"]["ours"]
+    assert all(set(row["ours"].values()) == {None} for row in others)
+
+
+def test_figures_of_a_language_are_in_no_row_of_another() -> None:
+    swedish = synthesize(3, seed=1, language="sv").mapped("anonymate2019")
+    settings = EngineSettings.preset("anonymate2019")
+    answers = {("crf",): [document.spans for document in swedish.documents]}
+    tables = {table["number"]: table for table in published("anonymate2019")["tables"]}
+
+    def rows(number: int, language: str) -> dict[str, Any]:
+        own = replace(settings, features=replace(settings.features, language=language))
+        made = filled(tables[number], PaperRun(swedish, swedish, own, answers))
+        return {row["language"]: row["ours"] for row in made.rows}
+
+    for number in (5, 6):
+        of_swedish = {name: [values for values in ours.values() if values] for name, ours in rows(number, "sv").items()}
+        assert [name for name, ours in of_swedish.items() if ours] == ["Swedish"]
+        of_dutch = {name: [values for values in ours.values() if values] for name, ours in rows(number, "nl").items()}
+        assert [name for name, ours in of_dutch.items() if ours] == ["these notes (nl)"], "the paper has no such row"
+
+
+def test_groups_of_types_are_averaged_over_the_types() -> None:
+    spans = [Span(0, 1, "Person"), Span(2, 3, "Person"), Span(4, 5, "Person"), Span(6, 7, "UID"), Span(8, 9, "URL")]
+    gold = Corpus((Document("1", "a b c d e f", tuple(spans)),), LabelSet.named("anonymate2019"))
+    answers = {("crf",): [[*spans[:3], Span(10, 11, "Event")]]}
+    run = PaperRun(gold, gold, EngineSettings.preset("anonymate2019"), answers)
+    ours = filled(published("anonymate2019")["tables"][1], run).rows[0]["ours"]
+    assert ours == {"PII": [0.5, 0.5, 0.5], "CII": [0.0, 0.0, 0.0]}, "three persons count as much as one UID"
 
 
 def test_folds_that_no_row_needs_are_not_trained(tmp_path: Path) -> None:
@@ -105,7 +136,8 @@ def test_folds_that_no_row_needs_are_not_trained(tmp_path: Path) -> None:
     quick = {"features": {"ner": ""}, "folds": 2}
     settings = EngineSettings.from_dict(merged(EngineSettings.preset("tjongkimsang2019").to_dict(), quick))
     found = reproduce("tjongkimsang2019", training, test, settings, annotated=True, cache=tmp_path)
-    assert len([*tmp_path.iterdir()]) == 2, "one fit of each of both submodels, none of folds"
+    n_systems = 2 + (find_spec("deduce") is not None)
+    assert len([*tmp_path.iterdir()]) == n_systems, "one fit of each submodel, none of folds"
     assert found.annotated is not None and any(note.spans for note in found.annotated.documents)
     assert "fold" not in found.origin.protocol
 
@@ -131,17 +163,19 @@ def test_corpora_that_are_added_fill_their_rows_on_other_notes_and_over_the_fold
     found = reproduce("berg2019-crf", training, test, settings, quick=True, **add_and_cache)
     rows = {str(table.number): table.rows for table in found.tables}
     alone = reproduce("berg2019-crf", training, test, settings, quick=True, cache=tmp_path)
-    assert rows["4"] == {str(table.number): table.rows for table in alone.tables}["4"], "only its own rows change"
-    for number in ("added-corpora", "mean-of-folds"):
-        ours = [row["ours"] for row in rows[number]]
-        assert [row["paper"][2] for row in rows[number]] == ["90", "91", "88"]
-        assert 0 < ours[0][2] < min(ours[1][2], ours[2][2]), f"few notes: more of them help ({number})"
-    for number, row in (("4", 0), ("4-domain", 1), ("4-suc", 2)):
-        assert rows[number][0]["ours"] == rows["added-corpora"][row]["ours"]
+    alone_rows = {str(table.number): table.rows for table in alone.tables}
+    for number, columns in (("4", ["EPR PHI", "EPR PHI + Domain (here: added corpus 1)",
+                                   "EPR PHI + SUC (here: added corpus 2)"]),
+                            ("4-test", ["training notes", "with added corpus 1", "with added corpus 2"])):  # fmt: skip
+        ours = {row["type"]: row["ours"] for row in rows[number]}["Overall"]
+        before = {row["type"]: row["ours"] for row in alone_rows[number]}["Overall"]
+        first = before[columns[0]] if isinstance(before, dict) else before
+        assert ours[columns[0]] == first, "only the columns of added corpora change"
+        assert 0 < first[2] < min(ours[columns[1]][2], ours[columns[2]][2]), f"few notes: more help ({number})"
     counts = {row["type"]: row for row in rows["2"]}["First_Name"]
     names = [sum(s.label == "First_Name" for d in corpus.documents for s in d.spans) for corpus in (domain, general)]
     assert [counts["added 1"], counts["added 2"]] == names
-    assert "An added corpus of 12 notes was learned from too" in found.origin.protocol
+    assert "Added corpus 1, 12 notes, was also learned from" in found.origin.protocol
     assert "and 5 of its notes where the test notes are scored" in found.origin.protocol
 
 
@@ -157,7 +191,15 @@ def test_the_mean_of_the_folds_is_that_of_each_fold_scored_by_itself(tmp_path: P
         for fold in training_folds(training.documents, n_folds=settings.folds, seed=settings.seed)
         for of_fold in [replace(training, documents=tuple(training.documents[i] for i in fold))]
     ]
-    assert rows["mean-of-folds"][0]["ours"][2] == pytest.approx(sum(by_fold) / len(by_fold))
+    ours = {row["type"]: row["ours"]["EPR PHI"] for row in rows["4"]}
+    assert ours["Overall"][2] == pytest.approx(sum(by_fold) / len(by_fold))
+    of_label = [
+        evaluate(of_fold, of_fold.with_spans([answers[i] for i in fold])).types
+        for fold in training_folds(training.documents, n_folds=settings.folds, seed=settings.seed)
+        for of_fold in [replace(training, documents=tuple(training.documents[i] for i in fold))]
+    ]
+    names = [score.f1.value for scores in of_label for score in scores if score.name == "Last_Name"]
+    assert ours["Last_Name"][2] == pytest.approx(sum(names) / len(names)), "means by label too"
 
 
 def test_no_note_that_is_scored_is_learned_from_by_way_of_an_added_corpus() -> None:
@@ -169,9 +211,9 @@ def test_no_note_that_is_scored_is_learned_from_by_way_of_an_added_corpus() -> N
         reproduce("berg2019-crf", training, test, settings, added=[test])
     with pytest.raises(SettingsError, match="none can be learned from"):
         reproduce("berg2019-crf", training, test, settings, added=[from_elsewhere(test, "x")])
-    with pytest.raises(SettingsError, match="rows of 2 added corpora, not of 3"):
+    with pytest.raises(SettingsError, match="columns of 2 added corpora, not of 3"):
         reproduce("berg2019-crf", training, test, settings, added=[training] * 3)
-    with pytest.raises(SettingsError, match="rows of 0 added corpora, not of 1"):
+    with pytest.raises(SettingsError, match="columns of 0 added corpora, not of 1"):
         reproduce("trienes2020", training, test, EngineSettings.preset("trienes2020"), added=[training])
 
 
@@ -203,7 +245,7 @@ def test_the_command_adds_corpora(tmp_path: Path, phistack: Phistack) -> None:
     args = ("reproduce", "berg2019-crf", tmp_path / "train.jsonl", tmp_path / "test.jsonl", "--quick", "--jobs", 1)
     status, _, said = phistack(*args, "--out", tmp_path / "out", "--add", tmp_path / "add.jsonl")
     assert status == 0, said
-    rows = json.loads((tmp_path / "out" / "results.json").read_text(encoding="utf-8"))["tables"]["added-corpora"]
-    assert [row["ours"] is None for row in rows] == [False, False, True]
+    rows = json.loads((tmp_path / "out" / "results.json").read_text(encoding="utf-8"))["tables"]["4"]
+    assert [values is None for values in rows[-1]["ours"].values()] == [False, False, True]
     status, _, said = phistack(*args, "--out", tmp_path / "other", "--add", tmp_path / "none.jsonl")
     assert status == 1 and "none.jsonl" in said and not (tmp_path / "other").exists()

@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 
 from phistack.ensemble.evaluation import evaluate
+from phistack.ensemble.papers.places import ShownPlaces
 from phistack.ensemble.papers.reproduction import published, reproduce, settings_of, write_reproduction
-from phistack.ensemble.papers.tables import PaperRun, filled
+from phistack.ensemble.papers.run import PaperRun
+from phistack.ensemble.papers.tables import filled
+from phistack.ensemble.stacking.kernel_svm import KernelSettings
 from phistack.ensemble.synthesis.corpus import synthesize
 from phistack.ensemble.training.proposals import propose
 from phistack.ensemble.training.settings import EngineSettings, merged
@@ -51,12 +54,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 def test_there_are_the_tables_of_the_paper_as_text_and_for_latex(run: Any) -> None:
     home, found, results = run
-    assert [table.number for table in found.tables] == [2, 4, 5, 6, 7]
-    assert set(results["tables"]) == {"2", "4", "5", "6", "7"}
+    numbers = [2, 3, 4, 5, 6, 7]
+    assert [table.number for table in found.tables] == numbers
+    assert [*results["tables"]] == [*map(str, numbers)]
     assert {path.name for path in (home / "out").iterdir()} == {
-        "results.json", *(f"table-{number}.{kind}" for number in (2, 4, 5, 6, 7) for kind in ("txt", "tex")),
+        "index.html", "results.json", *(f"table-{n}.{kind}" for n in numbers for kind in ("txt", "tex")),
     }  # fmt: skip
-    assert "Without part of speech and general named entities, which the paper has." in results["protocol"]
+    assert "crf: without general named entities and parts of speech (12 of 49 templates)." in results["protocol"]
     assert "0.00% of the PHI of the training notes begin or end within a token" in results["protocol"]
     assert results["protocol"] in (home / "out" / "table-4.txt").read_text(encoding="utf-8")
 
@@ -74,12 +78,12 @@ def test_rows_are_those_of_the_paper_with_its_figures_beside_ours(run: Any) -> N
         "Ensemble", "Without TBED (with regex)", "Without TBED (without regex)", "Without CRF",
         "Without BLSTM-CNNs-CRF",
     ]  # fmt: skip
-    assert [row["paper"][1] for row in results["tables"]["6"]] == [0, -0.3, -0.34, -0.1, -0.69]
+    assert [row["change"][1] for row in results["tables"]["6"]] == [0, -0.3, -0.34, -0.1, -0.69]
 
 
 def test_categories_and_columns_are_in_the_order_of_the_paper_and_have_its_totals(run: Any) -> None:
     _, found, results = run
-    of_types, *_, cases = found.tables
+    of_types, _, *_, cases = found.tables
     categories = list(dict.fromkeys(row["category"] for row in results["tables"]["2"]))
     assert categories == ["DATE", "NAME", "AGE", "CONTACT", "ID", "LOCATION", "PROFESSION"]
     [total] = of_types.table.sections[-1]
@@ -99,7 +103,7 @@ def test_figures_are_those_of_the_submodels_on_the_test_notes(run: Any) -> None:
     proposed = propose(TRAINING, alone, unseen=TEST.documents, cache=home / "folds")
     assert all(spent.cached for spent in proposed.seconds.values()), "tables share what submodels propose"
     chosen = [[c.span for c in note if c.chosen] for note in proposed.on_unseen["tbed"]]
-    rows = {row["model"]: row["ours"] for row in results["tables"]["5"]}
+    rows = {row["method"]: row["ours"] for row in results["tables"]["5"]}
     assert rows["Regex + TBED"][2] == pytest.approx(strict_f1(chosen))
     assert rows["Regex + TBED"][2] > rows["Initial-state tagger (regex)"][2]
 
@@ -107,8 +111,8 @@ def test_figures_are_those_of_the_submodels_on_the_test_notes(run: Any) -> None:
 def test_changes_are_to_the_whole_ensemble(run: Any) -> None:
     _, _, results = run
     rows = results["tables"]["6"]
-    assert all(row["change"] == pytest.approx(100 * (row["f1"] - rows[0]["f1"])) for row in rows)
-    assert rows[0]["f1"] == results["tables"]["4"][-1]["ours"][2]
+    assert all(row["change"][0] == pytest.approx(100 * (row["ours"][0] - rows[0]["ours"][0])) for row in rows)
+    assert rows[0]["ours"][0] == results["tables"]["4"][-1]["ours"][2]
 
 
 def test_cases_are_places_where_the_submodel_alone_is_right_and_have_no_text(run: Any) -> None:
@@ -119,7 +123,7 @@ def test_cases_are_places_where_the_submodel_alone_is_right_and_have_no_text(run
     words = {word for document in TEST.documents for span in document.spans
              for word in document.text[span.start : span.end].split() if len(word) > 4 and word.isalpha()}  # fmt: skip
     assert not [word for word in words if word in (home / "out" / "table-7.txt").read_text(encoding="utf-8")]
-    shown = reproduce("zhao2020", TRAINING, TEST, SETTINGS, only_right="crf", text=True, cache=home / "folds")
+    shown = reproduce("zhao2020", TRAINING, TEST, SETTINGS, shown=ShownPlaces("crf", text=True), cache=home / "folds")
     cases = shown.tables[-1]
     assert cases.rows and "[" in str(cases.table.sections[0][0][1])
 
@@ -136,13 +140,13 @@ def test_the_annotated_test_notes_score_as_the_tables_say(run: Any, tmp_path: Pa
     write_reproduction(tmp_path / "out", again)
     annotated = read_corpus(tmp_path / "out" / "annotated.jsonl", label_set=TEST.label_set.name)
     strict = evaluate(TEST, annotated).strict
-    assert found.tables[1].rows[-1]["ours"][-1] == pytest.approx(strict.f1.value, abs=1e-4)
+    assert found.tables[2].rows[-1]["ours"][-1] == pytest.approx(strict.f1.value, abs=1e-4)
 
 
 def test_other_label_sets_have_rows_of_their_own_beside_which_the_paper_has_nothing() -> None:
     text = "Calle Mayor"
     spanish = Corpus((Document("1", text, (Span(0, 11, "CALLE"),)),), LabelSet.named("meddocan"))
-    rows = filled(published("zhao2020")["tables"][0], PaperRun(spanish, spanish, {}, {}, (), "", text=False)).rows
+    rows = filled(published("zhao2020")["tables"][0], PaperRun(spanish, spanish, SETTINGS, {})).rows
     [street] = [row for row in rows if row["type"] == "CALLE"]
     assert (street["training"], street["test"], street["paper"]) == (1, 1, [])
 
@@ -153,6 +157,56 @@ def test_the_figures_are_those_of_the_paper() -> None:
     for row in (row for number in (4, 5) for row in tables[number]["rows"] if "ours" in row):
         precision, recall, f1 = map(float, row["paper"])
         assert f1 == pytest.approx(2 * precision * recall / (precision + recall), abs=0.02), row
+
+
+def test_what_is_left_out_is_marked_in_every_form(run: Any) -> None:
+    home, found, results = run
+    rows = {row["model"]: row for row in results["tables"]["4"]}
+    assert rows["CRF"]["lacking"] == ["without general named entities and parts of speech (12 of 49 templates)"]
+    assert len(rows["Ensemble"]["lacking"]) == 3 and "lacking" not in rows["Beryozkin 2019 (BiRNN)"]
+    for form in ("txt", "tex"):
+        written = (home / "out" / f"table-4.{form}").read_text(encoding="utf-8")
+        assert "CRF (b)" in written and "(b) without general named entities and parts of speech (12 of 49" in written
+        assert "Ensemble (a, b, c)" in written
+    page = (home / "out" / "index.html").read_text(encoding="utf-8")
+    assert "Ensemble (a, b, c)" in page and all(f'id="table-{table.number}"' in page for table in found.tables)
+
+
+def test_every_form_says_on_whose_notes_ours_were_made(run: Any) -> None:
+    home, found, _ = run
+    here = "Here: trained on 10 notes (i2b2-2014), scored on 5 notes (i2b2-2014), language en. The paper: i2b2 2014."
+    assert found.here == here and found.origin.protocol.startswith(here)
+    for path in (home / "out").glob("table-*"):
+        assert here in path.read_text(encoding="utf-8")
+    assert here in (home / "out" / "index.html").read_text(encoding="utf-8")
+
+
+def test_settings_and_rules_stand_beside_those_of_the_paper(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, _, results = run
+    facts = {row["name"]: (row["ours"], row["paper"]) for row in results["tables"]["3"]}
+    assert facts["SVM, gamma"] == ("0.009", "0.009") and facts["Kernel sizes of the CNN"] == (
+        "2, 3, 4, 5",
+        "2, 3, 4, 5",
+    )
+    assert facts["Feature crosses of the CRF"] == ("49", "49")
+    ours, paper = facts["Transformation rules"]
+    assert 0 < int(ours) <= 40 and paper == "43"
+
+
+def test_the_numbers_of_the_svm_are_searched_by_ten_fold_cross_validation(
+    run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, _, _ = run
+    few = (KernelSettings(0.02, 1.0, 2.0), KernelSettings(1e-7, 1e-3, 1e-3))
+    monkeypatch.setattr("phistack.ensemble.papers.plan._SEARCHED", few)
+    found = reproduce("zhao2020", TRAINING, TEST, SETTINGS, search_svm=True, cache=home / "folds")
+    facts = {row["name"]: row["ours"] for row in found.tables[1].rows}
+    assert [facts[f"SVM, {name}"] for name in ("gamma", "C of positive samples", "C of negative samples")] == [
+        "0.02", "1", "2",
+    ]  # fmt: skip
+    assert found.origin.settings is not None and found.origin.settings.stacker.folds == 10
+    with pytest.raises(SettingsError, match="no stacker, so there is nothing that --search-svm could search"):
+        reproduce("berg2019-crf", TRAINING, TEST, EngineSettings.preset("berg2019-crf"), search_svm=True)
 
 
 def test_a_quick_run_changes_what_takes_long_and_says_so() -> None:

@@ -9,7 +9,8 @@ import pytest
 from phistack.ensemble.experiments.search_space import SearchSpace
 from phistack.ensemble.experiments.tuning import tune
 from phistack.ensemble.papers.reproduction import published
-from phistack.ensemble.papers.tag_tables import by_tag
+from phistack.ensemble.papers.run import PaperRun
+from phistack.ensemble.papers.tables import filled
 from phistack.ensemble.stacking.folds import training_folds
 from phistack.ensemble.synthesis.corpus import synthesize
 from phistack.ensemble.training.language_models import learn_language_models
@@ -229,16 +230,16 @@ def test_the_tables_have_the_figures_of_the_paper_beside_ours(phistack: Phistack
     figure = json.loads((tmp_path / "out" / "results.json").read_text())["figures"]["2"]
     assert figure["by"] == "sentences" and list(figure["curves"]) == ["crf", "blstm", "deduce"]
     assert [(run["share"], run["sample"], run["run"]) for run in figure["runs"]] == [(40, 1, 1), (100, 1, 1)]
-    models = {row["model"]: row for row in tables["5"]}
+    models = {row["method"]: row for row in tables["5"]}
     # All sentences are the training notes, so that the end of the curve is the table.
     whole = {name: points[-1]["f1"] for name, points in figure["curves"].items()}
-    assert whole["crf"] == models["CRF"]["ours"][2] and whole["deduce"] == models["DEDUCE"]["ours"][2]
+    assert whole["crf"] == models["CRF"]["ours"][2] and whole["deduce"] == models["DEDUCE (here: our rules)"]["ours"][2]
     assert "40 %" in (tmp_path / "out" / "figure-2.txt").read_text() and "sentences" in shown
     assert {"figure-2.png", "figure-2.svg", "figure-2.tex"} < {path.name for path in (tmp_path / "out").iterdir()}
     assert models["CRF"]["paper"] == ["91.9", "77.5", "84.1"] and models["CRF, i2b2 2014"]["ours"] is None
-    gained = {row["model"]: row["ours"] for row in tables["5-significance"]}["CRF less DEDUCE"]
+    gained = {row["model"]: row["ours"] for row in tables["5-significance"]}["CRF less DEDUCE (our rules)"]
     for place, measure in enumerate(("precision", "recall", "f1")):
-        difference = models["CRF"]["ours"][place] - models["DEDUCE"]["ours"][place]
+        difference = models["CRF"]["ours"][place] - models["DEDUCE (here: our rules)"]["ours"][place]
         assert gained[measure]["difference"] == pytest.approx(difference) and 0 < gained[measure]["p"] <= 1
     assert sum(row["training"] for row in tables["3"]) == sum(len(d.spans) for d in NOTES.documents)
 
@@ -253,9 +254,18 @@ def test_tags_that_are_joined_count_as_one() -> None:
     gold = Corpus((Document("1", "abcdef", (Span(0, 1, "Hospital"), Span(2, 3, "Name"))),), NOTES.label_set)
     answers = {("deduce",): [[Span(0, 1, "Care_Institute"), Span(4, 5, "Name")]]}
     declared = {
-        "methods": {"DEDUCE": ["deduce"]},
+        "number": 6,
+        "title": "",
+        "by": "types",
+        "first": "tag",
+        "measures": ["P", "R"],
+        "ours": ["deduce"],
         "figures": {"Named": ["1.0", "2.0"]},
         "joined": {"Named": ["Care_Institute", "Hospital"]},
     }
-    rows = {row["tag"]: row["ours"]["DEDUCE"] for row in by_tag(declared, gold, answers)[2]}
-    assert rows == {"Named": [1.0, 1.0], "Hospital": [0.0, 0.0], "Name": [0.0, 0.0]}
+    made = filled(declared, PaperRun(gold, gold, EngineSettings.preset("trienes2020-rules"), answers))
+    assert {row["tag"]: row["ours"] for row in made.rows} == {
+        "Named": [1.0, 1.0],
+        "Hospital": [0.0, 0.0],
+        "Name": [0.0, 0.0],
+    }

@@ -38,9 +38,26 @@ def reproduce(
     *,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer folds and steps, and no taggers: minutes.")] = False,
     only_right: Annotated[
-        str, typer.Option(metavar="SUBMODEL", help="In zhao2020, table 7 has the places where this one alone is right.")
-    ] = "tbed",
+        str,
+        typer.Option(
+            metavar="SUBMODEL",
+            help="In zhao2020, table 7 has the places where this one alone is right, not TBED.",
+            show_default=False,
+        ),
+    ] = "",
     text: Annotated[bool, typer.Option("--text", help="Show the text of the notes in table 7.")] = False,
+    most: Annotated[
+        int | None,
+        typer.Option(
+            help="In table 7, at most so many places of each type; 0 for all.",
+            min=0,
+            show_default="20 in liu2017, all in zhao2020",
+        ),
+    ] = None,
+    search_svm: Annotated[
+        bool,
+        typer.Option("--search-svm", help="Search gamma and both C of the stacker's SVM by ten-fold cross-validation."),
+    ] = False,
     annotated: Annotated[
         bool, typer.Option("--annotated", help="Write the test notes too, as the system annotates them.")
     ] = False,
@@ -50,7 +67,7 @@ def reproduce(
     add: Annotated[
         list[Path] | None,
         typer.Option(
-            help="In berg2019-*, further annotated notes that are learned from too, for the rows of added corpora; "
+            help="In berg2019-*, further annotated notes that are learned from too, for the columns of added corpora; "
             "twice for two corpora.",
             show_default=False,
         ),
@@ -59,6 +76,7 @@ def reproduce(
 ) -> None:
     """Train the system of a paper and fill its tables, its figures beside yours; --config changes settings."""
     with stage("reading the notes"):
+        from phistack.ensemble.papers.places import ShownPlaces
         from phistack.ensemble.papers.reproduction import published, reproduce, settings_of, write_reproduction
 
         published(paper)
@@ -72,12 +90,15 @@ def reproduce(
         further = [training.read(path, notes.label_set) for path in add or ()]
     kept = training.cache or out.with_name(f"{out.name}.folds")
     found = write_reproduction(out, lambda: reproduce(
-        paper, notes, other, settings_of(paper, settings, quick=quick), quick=quick, only_right=only_right, text=text,
-        annotated=annotated, curve=with_curve, added=further, jobs=training.jobs, cache=kept,
+        paper, notes, other, settings_of(paper, settings, quick=quick), quick=quick,
+        shown=ShownPlaces(only_right, text, most), annotated=annotated, added=further, curve=with_curve,
+        search_svm=search_svm, jobs=training.jobs, cache=kept,
     ))  # fmt: skip
+    say(found.here)
     for table in (*(table.table for table in found.tables), *(made.table() for made in found.curves.values())):
         console().print(table.rich())
-    say(f"the tables as text and for LaTeX, and all figures, were written to {out}")
+    say(found.origin.protocol.removeprefix(found.here).strip())
+    say(f"the tables as text and for LaTeX, all figures, and a page that shows them were written to {out}")
     say(f"what submodels proposed is kept in {kept}, for the same command again; remove it when you need no more")
 
 

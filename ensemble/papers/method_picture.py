@@ -27,7 +27,7 @@ def method_picture(
 ) -> None:
     """Write `NAME.png` and `NAME.svg`.
 
-    :param rows: each with its `category`, and under `f1` what each method has there; `None` where there is nothing.
+    :param rows: each with its `category`, and under `ours` the F1 of each method there; `None` where there is none.
     :param apart: categories of the second panel, if there are any of them.
     """
     panels = [[r for r in rows if r["category"] not in apart], [r for r in rows if r["category"] in apart]]
@@ -43,11 +43,11 @@ def method_picture(
 
 
 def _panel(axes: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
-    methods = list(rows[0]["f1"])
+    methods = list(rows[0]["ours"])
     for number, (method, (colour, marker)) in enumerate(zip(methods, cycle(_STYLES), strict=False)):
         shift = _APART * (number - (len(methods) - 1) / 2)
-        there = [(place, row["f1"][method]) for place, row in enumerate(rows) if row["f1"][method] is not None]
-        found = [(place + shift, 100 * f1) for place, f1 in there]
+        there = [(place, row["ours"][method]) for place, row in enumerate(rows) if row["ours"][method]]
+        found = [(place + shift, 100 * f1) for place, [f1] in there]
         places, values = zip(*found, strict=True) if found else ((), ())
         axes.plot(places, values, marker, color=colour, markersize=6, label=method)
     axes.set_xticks(range(len(rows)), [row["category"] for row in rows], fontsize=7)

@@ -1,19 +1,19 @@
 """The tables of a paper, in its own rows and columns, from its system trained on one's own notes.
 
     found = reproduce("zhao2020", training, test, settings)
-    found.tables[1].table              table 4: what the paper reports, and what was found here
+    found.tables[2].table              table 4: what the paper reports, and what was found here
     write_reproduction(out, lambda: reproduce(...))
 
+    out/index.html                     all tables and figures on one page
     out/results.json                   every figure, the settings and the protocol
     out/table-4.txt, table-4.tex       each table as text and for LaTeX
     out/annotated.jsonl                the test notes as the system annotates them, where they are asked for
-    out/figure-4.png, figure-4.svg     a picture, where the paper has one
+    out/figure-4.png, figure-4.svg     a picture, where the paper has one and matplotlib is installed
     out/figure-2.txt, ...              a learning curve as table and picture, where the paper has one
 
-Submodels propose once for all tables: fold by fold for the training notes, and for the test notes after training on
-all of the others; each row is a submodel alone or a stack over some of them. A learning curve trains each submodel
-again and again, which takes longest. With a cache the predictions are kept, and a run that was stopped goes on. The
-paper's figures stand beside ours; they are of another corpus, unless it is its own.
+The paper's figures are beside ours; they are of another corpus, unless it is its own. Each table says on which notes
+ours were trained and scored, and whether the run was a quick one. A learning curve trains each submodel many times,
+which takes longest. With a cache the predictions are kept, and a run that was stopped goes on.
 """
 
 from __future__ import annotations
@@ -22,58 +22,59 @@ import logging
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import resources
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from phistack.ensemble.experiments.learning_curve import LearningCurve
+from phistack.ensemble.evaluation.tables import Table, escaped
+from phistack.ensemble.experiments.learning_curve import LearningCurve, learning_curve
 from phistack.ensemble.experiments.results import CorpusFacts, Origin
-from phistack.ensemble.papers.curves import paper_curves, write_paper_curve
 from phistack.ensemble.papers.method_picture import method_picture
-from phistack.ensemble.papers.runs import STACKING, PaperPlan
+from phistack.ensemble.papers.missing_parts import missing_parts
+from phistack.ensemble.papers.places import PLAIN, ShownPlaces
+from phistack.ensemble.papers.plan import STACKING, PaperPlan
 from phistack.ensemble.papers.tables import PaperTable, filled
 from phistack.ensemble.tools.progress import stage
 from phistack.ensemble.training.fit_tasks import apart_from
 from phistack.ensemble.training.settings import EngineSettings, merged
+from phistack.ensemble.views.templates import template
 from phistack.features.documents import Corpus
 from phistack.features.errors import SettingsError
-from phistack.features.extras import need
 from phistack.features.formats import write_corpus
 from phistack.features.suggestions import no_such
 from phistack.features.writing import new_folder, refuse_taken, write_json
 
 _LOG = logging.getLogger("phistack")
-SCHEMA = "phistack.reproduction.v1"
-_PAPERS = resources.files("phistack.ensemble.papers") / "published"
+SCHEMA = "phistack.reproduction.v2"
+_PUBLISHED = Path(__file__).parent / "published"
 
-_PROTOCOL = (
-    "The system of {paper}, trained on one corpus and scored on another by exact start, end and type, seed {seed}. "
-    "{folds}{left_out}{quick}{added}"
-    "{off:.2%} of the PHI of the training notes begin or end within a token ({paper_off} in the paper). "
-    "The paper's figures are those of {corpus}, its own corpus."
-)
+_HERE = "Here: trained on {training}, scored on {test}, language {language}{quick}. The paper: {corpus}."
+_QUICK = "; a quick run, of fewer folds and steps and at other rates than the paper's"
+_NOTES = "{facts.documents} notes ({facts.label_set})"
+_PROTOCOL = "Scored by exact start, end and type, seed {seed}. {folds}{lacking}{added}{off_tokens}"
 _STACKED = "The stackers learned from candidates that were proposed out of fold by {unsplit}, {folds} folds. "
 _FOLDS = "Folds are by {unsplit}, {folds} of them. "
 _ADDED = (
-    "An added corpus of {notes} notes was learned from too, in a run of its own: in each fold all but a part of 1 in "
-    "{folds}, and {learned} of its notes where the test notes are scored; never notes of a patient, or with a text, "
-    "that is scored. "
+    "Added corpus {number}, {notes} notes, was also learned from, in a run of its own: in each fold all but a part of "
+    "1 in {folds}, and {learned} of its notes where the test notes are scored; never notes of a patient, or with a "
+    "text, that is scored. "
 )
-_QUICK = "A quick run, of fewer folds and steps and at other rates than the paper's. "
+_OFF_TOKENS = "{share:.2%} of the PHI of the training notes begin or end within a token ({paper} in the paper). "
 
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
     """All tables of a paper.
 
-    :param training: the corpus that was trained on.
-    :param test: that was scored on.
-    :param annotated: the same notes as the whole system annotates them, where they are asked for.
+    :param here: on which notes our figures were made, and whether the run was a quick one.
+    :param training: the corpus that was trained on; `test` the one that was scored on.
+    :param annotated: the test notes as the system annotates them, where they are asked for.
     :param curves: the number of a figure -> the learning curve that it shows.
     """
 
     origin: Origin
     paper: str
+    here: str
     training: CorpusFacts
     test: CorpusFacts
     tables: tuple[PaperTable, ...] = field(repr=False)
@@ -88,20 +89,21 @@ class Reproduction:
             "training": self.training.to_dict(),
             "test": self.test.to_dict(),
             "tables": {str(table.number): table.rows for table in self.tables},
+            "notes": {str(table.number): table.table.note for table in self.tables},
             **({"figures": {str(n): curve.to_dict() for n, curve in self.curves.items()}} if self.curves else {}),
         }
 
 
 def papers() -> tuple[str, ...]:
-    """The papers whose tables there are."""
-    return tuple(sorted(file.name.removesuffix(".toml") for file in _PAPERS.iterdir() if file.name.endswith(".toml")))
+    """The papers that have tables here."""
+    return tuple(sorted(path.stem for path in _PUBLISHED.glob("*.toml")))
 
 
 def published(paper: str) -> dict[str, Any]:
-    """The figures of a paper; :raises SettingsError: for one whose tables there are not."""
+    """The tables of a paper; :raises SettingsError: for another one."""
     if paper not in papers():
         raise SettingsError(no_such("paper", paper, papers()))
-    return tomllib.loads((_PAPERS / f"{paper}.toml").read_text(encoding="utf-8"))
+    return tomllib.loads((_PUBLISHED / f"{paper}.toml").read_text(encoding="utf-8"))
 
 
 def settings_of(paper: str, settings: EngineSettings, *, quick: bool = False) -> EngineSettings:
@@ -121,11 +123,11 @@ def reproduce(
     settings: EngineSettings,
     *,
     quick: bool = False,
-    only_right: str = "tbed",
-    text: bool = False,
+    shown: ShownPlaces = PLAIN,
     annotated: bool = False,
     added: Sequence[Corpus] = (),
     curve: bool = True,
+    search_svm: bool = False,
     jobs: int = 1,
     cache: Path | None = None,
 ) -> Reproduction:
@@ -133,51 +135,62 @@ def reproduce(
 
     :param settings: those of the paper's preset, as `settings_of` gives them; with the submodels that its tables have.
     :param quick: whether they are those of a quick run.
-    :param only_right: the submodel of the table of cases, which lists the places where it alone is right.
-    :param text: whether that table shows the text of the notes.
+    :param shown: what tables of places show.
     :param annotated: whether to give the test notes as the system annotates them.
+    :param added: further corpora to learn from, one at a time, for tables that have columns of them.
     :param curve: whether to make the learning curve too, where the paper has one.
-    :param added: further corpora to learn from, one at a time, for tables that have rows of them.
+    :param search_svm: whether the numbers of the stacker's SVM are searched by ten-fold cross-validation.
     :param jobs: processes; the result does not depend on it.
     :param cache: a folder in which candidates are kept for the next run.
-    :raises SettingsError: for another paper, submodel, or submodels that the tables do not have, or for a corpus that
-        they have no row of, or of which every note is of a patient that is scored.
-    :raises MissingResourceError: if the paper has a figure, and what draws it is not installed.
+    :raises SettingsError: for another paper or submodel, settings without one that the tables have, or a corpus that
+        they have no column of, or of which every note is of a patient that is scored.
     :raises TrainingError: if nothing can be learned from the training corpus.
     """
     declared = published(paper)
-    drawn = declared.get("curve", {}) if curve else {}
-    if drawn or any("apart" in table for table in declared["tables"]):
-        need("matplotlib", "pictures", f"a figure of {paper}")
-    plan = PaperPlan.of(declared, settings, only_right=only_right, text=text, whole=annotated)
+    plan = PaperPlan.of(declared, settings, whole=annotated, search_svm=search_svm)
+    shown.check(plan.members)
     _check_added(paper, declared["tables"], added, test)
     with stage(f"reproducing {paper}", total=(1 + STACKING) * (1 + len(added))):
         run, *others = [plan.run(training, test, added=more, jobs=jobs, cache=cache) for more in (None, *added)]
     run = replace(run, with_added=tuple(others))
-    protocol = _PROTOCOL.format(
-        paper=paper, seed=settings.seed, corpus=declared["corpus"], folds=_folds(plan),
-        left_out=_without_taggers(settings, declared.get("taggers", ("pos", "ner"))), quick=_QUICK if quick else "",
-        added="".join(_ADDED.format(notes=len(c), folds=settings.folds, learned=_n_apart(c, test)) for c in added),
-        off=run.off_tokens / max(sum(len(d.spans) for d in training.documents), 1), paper_off=declared["within_tokens"],
-    )  # fmt: skip
-    tables = tuple(filled(table, run) for table in declared["tables"])
-    origin = Origin(SCHEMA, "strict", protocol, settings)
-    notes = test.with_spans(run.answers[plan.members]) if annotated else None
     facts = CorpusFacts.of(training), CorpusFacts.of(test)
-    curves = paper_curves(drawn, training, test, settings.only(plan.members), quick=quick, jobs=jobs, cache=cache)
-    return Reproduction(origin, paper, *facts, tables, notes, curves)
+    here = _HERE.format(
+        training=_NOTES.format(facts=facts[0]), test=_NOTES.format(facts=facts[1]), language=run.language,
+        quick=_QUICK if quick else "", corpus=declared["corpus"],
+    )  # fmt: skip
+    lacking = "".join(f"{name}: {part}. " for name, parts in missing_parts(plan.settings).items() for part in parts)
+    said = "".join(
+        _ADDED.format(number=n, notes=len(c), folds=plan.settings.folds, learned=_n_apart(c, test))
+        for n, c in enumerate(added, 1)
+    )
+    off = run.off_tokens / max(facts[0].spans, 1)
+    protocol = f"{here} " + _PROTOCOL.format(
+        seed=settings.seed, folds=_folds(plan), lacking=lacking, added=said,
+        off_tokens=_OFF_TOKENS.format(share=off, paper=declared["within_tokens"]),
+    ).strip()  # fmt: skip
+    tables = tuple(filled(table, run, shown) for table in declared["tables"])
+    origin = Origin(SCHEMA, "strict", protocol, plan.settings)
+    notes = test.with_spans(run.answers[plan.system]) if annotated else None
+    curves: dict[int, LearningCurve] = {}
+    if curve and (drawn := declared.get("curve")):
+        size = {name: drawn[name] for name in ("shares", "samples", "runs")} | (drawn["quick"] if quick else {})
+        alone = settings.only(plan.members)
+        curves[drawn["figure"]] = learning_curve(
+            training, alone, test=test, by=drawn["by"], stack=False, jobs=jobs, cache=cache, **size
+        )
+    return Reproduction(origin, paper, here, *facts, tables, notes, curves)
 
 
 def _folds(plan: PaperPlan) -> str:
     """What the folds were for, if there were any."""
-    said = _STACKED if plan.stacks else _FOLDS if plan.fold_rows else ""
+    said = _STACKED if plan.stacks else _FOLDS if plan.has_folds else ""
     return said.format(unsplit=plan.settings.unsplit, folds=plan.settings.folds)
 
 
 def _check_added(paper: str, tables: Sequence[Any], added: Sequence[Corpus], test: Corpus) -> None:
-    n_rows = max(row.get("added", 0) for table in tables for row in (table, *table.get("rows", ())))
-    if len(added) > n_rows:
-        raise SettingsError(f"the tables of {paper} have rows of {n_rows} added corpora, not of {len(added)}")
+    most = max(column.get("added", 0) for table in tables for column in (table, *table.get("columns", ())))
+    if len(added) > most:
+        raise SettingsError(f"the tables of {paper} have columns of {most} added corpora, not of {len(added)}")
     for number, corpus in enumerate(added, 1):
         n_left_out = len(corpus) - _n_apart(corpus, test)
         if n_left_out == len(corpus):
@@ -189,22 +202,13 @@ def _check_added(paper: str, tables: Sequence[Any], added: Sequence[Corpus], tes
             _LOG.warning(
                 "of the %d notes of added corpus %d, %d are of patients of the test notes, by their ids, or have one "
                 "of their texts; they are not learned from where the test notes are scored",
-                len(corpus),
-                number,
-                n_left_out,
-            )
+                len(corpus), number, n_left_out,
+            )  # fmt: skip
 
 
 def _n_apart(added: Corpus, test: Corpus) -> int:
     """How many of the notes that are added can be learned from where others are scored."""
     return sum(map(apart_from(test.documents), added.documents))
-
-
-def _without_taggers(settings: EngineSettings, taggers: Sequence[str]) -> str:
-    """What the paper has of the columns of taggers, and these settings leave out."""
-    names = {"pos": "part of speech", "ner": "general named entities"}
-    missing = [names[column] for column in taggers if not getattr(settings.features, column)]
-    return f"Without {' and '.join(missing)}, which the paper has. " if missing else ""
 
 
 def write_reproduction(out: Path, measure: Callable[[], Reproduction]) -> Reproduction:
@@ -219,13 +223,41 @@ def write_reproduction(out: Path, measure: Callable[[], Reproduction]) -> Reprod
         write_json(folder / "results.json", found.to_dict())
         if found.annotated is not None:
             write_corpus(found.annotated, folder / "annotated.jsonl", format="jsonl")
-        for number, table, caption, rows, apart in found.tables:
-            lines = [table.title, "", *table.markdown(), "", found.origin.protocol, ""]
-            (folder / f"table-{number}.txt").write_text("\n".join(lines), encoding="utf-8")
-            latex = table.latex(found.origin.comment, caption)
-            (folder / f"table-{number}.tex").write_text(latex, encoding="utf-8")
-            if apart is not None:
-                method_picture(table.title, str(number), rows, folder, apart=apart)
-        for figure, curve in found.curves.items():
-            write_paper_curve(curve, folder, f"figure-{figure}")
+        shown = [(f"table-{table.number}", table.table) for table in found.tables]
+        shown += [(f"figure-{number}", curve.table()) for number, curve in found.curves.items()]
+        for name, table in shown:
+            _write_table(folder, name, table, found)
+        _draw(folder, found)
+        pictures = {path.stem: _svg(path) for path in folder.glob("*.svg")}
+        page = template("phistack.ensemble.papers", "index_template.html").render(
+            paper=found.paper, protocol=found.origin.protocol, tables=shown, pictures=pictures
+        )
+        (folder / "index.html").write_text(page, encoding="utf-8")
     return found
+
+
+def _write_table(folder: Path, name: str, table: Table, found: Reproduction) -> None:
+    """Write a table as text and for LaTeX; each says on which notes our figures were made."""
+    lines = [table.title, "", *table.markdown(), "", table.note, "", found.origin.protocol, ""]
+    (folder / f"{name}.txt").write_text("\n".join(lines), encoding="utf-8")
+    caption = escaped(f"{table.title}. {found.here} {table.note}".strip())
+    latex = table.latex(f"{found.origin.comment}. {found.origin.protocol}", caption)
+    (folder / f"{name}.tex").write_text(latex, encoding="utf-8")
+
+
+def _draw(folder: Path, found: Reproduction) -> None:
+    """Draw the figures of the paper; without matplotlib there are only their tables."""
+    drawn = [table for table in found.tables if table.apart is not None]
+    if (drawn or found.curves) and find_spec("matplotlib") is None:
+        _LOG.warning("without matplotlib the figures are written as tables only: pip install 'phistack[pictures]'")
+        return
+    for table in drawn:
+        method_picture(table.table.title, str(table.number), table.rows, folder, apart=table.apart or ())
+    for number, curve in found.curves.items():
+        curve.draw(folder, name=f"figure-{number}")
+
+
+def _svg(path: Path) -> str:
+    """The drawing without the head of its file, to stand in a page."""
+    text = path.read_text(encoding="utf-8")
+    return text[text.index("<svg") :]

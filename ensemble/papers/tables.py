@@ -1,51 +1,41 @@
 """The tables of papers in their own rows and columns, ours beside the paper's.
 
-    filled({"number": 4, "kind": "models", "title": "...", "rows": [...]}, run).table
+    filled({"number": 4, "title": "...", "rows": [...]}, run).table
 
-A paper declares its tables in `papers/NAME.toml`, each of a kind: `types` counts PHI by category and type, `models` has
-precision, recall and F1 of each row, `fold-means` their means over the folds of the training notes, `changes` F1
-without each part of the system, `cases` the places where only one submodel is right, `found` those that some submodels
-find and another does not; `counts`, `categories`, `scores`, `criteria`, `methods` and `alone` are those of
-`ensemble.experiments.method_tables`, `tags`, `tag-counts` and `differences` those of `ensemble.experiments.tag_tables`.
-A row with `ours` has our figures too. With `added = n`, a row or table is of the system that learned from the n-th of
-the corpora that are added, too; it has no figures of ours where so many are not given.
+A paper declares its tables in `published/NAME.toml`. All have a `number` (a name where it is no table in the paper) and
+a `title`. The kinds:
+
+figures       the default: `measures` (P, R and F1 if not said) of systems. A row has its `name`, what the paper has
+              of it (`paper`, one string a measure and column) and, where it is ours too, `ours`, the submodels: one
+              alone or several under a stacker. `columns` are further systems or scopes side by side, with the same
+              keys; the table itself may have a key for all. `by = "types"` or `"categories"` makes the rows: those of
+              `figures`, then whatever else the notes have; `overall` names the scopes of rows that are neither.
+  keys        `scope` (see `ensemble.papers.run`), `added = n` (the system that learned from the n-th added corpus
+              too), `language` (only for notes in it), `needs = "vectors"` (a feature setting without which there is
+              no figure), `basis = "folds"` (means over `first_folds` folds of the training notes, or all), `joined`
+              (types that count as one), `change` (a column of differences from the first row)
+counts        how many PHI: `by`, `figures`, `parts` (the corpora of the paper), `both`, `grouped`, `list_types`
+facts         settings and numbers: `setting`, `svm`, `rules`, `crosses` or `off_tokens`, beside `paper`
+places, alone, differences     see `ensemble.papers.places`
+
+A figure of a system that lacks a part of the paper's is marked, and the note below the table says what is missing.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phistack.ensemble.evaluation import Score
-from phistack.ensemble.evaluation.measures import MEASURES, Macro
-from phistack.ensemble.evaluation.systems import Systems
-from phistack.ensemble.evaluation.tables import Table, TableRow, escaped, percent, strong
-from phistack.ensemble.experiments.cases import Place, places_of
-from phistack.ensemble.experiments.parts import Answers
-from phistack.ensemble.papers.method_tables import (
-    FilledTable,
-    by_category,
-    by_criterion,
-    by_type,
-    counted_by_category,
-    found_alone,
-    of_methods,
-)
-from phistack.ensemble.papers.tag_tables import by_tag, of_differences, tag_counts
-from phistack.features.documents import Corpus, Span
-from phistack.features.shown import shown_id
+from phistack.ensemble.evaluation.tables import Table, TableRow, strong
+from phistack.ensemble.papers.figures import of_figures
+from phistack.ensemble.papers.places import PLAIN, ShownPlaces, found_alone, of_differences, of_places
+from phistack.ensemble.papers.run import FilledTable, PaperRun
+from phistack.features.documents import Corpus
+from phistack.submodels.base import new_submodel
+from phistack.submodels.crf.submodel import CrfSubmodel
 
-Members = tuple[str, ...]
-"""The submodels of a row: one alone, or several under a stacker."""
-
-OF_PLACES = ("cases", "found")
-"""The kinds of tables that list places, with what each submodel and the whole system say there."""
-
-_MEASURES = ("P", "R", "F1")
-_ENSEMBLE = "ensemble"
-_CONTEXT = 30
+Declared = Mapping[str, Any]
 
 
 class PaperTable(NamedTuple):
@@ -58,206 +48,102 @@ class PaperTable(NamedTuple):
 
     number: int | str
     table: Table
-    caption: str
     rows: list[dict[str, Any]]
     apart: Sequence[str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PaperRun:
-    """What the tables of a paper are filled from.
+def filled(declared: Declared, run: PaperRun, shown: ShownPlaces = PLAIN) -> PaperTable:
+    """A table as the paper declares it, with our figures.
 
-    :param answers: what each row marks in the test notes.
-    :param scores: of the same.
-    :param members: the submodels of the whole system.
-    :param only_right: the submodel of the table of cases.
-    :param text: whether that table shows the text of the notes.
-    :param systems: what is scored, by the names of submodels joined by `+`, for tables of differences.
-    :param fold_means: the strict measures of each row averaged over the folds of the training notes, where a table has
-        them.
-    :param off_tokens: how many PHI of the training notes begin or end within a token.
-    :param added: the corpus that was learned from too; `None` for none.
-    :param with_added: the same with each of the corpora that are added.
+    :param shown: what tables of places show.
     """
-
-    training: Corpus
-    test: Corpus
-    answers: Mapping[Members, Answers] = field(repr=False)
-    scores: Mapping[Members, Score] = field(repr=False)
-    members: Members
-    only_right: str
-    text: bool
-    systems: Systems | None = field(default=None, repr=False)
-    fold_means: Mapping[Members, Macro] = field(default_factory=dict, repr=False)
-    off_tokens: int = 0
-    added: Corpus | None = None
-    with_added: tuple[PaperRun, ...] = ()
-
-    def of(self, declared: Mapping[str, Any]) -> PaperRun | None:
-        """The run that a row or table has figures of: this one, or that with the corpus which it names as added."""
-        runs, number = (self, *self.with_added), declared.get("added", 0)
-        return runs[number] if number < len(runs) else None
-
-
-_Declared = Mapping[str, Any]
-
-
-def filled(declared: _Declared, run: PaperRun) -> PaperTable:
-    """A table as the paper declares it, with our figures."""
-    columns, sections, rows = _KINDS[declared["kind"]](declared, run)
-    number = declared["number"]
+    number, kind = declared["number"], declared.get("kind", "figures")
+    made = of_places(declared, run, shown) if kind == "places" else _KINDS[kind](declared, run)
     title = f"Table {number}: {declared['title']}" if isinstance(number, int) else declared["title"]
-    n_texts = _N_TEXTS.get(declared["kind"], 1) or len(columns)
-    table = Table(columns, sections, title, n_texts=n_texts)
-    return PaperTable(number, table, f"{escaped(declared['title'])}.", rows, declared.get("apart"))
+    table = Table(made.columns, made.sections, title, " ".join(made.notes), n_texts=made.n_texts)
+    return PaperTable(number, table, made.rows, declared.get("apart"))
 
 
-def _types(declared: _Declared, run: PaperRun) -> FilledTable:
-    figures, categories = declared["figures"], run.training.label_set.categories
+def _counts(declared: Declared, run: PaperRun) -> FilledTable:
+    """How many PHI of each type or category the corpora have; those that HIPAA lists have a star in a list of types."""
+    labels, figures = run.training.label_set, declared["figures"]
+    what = {"types": "type", "categories": "category"}[declared["by"]]
     corpora = {"training": run.training, "test": run.test} | {
         f"added {n}": with_it.added for n, with_it in enumerate(run.with_added, 1) if with_it.added is not None
     }
-    counts = {name: _count(corpus) for name, corpus in corpora.items()}
-    # In the order of the paper, then in that of the label set.
-    there = (label for label in categories if any(label in own for own in counts.values()))
-    labels = [label for label in dict.fromkeys([*figures, *there]) if label in categories]
-    rows: list[dict[str, Any]] = [
-        {"category": categories[label], "type": label, **{name: own[label] for name, own in counts.items()},
-         "paper": figures.get(label, [])}
-        for label in labels
+    counts = {name: _count(corpus, what) for name, corpus in corpora.items()}
+    if declared.get("both"):
+        counts["both"] = counts["training"] + counts["test"]
+    parts = declared.get("parts", ["both"] if declared.get("both") else ["training", "test"])
+    there = (name for name in _names(labels.categories, what) if any(name in own for own in counts.values()))
+    order = [name for name in dict.fromkeys([*figures, *there]) if what == "category" or name in labels.categories]
+    rows: list[dict[str, Any]] = []
+    for name in order:
+        paper = figures.get(name, [])
+        types = [f"{t}{'*' * labels.hipaa(t)}" for t, own in labels.categories.items() if own == name]
+        rows.append(
+            {declared.get("first", what): name, **{c: own[name] for c, own in counts.items()},
+             "paper": _as_list(paper), "category": labels.categories.get(name, name)}
+            | ({"types": types} if declared.get("list_types") else {})
+        )  # fmt: skip
+    cells = [
+        (name, *([", ".join(row["types"])] if "types" in row else []), *(str(own[name]) for own in counts.values()),
+         *map(str, row["paper"] or [""] * len(parts)))
+        for name, row in zip(order, rows, strict=True)
     ]  # fmt: skip
-    parts = [f"paper, {part}" for part in declared.get("parts", ("training", "test"))]
-    sections: list[list[TableRow]] = []
-    for category in dict.fromkeys(row["category"] for row in rows):
-        section: list[TableRow] = [(strong(category), *[""] * (len(counts) + len(parts)))]
-        for row in (row for row in rows if row["category"] == category):
-            section.append(
-                (row["type"], *(str(row[name]) for name in counts), *map(str, row["paper"] or [""] * len(parts)))
-            )
-        sections.append(section)
-    of_paper = [sum(column) for column in zip(*figures.values(), strict=True)]
-    sections.append([("Total", *(str(own.total()) for own in counts.values()), *map(str, of_paper))])
-    return ("type", *counts, *parts), sections, rows
+    of_paper = [sum(column) for column in zip(*map(_as_list, figures.values()), strict=True)]
+    blank = [""] * bool(declared.get("list_types"))
+    total = ("Total", *blank, *(str(own.total()) for own in counts.values()), *map(str, of_paper))
+    sections: list[list[TableRow]] = [list(cells)]
+    if declared.get("grouped"):
+        width = len(total) - 1
+        sections = [
+            [(strong(c), *[""] * width), *(cell for cell, row in zip(cells, rows, strict=True) if row["category"] == c)]
+            for c in dict.fromkeys(row["category"] for row in rows)
+        ]
+    header = (declared.get("first", what), *(["types"] if blank else []), *counts, *(f"paper, {p}" for p in parts))
+    return FilledTable(header, [*sections, [total]], rows, n_texts=1 + len(blank))
 
 
-def _count(corpus: Corpus) -> Counter[str]:
-    return Counter(span.label for document in corpus.documents for span in document.spans)
+def _as_list(counts: int | list[int]) -> list[int]:
+    return [counts] if isinstance(counts, int) else counts
 
 
-def _models(declared: _Declared, run: PaperRun) -> FilledTable:
-    return _rows_of_models(declared, run, lambda own, row: [m.value for m in own.scores[row].measures.values()])
+def _count(corpus: Corpus, what: str) -> Counter[str]:
+    labels = (span.label for document in corpus.documents for span in document.spans)
+    return Counter(labels if what == "type" else map(corpus.label_set.category, labels))
 
 
-def _fold_means(declared: _Declared, run: PaperRun) -> FilledTable:
-    return _rows_of_models(declared, run, lambda own, row: [getattr(own.fold_means[row], m).mean for m in MEASURES])
+def _names(categories: Mapping[str, str], what: str) -> Iterable[str]:
+    return categories if what == "type" else categories.values()
 
 
-def _rows_of_models(
-    declared: _Declared, run: PaperRun, measured: Callable[[PaperRun, Members], list[float]]
-) -> FilledTable:
-    rows: list[dict[str, Any]] = []
-    cells: list[TableRow] = []
-    for row in declared["rows"]:
-        own = run.of(row) if "ours" in row else None
-        ours = measured(own, tuple(row["ours"])) if own else []
-        cells.append((row["model"], *(list(map(percent, ours)) or ["", "", ""]), *row["paper"]))
-        rows.append({"model": row["model"], "ours": ours or None, "paper": row["paper"]})
-    first = declared.get("first", "model")
-    return (first, *_MEASURES, *(f"paper, {measure}" for measure in _MEASURES)), [cells], rows
+def _facts(declared: Declared, run: PaperRun) -> FilledTable:
+    """Settings and numbers beside those of the paper."""
+    rows = [{"name": row["name"], "ours": _fact(row, run), "paper": row["paper"]} for row in declared["rows"]]
+    cells: list[TableRow] = [(row["name"], row["ours"], row["paper"]) for row in rows]
+    return FilledTable(("", "here", "paper"), [cells], rows, n_texts=1)
 
 
-def _changes(declared: _Declared, run: PaperRun) -> FilledTable:
-    """The changes are from the first row, the whole system."""
-    rows: list[dict[str, Any]] = []
-    cells: list[TableRow] = []
-    first = declared["rows"][0]
-    whole, paper_whole = run.scores[tuple(first["ours"])].f1.value, float(first["paper"][0])
-    for row in declared["rows"]:
-        f1, paper = run.scores[tuple(row["ours"])].f1.value, float(row["paper"][0])
-        changes = (100 * (f1 - whole), paper - paper_whole)
-        cells.append((row["model"], percent(f1), f"{changes[0]:+.2f}", f"{paper:.2f}", f"{changes[1]:+.2f}"))
-        rows.append({"model": row["model"], "f1": f1, "change": changes[0], "paper": [paper, round(changes[1], 2)]})
-    return ("model", "F1", "change", "paper, F1", "paper, change"), [cells], rows
+def _fact(row: Declared, run: PaperRun) -> str:
+    if "setting" in row:
+        submodel, _, setting = row["setting"].partition(".")
+        value = new_submodel(submodel, run.settings.submodels[submodel]).settings()[setting]
+        return ", ".join(map(str, value)) if isinstance(value, list) else f"{value:g}"
+    if "crosses" in row:
+        model = new_submodel(row["crosses"], run.settings.submodels[row["crosses"]])
+        return str(len(model.declared)) if isinstance(model, CrfSubmodel) else ""
+    if "rules" in row:
+        return f"{run.n_rules[row['rules']]:,}"
+    if "svm" in row:
+        return f"{getattr(run.svm, row['svm']):g}" if hasattr(run.svm, row["svm"]) else ""
+    return f"{run.off_tokens / max(sum(len(d.spans) for d in run.training.documents), 1):.2%}".replace("%", " %")
 
 
-def _cases(declared: _Declared, run: PaperRun) -> FilledTable:
-    """The places where one submodel alone is right."""
-    others = {name for name in run.members if name != run.only_right}
-    places = [
-        place for place in _all_places(run) if run.only_right in place.right and not others.intersection(place.right)
-    ]
-    where = _where(run)
-    named = {name: declared.get("named", {}).get(name, name) for name in (*run.members, _ENSEMBLE)}
-    columns = ("place", *(["case"] if run.text else []), *named.values(), "gold standard")
-    cells: list[TableRow] = [
-        (*where(place), *(_labels(place.said[name], place.gold) for name in named), _labels(place.gold, place.gold))
-        for place in places
-    ]
-    return columns, [cells], [place.to_dict() for place in places]
-
-
-def _found(declared: _Declared, run: PaperRun) -> FilledTable:
-    """The PHI that one of some submodels finds and another does not, by type."""
-    by, missed = set(declared["found_by"]), declared["missed_by"]
-    places = [
-        place for place in _all_places(run) if place.gold and by.intersection(place.right) and missed in place.wrong
-    ]
-    places.sort(key=lambda place: (_labels(place.gold, place.gold), place.document, place.start))
-    where = _where(run)
-    cells: list[TableRow] = [
-        (_labels(place.gold, place.gold), *where(place), ", ".join(sorted(by.intersection(place.right))))
-        for place in places
-    ]
-    columns = ("type", "place", *(["example"] if run.text else []), "found by")
-    return columns, [cells], [place.to_dict() for place in places]
-
-
-def _all_places(run: PaperRun) -> list[Place]:
-    systems = {name: run.answers[name,] for name in run.members} | {_ENSEMBLE: run.answers[run.members]}
-    return places_of(run.test.documents, systems)
-
-
-def _where(run: PaperRun) -> Callable[[Place], list[str]]:
-    """What says of a place its note and offsets, and the text around it where it is asked for."""
-    texts = {document.id: document.text for document in run.test.documents}
-
-    def cells(place: Place) -> list[str]:
-        where = f"{shown_id(place.document)} {place.start}-{place.end}"
-        return [where, _in_context(place, texts[place.document])] if run.text else [where]
-
-    return cells
-
-
-def _of_answers(fill: Callable[[_Declared, Corpus, Mapping[Members, Answers]], FilledTable]) -> _Fill:
-    def of_run(declared: _Declared, run: PaperRun) -> FilledTable:
-        own = run.of(declared)
-        return fill(declared, replace(run.test, label_set=run.training.label_set), own.answers if own else {})
-
-    return of_run
-
-
-_Fill = Callable[[_Declared, PaperRun], FilledTable]
-_KINDS: Mapping[str, _Fill] = {
-    "types": _types, "counts": lambda declared, run: counted_by_category(declared, run.training, run.test),
-    "models": _models, "fold-means": _fold_means, "changes": _changes, "cases": _cases, "found": _found,
-    "categories": _of_answers(by_category), "scores": _of_answers(by_type), "criteria": _of_answers(by_criterion),
-    "methods": _of_answers(of_methods), "alone": _of_answers(found_alone), "tags": _of_answers(by_tag),
-    "tag-counts": lambda declared, run: tag_counts(declared, run.training, run.test),
-    "differences": lambda declared, run: of_differences(declared, run.systems),
-}  # fmt: skip
-_N_TEXTS = {"cases": 0, "found": 0, "counts": 2}
-"""Kind -> how many columns from the left hold words, if not one; 0 for all."""
-
-
-def _labels(spans: Sequence[Span], gold: Sequence[Span]) -> str:
-    """The labels of spans; with its place, where a span has the label of gold and other ends."""
-    named = {span.label for span in gold}
-    return " + ".join(
-        f"{span.label} {span.start}-{span.end}" if span not in gold and span.label in named else span.label
-        for span in spans
-    ) or "-"  # fmt: skip
-
-
-def _in_context(place: Place, text: str) -> str:
-    before = text[max(0, place.start - _CONTEXT) : place.start]
-    return " ".join(f"{before}[{text[place.start : place.end]}]".split())
+_KINDS: Mapping[str, Callable[[Declared, PaperRun], FilledTable]] = {
+    "figures": of_figures,
+    "counts": _counts,
+    "facts": _facts,
+    "alone": found_alone,
+    "differences": of_differences,
+}

@@ -32,7 +32,7 @@ from phistack.ensemble.stacking.repeats.classifier import RepeatClassifier
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts
 from phistack.ensemble.stacking.stacker_settings import StackerSettings
 from phistack.ensemble.stacking.surface_forms import SurfaceForms
-from phistack.ensemble.stacking.svm import KERNELS, LinearSettings, SvmSettings, fit_svm
+from phistack.ensemble.stacking.svm import KERNELS, LinearSettings, Svm, SvmSettings, fit_svm
 from phistack.ensemble.stacking.thresholds import BALANCED, CHOICES, best_threshold, recall_choices
 from phistack.features.arrays import Floats
 from phistack.features.columns.table import FeatureTable
@@ -117,6 +117,7 @@ class Stacker:
             if f1 > best:
                 best, self.kernel_, self.calibration_, self.threshold_ = f1, kernel, calibration, threshold
                 self.folds_, self.machines_, best_probabilities = folds, machines, probabilities
+        self.svm_: Svm
         if self.settings.alone:
             self.svm_ = LinearSVM.of_weights([2.0 * name.startswith("vote:") for name in self.features_.columns], -1.0)
             self.kernel_, self.calibration_, self.threshold_ = LinearSettings(0.0), _CERTAIN, 0.5

@@ -1,0 +1,166 @@
+"""Tables of places in notes, of what one method alone finds, and of differences between methods.
+
+    of_places(declared, run, ShownPlaces(text=True, most=20))
+
+A table of `places` has those where `only_right` is the only member that is right, or the PHI that one of `any_right`
+finds and `wrong` does not; `shown` says what of each (a member's answer, `gold`, `place`, and `text` where text is
+wanted), and `most` how many of each type. A table `alone` counts what one of its `methods` alone finds, and how much of
+that `ours` keeps (Liu 2017, section 5). One of `differences` has rows with `of` and `less`, and p of approximate
+randomisation.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from phistack.ensemble.evaluation.tables import TableRow, strong
+from phistack.ensemble.experiments.cases import Place, places_of
+from phistack.ensemble.experiments.parts import Answers
+from phistack.ensemble.papers.run import FilledTable, PaperRun
+from phistack.features.documents import Corpus, Span
+from phistack.features.errors import SettingsError
+from phistack.features.shown import shown_id
+from phistack.features.suggestions import no_such
+
+_ENSEMBLE, _GOLD, _PLACE, _TEXT = "ensemble", "gold", "place", "text"
+_CONTEXT = 30
+_DIFFERING = {"precision": "P", "recall": "R", "f1": "F1"}
+
+_SpanOfNote = tuple[str, Span]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPlaces:
+    """What tables of places show.
+
+    :param only_right: the member that must be right where all others are wrong; empty for that of the paper.
+    :param text: whether they show the text of the notes.
+    :param most: how many places of each type; 0 for all, `None` for what the table says.
+    """
+
+    only_right: str = ""
+    text: bool = False
+    most: int | None = None
+
+    def check(self, members: Sequence[str]) -> None:
+        """See that there is such a member; :raises SettingsError: if not."""
+        if self.only_right and self.only_right not in members:
+            raise SettingsError(no_such("submodel of these settings", self.only_right, members))
+
+
+PLAIN = ShownPlaces()
+
+
+def of_places(declared: Mapping[str, Any], run: PaperRun, shown: ShownPlaces) -> FilledTable:
+    """The places as a table; without text unless it is asked for."""
+    systems = {name: run.answers[name,] for name in run.members} | {_ENSEMBLE: run.answers[run.members]}
+    wanted = [place for place in places_of(run.test.documents, systems) if _is_wanted(place, declared, run, shown)]
+    wanted.sort(key=lambda place: (_labels(place.gold, place.gold), place.document, place.start))
+    most = declared.get("most", 0) if shown.most is None else shown.most
+    listed = list(_first_of_each(wanted, most))
+    texts = {document.id: document.text for document in run.test.documents}
+    columns: dict[str, str] = dict(declared["shown"])
+    if not shown.text:
+        columns.pop(_TEXT)
+
+    def cell(place: Place, column: str) -> str:
+        if column == _TEXT:
+            return _in_context(place, texts[place.document])
+        if column == _PLACE:
+            return f"{shown_id(place.document)} {place.start}-{place.end}"
+        return _labels(place.gold if column == _GOLD else place.said[column], place.gold)
+
+    cells: list[TableRow] = [tuple(cell(place, column) for column in columns) for place in listed]
+    notes = [f"The first {most} of each type, {len(listed)} of {len(wanted)}."] if len(listed) < len(wanted) else []
+    return FilledTable(tuple(columns.values()), [cells], [place.to_dict() for place in listed], notes, len(columns))
+
+
+def _is_wanted(place: Place, declared: Mapping[str, Any], run: PaperRun, shown: ShownPlaces) -> bool:
+    if "any_right" in declared:
+        return bool(place.gold) and declared["wrong"] in place.wrong and bool({*declared["any_right"]} & {*place.right})
+    alone = shown.only_right or declared["only_right"]
+    return [name for name in run.members if name in place.right] == [alone]
+
+
+def _first_of_each(places: Sequence[Place], most: int) -> Iterator[Place]:
+    """The first places of each type; all where `most` is 0."""
+    counts = Counter[str]()
+    for place in places:
+        label = _labels(place.gold, place.gold)
+        counts[label] += 1
+        if not most or counts[label] <= most:
+            yield place
+
+
+def _labels(spans: Sequence[Span], gold: Sequence[Span]) -> str:
+    """The labels of spans; with its place, where a span has the label of gold and other ends."""
+    named = {span.label for span in gold}
+    return " + ".join(
+        f"{span.label} {span.start}-{span.end}" if span not in gold and span.label in named else span.label
+        for span in spans
+    ) or "-"  # fmt: skip
+
+
+def _in_context(place: Place, text: str) -> str:
+    before = text[max(0, place.start - _CONTEXT) : place.start]
+    return " ".join(f"{before}[{text[place.start : place.end]}]".split())
+
+
+def found_alone(declared: Mapping[str, Any], run: PaperRun) -> FilledTable:
+    """How many right and wrong spans one method alone finds, how many of them the ensemble keeps, and by category."""
+    gold = run.test
+    spans = {name: _spans(gold, run.answers[tuple(ours)]) for name, ours in declared["methods"].items()}
+    right, kept = _spans(gold, [d.spans for d in gold.documents]), _spans(gold, run.answers[tuple(declared["ours"])])
+    alone = {name: own.difference(*(o for other, o in spans.items() if other != name)) for name, own in spans.items()}
+    labels = run.training.label_set.categories
+    sections = [_counted("", alone, right, kept, declared["figures"])]
+    for category in dict.fromkeys(labels.values()):
+        own = {name: {found for found in every if labels[found[1].label] == category} for name, every in alone.items()}
+        if any(own.values()):
+            sections.append(_counted(category, own, right, kept, {}))
+    columns = ("right", "wrong", "right, kept", "wrong, kept")
+    cells: list[list[TableRow]] = [
+        [
+            (strong(section[0]["category"] or "all categories"), *[""] * 8),
+            *((r["method"], *map(str, r["ours"]), *map(str, r["paper"] or [""] * 4)) for r in section),
+        ]
+        for section in sections
+    ]
+    header = ("method", *columns, *(f"paper, {column}" for column in columns))
+    return FilledTable(header, cells, [row for section in sections for row in section])
+
+
+def _counted(
+    category: str,
+    alone: Mapping[str, set[_SpanOfNote]],
+    right: set[_SpanOfNote],
+    kept: set[_SpanOfNote],
+    figures: Mapping[str, Sequence[int | str]],
+) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for name, own in (*alone.items(), ("all", set().union(*alone.values()))):
+        counts = [len(own & right), len(own - right), len(own & right & kept), len((own - right) & kept)]
+        rows.append({"category": category, "method": name, "ours": counts, "paper": figures.get(name, [])})
+    return rows
+
+
+def _spans(corpus: Corpus, answers: Answers) -> set[_SpanOfNote]:
+    return {(document.id, span) for document, found in zip(corpus.documents, answers, strict=True) for span in found}
+
+
+def of_differences(declared: Mapping[str, Any], run: PaperRun) -> FilledTable:
+    """By how much methods differ in precision, recall and F1, with p; beside it whether those of the paper do."""
+    pairs = {row["name"]: ("+".join(row["of"]), "+".join(row["less"])) for row in declared["rows"]}
+    found = run.systems.differences(pairs.values(), [*_DIFFERING])
+    rows: list[dict[str, Any]] = []
+    cells: list[TableRow] = []
+    for row in declared["rows"]:
+        ours = {measure: found[(*pairs[row["name"]], measure)] for measure in _DIFFERING}
+        figures = {name: {"difference": d.gap.value, "p": d.p, "p_holm": d.p_holm} for name, d in ours.items()}
+        rows.append({"model": row["name"], "ours": figures, "paper": row["paper"]})
+        cells.append((row["name"], *(f"{100 * d.gap.value:+.2f}, p {d.p:.4f}" for d in ours.values()), *row["paper"]))
+    shown = tuple(_DIFFERING.values())
+    return FilledTable(("", *shown, *(f"paper, {measure}" for measure in shown)), [cells], rows)
