@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +22,16 @@ from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import SettingsError
 from phistack.features.formats import write_corpus
 from phistack.features.labels import LabelSet
+from tests import deduce_stand_in
 from tests.fixture_types import Phistack
 
 TINY = {"epochs": 1, "least_steps": 0, "lstm_size": 6, "word_size": 8, "character_lstm": 3, "character_size": 3}
+
+
+@pytest.fixture(autouse=True)
+def no_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the published program DEDUCE were not installed, which is slow to load."""
+    monkeypatch.setattr("phistack.ensemble.papers.missing_parts.find_spec", lambda name: None)
 
 
 def rows_of(paper: str, training: Corpus, test: Corpus, cache: Path, **changes: Any) -> dict[str, list[dict[str, Any]]]:
@@ -74,6 +80,21 @@ def test_the_classes_of_tjong_kim_sang_and_all_of_them_with_and_without_the_clas
     assert rows["UNL"]["paper"][:3] == ["84", "85", "84"] and unlabelled[2] >= averaged[2] > 0
     assert rows["DATE"]["ours"]["Our system"][2] > 0.3 and rows["AVG"]["paper"][3:6] == ["60", "21", "31"]
     assert "entities: without general named entities." in found.origin.protocol
+    program = "Deduce (here: the published program)"
+    assert rows["AVG"]["ours"][program] is None and rows["AVG"]["ours"]["Deduce (here: our rules)"]
+    assert "not filled, as the program is not installed: pip install 'phistack[deduce]'" in rows["AVG"]["lacking"]
+
+
+def test_the_published_program_has_a_column_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("phistack.ensemble.papers.missing_parts.find_spec", lambda name: name)
+    deduce_stand_in.install(monkeypatch)
+    training, test = (synthesize(n, seed=n, language="nl").mapped("tjongkimsang2019") for n in (5, 3))
+    given = {"features": {"ner": "", "language": "nl"}, "folds": 2}
+    settings = EngineSettings.from_dict(merged(EngineSettings.preset("tjongkimsang2019").to_dict(), given))
+    rows = {row["type"]: row for row in reproduce("tjongkimsang2019", training, test, settings).tables[0].rows}
+    ours = rows["DATE"]["ours"]
+    assert ours["Deduce (here: the published program)"][2] > 0
+    assert ours["Deduce (here: the published program)"] != ours["Deduce (here: our rules)"]
 
 
 def test_unlabelled_scores_leave_the_class_out() -> None:
@@ -136,8 +157,7 @@ def test_folds_that_no_row_needs_are_not_trained(tmp_path: Path) -> None:
     quick = {"features": {"ner": ""}, "folds": 2}
     settings = EngineSettings.from_dict(merged(EngineSettings.preset("tjongkimsang2019").to_dict(), quick))
     found = reproduce("tjongkimsang2019", training, test, settings, annotated=True, cache=tmp_path)
-    n_systems = 2 + (find_spec("deduce") is not None)
-    assert len([*tmp_path.iterdir()]) == n_systems, "one fit of each submodel, none of folds"
+    assert len([*tmp_path.iterdir()]) == 2, "one fit of each submodel, none of folds"
     assert found.annotated is not None and any(note.spans for note in found.annotated.documents)
     assert "fold" not in found.origin.protocol
 

@@ -54,7 +54,7 @@ class NameRules:
         i = 0
         while i < len(reading):
             key = self._after_key(reading, i)
-            first = self._after_titles(reading, key)
+            first = self.after_titles(reading, key)
             last, rule = self._name(reading, first, patient, titled=first > i, of_patient=key > i)
             if last > first:
                 yield Found(first, last, NAME, rule)
@@ -64,7 +64,7 @@ class NameRules:
         """The folded parts of the patient's name, where a key names it."""
         for i in range(len(reading)):
             if (key := self._after_key(reading, i)) > i:
-                first = self._after_titles(reading, key)
+                first = self.after_titles(reading, key)
                 last, _ = self._name(reading, first, frozenset(), titled=True, of_patient=True)
                 if last > first:
                     return frozenset(filter(self._is_part, reading.folded[first:last]))
@@ -80,7 +80,7 @@ class NameRules:
         long = len(folded) >= _SHORTEST_PART and folded.isalpha()
         return long and not self.lists.has("interfixes", folded) and not self.lists.has("ambiguous", folded)
 
-    def _after_titles(self, reading: Reading, i: int) -> int:
+    def after_titles(self, reading: Reading, i: int) -> int:
         """The token after the titles that begin at a token."""
         while i < len(reading) and (end := self.lists.end("titles", reading, i)) > i:
             end += reading.glued(end) and reading.words[end] in ".:"

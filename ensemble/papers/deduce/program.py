@@ -1,0 +1,161 @@
+"""The published program DEDUCE (Menger 2018; `deduce` on the package index) as a submodel.
+
+    program = DeduceProgram(label_set="nut").fit(tables)
+    program.propose(tables)[0]     [Candidate(Span(12, 25, "Name"), "deduce-program", 0.93, True, "persoon"), ...]
+
+It is under the LGPL and is not part of phistack: `pip install 'phistack[deduce]'` brings it. As in Trienes 2020, titles
+are cut from its names, and what its types are called in the corpus is learned. Its lists take a minute or two to build
+when it is first used; the program keeps them in its own folder.
+"""
+
+from __future__ import annotations
+
+import logging
+import pickle
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from phistack.ensemble.papers.deduce.lists import DutchLists, Reading
+from phistack.ensemble.papers.deduce.names import NameRules
+from phistack.ensemble.papers.own_types import Mark, OwnTypes, OwnTypesState, first_of_overlapping
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.errors import MissingResourceError
+from phistack.features.extras import need
+from phistack.features.saved_files import SavedFiles, damage_refused
+from phistack.features.writing import write_json
+from phistack.submodels.base import Candidate, Submodel, saved_submodel
+
+_LOG = logging.getLogger("phistack")
+_NUT = "nut"
+_TYPES = {
+    "persoon": "Name", "patient": "Name", "locatie": "Address", "ziekenhuis": "Hospital",
+    "zorginstelling": "Care_Institute", "datum": "Date", "leeftijd": "Age", "bsn": "SSN", "id": "ID",
+    "telefoonnummer": "Phone_fax", "emailadres": "Email", "url": "URL_IP",
+}  # fmt: skip
+"""What the program calls a type -> that of NUT."""
+
+
+class _ProgramState(OwnTypesState):
+    """What `settings.json` holds; `version` is that of the program in training."""
+
+    settings: dict[str, Any]
+    version: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DeduceProgram(Submodel):
+    """What the program marks in Dutch notes.
+
+    Learned by `fit`: `types_` (what the corpus calls the types of NUT, and how often each is right), `version_`.
+
+    :param label_set: name of the label set, for types that the notes do not show; empty for none.
+    """
+
+    kind: ClassVar[str] = "deduce-program.v1"
+    cost: ClassVar[float] = 30.0
+
+    label_set: str = ""
+
+    def check(self, features: FeatureSettings | None = None) -> None:
+        """See `Submodel.check`; :raises MissingResourceError: if the program is not installed."""
+        need("deduce", "deduce", "the published program DEDUCE")
+
+    def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
+        """Learn what the types are called and how often each is right; `seed` changes nothing.
+
+        :raises TrainingError: if no note has PHI.
+        """
+        self.version_ = _version()
+        marked = [self._marked(table.document.text) for table in tables]
+        types = sorted(set(_TYPES.values()))
+        self.types_ = OwnTypes.learned(tables, marked, types, _NUT, self.label_set, exact=False)
+        return self
+
+    def propose(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
+        """What the program marks in each note; nothing overlaps."""
+        return [self.types_.candidates(self._marked(table.document.text), self.name) for table in tables]
+
+    def _marked(self, text: str) -> list[Mark]:
+        return first_of_overlapping(sorted(_found(text)), len(text))
+
+    def save(self, folder: Path) -> None:
+        """Write `settings.json`; the program and its lists are not part of an engine."""
+        state: _ProgramState = {
+            "settings": dict(self.settings()), "version": self.version_, **self.types_.state(),
+        }  # fmt: skip
+        write_json(folder / "settings.json", state)
+
+    @classmethod
+    def load(cls, files: SavedFiles, space: FeatureSpace) -> Self:
+        """Read what `save` wrote.
+
+        :raises BundleError: if it is not that.
+        :raises MissingResourceError: if the program is not installed.
+        """
+        state = files.json("settings.json", _ProgramState)
+        with damage_refused("the settings of the program DEDUCE in the engine"):
+            model = saved_submodel(cls, state["settings"])
+            model.types_ = OwnTypes(state["labels"], state["precision"])
+            model.version_ = state["version"]
+        model.check()
+        if _version() != model.version_:
+            _LOG.warning(
+                "deduce %s is installed, and the engine was trained with %s; what it marks may differ",
+                _version(), model.version_,
+            )  # fmt: skip
+        return model
+
+
+def _version() -> str:
+    return metadata.version("deduce")
+
+
+def _found(text: str) -> Iterator[Mark]:
+    """What the program marks, names without their titles."""
+    for annotation in _program().deidentify(text).annotations:
+        of_type = _TYPES.get(annotation.tag)
+        start, end = annotation.start_char, annotation.end_char
+        if of_type == "Name":
+            start += _titles(text[start:end])
+        if of_type and start < end:
+            yield Mark(start, end, of_type, annotation.tag, annotation.tag)
+
+
+def _titles(name: str) -> int:
+    """How many characters of titles a name begins with."""
+    reading = Reading.of(name)
+    first = _name_rules().after_titles(reading, 0)
+    return reading.starts[first] if first < len(reading) else 0
+
+
+@cache
+def _name_rules() -> NameRules:
+    return NameRules(DutchLists.shipped())
+
+
+@cache
+def _program() -> Any:
+    """The program, loaded once in a process, without the handler that it gives to all loggers."""
+    need("deduce", "deduce", "the published program DEDUCE")
+    root = logging.getLogger()
+    quiet = logging.NullHandler()
+    root.addHandler(quiet)
+    try:
+        from deduce import Deduce
+    finally:
+        root.removeHandler(quiet)
+    try:
+        return Deduce()
+    except (EOFError, pickle.UnpicklingError):
+        # Another process is writing the file in which the program keeps its lists.
+        return Deduce(build_lookup_structs=True)
+    except PermissionError as error:
+        raise MissingResourceError(
+            f"DEDUCE cannot keep its lists in {error.filename}; let somebody who may write there use it once: "
+            "python -c 'import deduce; deduce.Deduce()'"
+        ) from None
