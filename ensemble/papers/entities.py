@@ -15,19 +15,13 @@ import logging
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import groupby
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
-from phistack.ensemble.papers.own_types import Mark, OwnTypes, OwnTypesState, first_of_overlapping, refuse_without_phi
+from phistack.ensemble.papers.own_types import Mark, RuleSubmodel, first_of_overlapping
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.labels import LabelSet
-from phistack.features.saved_files import SavedFiles, damage_refused
-from phistack.features.writing import write_json
-from phistack.submodels.base import Candidate, Submodel, saved_submodel
-from phistack.submodels.regex.pattern_files import ANY_SET, format_patterns, saved_patterns, shipped_patterns
-from phistack.submodels.regex.scanner import Scanner
+from phistack.submodels.regex.pattern_files import ANY_SET, Pattern, shipped_patterns
 
 _LOG = logging.getLogger("phistack")
 _COLUMN = "ner"
@@ -51,91 +45,51 @@ _TYPES = {
 _CLASS_OF = {name: of_class for of_class, names in _TYPES.items() for name in names}
 
 
-class _EntityState(OwnTypesState):
-    """What `settings.json` holds."""
-
-    settings: dict[str, Any]
-    language: str
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
-class EntitySubmodel(Submodel):
+class EntitySubmodel(RuleSubmodel):
     """A tagger of general named entities with rules.
 
-    Learned by `fit`: `types_` (what the corpus calls the classes, and how often each is right), `patterns_` (the
-    rules), `language_`.
+    Learned by `fit`: `types_`, `patterns_` (the rules) and `language_`.
 
-    :param label_set: name of the label set, for classes that the notes do not show; empty for none.
     :param numbers: whether every number that nothing else marks is of the class NUM.
     """
 
     kind: ClassVar[str] = "entities.v1"
     cost: ClassVar[float] = 0.5
+    own_set: ClassVar[str] = _SET
+    exact: ClassVar[bool] = True
+    kept: ClassVar[tuple[str, ...]] = ("language",)
 
-    label_set: str = ""
     numbers: bool = True
 
-    def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
-        """Learn what classes are called and how often they are right; `seed` changes nothing.
-
-        :raises TrainingError: if no note has PHI.
-        """
-        refuse_without_phi(tables)
-        space = tables[0].space
+    def rules(self, space: FeatureSpace) -> tuple[Pattern, ...]:
+        """The patterns of the language for dates, mail and web addresses."""
         if _COLUMN not in space.columns:
             _LOG.warning("entities: no general tagger is named as ner under [features], so there are rules only")
         self.language_ = space.settings.language
         named = [(p, p.label_in(_SET)) for p in shipped_patterns(self.language_)]
-        self.patterns_ = tuple(replace(p, labels={ANY_SET: label}) for p, label in named if label in _RULED)
-        self.types_ = OwnTypes.learned(tables, self._found(tables), CLASSES, _SET, self.label_set, exact=True)
-        return self
+        return tuple(replace(p, labels={ANY_SET: label}) for p, label in named if label in _RULED)
 
-    def propose(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
-        """What is found in each note; nothing overlaps."""
-        return [self.types_.candidates(marks, self.name) for marks in self._found(tables)]
+    def types(self) -> tuple[str, ...]:
+        """The eight classes."""
+        return CLASSES
 
-    @cached_property
-    def _scanner(self) -> Scanner:
-        return Scanner(self.patterns_)
-
-    def _found(self, tables: Sequence[FeatureTable]) -> list[list[Mark]]:
-        """What there is in each note, in order: of what overlaps, rules before the tagger, numbers last."""
-        ruled: list[list[Mark]] = [[] for _ in tables]
-        for note, number, start, end in self._scanner.find([t.document.text for t in tables], self.language_):
-            pattern = self.patterns_[number]
-            ruled[note].append(_mark(start, end, pattern.labels[ANY_SET], pattern.name))
+    def marked(self, tables: Sequence[FeatureTable]) -> list[list[Mark]]:
+        """What is in each note: of what overlaps, rules before the tagger, numbers last."""
+        ruled = self.scanned([table.document.text for table in tables], self.language_)
         return [
             first_of_overlapping([
-                *sorted(of_note, key=lambda mark: (mark.start - mark.end, mark)),
+                *sorted((_of_class(m) for _, m in of_note), key=lambda mark: (mark.start - mark.end, mark)),
                 *_tagged(table),
                 *(_numbers(table.document.text) if self.numbers else ()),
             ], len(table.document.text))
             for table, of_note in zip(tables, ruled, strict=True)
         ]  # fmt: skip
 
-    def save(self, folder: Path) -> None:
-        """Write `settings.json` and the rules, which a person can read and edit."""
-        state: _EntityState = {
-            "settings": dict(self.settings()), "language": self.language_, **self.types_.state(),
-        }  # fmt: skip
-        write_json(folder / "settings.json", state)
-        (folder / "patterns.toml").write_text(format_patterns(self.patterns_), encoding="utf-8")
 
-    @classmethod
-    def load(cls, files: SavedFiles, space: FeatureSpace) -> Self:
-        """Read what `save` wrote; :raises BundleError: if it is not that."""
-        state, patterns = files.json("settings.json", _EntityState), files.text("patterns.toml")
-        with damage_refused("the entity tagger of the engine"):
-            model = saved_submodel(cls, state["settings"])
-            model.types_ = OwnTypes(state["labels"], state["precision"])
-            model.language_ = state["language"]
-            model.patterns_ = saved_patterns(patterns)
-        return model
-
-
-def _mark(start: int, end: int, of_class: str, evidence: str) -> Mark:
-    """A mark, of which it is counted how often its class is right."""
-    return Mark(start, end, of_class, of_class, evidence)
+def _of_class(mark: Mark) -> Mark:
+    """The mark, of which it is counted how often its class is right."""
+    return mark._replace(rule=mark.type)
 
 
 def _tagged(table: FeatureTable) -> Iterator[Mark]:
@@ -149,8 +103,8 @@ def _tagged(table: FeatureTable) -> Iterator[Mark]:
     for (name, _), run in groupby(range(len(types)), key=lambda i: (types[i], sentence[i])):
         tokens = list(run)
         if name in _CLASS_OF:
-            yield _mark(int(starts[tokens[0]]), int(ends[tokens[-1]]), _CLASS_OF[name], name)
+            yield Mark(int(starts[tokens[0]]), int(ends[tokens[-1]]), _CLASS_OF[name], _CLASS_OF[name], name)
 
 
 def _numbers(text: str) -> Iterator[Mark]:
-    return (_mark(*match.span(), "NUM", "number") for match in _NUMBER.finditer(text))
+    return (Mark(*match.span(), "NUM", "NUM", "number") for match in _NUMBER.finditer(text))

@@ -1,25 +1,32 @@
-"""What a corpus calls the types of rules that were written for other labels, and how often each rule is right there.
+"""Submodels whose rules are known before: what a corpus calls their types, and how often each rule is right there.
 
     marked = [[Mark(12, 17, "PER", "PER", "PERSON")], ...]     what the rules mark in each note, by types of their own
     learned = OwnTypes.learned(tables, marked, ("PER", "LOC"), "tjongkimsang2019", "i2b2-2014", exact=True)
     learned.candidates(marked[0], "entities")                  [Candidate(Span(12, 17, "PATIENT"), "entities", 0.9)]
 
-This is all that submodels learn whose rules are known before: `submodels.deduce` and `submodels.entities`.
+This is all that such a submodel learns. `RuleSubmodel` is what those of `ensemble.papers` share.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Self, TypedDict
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, NotRequired, Self, TypedDict
 
-from phistack.features.columns.table import FeatureTable
+from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.counting import most_frequent
 from phistack.features.documents import Span
 from phistack.features.errors import LabelError, TrainingError
 from phistack.features.labels import LabelSet, label_mapping
-from phistack.submodels.base import Candidate
+from phistack.features.saved_files import SavedFiles, damage_refused
+from phistack.features.writing import write_json
+from phistack.submodels.base import Candidate, Submodel, saved_submodel
+from phistack.submodels.regex.pattern_files import ANY_SET, Pattern, format_patterns, saved_patterns
+from phistack.submodels.regex.scanner import Scanner
 
 
 class Mark(NamedTuple):
@@ -34,13 +41,6 @@ class Mark(NamedTuple):
     type: str
     rule: str
     evidence: str
-
-
-class OwnTypesState(TypedDict):
-    """What an engine keeps of it."""
-
-    labels: dict[str, str]
-    precision: dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,8 @@ class OwnTypes:
         :param exact: whether a type takes the label of PHI that the rules mark exactly, not of all that they touch.
         :raises TrainingError: if no note has PHI.
         """
-        refuse_without_phi(tables)
+        if not any(table.document.spans for table in tables):
+            raise TrainingError(f"rules need PHI to learn labels from, and none of {len(tables)} notes has any")
         gold = {span.label for table in tables for span in table.document.spans}
         there, mapped = _labels_there(tables, marked, exact=exact), _mapping(own_set, label_set)
         same = set(LabelSet.named(own_set).labels) if label_set == own_set else gold
@@ -93,15 +94,93 @@ class OwnTypes:
             if mark.type in self.labels
         ]  # fmt: skip
 
-    def state(self) -> OwnTypesState:
-        """As an engine keeps it, JSON-ready."""
-        return {"labels": self.labels, "precision": self.precision}
+
+class _RulesState(TypedDict):
+    """What `settings.json` of an engine holds."""
+
+    settings: dict[str, Any]
+    labels: dict[str, str]
+    precision: dict[str, float]
+    language: NotRequired[str]
+    version: NotRequired[str]
 
 
-def refuse_without_phi(tables: Sequence[FeatureTable]) -> None:
-    """See that there is something to learn from; :raises TrainingError: if no note has PHI."""
-    if not any(table.document.spans for table in tables):
-        raise TrainingError(f"rules need PHI to learn labels from, and none of {len(tables)} notes has any")
+@dataclass(kw_only=True, eq=False, repr=False)
+class RuleSubmodel(Submodel):
+    """Rules and patterns that are known before; a kind says its types, and what it marks in a note.
+
+    Learned by `fit`: `types_` (what the corpus calls the types, and how often each rule is right) and `patterns_`.
+
+    :cvar own_set: the label set of the types.
+    :cvar exact: see `OwnTypes.learned`.
+    :cvar kept: what an engine keeps of it besides, as attributes with an underscore.
+    :param label_set: name of the label set of the notes, for types that the notes do not show; empty for none.
+    """
+
+    own_set: ClassVar[str] = "nut"
+    exact: ClassVar[bool] = False
+    kept: ClassVar[tuple[str, ...]] = ()
+
+    label_set: str = ""
+
+    def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
+        """Learn what the types are called and how often each rule is right; `seed` changes nothing.
+
+        :raises TrainingError: if no note has PHI.
+        :raises SettingsError: if a file of the settings cannot be used.
+        """
+        self.patterns_ = self.rules(tables[0].space)
+        marked = self.marked(tables)
+        self.types_ = OwnTypes.learned(tables, marked, self.types(), self.own_set, self.label_set, exact=self.exact)
+        return self
+
+    @abstractmethod
+    def rules(self, space: FeatureSpace) -> tuple[Pattern, ...]:
+        """The patterns for notes of a feature space, each with one label, after reading what else there is."""
+
+    @abstractmethod
+    def types(self) -> Iterable[str]:
+        """All types that a rule can mark."""
+
+    @abstractmethod
+    def marked(self, tables: Sequence[FeatureTable]) -> list[list[Mark]]:
+        """What the rules mark in each note; nothing overlaps."""
+
+    def propose(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
+        """What the rules mark in each note, under the labels of the corpus."""
+        return [self.types_.candidates(marks, self.name) for marks in self.marked(tables)]
+
+    @cached_property
+    def scanner(self) -> Scanner:
+        """Finds the patterns."""
+        return Scanner(self.patterns_)
+
+    def save(self, folder: Path) -> None:
+        """Write `settings.json`, and the patterns, which a person can read and edit."""
+        own = {name: getattr(self, f"{name}_") for name in self.kept}
+        learned = {"labels": self.types_.labels, "precision": self.types_.precision}
+        write_json(folder / "settings.json", {"settings": dict(self.settings()), **own, **learned})
+        (folder / "patterns.toml").write_text(format_patterns(self.patterns_), encoding="utf-8")
+
+    @classmethod
+    def load(cls, files: SavedFiles, space: FeatureSpace) -> Self:
+        """Read what `save` wrote; :raises BundleError: if it is not that."""
+        state, patterns = files.json("settings.json", _RulesState), files.text("patterns.toml")
+        with damage_refused(f"the rules {cls.kind} of the engine"):
+            model = saved_submodel(cls, state["settings"])
+            model.types_ = OwnTypes(state["labels"], state["precision"])
+            model.patterns_ = saved_patterns(patterns)
+            for name in cls.kept:
+                setattr(model, f"{name}_", state[name])  # type: ignore[literal-required]
+        return model
+
+    def scanned(self, texts: Sequence[str], language: str) -> list[list[tuple[int, Mark]]]:
+        """For each text the matches of the patterns, each with the number of its pattern."""
+        found: list[list[tuple[int, Mark]]] = [[] for _ in texts]
+        for text, number, start, end in self.scanner.find(texts, language):
+            pattern = self.patterns_[number]
+            found[text].append((number, Mark(start, end, pattern.labels[ANY_SET], pattern.name, pattern.name)))
+        return found
 
 
 def first_of_overlapping(marks: Iterable[Mark], length: int) -> list[Mark]:

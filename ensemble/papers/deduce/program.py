@@ -16,22 +16,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from phistack.ensemble.papers.deduce.lists import DutchLists, Reading
 from phistack.ensemble.papers.deduce.names import NameRules
-from phistack.ensemble.papers.own_types import Mark, OwnTypes, OwnTypesState, first_of_overlapping
+from phistack.ensemble.papers.own_types import Mark, RuleSubmodel, first_of_overlapping
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.errors import MissingResourceError
 from phistack.features.extras import need
-from phistack.features.saved_files import SavedFiles, damage_refused
-from phistack.features.writing import write_json
-from phistack.submodels.base import Candidate, Submodel, saved_submodel
+from phistack.features.saved_files import SavedFiles
+from phistack.submodels.regex.pattern_files import Pattern
 
 _LOG = logging.getLogger("phistack")
-_NUT = "nut"
 _TYPES = {
     "persoon": "Name", "patient": "Name", "locatie": "Address", "ziekenhuis": "Hospital",
     "zorginstelling": "Care_Institute", "datum": "Date", "leeftijd": "Age", "bsn": "SSN", "id": "ID",
@@ -40,55 +37,34 @@ _TYPES = {
 """What the program calls a type -> that of NUT."""
 
 
-class _ProgramState(OwnTypesState):
-    """What `settings.json` holds; `version` is that of the program in training."""
-
-    settings: dict[str, Any]
-    version: str
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
-class DeduceProgram(Submodel):
+class DeduceProgram(RuleSubmodel):
     """What the program marks in Dutch notes.
 
-    Learned by `fit`: `types_` (what the corpus calls the types of NUT, and how often each is right), `version_`.
-
-    :param label_set: name of the label set, for types that the notes do not show; empty for none.
+    Learned by `fit`: `types_` and `version_`, that of the program; the program itself is not part of an engine.
     """
 
     kind: ClassVar[str] = "deduce-program.v1"
     cost: ClassVar[float] = 30.0
-
-    label_set: str = ""
+    kept: ClassVar[tuple[str, ...]] = ("version",)
 
     def check(self, features: FeatureSettings | None = None) -> None:
         """See `Submodel.check`; :raises MissingResourceError: if the program is not installed."""
         need("deduce", "deduce", "the published program DEDUCE")
 
-    def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
-        """Learn what the types are called and how often each is right; `seed` changes nothing.
-
-        :raises TrainingError: if no note has PHI.
-        """
+    def rules(self, space: FeatureSpace) -> tuple[Pattern, ...]:
+        """No patterns of ours."""
         self.version_ = _version()
-        marked = [self._marked(table.document.text) for table in tables]
-        types = sorted(set(_TYPES.values()))
-        self.types_ = OwnTypes.learned(tables, marked, types, _NUT, self.label_set, exact=False)
-        return self
+        return ()
 
-    def propose(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
-        """What the program marks in each note; nothing overlaps."""
-        return [self.types_.candidates(self._marked(table.document.text), self.name) for table in tables]
+    def types(self) -> tuple[str, ...]:
+        """The types of NUT that the program knows."""
+        return tuple(sorted(set(_TYPES.values())))
 
-    def _marked(self, text: str) -> list[Mark]:
-        return first_of_overlapping(sorted(_found(text)), len(text))
-
-    def save(self, folder: Path) -> None:
-        """Write `settings.json`; the program and its lists are not part of an engine."""
-        state: _ProgramState = {
-            "settings": dict(self.settings()), "version": self.version_, **self.types_.state(),
-        }  # fmt: skip
-        write_json(folder / "settings.json", state)
+    def marked(self, tables: Sequence[FeatureTable]) -> list[list[Mark]]:
+        """What the program marks in each note."""
+        texts = [table.document.text for table in tables]
+        return [first_of_overlapping(sorted(_found(text)), len(text)) for text in texts]
 
     @classmethod
     def load(cls, files: SavedFiles, space: FeatureSpace) -> Self:
@@ -97,11 +73,7 @@ class DeduceProgram(Submodel):
         :raises BundleError: if it is not that.
         :raises MissingResourceError: if the program is not installed.
         """
-        state = files.json("settings.json", _ProgramState)
-        with damage_refused("the settings of the program DEDUCE in the engine"):
-            model = saved_submodel(cls, state["settings"])
-            model.types_ = OwnTypes(state["labels"], state["precision"])
-            model.version_ = state["version"]
+        model = super().load(files, space)
         model.check()
         if _version() != model.version_:
             _LOG.warning(
