@@ -21,7 +21,7 @@ from phistack.ensemble.command_line.app import app
 from phistack.ensemble.command_line.examples import EXAMPLES
 from phistack.ensemble.deidentification import STRATEGIES, Policy
 from phistack.ensemble.experiments.search_space import SPACES
-from phistack.ensemble.papers.reproduction import papers
+from phistack.ensemble.papers.options import PAPERS
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.thresholds import CHOICES
 from phistack.ensemble.training.settings import PRESETS
@@ -132,7 +132,7 @@ def test_the_names_in_help_are_those_of_the_code() -> None:
     ("command", "reported"),
     [
         ("deidentify", (*choices.POLICIES, *choices.STRATEGIES, *choices.INPUT_FORMATS)),
-        ("reproduce", papers()),
+        ("reproduce", PAPERS),
         ("train", (*choices.PRESETS, *choices.LABEL_SETS, *choices.SUBMODELS)),
         ("convert", (*choices.FORMATS, *choices.LABEL_SETS)),
     ],

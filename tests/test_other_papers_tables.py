@@ -10,7 +10,8 @@ import pytest
 from phistack.ensemble.evaluation import evaluate
 from phistack.ensemble.experiments.parts import alone_answers
 from phistack.ensemble.papers.entity_baselines import entity_baselines
-from phistack.ensemble.papers.reproduction import papers, published, reproduce, settings_of
+from phistack.ensemble.papers.options import PAPERS, PaperOptions
+from phistack.ensemble.papers.reproduction import published, reproduce, settings_of
 from phistack.ensemble.papers.run import PaperRun
 from phistack.ensemble.papers.tables import filled
 from phistack.ensemble.stacking.folds import training_folds
@@ -38,7 +39,7 @@ def rows_of(paper: str, training: Corpus, test: Corpus, cache: Path, **changes: 
     quick = settings_of(paper, EngineSettings.preset(paper), quick=True)
     language = {"features": {"language": training.label_set.language}}
     settings = EngineSettings.from_dict(merged(quick.to_dict(), merged(language, changes)))
-    found = reproduce(paper, training, test, settings, quick=True, cache=cache)
+    found = reproduce(paper, training, test, settings, PaperOptions(quick=True), cache=cache)
     assert all(table.table.markdown() and table.table.latex("x", "y") for table in found.tables)
     return {str(table.number): table.rows for table in found.tables}
 
@@ -140,7 +141,7 @@ def test_figures_of_a_language_are_in_no_row_of_another() -> None:
         of_swedish = {name: [values for values in ours.values() if values] for name, ours in rows(number, "sv").items()}
         assert [name for name, ours in of_swedish.items() if ours] == ["Swedish"]
         of_dutch = {name: [values for values in ours.values() if values] for name, ours in rows(number, "nl").items()}
-        assert [name for name, ours in of_dutch.items() if ours] == ["these notes (nl)"], "the paper has no such row"
+        assert [name for name, ours in of_dutch.items() if ours] == ["here (nl)"], "the paper has no such row"
 
 
 def test_groups_of_types_are_averaged_over_the_types() -> None:
@@ -156,15 +157,15 @@ def test_folds_that_no_row_needs_are_not_trained(tmp_path: Path) -> None:
     training, test = (synthesize(n, seed=n).mapped("tjongkimsang2019") for n in (5, 3))
     quick = {"features": {"ner": ""}, "folds": 2}
     settings = EngineSettings.from_dict(merged(EngineSettings.preset("tjongkimsang2019").to_dict(), quick))
-    found = reproduce("tjongkimsang2019", training, test, settings, annotated=True, cache=tmp_path)
+    found = reproduce("tjongkimsang2019", training, test, settings, PaperOptions(annotated=True), cache=tmp_path)
     assert len([*tmp_path.iterdir()]) == 2, "one fit of each submodel, none of folds"
     assert found.annotated is not None and any(note.spans for note in found.annotated.documents)
     assert "fold" not in found.origin.protocol
 
 
 def test_there_are_tables_of_each_preset_that_a_paper_has() -> None:
-    assert {"anonymate2019", "berg2019-crf", "berg2019-lstm", "liu2017", "tjongkimsang2019", "zhao2020"} <= {*papers()}
-    for paper in papers():
+    assert {"anonymate2019", "berg2019-crf", "berg2019-lstm", "liu2017", "tjongkimsang2019", "zhao2020"} <= {*PAPERS}
+    for paper in PAPERS:
         assert EngineSettings.preset(paper).submodels.keys() >= {*published(paper)["members"]}, paper
 
 
@@ -180,9 +181,9 @@ def test_corpora_that_are_added_fill_their_rows_on_other_notes_and_over_the_fold
     settings = settings_of("berg2019-crf", EngineSettings.preset("berg2019-crf"), quick=True)
     settings = replace(settings, features=replace(settings.features, language="sv"))
     add_and_cache = {"added": [domain, general], "cache": tmp_path}
-    found = reproduce("berg2019-crf", training, test, settings, quick=True, **add_and_cache)
+    found = reproduce("berg2019-crf", training, test, settings, PaperOptions(quick=True), **add_and_cache)
     rows = {str(table.number): table.rows for table in found.tables}
-    alone = reproduce("berg2019-crf", training, test, settings, quick=True, cache=tmp_path)
+    alone = reproduce("berg2019-crf", training, test, settings, PaperOptions(quick=True), cache=tmp_path)
     alone_rows = {str(table.number): table.rows for table in alone.tables}
     for number, columns in (("4", ["EPR PHI", "EPR PHI + Domain (here: added corpus 1)",
                                    "EPR PHI + SUC (here: added corpus 2)"]),

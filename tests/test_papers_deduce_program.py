@@ -48,7 +48,7 @@ def test_an_engine_with_another_version_says_so(
 
 def test_without_the_program_a_training_is_refused_before_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extras, "find_spec", lambda name: None)
-    settings = EngineSettings.from_dict({"submodels": {"deduce-program": {}}, "features": {"language": "nl"}})
+    settings = EngineSettings.from_dict({"submodels": {"deduce_program": {}}, "features": {"language": "nl"}})
     with pytest.raises(MissingResourceError, match=r"program DEDUCE needs deduce; .* phistack\[deduce\]"):
         settings.check()
 

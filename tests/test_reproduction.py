@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from phistack.ensemble.evaluation import evaluate
-from phistack.ensemble.papers.places import ShownPlaces
+from phistack.ensemble.papers.options import PaperOptions
 from phistack.ensemble.papers.reproduction import published, reproduce, settings_of, write_reproduction
 from phistack.ensemble.papers.run import PaperRun
 from phistack.ensemble.papers.tables import filled
@@ -78,13 +78,13 @@ def test_rows_are_those_of_the_paper_with_its_figures_beside_ours(run: Any) -> N
         "Ensemble", "Without TBED (with regex)", "Without TBED (without regex)", "Without CRF",
         "Without BLSTM-CNNs-CRF",
     ]  # fmt: skip
-    assert [row["change"][1] for row in results["tables"]["6"]] == [0, -0.3, -0.34, -0.1, -0.69]
+    assert [row["paper"][1] for row in results["tables"]["6"]] == ["0", "-0.30", "-0.34", "-0.10", "-0.69"]
 
 
 def test_categories_and_columns_are_in_the_order_of_the_paper_and_have_its_totals(run: Any) -> None:
     _, found, results = run
     of_types, _, *_, cases = found.tables
-    categories = list(dict.fromkeys(row["category"] for row in results["tables"]["2"]))
+    categories = [str(rows[0][0].plain) for rows in of_types.table.sections[:-1]]
     assert categories == ["DATE", "NAME", "AGE", "CONTACT", "ID", "LOCATION", "PROFESSION"]
     [total] = of_types.table.sections[-1]
     assert list(total[:2]) == ["Total", str(sum(len(d.spans) for d in TRAINING.documents))]
@@ -111,7 +111,7 @@ def test_figures_are_those_of_the_submodels_on_the_test_notes(run: Any) -> None:
 def test_changes_are_to_the_whole_ensemble(run: Any) -> None:
     _, _, results = run
     rows = results["tables"]["6"]
-    assert all(row["change"][0] == pytest.approx(100 * (row["ours"][0] - rows[0]["ours"][0])) for row in rows)
+    assert all(row["ours"][1] == pytest.approx(row["ours"][0] - rows[0]["ours"][0]) for row in rows)
     assert rows[0]["ours"][0] == results["tables"]["4"][-1]["ours"][2]
 
 
@@ -123,7 +123,9 @@ def test_cases_are_places_where_the_submodel_alone_is_right_and_have_no_text(run
     words = {word for document in TEST.documents for span in document.spans
              for word in document.text[span.start : span.end].split() if len(word) > 4 and word.isalpha()}  # fmt: skip
     assert not [word for word in words if word in (home / "out" / "table-7.txt").read_text(encoding="utf-8")]
-    shown = reproduce("zhao2020", TRAINING, TEST, SETTINGS, shown=ShownPlaces("crf", text=True), cache=home / "folds")
+    shown = reproduce(
+        "zhao2020", TRAINING, TEST, SETTINGS, PaperOptions(only_right="crf", text=True), cache=home / "folds"
+    )
     cases = shown.tables[-1]
     assert cases.rows and "[" in str(cases.table.sections[0][0][1])
 
@@ -136,7 +138,7 @@ def test_a_run_that_was_stopped_goes_on(run: Any, monkeypatch: pytest.MonkeyPatc
 
 def test_the_annotated_test_notes_score_as_the_tables_say(run: Any, tmp_path: Path) -> None:
     home, found, _ = run
-    again = partial(reproduce, "zhao2020", TRAINING, TEST, SETTINGS, annotated=True, cache=home / "folds")
+    again = partial(reproduce, "zhao2020", TRAINING, TEST, SETTINGS, PaperOptions(annotated=True), cache=home / "folds")
     write_reproduction(tmp_path / "out", again)
     annotated = read_corpus(tmp_path / "out" / "annotated.jsonl", label_set=TEST.label_set.name)
     strict = evaluate(TEST, annotated).strict
@@ -199,14 +201,14 @@ def test_the_numbers_of_the_svm_are_searched_by_ten_fold_cross_validation(
     home, _, _ = run
     few = (KernelSettings(0.02, 1.0, 2.0), KernelSettings(1e-7, 1e-3, 1e-3))
     monkeypatch.setattr("phistack.ensemble.papers.plan._SEARCHED", few)
-    found = reproduce("zhao2020", TRAINING, TEST, SETTINGS, search_svm=True, cache=home / "folds")
+    found = reproduce("zhao2020", TRAINING, TEST, SETTINGS, PaperOptions(search_svm=True), cache=home / "folds")
     facts = {row["name"]: row["ours"] for row in found.tables[1].rows}
     assert [facts[f"SVM, {name}"] for name in ("gamma", "C of positive samples", "C of negative samples")] == [
         "0.02", "1", "2",
     ]  # fmt: skip
     assert found.origin.settings is not None and found.origin.settings.stacker.folds == 10
     with pytest.raises(SettingsError, match="no stacker, so there is nothing that --search-svm could search"):
-        reproduce("berg2019-crf", TRAINING, TEST, EngineSettings.preset("berg2019-crf"), search_svm=True)
+        reproduce("berg2019-crf", TRAINING, TEST, EngineSettings.preset("berg2019-crf"), PaperOptions(search_svm=True))
 
 
 def test_a_quick_run_changes_what_takes_long_and_says_so() -> None:

@@ -71,7 +71,7 @@ def unseen(tables: list[FeatureTable]) -> list[FeatureTable]:
     return tables[0].space.tables(Document(f"u{i}", text) for i, text in enumerate(texts))
 
 
-@pytest.mark.parametrize("name", ["regex", "deduce", "deduce-program", "entities"])
+@pytest.mark.parametrize("name", ["regex", "deduce", "deduce_program", "entities"])
 def test_a_kind_with_a_label_set_takes_that_of_the_notes_unless_another_is_given(name: str) -> None:
     kind = submodel_class(name)
     assert kind.for_label_set({}, "nut") == {"label_set": "nut"}

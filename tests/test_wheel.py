@@ -92,14 +92,15 @@ import phistack
 from phistack import *
 from phistack.ensemble.command_line.app import main
 from phistack.ensemble.command_line.choices import LABEL_SETS, POLICIES, PRESETS
-from phistack.ensemble.papers.reproduction import papers, published
+from phistack.ensemble.papers.options import PAPERS
+from phistack.ensemble.papers.reproduction import published
 from phistack.submodels.crf.cross_files import CROSSES, named_crosses
 from phistack.submodels.regex.token_tagger import TOKEN_PATTERNS, TokenTagger
 from phistack.tbed.templates import TEMPLATES, named_templates
 assert Path(phistack.__file__).is_relative_to(sys.path[0])
 assert LABEL_SETS and POLICIES and PRESETS and TEMPLATES.names
-assert papers() and CROSSES.names and TOKEN_PATTERNS.names
-figures = [published(name) for name in papers()]
+assert PAPERS and CROSSES.names and TOKEN_PATTERNS.names
+figures = [published(name) for name in PAPERS]
 crosses = [named_crosses(name) for name in CROSSES.names]
 taggers = [TokenTagger.of(name, "i2b2-2014", ()) for name in TOKEN_PATTERNS.names]
 labels = [LabelSet.named(name) for name in LABEL_SETS]

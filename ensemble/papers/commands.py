@@ -13,11 +13,10 @@ from phistack.ensemble.command_line.examples import with_examples
 from phistack.ensemble.command_line.groups import CorpusOptions, TrainingOptions, with_options
 from phistack.ensemble.command_line.options import OutOption
 from phistack.ensemble.command_line.output import console, say, say_remarks
+from phistack.ensemble.papers.options import PAPERS, PaperOptions
 from phistack.ensemble.tools.progress import stage
 from phistack.features.errors import SettingsError
 from phistack.features.writing import new_folder, refuse_taken
-
-PAPERS = tuple(sorted(path.stem for path in (Path(__file__).parent / "published").glob("*.toml")))
 
 
 @with_examples(
@@ -36,34 +35,6 @@ def reproduce(
     test: Annotated[Path, typer.Argument(metavar="TEST", help="Annotated notes to score on.", show_default=False)],
     out: OutOption,
     *,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer folds and steps, and no taggers: minutes.")] = False,
-    only_right: Annotated[
-        str,
-        typer.Option(
-            metavar="SUBMODEL",
-            help="In zhao2020, table 7 has the places where this one alone is right, not TBED.",
-            show_default=False,
-        ),
-    ] = "",
-    text: Annotated[bool, typer.Option("--text", help="Show the text of the notes in table 7.")] = False,
-    most: Annotated[
-        int | None,
-        typer.Option(
-            help="In table 7, at most so many places of each type; 0 for all.",
-            min=0,
-            show_default="20 in liu2017, all in zhao2020",
-        ),
-    ] = None,
-    search_svm: Annotated[
-        bool,
-        typer.Option("--search-svm", help="Search gamma and both C of the stacker's SVM by ten-fold cross-validation."),
-    ] = False,
-    annotated: Annotated[
-        bool, typer.Option("--annotated", help="Write the test notes too, as the system annotates them.")
-    ] = False,
-    with_curve: Annotated[
-        bool, typer.Option("--curve/--no-curve", help="Draw the learning curve too, where the paper has one: longest.")
-    ] = True,
     add: Annotated[
         list[Path] | None,
         typer.Option(
@@ -72,11 +43,11 @@ def reproduce(
             show_default=False,
         ),
     ] = None,
+    options: PaperOptions,
     training: TrainingOptions,
 ) -> None:
     """Train the system of a paper and fill its tables, its figures beside yours; --config changes settings."""
     with stage("reading the notes"):
-        from phistack.ensemble.papers.places import ShownPlaces
         from phistack.ensemble.papers.reproduction import published, reproduce, settings_of, write_reproduction
 
         published(paper)
@@ -90,9 +61,8 @@ def reproduce(
         further = [training.read(path, notes.label_set) for path in add or ()]
     kept = training.cache or out.with_name(f"{out.name}.folds")
     found = write_reproduction(out, lambda: reproduce(
-        paper, notes, other, settings_of(paper, settings, quick=quick), quick=quick,
-        shown=ShownPlaces(only_right, text, most), annotated=annotated, added=further, curve=with_curve,
-        search_svm=search_svm, jobs=training.jobs, cache=kept,
+        paper, notes, other, settings_of(paper, settings, quick=options.quick), options, added=further,
+        jobs=training.jobs, cache=kept,
     ))  # fmt: skip
     say(found.here)
     for table in (*(table.table for table in found.tables), *(made.table() for made in found.curves.values())):

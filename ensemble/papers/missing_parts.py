@@ -33,7 +33,7 @@ _NAMED = {
 
 def is_missing(given: Mapping[str, Any]) -> bool:
     """Whether the settings of a submodel are those of the published program DEDUCE, and it is not installed."""
-    return given.get(KIND) == "deduce-program" and find_spec("deduce") is None
+    return given.get(KIND) == "deduce_program" and find_spec("deduce") is None
 
 
 def missing_parts(settings: EngineSettings) -> dict[str, tuple[str, ...]]:

@@ -1,6 +1,6 @@
 """Tables of places in notes, of what one method alone finds, and of differences between methods.
 
-    of_places(declared, run, ShownPlaces(text=True, most=20))
+    of_places(declared, run, PaperOptions(text=True, most=20))
 
 A table of `places` has those where `only_right` is the only member that is right, or the PHI that one of `any_right`
 finds and `wrong` does not; `shown` says what of each (a member's answer, `gold`, `place`, and `text` where text is
@@ -13,17 +13,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from phistack.ensemble.evaluation.tables import TableRow, strong
+from phistack.ensemble.evaluation.tables import TableRow
 from phistack.ensemble.experiments.cases import Place, places_of
 from phistack.ensemble.experiments.parts import Answers
-from phistack.ensemble.papers.run import FilledTable, PaperRun
+from phistack.ensemble.papers.options import PaperOptions
+from phistack.ensemble.papers.run import FilledTable, PaperRun, section
 from phistack.features.documents import Corpus, Span
-from phistack.features.errors import SettingsError
 from phistack.features.shown import shown_id
-from phistack.features.suggestions import no_such
 
 _ENSEMBLE, _GOLD, _PLACE, _TEXT = "ensemble", "gold", "place", "text"
 _CONTEXT = 30
@@ -32,38 +30,16 @@ _DIFFERING = {"precision": "P", "recall": "R", "f1": "F1"}
 _SpanOfNote = tuple[str, Span]
 
 
-@dataclass(frozen=True, slots=True)
-class ShownPlaces:
-    """What tables of places show.
-
-    :param only_right: the member that must be right where all others are wrong; empty for that of the paper.
-    :param text: whether they show the text of the notes.
-    :param most: how many places of each type; 0 for all, `None` for what the table says.
-    """
-
-    only_right: str = ""
-    text: bool = False
-    most: int | None = None
-
-    def check(self, members: Sequence[str]) -> None:
-        """See that there is such a member; :raises SettingsError: if not."""
-        if self.only_right and self.only_right not in members:
-            raise SettingsError(no_such("submodel of these settings", self.only_right, members))
-
-
-PLAIN = ShownPlaces()
-
-
-def of_places(declared: Mapping[str, Any], run: PaperRun, shown: ShownPlaces) -> FilledTable:
+def of_places(declared: Mapping[str, Any], run: PaperRun, options: PaperOptions) -> FilledTable:
     """The places as a table; without text unless it is asked for."""
     systems = {name: run.answers[name,] for name in run.members} | {_ENSEMBLE: run.answers[run.members]}
-    wanted = [place for place in places_of(run.test.documents, systems) if _is_wanted(place, declared, run, shown)]
+    wanted = [place for place in places_of(run.test.documents, systems) if _is_wanted(place, declared, run, options)]
     wanted.sort(key=lambda place: (_labels(place.gold, place.gold), place.document, place.start))
-    most = declared.get("most", 0) if shown.most is None else shown.most
+    most = declared.get("most", 0) if options.most is None else options.most
     listed = list(_first_of_each(wanted, most))
     texts = {document.id: document.text for document in run.test.documents}
     columns: dict[str, str] = dict(declared["shown"])
-    if not shown.text:
+    if not options.text:
         columns.pop(_TEXT)
 
     def cell(place: Place, column: str) -> str:
@@ -78,10 +54,10 @@ def of_places(declared: Mapping[str, Any], run: PaperRun, shown: ShownPlaces) ->
     return FilledTable(tuple(columns.values()), [cells], [place.to_dict() for place in listed], notes, len(columns))
 
 
-def _is_wanted(place: Place, declared: Mapping[str, Any], run: PaperRun, shown: ShownPlaces) -> bool:
+def _is_wanted(place: Place, declared: Mapping[str, Any], run: PaperRun, options: PaperOptions) -> bool:
     if "any_right" in declared:
         return bool(place.gold) and declared["wrong"] in place.wrong and bool({*declared["any_right"]} & {*place.right})
-    alone = shown.only_right or declared["only_right"]
+    alone = options.only_right or declared["only_right"]
     return [name for name in run.members if name in place.right] == [alone]
 
 
@@ -122,15 +98,16 @@ def found_alone(declared: Mapping[str, Any], run: PaperRun) -> FilledTable:
         if any(own.values()):
             sections.append(_counted(category, own, right, kept, {}))
     columns = ("right", "wrong", "right, kept", "wrong, kept")
-    cells: list[list[TableRow]] = [
-        [
-            (strong(section[0]["category"] or "all categories"), *[""] * 8),
-            *((r["method"], *map(str, r["ours"]), *map(str, r["paper"] or [""] * 4)) for r in section),
-        ]
-        for section in sections
+    cells = [
+        section(
+            own[0]["category"] or "all categories",
+            ((r["method"], *map(str, r["ours"]), *map(str, r["paper"] or [""] * 4)) for r in own),
+            9,
+        )
+        for own in sections
     ]
     header = ("method", *columns, *(f"paper, {column}" for column in columns))
-    return FilledTable(header, cells, [row for section in sections for row in section])
+    return FilledTable(header, cells, [row for own in sections for row in own])
 
 
 def _counted(

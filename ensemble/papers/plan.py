@@ -1,6 +1,6 @@
 """The submodels and stacks that the tables of a paper have rows of, trained.
 
-    plan = PaperPlan.of(published("zhao2020"), settings)
+    plan = PaperPlan.of(published("zhao2020"), settings, PaperOptions())
     run = plan.run(training, test, jobs=2, cache=Path("folds"))
     run.answers["crf",], run.answers["tbed", "crf", "blstm"]     a submodel alone, and a stack
 
@@ -19,6 +19,7 @@ from typing import Any
 from phistack.ensemble.experiments.parts import Answers, alone_answers
 from phistack.ensemble.papers.entity_baselines import entity_baselines
 from phistack.ensemble.papers.missing_parts import is_missing
+from phistack.ensemble.papers.options import PaperOptions
 from phistack.ensemble.papers.run import Members, PaperRun
 from phistack.ensemble.stacking.candidates import chosen_spans, pools_of
 from phistack.ensemble.stacking.kernel_svm import KernelSettings
@@ -56,34 +57,29 @@ class PaperPlan:
 
     :param declared: the tables of the paper, as its file in `published` has them.
     :param settings: of the submodels that are trained: its system's, and those that only tables have.
-    :param whole: whether what the whole system marks is wanted, even if no table has it.
-    :param search_svm: whether the numbers of the stacker's SVM are searched by ten-fold cross-validation.
     """
 
     declared: Mapping[str, Any] = field(repr=False)
     settings: EngineSettings
-    whole: bool
-    search_svm: bool
+    options: PaperOptions
 
     @classmethod
-    def of(
-        cls, declared: Mapping[str, Any], settings: EngineSettings, *, whole: bool = False, search_svm: bool = False
-    ) -> PaperPlan:
+    def of(cls, declared: Mapping[str, Any], settings: EngineSettings, options: PaperOptions) -> PaperPlan:
         """For settings with the submodels of the system.
 
-        :raises SettingsError: if they lack one that the tables have, or have no stacker to search for.
+        :raises SettingsError: if they lack one that the tables or the options have, or a stacker to search for.
         """
         members, further = tuple(declared["members"]), declared.get("further", {})
-        for name in members:
+        for name in filter(None, (*members, options.only_right)):
             if name not in settings.submodels:
                 raise SettingsError(no_such("submodel of these settings", name, settings.submodels))
         own = settings.only(members)
         beside = {name: _like(own, given) for name, given in further.items() if not is_missing(given)}
-        if search_svm:
+        if options.search_svm:
             if own.stacker.alone:
                 raise SettingsError("this paper has no stacker, so there is nothing that --search-svm could search")
             own = replace(own, stacker=replace(own.stacker, folds=10))
-        return cls(declared, replace(own, submodels={**own.submodels, **beside}), whole, search_svm)
+        return cls(declared, replace(own, submodels={**own.submodels, **beside}), options)
 
     @property
     def members(self) -> Members:
@@ -99,7 +95,9 @@ class PaperPlan:
     def rows(self) -> list[Members]:
         """All that a table has figures of, and each submodel of the system; without programs that are missing."""
         tables = self.declared["tables"]
-        whole = [self.system] if self.whole or any(table.get("kind") == "places" for table in tables) else []
+        whole = (
+            [self.system] if self.options.annotated or any(table.get("kind") == "places" for table in tables) else []
+        )
         named = [row for table in tables for row in _rows_of(table)]
         found = dict.fromkeys([*whole, *((name,) for name in self.members), *named])
         known = {*self.settings.submodels, MERGED_RULES}
@@ -148,45 +146,39 @@ class PaperPlan:
         The rules that are merged after a stack are in a row only where it names them.
         """
         answers: dict[Members, Answers] = {}
-        stacker, views = self.settings.stacker, [table.view for table in proposed.unseen]
-        plain = replace(stacker, rule_labels=(), rules_file="")
-        kernels: Sequence[SvmSettings] = _SEARCHED if self.search_svm else ()
+        settings, views = self.settings.stacker, [table.view for table in proposed.unseen]
+        plain = replace(settings, rule_labels=(), rules_file="")
+        kernels: Sequence[SvmSettings] = _SEARCHED if self.options.search_svm else ()
         chosen: SvmSettings | None = None
+        # The widest row comes first: the SVM that it chose is taken for the others, as for the subsets of an engine.
         wanted = sorted((row for row in self.rows if not _is_baseline(row)), key=len, reverse=True)
         with progress("stacking", total=len(wanted), weight=STACKING) as advance:
             for row in wanted:
                 learned = tuple(name for name in row if name != MERGED_RULES)
                 if not learned:
-                    rules = MergedRules.of(stacker.rule_labels, stacker.rules_file, self.settings.features.language)
+                    rules = MergedRules.of(settings.rule_labels, settings.rules_file, self.settings.features.language)
                     answers[row] = list(map(chosen_spans, rules.find(proposed.unseen), views))
                 elif len(row) == 1:
                     answers[row] = alone_answers(proposed, row[0])
                 else:
-                    used = plain if row == learned else stacker
-                    trained = _trained(proposed, learned, Stacker(used), kernels, seed=self.settings.seed)
-                    answers[row] = _marked(proposed, learned, trained)
-                    if trained is not None and chosen is None:
-                        # The widest row comes first: what it chose is taken for the others, as in an engine's subsets.
-                        chosen = trained.kernel_
-                        kernels = (chosen,) if self.search_svm else ()
+                    stacker = Stacker(plain if row == learned else settings)
+                    answers[row] = _stacked(proposed, learned, stacker, kernels, seed=self.settings.seed)
+                    chosen = chosen or getattr(stacker, "kernel_", None)
+                    kernels = (chosen,) if self.options.search_svm and chosen else kernels
                 advance(" and ".join(row))
         return answers, chosen
 
 
-def _trained(
+def _stacked(
     proposed: Proposed, names: Members, stacker: Stacker, kernels: Sequence[SvmSettings], *, seed: int
-) -> Stacker | None:
-    """A stacker over some submodels; `None` where none of them proposed anything out of fold."""
+) -> Answers:
+    """What a stacker that learns from some submodels accepts; nothing where none proposed anything out of fold."""
     pools = pools_of(proposed.tables, proposed.out_of_fold, names)
-    return stacker.fit(proposed.tables, pools, sources=names, seed=seed, kernels=kernels) if any(pools) else None
-
-
-def _marked(proposed: Proposed, names: Members, stacker: Stacker | None) -> Answers:
-    """What a stacker accepts in the test notes."""
-    if stacker is None:
+    if not any(pools):
         return [[] for _ in proposed.unseen]
-    pools = pools_of(proposed.unseen, proposed.on_unseen, names)
-    notes = zip(proposed.unseen, stacker.decide_all(proposed.unseen, pools), strict=True)
+    stacker.fit(proposed.tables, pools, sources=names, seed=seed, kernels=kernels)
+    unseen = pools_of(proposed.unseen, proposed.on_unseen, names)
+    notes = zip(proposed.unseen, stacker.decide_all(proposed.unseen, unseen), strict=True)
     return [[d.in_note(table.view).span for d in decisions if d.accepted] for table, decisions in notes]
 
 

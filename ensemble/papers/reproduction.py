@@ -31,7 +31,7 @@ from phistack.ensemble.experiments.learning_curve import LearningCurve, learning
 from phistack.ensemble.experiments.results import CorpusFacts, Origin
 from phistack.ensemble.papers.method_picture import method_picture
 from phistack.ensemble.papers.missing_parts import missing_parts
-from phistack.ensemble.papers.places import PLAIN, ShownPlaces
+from phistack.ensemble.papers.options import DEFAULT, PAPERS, PUBLISHED, PaperOptions
 from phistack.ensemble.papers.plan import STACKING, PaperPlan
 from phistack.ensemble.papers.tables import PaperTable, filled
 from phistack.ensemble.tools.progress import stage
@@ -46,20 +46,17 @@ from phistack.features.writing import new_folder, refuse_taken, write_json
 
 _LOG = logging.getLogger("phistack")
 SCHEMA = "phistack.reproduction.v2"
-_PUBLISHED = Path(__file__).parent / "published"
 
-_HERE = "Here: trained on {training}, scored on {test}, language {language}{quick}. The paper: {corpus}."
+_HERE = "Here: trained on {}, scored on {}, language {}{}. The paper: {}."
 _QUICK = "; a quick run, of fewer folds and steps and at other rates than the paper's"
-_NOTES = "{facts.documents} notes ({facts.label_set})"
-_PROTOCOL = "Scored by exact start, end and type, seed {seed}. {folds}{lacking}{added}{off_tokens}"
-_STACKED = "The stackers learned from candidates that were proposed out of fold by {unsplit}, {folds} folds. "
-_FOLDS = "Folds are by {unsplit}, {folds} of them. "
+_STACKED = "The stackers learned from candidates that were proposed out of fold by {unsplit}, {folds} folds."
+_FOLDS = "Folds are by {unsplit}, {folds} of them."
 _ADDED = (
     "Added corpus {number}, {notes} notes, was also learned from, in a run of its own: in each fold all but a part of "
     "1 in {folds}, and {learned} of its notes where the test notes are scored; never notes of a patient, or with a "
-    "text, that is scored. "
+    "text, that is scored."
 )
-_OFF_TOKENS = "{share:.2%} of the PHI of the training notes begin or end within a token ({paper} in the paper). "
+_OFF_TOKENS = "{share:.2%} of the PHI of the training notes begin or end within a token ({paper} in the paper)."
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +91,11 @@ class Reproduction:
         }
 
 
-def papers() -> tuple[str, ...]:
-    """The papers that have tables here."""
-    return tuple(sorted(path.stem for path in _PUBLISHED.glob("*.toml")))
-
-
 def published(paper: str) -> dict[str, Any]:
     """The tables of a paper; :raises SettingsError: for another one."""
-    if paper not in papers():
-        raise SettingsError(no_such("paper", paper, papers()))
-    return tomllib.loads((_PUBLISHED / f"{paper}.toml").read_text(encoding="utf-8"))
+    if paper not in PAPERS:
+        raise SettingsError(no_such("paper", paper, PAPERS))
+    return tomllib.loads((PUBLISHED / f"{paper}.toml").read_text(encoding="utf-8"))
 
 
 def settings_of(paper: str, settings: EngineSettings, *, quick: bool = False) -> EngineSettings:
@@ -121,25 +113,17 @@ def reproduce(
     training: Corpus,
     test: Corpus,
     settings: EngineSettings,
+    options: PaperOptions = DEFAULT,
     *,
-    quick: bool = False,
-    shown: ShownPlaces = PLAIN,
-    annotated: bool = False,
     added: Sequence[Corpus] = (),
-    curve: bool = True,
-    search_svm: bool = False,
     jobs: int = 1,
     cache: Path | None = None,
 ) -> Reproduction:
     """Train what the tables need, and fill them.
 
     :param settings: those of the paper's preset, as `settings_of` gives them; with the submodels that its tables have.
-    :param quick: whether they are those of a quick run.
-    :param shown: what tables of places show.
-    :param annotated: whether to give the test notes as the system annotates them.
+    :param options: `quick` says that the settings are those of a quick run.
     :param added: further corpora to learn from, one at a time, for tables that have columns of them.
-    :param curve: whether to make the learning curve too, where the paper has one.
-    :param search_svm: whether the numbers of the stacker's SVM are searched by ten-fold cross-validation.
     :param jobs: processes; the result does not depend on it.
     :param cache: a folder in which candidates are kept for the next run.
     :raises SettingsError: for another paper or submodel, settings without one that the tables have, or a corpus that
@@ -147,44 +131,37 @@ def reproduce(
     :raises TrainingError: if nothing can be learned from the training corpus.
     """
     declared = published(paper)
-    plan = PaperPlan.of(declared, settings, whole=annotated, search_svm=search_svm)
-    shown.check(plan.members)
+    plan = PaperPlan.of(declared, settings, options)
     _check_added(paper, declared["tables"], added, test)
     with stage(f"reproducing {paper}", total=(1 + STACKING) * (1 + len(added))):
         run, *others = [plan.run(training, test, added=more, jobs=jobs, cache=cache) for more in (None, *added)]
     run = replace(run, with_added=tuple(others))
     facts = CorpusFacts.of(training), CorpusFacts.of(test)
-    here = _HERE.format(
-        training=_NOTES.format(facts=facts[0]), test=_NOTES.format(facts=facts[1]), language=run.language,
-        quick=_QUICK if quick else "", corpus=declared["corpus"],
-    )  # fmt: skip
-    lacking = "".join(f"{name}: {part}. " for name, parts in missing_parts(plan.settings).items() for part in parts)
-    said = "".join(
-        _ADDED.format(number=n, notes=len(c), folds=plan.settings.folds, learned=_n_apart(c, test))
-        for n, c in enumerate(added, 1)
-    )
-    off = run.off_tokens / max(facts[0].spans, 1)
-    protocol = f"{here} " + _PROTOCOL.format(
-        seed=settings.seed, folds=_folds(plan), lacking=lacking, added=said,
-        off_tokens=_OFF_TOKENS.format(share=off, paper=declared["within_tokens"]),
-    ).strip()  # fmt: skip
-    tables = tuple(filled(table, run, shown) for table in declared["tables"])
-    origin = Origin(SCHEMA, "strict", protocol, plan.settings)
-    notes = test.with_spans(run.answers[plan.system]) if annotated else None
+    sizes = (f"{corpus.documents} notes ({corpus.label_set})" for corpus in facts)
+    here = _HERE.format(*sizes, run.language, _QUICK if options.quick else "", declared["corpus"])
+    folds, unsplit = plan.settings.folds, plan.settings.unsplit
+    protocol = [
+        here,
+        f"Scored by exact start, end and type, seed {settings.seed}.",
+        (_STACKED if plan.stacks else _FOLDS if plan.has_folds else "").format(unsplit=unsplit, folds=folds),
+        *(f"{name}: {part}." for name, parts in missing_parts(plan.settings).items() for part in parts),
+        *(
+            _ADDED.format(number=n, notes=len(corpus), folds=folds, learned=_n_apart(corpus, test))
+            for n, corpus in enumerate(added, 1)
+        ),
+        _OFF_TOKENS.format(share=run.off_tokens / max(facts[0].spans, 1), paper=declared["within_tokens"]),
+    ]
+    tables = tuple(filled(table, run, options) for table in declared["tables"])
+    origin = Origin(SCHEMA, "strict", " ".join(filter(None, protocol)), plan.settings)
+    notes = test.with_spans(run.answers[plan.system]) if options.annotated else None
     curves: dict[int, LearningCurve] = {}
-    if curve and (drawn := declared.get("curve")):
-        size = {name: drawn[name] for name in ("shares", "samples", "runs")} | (drawn["quick"] if quick else {})
+    if options.curve and (drawn := declared.get("curve")):
+        size = {name: drawn[name] for name in ("shares", "samples", "runs")} | (drawn["quick"] if options.quick else {})
         alone = settings.only(plan.members)
         curves[drawn["figure"]] = learning_curve(
             training, alone, test=test, by=drawn["by"], stack=False, jobs=jobs, cache=cache, **size
         )
     return Reproduction(origin, paper, here, *facts, tables, notes, curves)
-
-
-def _folds(plan: PaperPlan) -> str:
-    """What the folds were for, if there were any."""
-    said = _STACKED if plan.stacks else _FOLDS if plan.has_folds else ""
-    return said.format(unsplit=plan.settings.unsplit, folds=plan.settings.folds)
 
 
 def _check_added(paper: str, tables: Sequence[Any], added: Sequence[Corpus], test: Corpus) -> None:

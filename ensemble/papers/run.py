@@ -1,29 +1,28 @@
 """What the tables of a paper are filled from: the answers of its systems, and their scores.
 
     run.measured(("crf",), "")                              {"P": 0.97, "R": 0.93, "F1": 0.95}: on the test notes
-    run.measured(("crf",), "type DOCTOR", n_folds=3)        means of the first three folds of the training notes
+    run.measured(("crf",), "type DOCTOR", 3)                means of the first three folds of the training notes
 
-What is scored, the scope: all PHI strictly (``), `criterion i2b2 token`, `category NAME`, `type DOCTOR`, and
-`types of PII`, the mean of the types of a category.
+What is scored, the scope: all PHI strictly (``), `criterion i2b2 token`, `category NAME`, `type DOCTOR`, `any A+B`,
+types that count as one, and `types of PII`, the mean of the types of a category.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from phistack.ensemble.evaluation import Report, criterion_named, evaluate
-from phistack.ensemble.evaluation.counts import IntArray
+from phistack.ensemble.evaluation import Report, Score, criterion_named, evaluate
 from phistack.ensemble.evaluation.measures import f_score, precision, recall
 from phistack.ensemble.evaluation.systems import Systems
-from phistack.ensemble.evaluation.tables import TableRow
+from phistack.ensemble.evaluation.tables import TableRow, strong
 from phistack.ensemble.experiments.parts import Answers, systems_of
 from phistack.ensemble.papers.missing_parts import missing_parts
 from phistack.ensemble.stacking.folds import at_most_folds
 from phistack.ensemble.stacking.svm import SvmSettings
 from phistack.ensemble.training.settings import EngineSettings
-from phistack.features.documents import Corpus, Span
+from phistack.features.documents import Corpus
 
 Members = tuple[str, ...]
 """The submodels of a row: one alone, or several under a stacker."""
@@ -44,6 +43,11 @@ class FilledTable(NamedTuple):
     rows: list[dict[str, Any]]
     notes: Sequence[str] = ()
     n_texts: int = 1
+
+
+def section(name: str, rows: Iterable[TableRow], width: int) -> list[TableRow]:
+    """Rows of a table under a name that stands out; :param width: how many cells a row has."""
+    return [(strong(name), *[""] * (width - 1)), *rows]
 
 
 @dataclass(frozen=True)
@@ -96,60 +100,48 @@ class PaperRun:
         strict = criterion_named("strict")
         return systems_of(self.test, named, self.training.label_set, strict, seed=self.settings.seed)
 
-    def report(self, row: Members, *, folds: bool = False, joined: Members = ()) -> Report:
-        """The scores of a row, on the test notes or, out of fold, on those of training.
-
-        :param joined: types that count as one, under the name of the first.
-        """
-        key = (row, folds, joined)
-        if key not in self._reports:
-            gold = self.training if folds else replace(self.test, label_set=self.training.label_set)
-            found = gold.with_spans((self.out_of_fold if folds else self.answers)[row])
-            # Intervals are not shown, so two draws do.
-            self._reports[key] = evaluate(_joined(gold, joined), _joined(found, joined), resamples=2)
-        return self._reports[key]
-
-    def measured(
-        self, row: Members, scope: str, *, n_folds: int | None = None, joined: Members = ()
-    ) -> dict[str, float] | None:
+    def measured(self, row: Members, scope: str, n_folds: int | None = None) -> dict[str, float] | None:
         """Precision, recall and F1 of a row; `None` where there is no such PHI in gold or answer.
 
         :param n_folds: means over so many folds of the training notes, in which there is such PHI; 0 for all.
         """
-        if row not in (self.answers if n_folds is None else self.out_of_fold):
+        by_fold, (what, _, name) = n_folds is not None, scope.partition(" ")
+        answers = self.out_of_fold if by_fold else self.answers
+        if row not in answers:
             return None
-        report = self.report(row, folds=n_folds is not None, joined=joined)
-        parts = [by_document.sum(axis=0) for by_document in self._counted(report, scope)]
-        if n_folds is not None:
-            folds = at_most_folds(
-                self.settings.grouped(self.training).documents, n_folds=self.settings.folds, seed=self.settings.seed
-            )
-            chosen = folds[: n_folds or None]
-            parts = [by_document[fold].sum(axis=0) for by_document in self._counted(report, scope) for fold in chosen]
-        values = [_values(*counts) for counts in parts if counts.any()]
+        joined = tuple(name.split("+")) if what == "any" else ()
+        key = (row, by_fold, joined)
+        if key not in self._reports:
+            gold = self.training if by_fold else replace(self.test, label_set=self.training.label_set)
+            both = (_joined(corpus, joined) for corpus in (gold, gold.with_spans(answers[row])))
+            # Intervals are not shown, so two draws do.
+            self._reports[key] = evaluate(*both, resamples=2)
+        folds: Sequence[Sequence[int]] = [range(len(self.test))]
+        if by_fold:
+            notes = self.settings.grouped(self.training).documents
+            folds = at_most_folds(notes, n_folds=self.settings.folds, seed=self.settings.seed)[: n_folds or None]
+        scores = self._scores(self._reports[key], what, joined[0] if joined else name)
+        counts = [score.by_document[list(fold)].sum(axis=0) for score in scores for fold in folds]
+        values = [_values(*of_part) for of_part in counts if of_part.any()]
         return {m: sum(value[m] for value in values) / len(values) for m in MEASURES} if values else None
 
-    def _counted(self, report: Report, scope: str) -> list[IntArray]:
-        """Right, wrong and missed by document, `(n_documents, 3)`: of what a scope names, or of each of several."""
-        what, _, name = scope.partition(" ")
+    def _scores(self, report: Report, what: str, name: str) -> list[Score]:
+        """The score of what a scope names, or of each of several."""
         if what == "types":
             category = name.removeprefix("of ")
-            found = [score for score in report.types if self.training.label_set.category(score.name) == category]
-        elif what:
-            scores = {"criterion": report.criteria, "category": report.categories, "type": report.types}[what]
-            by_name = {score.name: score for score in scores}
-            # What the script counts without IDNUM are all labels of HIPAA where there is no such label.
-            found = [by_name[n] for n in (name, name.replace("hipaa-script", "hipaa")) if n in by_name][:1]
-        else:
-            found = [report.strict]
-        return [score.by_document for score in found]
+            return [score for score in report.types if self.training.label_set.category(score.name) == category]
+        found = {
+            "": [report.strict], "criterion": report.criteria, "category": report.categories,
+            "type": report.types, "any": report.types,
+        }[what]  # fmt: skip
+        # What the script counts without IDNUM are all labels of HIPAA where there is no such label.
+        named = [name, name.replace("hipaa-script", "hipaa")] if what else [report.strict.name]
+        return [score for wanted in named for score in found if score.name == wanted][:1]
 
 
 def _joined(corpus: Corpus, tags: Members) -> Corpus:
     """The corpus with some types under the name of the first of them."""
-    if not tags:
-        return corpus
-    notes = [[Span(s.start, s.end, tags[0] if s.label in tags else s.label) for s in d.spans] for d in corpus.documents]
+    notes = [[replace(s, label=tags[0]) if s.label in tags else s for s in note.spans] for note in corpus.documents]
     return corpus.with_spans(notes)
 
 

@@ -13,7 +13,7 @@ figures       the default: `measures` (P, R and F1 if not said) of systems. A ro
   keys        `scope` (see `ensemble.papers.run`), `added = n` (the system that learned from the n-th added corpus
               too), `language` (only for notes in it), `needs = "vectors"` (a feature setting without which there is
               no figure), `basis = "folds"` (means over `first_folds` folds of the training notes, or all), `joined`
-              (types that count as one), `change` (a column of differences from the first row)
+              (types that count as one); the measure `change` is the difference of F1 from the first row
 counts        how many PHI: `by`, `figures`, `parts` (the corpora of the paper), `both`, `grouped`, `list_types`
 facts         settings and numbers: `setting`, `svm`, `rules`, `crosses` or `off_tokens`, beside `paper`
 places, alone, differences     see `ensemble.papers.places`
@@ -24,18 +24,17 @@ A figure of a system that lacks a part of the paper's is marked, and the note be
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phistack.ensemble.evaluation.tables import Table, TableRow, strong
-from phistack.ensemble.papers.figures import of_figures
-from phistack.ensemble.papers.places import PLAIN, ShownPlaces, found_alone, of_differences, of_places
-from phistack.ensemble.papers.run import FilledTable, PaperRun
+from phistack.ensemble.evaluation.tables import Table, TableRow
+from phistack.ensemble.papers.figures import ONE_OF, Declared, of_figures
+from phistack.ensemble.papers.options import DEFAULT, PaperOptions
+from phistack.ensemble.papers.places import found_alone, of_differences, of_places
+from phistack.ensemble.papers.run import FilledTable, PaperRun, section
 from phistack.features.documents import Corpus
 from phistack.submodels.base import new_submodel
 from phistack.submodels.crf.submodel import CrfSubmodel
-
-Declared = Mapping[str, Any]
 
 
 class PaperTable(NamedTuple):
@@ -52,13 +51,10 @@ class PaperTable(NamedTuple):
     apart: Sequence[str] | None = None
 
 
-def filled(declared: Declared, run: PaperRun, shown: ShownPlaces = PLAIN) -> PaperTable:
-    """A table as the paper declares it, with our figures.
-
-    :param shown: what tables of places show.
-    """
+def filled(declared: Declared, run: PaperRun, options: PaperOptions = DEFAULT) -> PaperTable:
+    """A table as the paper declares it, with our figures."""
     number, kind = declared["number"], declared.get("kind", "figures")
-    made = of_places(declared, run, shown) if kind == "places" else _KINDS[kind](declared, run)
+    made = of_places(declared, run, options) if kind == "places" else _KINDS[kind](declared, run)
     title = f"Table {number}: {declared['title']}" if isinstance(number, int) else declared["title"]
     table = Table(made.columns, made.sections, title, " ".join(made.notes), n_texts=made.n_texts)
     return PaperTable(number, table, made.rows, declared.get("apart"))
@@ -66,56 +62,42 @@ def filled(declared: Declared, run: PaperRun, shown: ShownPlaces = PLAIN) -> Pap
 
 def _counts(declared: Declared, run: PaperRun) -> FilledTable:
     """How many PHI of each type or category the corpora have; those that HIPAA lists have a star in a list of types."""
-    labels, figures = run.training.label_set, declared["figures"]
-    what = {"types": "type", "categories": "category"}[declared["by"]]
-    corpora = {"training": run.training, "test": run.test} | {
-        f"added {n}": with_it.added for n, with_it in enumerate(run.with_added, 1) if with_it.added is not None
-    }
+    labels, figures, what = run.training.label_set, declared["figures"], ONE_OF[declared["by"]]
+    added = {f"added {n}": own.added for n, own in enumerate(run.with_added, 1) if own.added is not None}
+    corpora = {"training": run.training, "test": run.test, **added}
     counts = {name: _count(corpus, what) for name, corpus in corpora.items()}
     if declared.get("both"):
         counts["both"] = counts["training"] + counts["test"]
     parts = declared.get("parts", ["both"] if declared.get("both") else ["training", "test"])
-    there = (name for name in _names(labels.categories, what) if any(name in own for own in counts.values()))
-    order = [name for name in dict.fromkeys([*figures, *there]) if what == "category" or name in labels.categories]
-    rows: list[dict[str, Any]] = []
-    for name in order:
-        paper = figures.get(name, [])
-        types = [f"{t}{'*' * labels.hipaa(t)}" for t, own in labels.categories.items() if own == name]
-        rows.append(
-            {declared.get("first", what): name, **{c: own[name] for c, own in counts.items()},
-             "paper": _as_list(paper), "category": labels.categories.get(name, name)}
-            | ({"types": types} if declared.get("list_types") else {})
-        )  # fmt: skip
-    cells = [
-        (name, *([", ".join(row["types"])] if "types" in row else []), *(str(own[name]) for own in counts.values()),
-         *map(str, row["paper"] or [""] * len(parts)))
-        for name, row in zip(order, rows, strict=True)
-    ]  # fmt: skip
-    of_paper = [sum(column) for column in zip(*map(_as_list, figures.values()), strict=True)]
-    blank = [""] * bool(declared.get("list_types"))
-    total = ("Total", *blank, *(str(own.total()) for own in counts.values()), *map(str, of_paper))
-    sections: list[list[TableRow]] = [list(cells)]
-    if declared.get("grouped"):
-        width = len(total) - 1
-        sections = [
-            [(strong(c), *[""] * width), *(cell for cell, row in zip(cells, rows, strict=True) if row["category"] == c)]
-            for c in dict.fromkeys(row["category"] for row in rows)
-        ]
-    header = (declared.get("first", what), *(["types"] if blank else []), *counts, *(f"paper, {p}" for p in parts))
-    return FilledTable(header, [*sections, [total]], rows, n_texts=1 + len(blank))
+    every = labels.categories if what == "type" else dict.fromkeys(labels.categories.values(), "")
+    there = (name for name in every if any(name in own for own in counts.values()))
+    order = [name for name in dict.fromkeys([*figures, *there]) if what == "category" or name in every]
+    first = declared.get("first", what)
 
+    def row(name: str) -> dict[str, Any]:
+        types = (f"{t}{'*' * labels.hipaa(t)}" for t, own in labels.categories.items() if own == name)
+        listed = {"types": ", ".join(types)} if declared.get("list_types") else {}
+        return {first: name, **listed, **{c: own[name] for c, own in counts.items()}, "paper": figures.get(name, [])}
 
-def _as_list(counts: int | list[int]) -> list[int]:
-    return [counts] if isinstance(counts, int) else counts
+    def cells(row: dict[str, Any]) -> TableRow:
+        *own, paper = row.values()
+        return tuple(map(str, (*own, *(paper or [""] * len(parts)))))
+
+    rows = list(map(row, order))
+    groups: dict[str, list[TableRow]] = {}
+    for made in rows:
+        groups.setdefault(every[made[first]] if declared.get("grouped") else "", []).append(cells(made))
+    n_texts = 1 + bool(declared.get("list_types"))
+    of_paper = (sum(column) for column in zip(*figures.values(), strict=True))
+    total = ("Total", *[""] * (n_texts - 1), *(str(own.total()) for own in counts.values()), *map(str, of_paper))
+    sections = [section(name, of_group, len(total)) if name else of_group for name, of_group in groups.items()]
+    header = (*[c for c in rows[0] if c != "paper"], *(f"paper, {part}" for part in parts))
+    return FilledTable(header, [*sections, [total]], rows, n_texts=n_texts)
 
 
 def _count(corpus: Corpus, what: str) -> Counter[str]:
     labels = (span.label for document in corpus.documents for span in document.spans)
     return Counter(labels if what == "type" else map(corpus.label_set.category, labels))
-
-
-def _names(categories: Mapping[str, str], what: str) -> Iterable[str]:
-    return categories if what == "type" else categories.values()
 
 
 def _facts(declared: Declared, run: PaperRun) -> FilledTable:

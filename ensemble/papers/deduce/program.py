@@ -1,7 +1,7 @@
 """The published program DEDUCE (Menger 2018; `deduce` on the package index) as a submodel.
 
     program = DeduceProgram(label_set="nut").fit(tables)
-    program.propose(tables)[0]     [Candidate(Span(12, 25, "Name"), "deduce-program", 0.93, True, "persoon"), ...]
+    program.propose(tables)[0]     [Candidate(Span(12, 25, "Name"), "deduce_program", 0.93, True, "persoon"), ...]
 
 It is under the LGPL and is not part of phistack: `pip install 'phistack[deduce]'` brings it. As in Trienes 2020, titles
 are cut from its names, and what its types are called in the corpus is learned. Its lists take a minute or two to build
@@ -44,7 +44,7 @@ class DeduceProgram(RuleSubmodel):
     Learned by `fit`: `types_` and `version_`, that of the program; the program itself is not part of an engine.
     """
 
-    kind: ClassVar[str] = "deduce-program.v1"
+    kind: ClassVar[str] = "deduce_program.v1"
     cost: ClassVar[float] = 30.0
     kept: ClassVar[tuple[str, ...]] = ("version",)
 
