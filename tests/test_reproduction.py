@@ -82,8 +82,8 @@ def test_rows_are_those_of_the_paper_with_its_figures_beside_ours(run: Any) -> N
 
 
 def test_categories_and_columns_are_in_the_order_of_the_paper_and_have_its_totals(run: Any) -> None:
-    _, found, results = run
-    of_types, _, *_, cases = found.tables
+    _, found, _ = run
+    of_types, *_, cases = found.tables
     categories = [str(rows[0][0].plain) for rows in of_types.table.sections[:-1]]
     assert categories == ["DATE", "NAME", "AGE", "CONTACT", "ID", "LOCATION", "PROFESSION"]
     [total] = of_types.table.sections[-1]

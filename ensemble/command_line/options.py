@@ -76,7 +76,7 @@ SubmodelsOption = Annotated[
     str,
     typer.Option(
         "--submodels",
-        help=f"Names separated by commas: {','.join(SUBMODELS)}.",
+        help=f"Names separated by commas: {', '.join(SUBMODELS)}.",
         autocompletion=completing(SUBMODELS, after=","),
     ),
 ]
