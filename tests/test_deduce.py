@@ -144,10 +144,10 @@ def labelled(label_set: str, *spans: Span) -> DeduceSubmodel:
 
 def test_types_have_the_labels_of_the_corpus() -> None:
     learned = labelled("", Span(8, 14, "PATIENT"), Span(23, 31, "DATE"))
-    assert learned.types_.labels == {"Name": "PATIENT", "Date": "DATE"}
-    assert labelled("i2b2-2014", Span(8, 14, "PATIENT")).types_.labels["Name"] == "PATIENT"
-    assert labelled("i2b2-2014", Span(8, 14, "PATIENT")).types_.labels["Date"] == "DATE", "by the mapping"
-    assert labelled("nut", Span(8, 14, "Name")).types_.labels["Date"] == "Date"
+    assert learned.labels_ == {"Name": "PATIENT", "Date": "DATE"}
+    assert labelled("i2b2-2014", Span(8, 14, "PATIENT")).labels_["Name"] == "PATIENT"
+    assert labelled("i2b2-2014", Span(8, 14, "PATIENT")).labels_["Date"] == "DATE", "by the mapping"
+    assert labelled("nut", Span(8, 14, "Name")).labels_["Date"] == "Date"
 
 
 def test_the_score_is_how_often_a_rule_was_right() -> None:

@@ -71,7 +71,7 @@ def test_classes_take_the_labels_that_a_corpus_has_for_them() -> None:
         [Document("1", TEXT, (Span(0, 8, "DOCTOR"), Span(12, 16, "WARD")))]
     )
     model = EntitySubmodel(label_set="i2b2-2014").fit(tables)
-    assert (model.types_.labels["PER"], model.types_.labels["ORG"], model.types_.labels["MAIL"]) == (
+    assert (model.labels_["PER"], model.labels_["ORG"], model.labels_["MAIL"]) == (
         "DOCTOR",
         "WARD",
         "EMAIL",

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import ClassVar
 
-from phistack.ensemble.papers.own_types import Mark, RuleSubmodel, first_of_overlapping
+from phistack.ensemble.papers.rule_submodel import Mark, RuleSubmodel, first_of_overlapping
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.labels import LabelSet
 from phistack.submodels.regex.pattern_files import ANY_SET, Pattern, shipped_patterns
@@ -49,7 +49,7 @@ _CLASS_OF = {name: of_class for of_class, names in _TYPES.items() for name in na
 class EntitySubmodel(RuleSubmodel):
     """A tagger of general named entities with rules.
 
-    Learned by `fit`: `types_`, `patterns_` (the rules) and `language_`.
+    Learned by `fit`: `labels_`, `precision_`, `patterns_` (the rules) and `language_`.
 
     :param numbers: whether every number that nothing else marks is of the class NUM.
     """

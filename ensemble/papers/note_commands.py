@@ -106,16 +106,18 @@ def reader_test(
             "give reader-test make REAL PSEUDONYMISED OUT --answers FILE, or reader-test score ANSWERS SHEET..."
         )
     real, out = corpora.read(paths[0]), paths[2]
+    false = corpora.read(paths[1], real.label_set)
     refuse_taken(out, answers)
     if out.resolve() in answers.resolve().parents:
         raise SettingsError("the answers must not be in the folder that the judges get; give --answers another place")
-    test = reader_test.make_test(real, corpora.read(paths[1], real.label_set), records=records, lines=lines, seed=seed)
+    test = reader_test.make_test(real, false, records=records, lines=lines, seed=seed)
     with new_folder(out) as folder:
         (folder / "records.html").write_text(test.page(), encoding="utf-8")
         (folder / "sheet.csv").write_text(test.sheet(), encoding="utf-8")
         write_new(answers, test.answers())
     if test.without_phi:
         warn({"notes without any PHI marked, which are not shown": test.without_phi})
+    console().print(reader_test.kinds_table(real, false).rich())
     say(f"{len(test.excerpts)} records to judge are in {out}, with a sheet to fill in; keep {answers} from the judges")
 
 

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Self
 
 from phistack.ensemble.papers.deduce.lists import DutchLists, Reading
 from phistack.ensemble.papers.deduce.names import NameRules
-from phistack.ensemble.papers.own_types import Mark, RuleSubmodel, first_of_overlapping
+from phistack.ensemble.papers.rule_submodel import Mark, RuleSubmodel, first_of_overlapping
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.errors import MissingResourceError
@@ -41,7 +41,7 @@ _TYPES = {
 class DeduceProgram(RuleSubmodel):
     """What the program marks in Dutch notes.
 
-    Learned by `fit`: `types_` and `version_`, that of the program; the program itself is not part of an engine.
+    Learned by `fit`: `labels_`, `precision_` and `version_`; the program itself is not part of an engine.
     """
 
     kind: ClassVar[str] = "deduce_program.v1"

@@ -19,7 +19,7 @@ from typing import ClassVar, Self
 from phistack.ensemble.papers.deduce.lists import DutchLists, Reading
 from phistack.ensemble.papers.deduce.names import NAME, NameRules
 from phistack.ensemble.papers.deduce.places import ADDRESS, PlaceRules
-from phistack.ensemble.papers.own_types import Mark, RuleSubmodel, first_of_overlapping
+from phistack.ensemble.papers.rule_submodel import Mark, RuleSubmodel, first_of_overlapping
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.saved_files import SavedFiles, damage_refused
 from phistack.features.writing import write_json
@@ -30,7 +30,7 @@ from phistack.submodels.regex.pattern_files import ANY_SET, Pattern, parse_patte
 class DeduceSubmodel(RuleSubmodel):
     """Lists of names, places and institutions with rules, and patterns.
 
-    Learned by `fit`: `types_`, `patterns_` and `lists_`.
+    Learned by `fit`: `labels_`, `precision_`, `patterns_` and `lists_`.
 
     :param lists_file: a TOML file that adds to the lists, such as the institutions of a region; empty for none.
     :param fuzzy: whether long words one edit from an entry of a list count as that.
