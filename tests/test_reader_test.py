@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phistack.ensemble.papers.reader_test import make_test, score_judges
+from phistack.ensemble.papers.reader_test import kinds_table, make_test, score_judges
 from phistack.ensemble.synthesis import synthesize
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import CorpusError, SettingsError
@@ -115,6 +115,21 @@ def test_other_notes_and_notes_without_phi_make_no_test() -> None:
         make_test(bare, bare)
 
 
+def test_phi_and_what_was_replaced_are_counted_by_kind() -> None:
+    swedish = LabelSet.named("stockholm-epr-phi")
+
+    def note(text: str) -> Corpus:
+        kinds = zip(text.split(), ("First_Name", "First_Name", "Last_Name", "Age"), strict=True)
+        spans = (Span(text.index(word), text.index(word) + len(word), kind) for word, kind in kinds)
+        return Corpus((Document("1", text, tuple(spans)),), swedish)
+
+    table = kinds_table(note("Anna Lars Berg 52"), note("Karin Lars Lund 53"))
+    rows = {row[0]: row[1:] for section in table.sections for row in section}
+    assert rows["First_Name"] == ("2", "1", "923", "") and rows["First_Name, female"] == ("", "1", "", "364")
+    assert rows["Last_Name"] == ("1", "1", "929", "929") and "First_Name, male" not in rows
+    assert rows["Sum"] == ("4", "3", "4468", "4479")
+
+
 def test_the_command_makes_a_test_and_scores_its_judges(tmp_path: Path, phistack: Phistack) -> None:
     write_corpus(REAL, tmp_path / "real.jsonl", format="jsonl")
     write_corpus(FALSE, tmp_path / "false.jsonl", format="jsonl")
@@ -123,7 +138,7 @@ def test_the_command_makes_a_test_and_scores_its_judges(tmp_path: Path, phistack
     assert inside[0] == 1 and "must not be in the folder" in inside[2] and not (tmp_path / "test").exists()
     assert phistack("reader-test", "make", *corpora)[0] == 1
     status, out, _ = phistack("reader-test", "make", *corpora, "--answers", tmp_path / "a.json", "--seed", 2)
-    assert status == 0 and "4 records" in out
+    assert status == 0 and "4 records" in out and "PHI by kind" in out
     assert sorted(path.name for path in (tmp_path / "test").iterdir()) == ["records.html", "sheet.csv"]
     truth = json.loads((tmp_path / "a.json").read_text())["records"]
     for name, corpus in (("real", REAL), ("false", FALSE)):

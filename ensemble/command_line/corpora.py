@@ -157,20 +157,26 @@ def vectors(
     epochs: Annotated[int, typer.Option(help="Passes over the notes.", min=1)] = 5,
     least_count: Annotated[int, typer.Option(help="Words that occur less often are left out.", min=1)] = 5,
     clusters: Annotated[int, typer.Option(help="Into how many clusters words are divided.", min=2)] = 500,
+    brown: Annotated[
+        bool, typer.Option("--brown", help="Brown's clusters, from bigrams, instead of those of the vectors; slower.")
+    ] = False,
     seed: SeedOption = 0,
     reading: ReadingOptions,
 ) -> None:
     """Learn word vectors and clusters from notes without annotation, for `vectors` and `clusters` under [features]."""
     from phistack.ensemble.training.unlabelled import learn_vectors, write_vectors
+    from phistack.features.extras import need
     from phistack.features.formats.corpora import input_path
     from phistack.features.writing import refuse_taken
 
     refuse_taken(out)
+    if brown:
+        need("brown_clustering", "brown", "Brown clustering")
     corpus = reading.reader.read(input_path(notes), accept_unknown_labels=True)
     learned = learn_vectors(
         corpus.documents, size=size, window=window, epochs=epochs, least_count=least_count, seed=seed
     )
-    write_vectors(out, learned, n_clusters=clusters)
+    write_vectors(out, learned, n_clusters=clusters, brown=corpus.documents if brown else ())
     say(f"vectors of {len(learned.words)} words are in {out}/vectors.txt, their clusters in {out}/clusters.txt")
     say("both hold words of the notes, names too: keep them as you keep the notes")
 

@@ -16,7 +16,7 @@ from phistack.ensemble.papers.entities import EntitySubmodel
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.columns.representations import BROWN_COLUMNS, VECTOR_CLUSTER
 from phistack.features.columns.settings import FeatureSettings
-from phistack.submodels.base import KIND, new_submodel
+from phistack.submodels.base import KIND, Submodel, new_submodel
 from phistack.submodels.blstm.submodel import BlstmSubmodel
 from phistack.submodels.crf.submodel import CrfSubmodel
 from phistack.submodels.tbed.submodel import TbedSubmodel
@@ -38,40 +38,32 @@ def is_missing(given: Mapping[str, Any]) -> bool:
 
 def missing_parts(settings: EngineSettings) -> dict[str, tuple[str, ...]]:
     """Submodel -> what its settings leave out of the paper's, in words; nothing for one that has all."""
-    found = {name: tuple(_of(name, given, settings.features)) for name, given in settings.submodels.items()}
-    return {name: parts for name, parts in found.items() if parts}
+    found = {name: _without(new_submodel(name, given), settings.features) for name, given in settings.submodels.items()}
+    return {name: (part,) for name, part in found.items() if part}
 
 
-def _of(name: str, given: Mapping[str, Any], features: FeatureSettings) -> Iterable[str]:
-    model = new_submodel(name, given)
+def _without(model: Submodel, features: FeatureSettings) -> str:
+    """What a submodel lacks, and how many of its templates are dropped for that."""
+    read = [set(template) for template in _templates(model)]
+    dropped = [template for template in read if not template.issubset(features.columns)]
+    absent = sorted(set[str]().union(*dropped).difference(features.columns))
+    parts = sorted({_NAMED.get(column, f"the column {column}") for column in absent})
+    if isinstance(model, BlstmSubmodel) and model.pretrained and not features.vectors:
+        parts.append("word vectors")
+    is_counted = dropped and isinstance(model, CrfSubmodel | TbedSubmodel)
+    count = f" ({len(dropped)} of {len(read)} templates)" if is_counted else ""
+    return f"without {_in_words(parts)}{count}" if parts else ""
+
+
+def _templates(model: Submodel) -> Iterable[Iterable[str]]:
+    """The columns that a submodel reads together."""
     if isinstance(model, CrfSubmodel):
-        yield from _without(({column for column, _ in cross} for cross in model.declared), features)
-    elif isinstance(model, TbedSubmodel) and model.templates in TEMPLATES.names:
-        yield from _without((template.columns for template in named_templates(model.templates)), features)
-    elif isinstance(model, EntitySubmodel):
-        yield from _without([{"ner"}], features)
-    elif isinstance(model, BlstmSubmodel):
-        lacking = [*_lacking(model.columns, features)]
-        if model.pretrained and not features.vectors:
-            lacking.append("word vectors")
-        if lacking:
-            yield f"without {_in_words(lacking)}"
-
-
-def _lacking(columns: Iterable[str], features: FeatureSettings) -> list[str]:
-    """The parts that some columns are of which the features leave out."""
-    absent = (column for column in columns if column not in features.columns)
-    return list(dict.fromkeys(_NAMED.get(column, f"the column {column}") for column in absent))
-
-
-def _without(templates: Iterable[Iterable[str]], features: FeatureSettings) -> Iterable[str]:
-    """What templates, each of some columns, lack, and how many are dropped for that."""
-    declared = [set(template) for template in templates]
-    dropped = [template for template in declared if not template.issubset(features.columns)]
-    if dropped:
-        parts = _in_words(sorted(_lacking(sorted(set[str]().union(*dropped)), features)))
-        count = f" ({len(dropped)} of {len(declared)} templates)" if len(declared) > 1 else ""
-        yield f"without {parts}{count}"
+        return ((column for column, _ in cross) for cross in model.declared)
+    if isinstance(model, TbedSubmodel) and model.templates in TEMPLATES.names:
+        return (template.columns for template in named_templates(model.templates))
+    if isinstance(model, BlstmSubmodel):
+        return ([column] for column in model.columns)
+    return [["ner"]] if isinstance(model, EntitySubmodel) else []
 
 
 def _in_words(parts: Sequence[str]) -> str:

@@ -148,3 +148,50 @@ def egofy(
     told = replace(corpus, documents=tuple(egofied(document, whose, language) for document in corpus.documents))
     write_notes(told, out, format=to or format_told_by(out) or corpora.reading.reader.format_of(input_path(source)))
     say_where(told.documents, out)
+
+
+@with_examples(
+    "phistack select sentences chats.jsonl chosen.jsonl --language en",
+    "phistack select documents surveys reports chosen --institution '^[^-]+'",
+)
+@with_options
+def select(
+    what: Annotated[str, typer.Argument(metavar="sentences|documents", help="What to select.", show_default=False)],
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH...",
+            help="For sentences: the notes and the output; for documents: surveys, reports and the output.",
+            show_default=False,
+        ),
+    ],
+    *,
+    institution: Annotated[
+        str, typer.Option(metavar="PATTERN", help="What it finds in the name of a note is the institution.")
+    ] = "",
+    type: Annotated[str, typer.Option(metavar="PATTERN", help="Likewise the type of a survey.")] = "",
+    surveys: Annotated[int, typer.Option(help="Surveys of each institution.", min=0)] = 70,
+    files: Annotated[int, typer.Option(help="Patient files of each institution.", min=0)] = 70,
+    reports: Annotated[int, typer.Option(help="Reports that make a patient file.", min=1)] = 10,
+    least: Annotated[int, typer.Option(help="Least tokens of a document.", min=0)] = 50,
+    most: Annotated[int, typer.Option(help="Most tokens of a document.", min=1)] = 1000,
+    language: Annotated[str, typer.Option(help="ISO 639-1 code; default: from the labels or text.")] = "",
+    to: ConvertedFormatOption = "jsonl",
+    seed: SeedOption = 0,
+    corpora: CorpusOptions,
+) -> None:
+    """Select what to annotate: sentences likely to have PHI, marked beforehand, or documents of each institution."""
+    from phistack.ensemble.papers.selecting import Sampling, preselected, sampled
+    from phistack.features.formats.corpora import write_notes
+
+    if (what, len(paths)) not in (("sentences", 2), ("documents", 3)):
+        raise SettingsError("give select sentences NOTES OUT, or select documents SURVEYS REPORTS OUT")
+    refuse_taken(paths[-1])
+    first = corpora.read(paths[0], language=language)
+    if what == "sentences":
+        chosen = preselected(first, language or first.label_set.language)
+    else:
+        plan = Sampling(institution, type, surveys, files, reports, least, most, seed)
+        chosen = sampled(first, corpora.read(paths[1], first.label_set), plan)
+    write_notes(chosen, paths[-1], format=to)
+    say_where(chosen.documents, paths[-1])

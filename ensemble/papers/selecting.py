@@ -120,22 +120,20 @@ def sampled(surveys: Corpus, reports: Corpus, plan: Sampling) -> Corpus:
     chance = random.Random(plan.seed)
     drawn: list[Document] = []
     of_surveys = _by(filter(plan.fits, surveys.documents), plan.institution)
-    of_patients = _by(reports.documents, plan.institution)
-    for institution in sorted({*of_surveys, *of_patients}):
+    of_reports = _by(reports.documents, plan.institution)
+    for institution in sorted({*of_surveys, *of_reports}):
         by_type = list(_by(of_surveys.get(institution, ()), plan.type).values())
         for notes in by_type:
             chance.shuffle(notes)
         chance.shuffle(by_type)
-        in_turn = (note for notes in zip_longest(*by_type) for note in notes if note is not None)
-        drawn += islice(in_turn, plan.surveys)
+        in_turn = {note.group: note for notes in zip_longest(*by_type) for note in notes if note is not None}
+        drawn += islice(in_turn.values(), plan.surveys)
         taken = {note.group for note in drawn}
         patients = defaultdict(list)
-        for note in of_patients.get(institution, ()):
-            patients[note.group].append(note)
-        files = [
-            _file(chance.sample(notes, min(len(notes), plan.reports)))
-            for group, notes in sorted(patients.items()) if group not in taken
-        ]  # fmt: skip
+        for note in of_reports.get(institution, ()):
+            if note.group not in taken:
+                patients[note.group].append(note)
+        files = (_file(chance.sample(notes, min(len(notes), plan.reports))) for notes in patients.values())
         fitting = list(filter(plan.fits, files))
         drawn += chance.sample(fitting, min(len(fitting), plan.files))
     if not drawn:
