@@ -92,7 +92,7 @@ def test_a_sheet_that_a_person_filled_in_decides(tmp_path: Path) -> None:
     ],
 )
 def test_a_sheet_that_cannot_be_used_is_one_sentence(tmp_path: Path, change: tuple[str, str], complaint: str) -> None:
-    wrong = [WrongSpan("0-01", "missed", Span(4, 8, "Name"), "Abbreviation")]
+    wrong = [WrongSpan("0-01", "missed", 4, 8, "Name", "Abbreviation")]
     path = tmp_path / "sheet.csv"
     path.write_text(causes_sheet(wrong).replace(*change))
     with pytest.raises(SettingsError, match=complaint):

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -66,7 +66,6 @@ CAUSES = (
 )
 """In the order of the paper's table; those with a remark are computed as it says."""
 
-_NAMES = tuple(cause.name for cause in CAUSES)
 _TO_BE_JUDGED = "to be judged by a person"
 _COLUMNS = ("document", "wrong", "start", "end", "label", "cause")
 _ABBREVIATION = re.compile(r"(?:[^\W\d_]\.?){1,5}")
@@ -82,25 +81,24 @@ _ARTICLES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class WrongSpan:
-    """A gold span that the system does not have, or one of the system that gold does not have.
+class WrongSpan(NamedTuple):
+    """A gold span that the system does not have, or one of the system that gold does not have; a row of the sheet.
 
-    :param side: `missed` or `false`.
-    :param cause: one of the nine, or empty.
-    :param text: of the span.
+    :ivar side: `missed` or `false`.
+    :ivar cause: one of the nine, or empty.
+    :ivar text: of the span.
     """
 
     document: str
     side: str
-    span: Span
+    start: int
+    end: int
+    label: str
     cause: str = ""
-    text: str = field(default="", repr=False)
+    text: str = ""
 
-    @property
-    def key(self) -> tuple[str, str, int, int, str]:
-        """What distinguishes it from all others."""
-        return (self.document, self.side, self.span.start, self.span.end, self.span.label)
+    def __repr__(self) -> str:
+        return f"WrongSpan{(*self[:-1],)!r}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +136,7 @@ def wrong_spans(gold: Corpus, system: Corpus, *, allow_missing: bool = False) ->
         marked, found_there = ([Span(phi.start, phi.end, phi.label) for phi in s.phi] for s in (p.gold, p.system))
         bounds = frozenset((*starts.tolist(), *ends.tolist()))
         note = _JudgedNote(p.gold.text, marked, found_there, bounds, articles, strings, is_word)
-        found += sorted(_wrong(p.id, note), key=lambda wrong: (wrong.span, wrong.side))
+        found += sorted(_wrong(p.id, note), key=lambda wrong: (*wrong[2:5], wrong.side))
     return found
 
 
@@ -146,7 +144,8 @@ def _wrong(document: str, note: _JudgedNote) -> Iterator[WrongSpan]:
     for side, own, others in (("missed", note.gold, note.system), ("false", note.system, note.gold)):
         for span in sorted({*own}.difference(others)):
             near = [other for other in others if other.overlaps(span)]
-            yield WrongSpan(document, side, span, _cause(side, span, near, note), note.of(span))
+            cause = _cause(side, span, near, note)
+            yield WrongSpan(document, side, span.start, span.end, span.label, cause, note.of(span))
 
 
 def _cause(side: str, span: Span, near: Sequence[Span], note: _JudgedNote) -> str:
@@ -177,8 +176,8 @@ def _differ_by_article(one: Span, other: Span, note: _JudgedNote) -> bool:
 
 def causes_sheet(wrong: Iterable[WrongSpan], *, with_text: bool = False) -> str:
     """The wrong spans as CSV, with their causes as far as they were computed."""
-    rows = ([*w.key[:2], *w.key[2:], w.cause, *([w.text] if with_text else [])] for w in wrong)
-    return sheet((*_COLUMNS, "text") if with_text else _COLUMNS, rows)
+    columns = (*_COLUMNS, "text") if with_text else _COLUMNS
+    return sheet(columns, (w[: len(columns)] for w in wrong))
 
 
 def judged(wrong: Sequence[WrongSpan], path: Path) -> list[WrongSpan]:
@@ -187,17 +186,17 @@ def judged(wrong: Sequence[WrongSpan], path: Path) -> list[WrongSpan]:
     :raises SettingsError: if the sheet cannot be read, names another cause, or has a row that is no error of these.
     """
     what = "the sheet of causes"
-    by_key = {tuple(map(str, w.key)): w for w in wrong}
+    by_key = {tuple(map(str, w[:5])): w for w in wrong}
+    known = {cause.name.casefold(): cause.name for cause in CAUSES}
     given: dict[tuple[str, ...], str] = {}
     for number, row in enumerate(read_sheet(path, what, _COLUMNS), 2):
         key = tuple(row[column] for column in _COLUMNS[:-1])
         if key not in by_key:
             raise SettingsError(f"{what} {path}, line {number}: this is no error of these annotations; write it anew")
-        known = {cause.casefold(): cause for cause in _NAMES}
         if row["cause"] and row["cause"].casefold() not in known:
-            raise SettingsError(f"{what} {path}, line {number}: {no_such('cause', row['cause'], _NAMES)}")
+            raise SettingsError(f"{what} {path}, line {number}: {no_such('cause', row['cause'], known.values())}")
         given[key] = known.get(row["cause"].casefold(), "")
-    return [replace(w, cause=given.get(key) or w.cause) for key, w in by_key.items()]
+    return [w._replace(cause=given.get(key) or w.cause) for key, w in by_key.items()]
 
 
 def causes_table(wrong: Sequence[WrongSpan]) -> Table:

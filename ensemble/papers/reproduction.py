@@ -169,17 +169,17 @@ def _check_added(paper: str, tables: Sequence[Any], added: Sequence[Corpus], tes
     if len(added) > most:
         raise SettingsError(f"the tables of {paper} have columns of {most} added corpora, not of {len(added)}")
     for number, corpus in enumerate(added, 1):
-        n_left_out = len(corpus) - _n_apart(corpus, test)
-        if n_left_out == len(corpus):
+        n_apart = _n_apart(corpus, test)
+        if not n_apart:
             raise SettingsError(
                 f"all {len(corpus)} notes of added corpus {number} are of patients, by their ids, or have texts that "
                 "are scored, so none can be learned from; where the patients are others, give the notes other ids"
             )
-        if n_left_out:
+        if n_apart < len(corpus):
             _LOG.warning(
                 "of the %d notes of added corpus %d, %d are of patients of the test notes, by their ids, or have one "
                 "of their texts; they are not learned from where the test notes are scored",
-                len(corpus), number, n_left_out,
+                len(corpus), number, len(corpus) - n_apart,
             )  # fmt: skip
 
 
