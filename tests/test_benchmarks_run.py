@@ -96,7 +96,7 @@ def test_a_command_runs_to_its_end(
 
 def test_the_learner_of_rules_is_measured_beside_nltk(places: Mapping[str, Path]) -> None:
     pytest.importorskip("nltk")
-    script = [sys.executable, BENCHMARKS / "tbed.py", places["corpora"] / "meddocan", "--rules", "5"]
+    script = [sys.executable, str(BENCHMARKS / "tbed.py"), str(places["corpora"] / "meddocan"), "--rules", "5"]
     printed = subprocess.run(script, capture_output=True, text=True, check=True).stdout
     assert "the rules and their gains are the same" in printed and printed.splitlines()[-1].startswith("ratio ")
     memory = subprocess.run([*script, "--memory"], capture_output=True, text=True, check=True).stdout
