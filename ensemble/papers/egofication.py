@@ -17,10 +17,12 @@ from __future__ import annotations
 
 import re
 import tomllib
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from phistack.features.documents import Document, Span
@@ -70,6 +72,10 @@ class _Edit(NamedTuple):
     end: int
     new: str
 
+    def touches(self, span: Span) -> bool:
+        """Whether a span has characters of it."""
+        return span.start < self.end and self.start < span.end
+
 
 def egofication_languages() -> tuple[str, ...]:
     """The languages that there are words for, as ISO 639-1 codes."""
@@ -85,120 +91,104 @@ def egofied(document: Document, subject: Subject, language: str) -> Document:
     """
     if language not in _tables():
         raise SettingsError(f"there are no words to egofy {language}; the languages are {', '.join(_tables())}")
-    table, text = _tables()[language], document.text
-    names = list(_names(text, subject, table))
-    taken = {i for edit in names for i in range(edit.start, edit.end)}
-    pronouns = (edit for edit in _pronouns(text, subject.gender, table) if edit.start not in taken)
-    edits = [edit for edit in sorted([*names, *pronouns]) if _whole(edit, document)]
-    return replace(document, text=_applied(text, edits), spans=tuple(_moved(document, edits)))
+    table = _tables()[language]
+    words = {name: frozenset(listed.split()) for name, listed in table["words"].items()}
+    edits = [
+        edit
+        for edit in _Biography(document.text, subject, table, words).edits()
+        if all(edit.start <= s.start and s.end <= edit.end for s in document.spans if edit.touches(s))
+    ]
+    ends = [0, *(edit.end for edit in edits)]
+    text = "".join(document.text[end : edit.start] + edit.new for end, edit in zip(ends, edits, strict=False))
+    # How much longer the text is after each edit: the spans move by as much.
+    longer = [0, *accumulate(len(edit.new) - (edit.end - edit.start) for edit in edits)]
+    spans = [
+        Span(span.start + by, span.end + by, span.label)
+        for span in document.spans
+        if not any(edit.touches(span) for edit in edits)
+        for by in [longer[bisect_right(ends, span.start, 1) - 1]]
+    ]
+    return replace(document, text=text + document.text[ends[-1] :], spans=tuple(spans))
 
 
-def _names(text: str, subject: Subject, table: Mapping[str, Any]) -> Iterator[_Edit]:
-    genitive = "|".join(map(re.escape, sorted(table["genitive"], key=len, reverse=True)))
-    forms = "|".join(re.escape(form).replace("\\ ", "\\s+") for form in subject.forms)
-    for match in re.finditer(rf"(?<!\w)(?:{forms})(?P<genitive>{genitive})?(?!\w)", text):
-        if _of_somebody_else(text, match, subject, table):
-            continue
-        before = _word_before(text, match.start())
-        role = "possessive" if match["genitive"] else "object" if before in _words(table, "prepositions") else "subject"
-        yield _Edit(*match.span(), _in_case(table[role], text, match.start()))
+@dataclass(frozen=True, slots=True)
+class _Biography:
+    """A text about its subject; `table` has the words to put in, and `words` those that say what another word is."""
 
+    text: str
+    subject: Subject
+    table: Mapping[str, Any]
+    words: Mapping[str, frozenset[str]]
 
-def _of_somebody_else(text: str, match: re.Match[str], subject: Subject, table: Mapping[str, Any]) -> bool:
-    """Whether the name is a part of a longer one, such as that of a son or a street.
+    def edits(self) -> list[_Edit]:
+        """All words and names that become others, from left to right."""
+        names = list(self._names())
+        taken = {place for edit in names for place in range(edit.start, edit.end)}
+        return sorted([*names, *(edit for edit in self._pronouns() if edit.start not in taken)])
 
-    A capital at the beginning of a sentence may be any word's; before a surname it is a name's, if not of a small word.
-    """
-    before = _CAPITAL_BEFORE.search(text[max(0, match.start() - _SOME) : match.start()])
-    after = _CAPITAL_AFTER.match(text, match.end()) if not match["genitive"] else None
-    own, small = set(subject.name.split()), _words(table, "function_words") | _words(table, "prepositions")
-    joined = before is not None and before[1][0].isupper() and before[1] not in own
-    if joined and before is not None and _starts_sentence(text, match.start() - len(before[0])):
-        is_given = match[0].startswith(subject.name.split()[0])
-        joined = not is_given and before[1].lower() not in small
-    return joined or (after is not None and after[1][0].isupper() and after[1] not in own)
+    def _edit(self, match: re.Match[str], word: str) -> _Edit:
+        """The word in the place of a match, with a capital where a sentence begins."""
+        return _Edit(*match.span(), word[0].upper() + word[1:] if self._starts_sentence(match.start()) else word)
 
+    def _names(self) -> Iterator[_Edit]:
+        genitive = "|".join(map(re.escape, sorted(self.table["genitive"], key=len, reverse=True)))
+        forms = "|".join(re.escape(form).replace("\\ ", "\\s+") for form in self.subject.forms)
+        for match in re.finditer(rf"(?<!\w)(?:{forms})(?P<genitive>{genitive})?(?!\w)", self.text):
+            if not self._is_of_another(match):
+                is_object = self._word_before(match) in self.words["prepositions"]
+                role = "possessive" if match["genitive"] else "object" if is_object else "subject"
+                yield self._edit(match, self.table[role])
 
-def _pronouns(text: str, gender: str, table: Mapping[str, Any]) -> Iterator[_Edit]:
-    own = table["pronouns"][gender]
-    roles = {word: role for role in own for word in own[role].split()}
-    reflexive: Mapping[str, str] = table["pronouns"]["both"]["reflexive"]
-    for match in _WORD.finditer(text):
-        word = match[0].lower().replace("’", "'")
-        if word in reflexive:
-            yield _Edit(*match.span(), _in_case(reflexive[word], text, match.start()))
-        elif word in roles and not _is_plural(text, match, roles[word], table):
-            role = roles[word] if roles[word] != "ambiguous" else _role(text, match, word, table)
-            if role:
-                yield _Edit(*match.span(), _in_case(table[role], text, match.start()))
+    def _is_of_another(self, match: re.Match[str]) -> bool:
+        """Whether the name is a part of a longer one, such as that of a son or a street.
 
+        A capital at the beginning of a sentence may be any word's; before a surname it is a name's, unless the word is
+        a small one.
+        """
+        before = _CAPITAL_BEFORE.search(self.text[max(0, match.start() - _SOME) : match.start()])
+        after = _CAPITAL_AFTER.match(self.text, match.end()) if not match["genitive"] else None
+        own, small = self.subject.name.split(), self.words["function_words"] | self.words["prepositions"]
+        joined = before is not None and before[1][0].isupper() and before[1] not in own
+        if joined and before is not None and self._starts_sentence(match.start() - len(before[0])):
+            joined = not match[0].startswith(own[0]) and before[1].lower() not in small
+        return joined or (after is not None and after[1][0].isupper() and after[1] not in own)
 
-def _is_plural(text: str, match: re.Match[str], role: str, table: Mapping[str, Any]) -> bool:
-    """Whether a Dutch `zij` or `ze` is they, by the verb that follows."""
-    return role == "subject" and _word_after(text, match.end()) in _words(table["verbs"], "plural")
+    def _pronouns(self) -> Iterator[_Edit]:
+        own = self.table["pronouns"][self.subject.gender]
+        roles = {word: role for role, words in own.items() for word in words.split()}
+        reflexive: Mapping[str, str] = self.table["reflexive"]
+        for match in _WORD.finditer(self.text):
+            word = match[0].lower().replace("’", "'")
+            role = roles.get(word, "")
+            if word in reflexive:
+                yield self._edit(match, reflexive[word])
+            elif role == "ambiguous":
+                role = self._role(match, word)
+            # By the verb after it, a Dutch `zij` or `ze` is they.
+            if role and not (role == "subject" and self._word_after(match) in self.words["plural_verbs"]):
+                yield self._edit(match, self.table[role])
 
+    def _role(self, match: re.Match[str], word: str) -> str:
+        """What a word is that may be two things; empty for the Dutch verb `zijn`."""
+        before, after = self._word_before(match), self._word_after(match)
+        if word == "zijn":
+            is_verb = not after or before in self.words["before_verb"] or after in self.words["after_verb"]
+            return "" if is_verb else "possessive"
+        if after and after not in self.words["function_words"]:
+            return "possessive"
+        return "alone" if word == "his" else "object"
 
-def _role(text: str, match: re.Match[str], word: str, table: Mapping[str, Any]) -> str:
-    """What a word is that may be two things; empty for the Dutch verb `zijn`."""
-    before, after = _word_before(text, match.start()), _word_after(text, match.end())
-    if word == "zijn":
-        verbs = table["verbs"]
-        is_verb = not after or before in _words(verbs, "after") or after in _words(verbs, "before")
-        return "" if is_verb else "possessive"
-    if word == "his":
-        return "possessive" if after and after not in _words(table, "function_words") else "alone"
-    return "possessive" if after and after not in _words(table, "function_words") else "object"
+    def _word_before(self, match: re.Match[str]) -> str:
+        """The word right before, in small letters; empty where a mark or the beginning is between."""
+        found = re.search(r"([^\W\d_]+)\s+$", self.text[max(0, match.start() - _SOME) : match.start()])
+        return found[1].lower() if found else ""
 
+    def _word_after(self, match: re.Match[str]) -> str:
+        found = re.match(r"\s+([^\W\d_]+)", self.text[match.end() : match.end() + _SOME])
+        return found[1].lower() if found else ""
 
-def _word_before(text: str, place: int) -> str:
-    """The word right before a place, in small letters; empty where a mark or the beginning is between."""
-    found = re.search(r"([^\W\d_]+)\s+$", text[max(0, place - _SOME) : place])
-    return found[1].lower() if found else ""
-
-
-def _word_after(text: str, place: int) -> str:
-    found = re.match(r"\s+([^\W\d_]+)", text[place : place + _SOME])
-    return found[1].lower() if found else ""
-
-
-def _starts_sentence(text: str, place: int) -> bool:
-    return _SENTENCE_START.search(text[max(0, place - _SOME) : place]) is not None
-
-
-def _in_case(word: str, text: str, place: int) -> str:
-    """With a capital where a sentence begins."""
-    return word[0].upper() + word[1:] if _starts_sentence(text, place) else word
-
-
-def _whole(edit: _Edit, document: Document) -> bool:
-    """Whether no span holds more than what changes, or is cut by it."""
-    touched = (span for span in document.spans if span.start < edit.end and edit.start < span.end)
-    return all(edit.start <= span.start and span.end <= edit.end for span in touched)
-
-
-def _applied(text: str, edits: list[_Edit]) -> str:
-    pieces, done = [], 0
-    for edit in edits:
-        pieces += [text[done : edit.start], edit.new]
-        done = edit.end
-    return "".join([*pieces, text[done:]])
-
-
-def _moved(document: Document, edits: list[_Edit]) -> Iterator[Span]:
-    """The spans where they are now, without those that are gone."""
-    for span in document.spans:
-        if not any(edit.start < span.end and span.start < edit.end for edit in edits):
-            by = sum(len(edit.new) - (edit.end - edit.start) for edit in edits if edit.end <= span.start)
-            yield Span(span.start + by, span.end + by, span.label)
-
-
-def _words(table: Mapping[str, Any], name: str) -> frozenset[str]:
-    return _split(table[name])
-
-
-@cache
-def _split(words: str) -> frozenset[str]:
-    return frozenset(words.split())
+    def _starts_sentence(self, place: int) -> bool:
+        return _SENTENCE_START.search(self.text[max(0, place - _SOME) : place]) is not None
 
 
 @cache
