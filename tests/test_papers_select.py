@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from phistack.ensemble.papers.selecting import Sampling, preselected, sampled
+from phistack.ensemble.papers.options import Sampling
+from phistack.ensemble.papers.selecting import preselected, sampled
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import CorpusError, SettingsError
 from phistack.features.formats import read_corpus, write_corpus
@@ -65,7 +66,7 @@ def test_what_cannot_be_drawn_is_one_sentence() -> None:
     with pytest.raises(CorpusError, match="no document can be drawn"):
         sampled(SURVEYS, REPORTS, Sampling("", least=5000, most=6000))
     with pytest.raises(SettingsError, match="is no regular expression"):
-        Sampling("(")
+        sampled(SURVEYS, REPORTS, Sampling("("))
 
 
 def test_the_command(phistack: Phistack, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from phistack.ensemble.command_line.options import (
     TargetArgument,
 )
 from phistack.ensemble.command_line.output import console, names_of, say, say_remarks, say_where, warn
+from phistack.ensemble.papers.options import Sampling
 from phistack.features.errors import SettingsError
 from phistack.features.writing import new_folder, refuse_taken, write_new
 
@@ -166,22 +167,13 @@ def select(
         ),
     ],
     *,
-    institution: Annotated[
-        str, typer.Option(metavar="PATTERN", help="What it finds in the name of a note is the institution.")
-    ] = "",
-    type: Annotated[str, typer.Option(metavar="PATTERN", help="Likewise the type of a survey.")] = "",
-    surveys: Annotated[int, typer.Option(help="Surveys of each institution.", min=0)] = 70,
-    files: Annotated[int, typer.Option(help="Patient files of each institution.", min=0)] = 70,
-    reports: Annotated[int, typer.Option(help="Reports that make a patient file.", min=1)] = 10,
-    least: Annotated[int, typer.Option(help="Least tokens of a document.", min=0)] = 50,
-    most: Annotated[int, typer.Option(help="Most tokens of a document.", min=1)] = 1000,
     language: Annotated[str, typer.Option(help="ISO 639-1 code; default: from the labels or text.")] = "",
     to: ConvertedFormatOption = "jsonl",
-    seed: SeedOption = 0,
+    plan: Sampling,
     corpora: CorpusOptions,
 ) -> None:
     """Select what to annotate: sentences likely to have PHI, marked beforehand, or documents of each institution."""
-    from phistack.ensemble.papers.selecting import Sampling, preselected, sampled
+    from phistack.ensemble.papers.selecting import preselected, sampled
     from phistack.features.formats.corpora import write_notes
 
     if (what, len(paths)) not in (("sentences", 2), ("documents", 3)):
@@ -191,7 +183,6 @@ def select(
     if what == "sentences":
         chosen = preselected(first, language or first.label_set.language)
     else:
-        plan = Sampling(institution, type, surveys, files, reports, least, most, seed)
         chosen = sampled(first, corpora.read(paths[1], first.label_set), plan)
     write_notes(chosen, paths[-1], format=to)
     say_where(chosen.documents, paths[-1])

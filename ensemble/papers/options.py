@@ -1,6 +1,7 @@
-"""The papers, and what a reproduction of one fills and shows, as options of the command and as a value.
+"""The papers; and what a reproduction of one shows, or a sample has, as options of a command and as a value.
 
 PaperOptions(quick=True, most=5)
+Sampling(institution="^[^-]+", type="intake|plan", reports=5)
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from phistack.ensemble.command_line.options import SeedOption
 
 PUBLISHED = Path(__file__).parent / "published"
 PAPERS = tuple(sorted(path.stem for path in PUBLISHED.glob("*.toml")))
@@ -51,3 +54,19 @@ class PaperOptions:
 
 
 DEFAULT = PaperOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How documents to annotate are drawn; the help of each option says what it is."""
+
+    institution: Annotated[
+        str, typer.Option(metavar="PATTERN", help="What it finds in the name of a note is the institution.")
+    ] = ""
+    type: Annotated[str, typer.Option(metavar="PATTERN", help="Likewise the type of a survey.")] = ""
+    surveys: Annotated[int, typer.Option(help="Surveys of each institution.", min=0)] = 70
+    files: Annotated[int, typer.Option(help="Patient files of each institution.", min=0)] = 70
+    reports: Annotated[int, typer.Option(help="Reports that make a patient file.", min=1)] = 10
+    least: Annotated[int, typer.Option(help="Least tokens of a document.", min=0)] = 50
+    most: Annotated[int, typer.Option(help="Most tokens of a document.", min=1)] = 1000
+    seed: SeedOption = 0

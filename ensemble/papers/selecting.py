@@ -14,10 +14,11 @@ import random
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby, islice, zip_longest
 
 from phistack.ensemble.experiments.samples import Sentences
+from phistack.ensemble.papers.options import Sampling
 from phistack.ensemble.papers.rule_submodel import Mark, first_of_overlapping
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
@@ -79,47 +80,24 @@ def _listed(table: FeatureTable) -> Iterator[Mark]:
             yield Mark(starts[tokens[0]], ends[tokens[-1]], of_type, of_type, "")
 
 
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """How documents are drawn.
-
-    :param institution: a regular expression; notes in whose names it finds the same are of one institution.
-    :param type: likewise, of one type of survey; empty for a single type.
-    :param surveys: how many of each institution; `files` is how many patient files.
-    :param reports: how many reports of a patient, drawn at random, make a file.
-    :param least: tokens of a document; `most` likewise.
-    :raises SettingsError: for what is no regular expression.
-    """
-
-    institution: str
-    type: str = ""
-    surveys: int = 70
-    files: int = 70
-    reports: int = 10
-    least: int = 50
-    most: int = 1000
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for pattern in (self.institution, self.type):
-            try:
-                re.compile(pattern)
-            except re.error as error:
-                raise SettingsError(f"{pattern!a} is no regular expression: {error}") from None
-
-    def fits(self, note: Document) -> bool:
-        """Whether a document is neither too short nor too long."""
-        return self.least <= len(Tokeniser("liu").cut(note.text)[0]) <= self.most
-
-
 def sampled(surveys: Corpus, reports: Corpus, plan: Sampling) -> Corpus:
     """The documents that are drawn: of each institution surveys, then patient files, which have the patient's id.
 
+    :raises SettingsError: if a pattern is no regular expression.
     :raises CorpusError: if nothing can be drawn.
     """
+    for pattern in (plan.institution, plan.type):
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise SettingsError(f"{pattern!a} is no regular expression: {error}") from None
+
+    def fits(note: Document) -> bool:
+        return plan.least <= len(Tokeniser("liu").cut(note.text)[0]) <= plan.most
+
     chance = random.Random(plan.seed)
     drawn: list[Document] = []
-    of_surveys = _by(filter(plan.fits, surveys.documents), plan.institution)
+    of_surveys = _by(filter(fits, surveys.documents), plan.institution)
     of_reports = _by(reports.documents, plan.institution)
     for institution in sorted({*of_surveys, *of_reports}):
         by_type = list(_by(of_surveys.get(institution, ()), plan.type).values())
@@ -134,7 +112,7 @@ def sampled(surveys: Corpus, reports: Corpus, plan: Sampling) -> Corpus:
             if note.group not in taken:
                 patients[note.group].append(note)
         files = (_file(chance.sample(notes, min(len(notes), plan.reports))) for notes in patients.values())
-        fitting = list(filter(plan.fits, files))
+        fitting = list(filter(fits, files))
         drawn += chance.sample(fitting, min(len(fitting), plan.files))
     if not drawn:
         raise CorpusError("no document can be drawn; see that --least and --most fit the notes")
