@@ -79,17 +79,13 @@ class EntitySubmodel(RuleSubmodel):
         ruled = self.scanned([table.document.text for table in tables], self.language_)
         return [
             first_of_overlapping([
-                *sorted((_of_class(m) for _, m in of_note), key=lambda mark: (mark.start - mark.end, mark)),
+                # Of the rules too it is counted how often their class is right, not each of them.
+                *sorted((m._replace(rule=m.type) for _, m in of_note), key=lambda mark: (mark.start - mark.end, mark)),
                 *_tagged(table),
-                *(_numbers(table.document.text) if self.numbers else ()),
+                *(Mark(*m.span(), "NUM", "NUM", "number") for m in _NUMBER.finditer(table.document.text) if self.numbers),
             ], len(table.document.text))
             for table, of_note in zip(tables, ruled, strict=True)
         ]  # fmt: skip
-
-
-def _of_class(mark: Mark) -> Mark:
-    """The mark, of which it is counted how often its class is right."""
-    return mark._replace(rule=mark.type)
 
 
 def _tagged(table: FeatureTable) -> Iterator[Mark]:
@@ -104,7 +100,3 @@ def _tagged(table: FeatureTable) -> Iterator[Mark]:
         tokens = list(run)
         if name in _CLASS_OF:
             yield Mark(int(starts[tokens[0]]), int(ends[tokens[-1]]), _CLASS_OF[name], _CLASS_OF[name], name)
-
-
-def _numbers(text: str) -> Iterator[Mark]:
-    return (Mark(*match.span(), "NUM", "NUM", "number") for match in _NUMBER.finditer(text))

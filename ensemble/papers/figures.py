@@ -56,26 +56,15 @@ def of_figures(declared: Declared, run: PaperRun) -> FilledTable:
     n = len(measures)
     theirs = [list(row.get("paper", ())) or [""] * n * len(columns) * has_paper for row in given]
     first = declared.get("first", ONE_OF.get(declared.get("by", ""), "model"))
-    sections: list[list[TableRow]]
+    ours = [list(chain(*(figure.cells(measures) for figure in figures))) for figures in found]
+    shown = [", ".join(filter(None, (head, m if n > 1 or not head else ""))) for head in heads for m in measures]
+    parts = {"": slice(None)}
     if len(columns) * n * (1 + has_paper) > _MOST_SIDE_BY_SIDE:
-        shown = list(measures)
-        sections = [
-            section(
-                head,
-                (
-                    (name, *figures[i].cells(measures), *paper[i * n : (i + 1) * n])
-                    for name, figures, paper in zip(names, found, theirs, strict=True)
-                ),
-                1 + n * (1 + has_paper),
-            )
-            for i, head in enumerate(heads)
-        ]
-    else:
-        shown = [", ".join(filter(None, (head, m if n > 1 or not head else ""))) for head in heads for m in measures]
-        sections = [
-            [(name, *chain(*(figure.cells(measures) for figure in figures)), *paper)
-             for name, figures, paper in zip(names, found, theirs, strict=True)]
-        ]  # fmt: skip
+        shown, parts = list(measures), {head: slice(i * n, i * n + n) for i, head in enumerate(heads)}
+    sections: list[list[TableRow]] = []
+    for head, part in parts.items():
+        cells = [(name, *own[part], *paper[part]) for name, own, paper in zip(names, ours, theirs, strict=True)]
+        sections.append(section(head, cells, 1 + n * (1 + has_paper)) if head else list(cells))
     header = (first, *shown, *(f"paper, {name}" for name in shown if has_paper))
     rows = [
         {first: row["name"], "ours": _as_json(figures, columns, measures), "paper": row.get("paper", [])}

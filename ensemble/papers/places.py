@@ -11,8 +11,8 @@ randomisation.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import groupby, islice
 from typing import Any
 
 from phistack.ensemble.evaluation.tables import TableRow
@@ -36,7 +36,8 @@ def of_places(declared: Mapping[str, Any], run: PaperRun, options: PaperOptions)
     wanted = [place for place in places_of(run.test.documents, systems) if _is_wanted(place, declared, run, options)]
     wanted.sort(key=lambda place: (_labels(place.gold, place.gold), place.document, place.start))
     most = declared.get("most", 0) if options.most is None else options.most
-    listed = list(_first_of_each(wanted, most))
+    by_type = groupby(wanted, key=lambda place: _labels(place.gold, place.gold))
+    listed = [place for _, of_type in by_type for place in islice(of_type, most or None)]
     texts = {document.id: document.text for document in run.test.documents}
     columns: dict[str, str] = dict(declared["shown"])
     if not options.text:
@@ -61,16 +62,6 @@ def _is_wanted(place: Place, declared: Mapping[str, Any], run: PaperRun, options
     return [name for name in run.members if name in place.right] == [alone]
 
 
-def _first_of_each(places: Sequence[Place], most: int) -> Iterator[Place]:
-    """The first places of each type; all where `most` is 0."""
-    counts = Counter[str]()
-    for place in places:
-        label = _labels(place.gold, place.gold)
-        counts[label] += 1
-        if not most or counts[label] <= most:
-            yield place
-
-
 def _labels(spans: Sequence[Span], gold: Sequence[Span]) -> str:
     """The labels of spans; with its place, where a span has the label of gold and other ends."""
     named = {span.label for span in gold}
@@ -91,37 +82,23 @@ def found_alone(declared: Mapping[str, Any], run: PaperRun) -> FilledTable:
     spans = {name: _spans(gold, run.answers[tuple(ours)]) for name, ours in declared["methods"].items()}
     right, kept = _spans(gold, [d.spans for d in gold.documents]), _spans(gold, run.answers[tuple(declared["ours"])])
     alone = {name: own.difference(*(o for other, o in spans.items() if other != name)) for name, own in spans.items()}
+    alone["all"] = set().union(*alone.values())
     labels = run.training.label_set.categories
-    sections = [_counted("", alone, right, kept, declared["figures"])]
-    for category in dict.fromkeys(labels.values()):
-        own = {name: {found for found in every if labels[found[1].label] == category} for name, every in alone.items()}
-        if any(own.values()):
-            sections.append(_counted(category, own, right, kept, {}))
-    columns = ("right", "wrong", "right, kept", "wrong, kept")
-    cells = [
-        section(
-            own[0]["category"] or "all categories",
-            ((r["method"], *map(str, r["ours"]), *map(str, r["paper"] or [""] * 4)) for r in own),
-            9,
-        )
-        for own in sections
-    ]
-    header = ("method", *columns, *(f"paper, {column}" for column in columns))
-    return FilledTable(header, cells, [row for own in sections for row in own])
-
-
-def _counted(
-    category: str,
-    alone: Mapping[str, set[_SpanOfNote]],
-    right: set[_SpanOfNote],
-    kept: set[_SpanOfNote],
-    figures: Mapping[str, Sequence[int | str]],
-) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
-    for name, own in (*alone.items(), ("all", set().union(*alone.values()))):
-        counts = [len(own & right), len(own - right), len(own & right & kept), len((own - right) & kept)]
-        rows.append({"category": category, "method": name, "ours": counts, "paper": figures.get(name, [])})
-    return rows
+    sections: list[Sequence[TableRow]] = []
+    for category in ("", *dict.fromkeys(labels.values())):
+        own = {name: {f for f in every if category in ("", labels[f[1].label])} for name, every in alone.items()}
+        if category and not own["all"]:
+            continue
+        figures = {} if category else declared["figures"]
+        cells: list[TableRow] = []
+        for name, found in own.items():
+            counts = [len(part) for part in (found & right, found - right, found & right & kept, found & kept - right)]
+            rows.append({"category": category, "method": name, "ours": counts, "paper": figures.get(name, [])})
+            cells.append((name, *map(str, [*counts, *figures.get(name, [""] * 4)])))
+        sections.append(section(category or "all categories", cells, 9))
+    columns = ("right", "wrong", "right, kept", "wrong, kept")
+    return FilledTable(("method", *columns, *(f"paper, {column}" for column in columns)), sections, rows)
 
 
 def _spans(corpus: Corpus, answers: Answers) -> set[_SpanOfNote]:

@@ -94,7 +94,11 @@ class RuleSubmodel(Submodel):
             raise TrainingError(f"rules need PHI to learn labels from, and none of {len(tables)} notes has any")
         self.patterns_ = self.rules(tables[0].space)
         marked = self.marked(tables)
-        there, mapped = self._labels_there(tables, marked), self._mapping()
+        there = self._labels_there(tables, marked)
+        try:
+            mapped = label_mapping(self.own_set, self.label_set)
+        except LabelError:
+            mapped = {}
         same = set(LabelSet.named(self.own_set).labels) if self.label_set == self.own_set else gold
         named = {name: most_frequent(there[name]) if there[name] else mapped.get(name, "") for name in self.types()}
         self.labels_ = {name: name if name in same else label for name, label in named.items() if label or name in same}
@@ -111,12 +115,6 @@ class RuleSubmodel(Submodel):
                 touched = [s for s in table.document.spans if s.start < mark.end and mark.start < s.end]
                 there[mark.type].update(s.label for s in touched if not self.exact or (s.start, s.end) == mark[:2])
         return there
-
-    def _mapping(self) -> Mapping[str, str]:
-        try:
-            return label_mapping(self.own_set, self.label_set)
-        except LabelError:
-            return {}
 
     def propose(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
         """What the rules mark in each note, but for types that the corpus has no label for."""

@@ -15,7 +15,7 @@ import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Any, Self
@@ -99,15 +99,12 @@ class DutchLists:
         :param path: of a file that adds to them; empty for none.
         :raises SettingsError: if it cannot be used.
         """
-        ours = tomllib.loads(
-            (resources.files("phistack.ensemble.papers.deduce") / "nl.toml").read_text(encoding="utf-8")
-        )
-        lists = cls(_entries_of(ours))
-        if not path:
-            return lists
-        with file_named("the file of lists", Path(path)):
-            added = _entries_of(read_toml(Path(path)), known=lists.entries)
-        return cls({name: found | added.get(name, frozenset()) for name, found in lists.entries.items()})
+        entries = _shipped()
+        if path:
+            with file_named("the file of lists", Path(path)):
+                added = _entries_of(read_toml(Path(path)), known=entries)
+            entries = {name: found | added.get(name, frozenset()) for name, found in entries.items()}
+        return cls(entries)
 
     @cached_property
     def _longest(self) -> dict[str, int]:
@@ -119,7 +116,7 @@ class DutchLists:
         found: dict[str, dict[str, set[str]]] = {}
         for name in ("given", "family", "towns"):
             table = found[name] = defaultdict(set)
-            for word in (entry[0] for entry in self.entries[name] if len(entry) == 1 and len(entry[0]) >= _LONG_WORD):
+            for word in self.endings[name]:
                 for shorter in _shortened(word):
                     table[shorter].add(word)
         return found
@@ -161,12 +158,14 @@ class DutchLists:
     @classmethod
     def from_dict(cls, state: Mapping[str, Iterable[str]]) -> Self:
         """What `to_dict` gave; lists that there were not yet are empty."""
-        return cls(
-            {
-                name: frozenset(tuple(entry.split(" ")) for entry in state.get(name, ()))
-                for name in cls.shipped().entries
-            }
-        )
+        split = {name: [tuple(entry.split(" ")) for entry in state.get(name, ())] for name in _shipped()}
+        return cls({name: frozenset(entries) for name, entries in split.items()})
+
+
+@cache
+def _shipped() -> dict[str, frozenset[ListEntry]]:
+    text = (resources.files("phistack.ensemble.papers.deduce") / "nl.toml").read_text(encoding="utf-8")
+    return _entries_of(tomllib.loads(text))
 
 
 def _shortened(word: str) -> set[str]:

@@ -101,26 +101,19 @@ def _found(text: str) -> Iterator[Mark]:
 def _titles(name: str) -> int:
     """How many characters of titles a name begins with."""
     reading = Reading.of(name)
-    first = _name_rules().after_titles(reading, 0)
+    first = NameRules(DutchLists.shipped()).after_titles(reading, 0)
     return reading.starts[first] if first < len(reading) else 0
-
-
-@cache
-def _name_rules() -> NameRules:
-    return NameRules(DutchLists.shipped())
 
 
 @cache
 def _program() -> Any:
     """The program, loaded once in a process, without the handler that it gives to all loggers."""
     need("deduce", "deduce", "the published program DEDUCE")
-    root = logging.getLogger()
-    quiet = logging.NullHandler()
+    root, quiet = logging.getLogger(), logging.NullHandler()
     root.addHandler(quiet)
-    try:
-        from deduce import Deduce
-    finally:
-        root.removeHandler(quiet)
+    from deduce import Deduce
+
+    root.removeHandler(quiet)
     try:
         return Deduce()
     except (EOFError, pickle.UnpicklingError):
