@@ -3,13 +3,13 @@
     biography = Document("1", "Mata Hari danste. Haar vader kende haar niet.", (Span(0, 9, "PER"),))
     egofied(biography, Subject("Mata Hari", "female"), "nl").text     "Ik danste. Mijn vader kende mij niet."
 
-Notes of patients cannot be shared, and biographies of the famous can; told in the first person they are like what
+Notes of patients cannot be shared, and biographies of the famous can; in the first person they are like what
 people write of themselves, and a de-identification system can be tried on them (Tjong Kim Sang et al. 2019). The
 subject's name and pronouns become those of the first person, in Dutch and English; verbs stay, as biographies are in
 the past tense, in which both persons have the same forms. Spans move along; those of the subject's name are gone.
 
 There is no parser behind it. A name after a preposition is an object, any other a subject; `zijn` and `haar`, `his`
-and `her` are told apart by their neighbours; pronouns of others of the same gender change too. So a person reads the
+and `her` are distinguished by their neighbours; pronouns of others of the same gender change too. So a person reads the
 result, as in the paper.
 """
 
@@ -41,7 +41,7 @@ _SOME = 60
 class Subject:
     """Whose biography it is.
 
-    :param name: in full, for example `Rembrandt van Rijn`; parts of it that stand alone are found too.
+    :param name: in full, for example `Rembrandt van Rijn`; parts of it are found too.
     :param gender: one of `GENDERS`, which decides on the pronouns.
     :raises SettingsError: for an empty name, or another gender.
     """

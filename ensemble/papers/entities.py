@@ -76,16 +76,14 @@ class EntitySubmodel(RuleSubmodel):
 
     def marked(self, tables: Sequence[FeatureTable]) -> list[list[Mark]]:
         """What is in each note: of what overlaps, rules before the tagger, numbers last."""
-        ruled = self.scanned([table.document.text for table in tables], self.language_)
-        return [
-            first_of_overlapping([
-                # Of the rules too it is counted how often their class is right, not each of them.
-                *sorted((m._replace(rule=m.type) for _, m in of_note), key=lambda mark: (mark.start - mark.end, mark)),
-                *_tagged(table),
-                *(Mark(*m.span(), "NUM", "NUM", "number") for m in _NUMBER.finditer(table.document.text) if self.numbers),
-            ], len(table.document.text))
-            for table, of_note in zip(tables, ruled, strict=True)
-        ]  # fmt: skip
+        texts = [table.document.text for table in tables]
+        found: list[list[Mark]] = []
+        for table, text, ruled in zip(tables, texts, self.scanned(texts, self.language_), strict=True):
+            # Of the rules too it is counted how often their class is right, not each of them.
+            of_rules = sorted((m._replace(rule=m.type) for _, m in ruled), key=lambda m: (m.start - m.end, m))
+            of_numbers = [Mark(*m.span(), "NUM", "NUM", "number") for m in _NUMBER.finditer(text) if self.numbers]
+            found.append(first_of_overlapping([*of_rules, *_tagged(table), *of_numbers], len(text)))
+        return found
 
 
 def _tagged(table: FeatureTable) -> Iterator[Mark]:

@@ -5,25 +5,18 @@
     found["unambiguous"]        only what had one label throughout
 
 Adams et al. (2019, table 4) set their models against these two; the second is that of the CoNLL task of 2003 (Tjong Kim
-Sang and De Meulder 2003). A phrase is found as it was written, the longest first, wherever it stands.
+Sang and De Meulder 2003). A phrase is found as it was written, the longest first.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from phistack.features.counting import most_frequent
 from phistack.features.documents import Corpus, Span
 from phistack.features.errors import TrainingError
 from phistack.features.phrases import Phrases
-
-_Labels = Counter[str]
-RULES: Mapping[str, Callable[[_Labels], bool]] = {
-    "unambiguous": lambda labels: len(labels) == 1,
-    "most frequent": lambda labels: True,
-}
-"""Baseline -> whether it takes an entity that had these labels in training, and how often."""
 
 
 def entity_baselines(training: Corpus, test: Corpus) -> dict[str, Corpus]:
@@ -33,16 +26,16 @@ def entity_baselines(training: Corpus, test: Corpus) -> dict[str, Corpus]:
     :param test: others; their own spans are not looked at.
     :raises TrainingError: if the training notes have no PHI.
     """
-    labels: dict[str, _Labels] = defaultdict(Counter)
+    labels: dict[str, Counter[str]] = defaultdict(Counter)
     for note in training.documents:
         for span in note.spans:
             labels[note.text[span.start : span.end]][span.label] += 1
     if not labels:
         raise TrainingError("the training notes have no annotated PHI, so there is nothing to find again")
-    return {name: _annotated(test, labels, is_taken) for name, is_taken in RULES.items()}
+    unambiguous = {entity: had for entity, had in labels.items() if len(had) == 1}
+    return {"unambiguous": _annotated(test, unambiguous), "most frequent": _annotated(test, labels)}
 
 
-def _annotated(test: Corpus, labels: Mapping[str, _Labels], is_taken: Callable[[_Labels], bool]) -> Corpus:
-    usual = {entity: most_frequent(had) for entity, had in labels.items() if is_taken(had)}
-    phrases = Phrases(usual)
+def _annotated(test: Corpus, labels: Mapping[str, Counter[str]]) -> Corpus:
+    phrases = Phrases({entity: most_frequent(had) for entity, had in labels.items()})
     return test.with_spans([[Span(*found) for found in phrases.find(note.text)] for note in test.documents])

@@ -1,4 +1,4 @@
-"""The commands of the papers on notes: causes of errors, the reader test, and texts told in the first person."""
+"""The commands of the papers on notes: causes of errors, the reader test, and texts in the first person."""
 
 from __future__ import annotations
 

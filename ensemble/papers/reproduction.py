@@ -235,6 +235,6 @@ def _draw(folder: Path, found: Reproduction) -> None:
 
 
 def _svg(path: Path) -> str:
-    """The drawing without the head of its file, to stand in a page."""
+    """The drawing without the head of its file, to put into a page."""
     text = path.read_text(encoding="utf-8")
     return text[text.index("<svg") :]

@@ -46,7 +46,7 @@ class FilledTable(NamedTuple):
 
 
 def section(name: str, rows: Iterable[TableRow], width: int) -> list[TableRow]:
-    """Rows of a table under a name that stands out; :param width: how many cells a row has."""
+    """Rows of a table under a bold name; :param width: how many cells a row has."""
     return [(strong(name), *[""] * (width - 1)), *rows]
 
 

@@ -1,4 +1,4 @@
-"""Lists of names, places and institutions, and where their entries stand in a text.
+"""Lists of names, places and institutions, and where a text has their entries.
 
     lists = DutchLists.shipped()
     reading = Reading.of("Gezien door J. van der Berg")
@@ -71,7 +71,7 @@ class Reading:
         return 0 < i < len(self) and len(self.gaps[i]) <= _WIDEST_GAP and not self.gaps[i].strip(" \t")
 
     def glued(self, i: int) -> bool:
-        """Whether nothing stands between a token and the one before."""
+        """Whether a token follows the one before without a blank."""
         return 0 < i < len(self) and not self.gaps[i]
 
     def is_capital(self, i: int) -> bool:

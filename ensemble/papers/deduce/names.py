@@ -4,9 +4,9 @@
     list(rules.find(Reading.of("Mw. J.P. van der Berg-Smit")))       [Found(12, 26, "Name", "title")]
 
 What says that a word with a capital is a family name: a title, initials or a given name before it, an interfix that
-stands before hardly anything else (`van der`), or a list. Titles are cut from what is found, as the names of NUT have
-none. Where the head of a note says who the patient is (`Naam: ...`), the parts of that name are found in any case, and
-one edit away.
+precedes hardly anything else (`van der`), or a list. Titles are cut from what is found, as the names of NUT have none.
+Where the head of a note says who the patient is (`Naam: ...`), the parts of that name are found in any case, and one
+edit away.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class NameRules:
         return (given, "title" if titled else "given") if alone else (i, "")
 
     def _further(self, reading: Reading, i: int) -> int:
-        """The token after a family name, where what stood before it is a given name that no list has."""
+        """The token after a family name, where the word before it is a given name that no list has."""
         interfix = self._interfix(reading, i, begun=True)
         end = self._family(reading, interfix, supported=True, joined=True)
         return end if end > interfix else i
@@ -130,9 +130,7 @@ class NameRules:
         """The token after given names, or parts of the patient's name."""
         first = i
         while i < len(reading) and (i == first or reading.joins(i)) and self._is_given(reading, i, patient):
-            i += 1
-            while reading.glued(i) and reading.words[i] in _HYPHENS and _is_glued_name(reading, i + 1):
-                i += 2
+            i = _after_hyphenated(reading, i + 1)
         return i
 
     def _is_given(self, reading: Reading, i: int, patient: frozenset[str]) -> bool:
@@ -169,7 +167,7 @@ class NameRules:
     def _interfix(self, reading: Reading, i: int, *, begun: bool) -> int:
         """The token after an interfix before a word with a capital; the token itself if there is none.
 
-        :param begun: whether a title or another part of a name stands before it.
+        :param begun: whether a title or another part of a name precedes it.
         """
         if i >= len(reading) or (begun and not reading.joins(i)):
             return i
@@ -184,11 +182,7 @@ class NameRules:
             sure = listed and not self.lists.has("ambiguous", reading.words[i])
             if not (sure or (self._may_be_name(reading, i) and supported and (i == first or listed))):
                 break
-            i += 1
-            while (
-                reading.glued(i) and reading.words[i] in _HYPHENS and reading.glued(i + 1) and reading.is_capital(i + 1)
-            ):
-                i += 2
+            i = _after_hyphenated(reading, i + 1)
         return i
 
     def _inverted(self, reading: Reading, i: int, patient: frozenset[str], any_word: bool) -> int:
@@ -200,8 +194,11 @@ class NameRules:
         return end if end > i + 1 else i
 
 
-def _is_glued_name(reading: Reading, i: int) -> bool:
-    return reading.glued(i) and reading.is_capital(i)
+def _after_hyphenated(reading: Reading, i: int) -> int:
+    """The token after the names that are joined by hyphens to the token before."""
+    while all(map(reading.glued, (i, i + 1))) and reading.words[i] in _HYPHENS and reading.is_capital(i + 1):
+        i += 2
+    return i
 
 
 def _is_like(folded: str, patient: frozenset[str]) -> bool:
