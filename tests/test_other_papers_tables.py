@@ -2,10 +2,12 @@
 
 import json
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from phistack.ensemble.evaluation import evaluate
 from phistack.ensemble.experiments.parts import alone_answers
@@ -142,6 +144,17 @@ def test_figures_of_a_language_are_in_no_row_of_another() -> None:
         assert [name for name, ours in of_swedish.items() if ours] == ["Swedish"]
         of_dutch = {name: [values for values in ours.values() if values] for name, ours in rows(number, "nl").items()}
         assert [name for name, ours in of_dutch.items() if ours] == ["here (nl)"], "the paper has no such row"
+
+
+def test_what_is_missing_is_said_below_the_table_and_marked_on_our_columns_only() -> None:
+    notes = synthesize(2, seed=1).mapped("anonymate2019")
+    answers = {(name,): [document.spans for document in notes.documents] for name in ("crf", "crf-words")}
+    run = PaperRun(notes, notes, EngineSettings.preset("anonymate2019"), answers)
+    systems, _, languages = (filled(table, run).table for table in published("anonymate2019")["tables"])
+    console = Console(width=100, file=StringIO())
+    console.print(systems.rich())
+    assert "`vectors` under [features] names no file" in " ".join(console.file.getvalue().split())
+    assert languages.columns[1:] == ("CRF (a)", "Freq.", "Unamb.", "paper, CRF", "paper, Freq.", "paper, Unamb.")
 
 
 def test_groups_of_types_are_averaged_over_the_types() -> None:

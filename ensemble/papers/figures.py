@@ -48,24 +48,29 @@ def of_figures(declared: Declared, run: PaperRun) -> FilledTable:
         found = _with_changes(found)
     letters: dict[str, str] = {}
     by_row, by_column = (list(map(_lacking, figures)) for figures in (found, zip(*found, strict=True)))
-    heads, names = [column.get("name", "") for column in columns], [row["name"] for row in given]
-    if any(heads):
-        heads = [head + _marked(lacking, letters) for head, lacking in zip(heads, by_column, strict=True)]
+    plain, names = [column.get("name", "") for column in columns], [row["name"] for row in given]
+    heads = plain
+    if any(plain):
+        heads = [head + _marked(lacking, letters) for head, lacking in zip(plain, by_column, strict=True)]
     else:
         names = [name + _marked(lacking, letters) for name, lacking in zip(names, by_row, strict=True)]
     n = len(measures)
     theirs = [list(row.get("paper", ())) or [""] * n * len(columns) * has_paper for row in given]
     first = declared.get("first", ONE_OF.get(declared.get("by", ""), "model"))
     ours = [list(chain(*(figure.cells(measures) for figure in figures))) for figures in found]
-    shown = [", ".join(filter(None, (head, m if n > 1 or not head else ""))) for head in heads for m in measures]
+    shown, of_paper = (
+        [", ".join(filter(None, (head, m if n > 1 or not head else ""))) for head in those for m in measures]
+        for those in (heads, plain)
+    )
     parts = {"": slice(None)}
     if len(columns) * n * (1 + has_paper) > _MOST_SIDE_BY_SIDE:
-        shown, parts = list(measures), {head: slice(i * n, i * n + n) for i, head in enumerate(heads)}
+        shown = of_paper = list(measures)
+        parts = {head: slice(i * n, i * n + n) for i, head in enumerate(heads)}
     sections: list[list[TableRow]] = []
     for head, part in parts.items():
         cells = [(name, *own[part], *paper[part]) for name, own, paper in zip(names, ours, theirs, strict=True)]
         sections.append(section(head, cells, 1 + n * (1 + has_paper)) if head else list(cells))
-    header = (first, *shown, *(f"paper, {name}" for name in shown if has_paper))
+    header = (first, *shown, *(f"paper, {name}" for name in of_paper if has_paper))
     rows = [
         {first: row["name"], "ours": _as_json(figures, columns, measures), "paper": row.get("paper", [])}
         | ({"lacking": lacking} if lacking else {})
