@@ -15,8 +15,8 @@ from phistack.features.errors import TrainingError
 from phistack.features.saved_files import SavedFiles
 from phistack.submodels.base import Candidate, submodel_class
 from phistack.submodels.registry import KINDS
-from tests import deduce_stand_in
 from tests.odd_shapes import SHAPES
+from tests.papers import deduce_stand_in
 
 QUICK = {
     "blstm": {

@@ -20,8 +20,8 @@ from phistack.features.errors import BundleError, SettingsError, TrainingError
 from phistack.features.saved_files import SavedFiles
 from phistack.submodels.base import Candidate, Submodel, in_lines, submodel_class
 from phistack.submodels.registry import KINDS, usual_name
-from tests import deduce_stand_in
 from tests.invented_names import NAMES
+from tests.papers import deduce_stand_in
 
 QUICK = {
     "blstm": {

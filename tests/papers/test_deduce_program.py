@@ -14,7 +14,7 @@ from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.documents import Document, Span
 from phistack.features.errors import MissingResourceError
 from phistack.features.saved_files import SavedFiles
-from tests import deduce_stand_in
+from tests.papers import deduce_stand_in
 
 
 def read(*documents: Document) -> list[FeatureTable]:

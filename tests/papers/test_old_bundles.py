@@ -9,7 +9,7 @@ from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.files import read_manifest
 from phistack.features.documents import Document
 
-BUNDLE = Path(__file__).parent / "golden" / "bundle_papers.zip"
+BUNDLE = Path(__file__).parent / "golden" / "bundle.zip"
 GOLDEN = json.loads(BUNDLE.with_suffix(".json").read_text(encoding="utf-8"))
 
 

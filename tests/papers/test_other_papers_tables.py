@@ -25,8 +25,8 @@ from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import SettingsError
 from phistack.features.formats import write_corpus
 from phistack.features.labels import LabelSet
-from tests import deduce_stand_in
 from tests.fixture_types import Phistack
+from tests.papers import deduce_stand_in
 
 TINY = {"epochs": 1, "least_steps": 0, "lstm_size": 6, "word_size": 8, "character_lstm": 3, "character_size": 3}
 
