@@ -71,7 +71,7 @@ def test_no_source_lets_numpy_read_pickle() -> None:
 
 
 def test_paths_in_the_manual_exist() -> None:
-    pages = {ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")}
+    pages = {ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")}
     pages -= {ROOT / "docs" / "bundles.md"}  # which names the files of a bundle
     named = r"(?<!Write )(?<!here\s)`((?:features|tbed|submodels|ensemble|tests|benchmarks|docs|data)/[\w/.-]*)`"
     missing = [
