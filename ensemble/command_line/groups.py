@@ -143,13 +143,13 @@ class TrainingOptions:
     def settings(self, corpus: Corpus) -> EngineSettings:
         """How an engine for a corpus is trained; :raises SettingsError: for a preset, file or option that is wrong."""
         from phistack.ensemble.training.settings import EngineSettings
-        from phistack.submodels.regex.pattern_files import read_own_patterns
+        from phistack.submodels.regex.pattern_files import user_patterns
 
         settings = EngineSettings.chosen(self.preset, self.config, language=self.language or corpus.label_set.language)
         if self.submodels:
             settings = settings.only(comma_list(self.submodels))
         if self.patterns:
-            read_own_patterns(self.patterns)
+            user_patterns(self.patterns)
             settings = settings.with_patterns(self.patterns)
         features = replace(settings.features, language=self.language or settings.features.language)
         folds = settings.folds if self.folds is None else self.folds

@@ -26,11 +26,11 @@ def patterns(
 ) -> None:
     """Check that patterns of your own can be used and never take endless time, and show where they match."""
     from phistack.ensemble.tasks.patterns import counts_of, matches_table, pattern_matches
-    from phistack.submodels.regex.pattern_files import read_own_patterns
+    from phistack.submodels.regex.pattern_files import user_patterns
 
     if action != "check":
         raise SettingsError(f"patterns can check a file and nothing else, not {action}; give patterns check FILE")
-    own = read_own_patterns(file)
+    own = user_patterns(file)
     if on is not None:
         notes = reading.reader.read(on, accept_unknown_labels=True, language=language)
         matches = pattern_matches(own, notes.documents, language or notes.label_set.language)

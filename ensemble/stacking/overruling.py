@@ -28,7 +28,7 @@ from phistack.features.labels import LabelSet
 from phistack.features.plain_view import PlainView
 from phistack.features.suggestions import no_such
 from phistack.submodels.base import Candidate
-from phistack.submodels.regex.pattern_files import ANY_SET, Pattern, read_own_patterns
+from phistack.submodels.regex.pattern_files import ANY_SET, Pattern, user_patterns
 
 PATTERNS = "patterns"
 """The source of what a user's own patterns find."""
@@ -117,7 +117,7 @@ class Overruling:
 
 def read_overruling(always: Path | None = None, never: Path | None = None, patterns: Path | None = None) -> Overruling:
     """The lists and patterns in files; :raises SettingsError: with file and place, for what cannot be used."""
-    own = tuple(read_own_patterns(patterns)) if patterns else ()
+    own = tuple(user_patterns(patterns)) if patterns else ()
     return Overruling(read_list(always, ALWAYS), read_list(never, NEVER), own)
 
 
