@@ -290,6 +290,12 @@ def test_abbreviations_choose_no_engine(text: str) -> None:
     assert languages_of([text], ("en", "es", "nl", "de", "sv")) == {}
 
 
+def test_languages_that_one_engine_reads_need_not_be_distinguished() -> None:
+    norwegian = "Pasienten ble innlagt med smerter i brystet og har vært innlagt tidligere."
+    assert languages_of([norwegian], ("en", "sv", "da", "no")) == {}
+    assert languages_of([norwegian], {"en": "english", "sv": "swedish", "da": "swedish", "no": "swedish"}) == {"no": 1}
+
+
 def test_the_engines_are_listed_with_what_is_known_of_them(phistack: Phistack, ships: Path) -> None:
     status, shown, _ = phistack("engines", "--json", "engines.json")
     assert status == 0
