@@ -222,7 +222,7 @@ def test_a_choice_from_no_engine_says_so(phistack: Phistack, ships: Path, monkey
         phistack("annotate", "notes", "out", "--model", "english")
     )
     status, shown, _ = phistack("engines")
-    assert (status, shown[:38]) == (0, "no engine ships with this phistack; on")
+    assert (status, shown[:38]) == (0, "no engine ships with this phistack; tr")
 
 
 @pytest.mark.parametrize("command", ["annotate - -", "explain -"])

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from phistack.features.documents import Document
 from phistack.features.plain_view import plain_view
-from phistack.features.shown import shown_id
+from phistack.features.shown import shown_id, whole
 from phistack.submodels.regex.pattern_files import Pattern
 from phistack.submodels.regex.scanner import Scanner
 
@@ -56,7 +56,7 @@ def matches_table(matches: Sequence[PatternMatch], *, show_text: bool = False) -
     for name in [*columns, "text"] if show_text else columns:
         table.add_column(name, justify="right" if name in ("start", "end") else "left", overflow="fold")
     for match in matches:
-        id = match.document.id if show_text else shown_id(match.document.id)
+        id = whole(match.document.id) if show_text else shown_id(match.document.id)
         text = [Text(repr(match.document.text[match.start : match.end]))] if show_text else []
         table.add_row(Text(id), str(match.start), str(match.end), Text(match.pattern), *text)
     return table

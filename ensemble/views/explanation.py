@@ -15,7 +15,7 @@ from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.overruling import PATTERNS
 from phistack.ensemble.stacking.phrase_lists import ALWAYS, NEVER
 from phistack.features.documents import Document
-from phistack.features.shown import shown_id
+from phistack.features.shown import shown_id, whole
 from phistack.submodels.base import Candidate
 
 
@@ -23,7 +23,7 @@ def print_explanation(
     document: Document, decisions: Sequence[Decision], console: Console, *, show_text: bool = False
 ) -> None:
     """Print one note's decisions; the text of the spans only if asked for."""
-    name = document.id if show_text else shown_id(document.id)
+    name = whole(document.id) if show_text else shown_id(document.id)
     table = Table(title=Text(f"{name}: {sum(d.accepted for d in decisions)} PHI"), title_justify="left")
     columns = ["start", "end", "label", "probability", "in result", "proposed by"]
     for name in [*columns, "text"] if show_text else columns:
