@@ -73,10 +73,7 @@ def deidentify(
     from phistack.ensemble.batch.settings import read_struck
 
     if "-" in (str(source), str(out)):
-        raise SettingsError(
-            "deidentify needs files, not - for a stream, so that an interrupted run can continue; give file names"
-        )
-
+        raise SettingsError("deidentify needs files, so that an interrupted run can continue; give file names, not -")
     treatments = treatments_of(merged(context, "column", column))
     columns = Columns(id_column, tuple(text_column or ("text",)), patient_column, treatments)
     format_settings = FormatSettings(columns, encoding)
@@ -101,9 +98,7 @@ def deidentify(
 
 def audit(
     out: Annotated[Path, argument("OUT", "The output of a finished run.")],
-    key_file: Annotated[
-        Path | None, option("Key file to check the seal of the log; default: PHISTACK_KEY.", "--key-file")
-    ] = None,
+    key_file: Annotated[Path | None, option("Key file to check the seal of the log; default: PHISTACK_KEY.")] = None,
 ) -> None:
     """Check that no line of a run's audit log was removed or changed, and that the output matches the log."""
     from phistack.ensemble.batch import audit_run

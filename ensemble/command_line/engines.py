@@ -53,10 +53,7 @@ def train(
     model: NewModelOption,
     *,
     budget: Annotated[
-        float | None,
-        option(
-            "Keep the best submodels that reach this speed on one core of this machine.", metavar="NOTES_PER_SECOND"
-        ),
+        float | None, option("Keep the best submodels that are this fast on one core.", metavar="NOTES_PER_SECOND")
     ] = None,
     add: Annotated[
         Path | None, option("More annotated notes to learn from; no fold, stacker or score has them.")
