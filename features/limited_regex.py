@@ -4,7 +4,7 @@
     [match.span("phi") for _, match in number.find_all(["see wd-12"])]     [(7, 9)]
     LimitedRegex("(a+)+b", "", "the pattern ward").try_out()          UnsafePatternError, after two seconds
 
-Python's own matcher tries all ways in which an expression can read a text, and cannot be told to stop. The package
+Python's own matcher tries all ways in which an expression can read a text, and has no time limit. The package
 `regex` reads the same expressions and raises `TimeoutError` after a given time of the processor. Whether an expression
 is too slow is measured and not proved: it is tried on texts that repeat its own characters, which finds the usual
 mistakes before a note is read, and each search in a note has a limit, which holds for all others.

@@ -203,8 +203,8 @@ def test_lines_are_annotated_through_pipes_in_the_format_of_the_input(piped: Cal
         (b"x", ("convert", "-", "-", "--to", "jsonl", "--from", "brat"), "brat has two files for each note, and"),
         (b"x", ("convert", "-", "-", "--to", "cvs"), "there is no format named cvs (did you mean csv?)"),
         (b"x", ("train", "-", "--model", "x"), "standard input is taken by annotate, convert and explain"),
-        (b"x", ("deidentify", "-", "x", "--model", "x"), "so that an interrupted run can continue; give file names, not -"),
-        (b"x", ("deidentify", "x", "-", "--model", "x"), "so that an interrupted run can continue; give file names, not -"),
+        (b"x", ("deidentify", "-", "x", "--model", "x"), "interrupted run can continue; give file names, not -"),
+        (b"x", ("deidentify", "x", "-", "--model", "x"), "interrupted run can continue; give file names, not -"),
     ],
 )
 def test_what_cannot_go_through_a_pipe_is_one_sentence_and_no_output(

@@ -28,7 +28,7 @@ def wrapped(command: Callable[..., None]) -> Callable[..., None]:
     """The command as Typer takes it.
 
     It ends with status 130 after Ctrl-C, and says what is kept. It ends with 141, as a program that SIGPIPE ends, if
-    nobody reads its standard output to the end, as `head` does not.
+    standard output is closed before its end, as `head` does.
     """
 
     @wraps(command)
