@@ -82,7 +82,8 @@ class EngineSettings:
     group_by: str = ""
 
     def __post_init__(self) -> None:
-        LimitedRegex(self.group_by, "", GROUP_BY)
+        if self.group_by:
+            LimitedRegex(self.group_by, "", GROUP_BY)
         if not self.submodels:
             raise SettingsError("name at least one submodel to train")
         _check_names(tuple(self.submodels))
