@@ -170,11 +170,11 @@ def main() -> None:
         print(f"{arguments.out}: {arguments.out.stat().st_size / 1e6:.2f} MB")
     bundle = arguments.measure or arguments.out
     if arguments.choosers:
-        engine = load_bundle(bundle, cascade=False)
+        engine = load_bundle(bundle).with_options(cascade=False)
         for name, gold in wanted.others():
             Console(width=120).print(engine_on(name, gold, engine).table().rich())
         return
-    for row in wanted.measure(load_bundle(bundle).recalling(arguments.recall)):
+    for row in wanted.measure(load_bundle(bundle).with_options(recall=arguments.recall)):
         print(f"{row['corpus']}: {row['figure']} {row['value']}")
 
 

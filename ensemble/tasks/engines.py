@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from rich.console import Console
 
-from phistack.ensemble.bundles.bundle import save_bundle
+from phistack.ensemble.bundles.bundle import load_bundle, save_bundle
 from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.deidentification import redact
-from phistack.ensemble.engine import Engine
+from phistack.ensemble.engine import Engine, EngineOptions, EnginesByLanguage, Reading
 from phistack.ensemble.evaluation import Report, evaluate_systems
 from phistack.ensemble.experiments.budget import best_within, check_budget
 from phistack.ensemble.experiments.results import CorpusFacts
@@ -140,16 +142,28 @@ def score_on(engine: Engine, gold: Corpus) -> dict[str, Report]:
     return evaluate_systems(gold, {name: gold.with_spans(notes) for name, notes in systems.items()})
 
 
-def with_roster(engine: Engine, path: Path | None) -> Engine:
-    """The engine, with what a roster says of the notes' patients; the same engine without a path.
+def engine_with(
+    model: Path,
+    options: EngineOptions,
+    *,
+    by_language: Mapping[str, Path] = MappingProxyType({}),
+    only: Iterable[str] = (),
+    known: Path | None = None,
+) -> Engine:
+    """The engine of a bundle with the options of a command.
 
-    :raises SettingsError: if the roster cannot be used, or the engine has no label for what it holds.
+    :param by_language: language -> the bundle that reads passages and notes in it.
+    :param only: names of submodels; all by default.
+    :param known: a roster.
+    :raises SettingsError: if the roster cannot be used, or the engine does not suit what is asked for.
     """
-    if path is None:
-        return engine
-    roster = Roster.open(path, engine.label_set.labels)
-    tell_unused(roster, engine.label_set.labels)
-    return engine.with_known(roster)
+    engine = load_bundle(model, only=only)
+    roster = Roster.open(known, engine.label_set.labels) if known is not None else None
+    if roster is not None:
+        tell_unused(roster, engine.label_set.labels)
+    bundles = {language: path for language, path in by_language.items() if path != model}
+    others = EnginesByLanguage(bundles, cache(lambda language: load_bundle(bundles[language])))
+    return engine.with_options(options, roster=roster, others=others)
 
 
 @dataclass(frozen=True)
@@ -158,12 +172,10 @@ class Source:
 
     :param path: a file or folder, or `-` for standard input.
     :param reader: how it is read.
-    :param any_language: whether to read the notes that the engine cannot read by its language gate, too.
     """
 
     path: Path
     reader: Reader = USUAL_READER
-    any_language: bool = False
 
     @property
     def format(self) -> str:
@@ -180,21 +192,37 @@ class Source:
         """The texts of some notes from all over them; :raises CorpusError: if there are none to be had."""
         return [document.text for document in self.notes.documents[:: 1 + (len(self.notes) - 1) // most]]
 
-    def read(self, engine: Engine) -> tuple[Corpus, HeldBack]:
-        """The notes that the engine can read; :raises CorpusError: if it can none."""
-        corpus = self.notes
-        objection = engine.language_gate.objection
-        reasons = {} if self.any_language else {document.id: objection(document.text) for document in corpus.documents}
-        held_back = {id: reason for id, reason in reasons.items() if reason}
-        if len(held_back) == len(corpus):
+    def read(self, engine: Engine, *, traced: bool = False) -> tuple[list[Reading], HeldBack]:
+        """What becomes of the notes that the engine can read; :raises CorpusError: if it can read none.
+
+        :param traced: whether the readings have a trace.
+        """
+        notes = self.notes.documents
+        readings: list[Reading] = []
+        held_back: dict[str, str] = {}
+        with progress("annotating", total=len(notes)) as advance:
+            for reading in engine.read(notes, traced=traced):
+                if reading.objection:
+                    held_back[reading.document.id] = reading.objection
+                else:
+                    readings.append(reading)
+                advance("")
+        if notes and not readings:
             id, reason = next(iter(held_back.items()))
             raise CorpusError(
-                f"the engine cannot read any of the {len(corpus)} notes; document {shown_id(id)}: {reason}"
+                f"the engine cannot read any of the {len(notes)} notes; document {shown_id(id)}: {reason}"
             )
-        readable = tuple(document for document in corpus.documents if document.id not in held_back)
-        if engine.known is not None and (n_others := sum(d.group not in engine.known.roster for d in readable)):
-            _LOG.warning("%d of %d notes are of patients who are not in the roster", n_others, len(readable))
-        return replace(corpus, documents=readable, label_set=engine.label_set), held_back
+        _warn(engine, readings)
+        return readings, held_back
+
+
+def _warn(engine: Engine, readings: Sequence[Reading]) -> None:
+    roster = engine.options.roster
+    if roster is not None and (n_others := sum(r.document.group not in roster for r in readings)):
+        _LOG.warning("%d of %d notes are of patients who are not in the roster", n_others, len(readings))
+    unread = Counter(label for reading in readings for label in {span.label for span in reading.unread})
+    for label, n_notes in unread.most_common():
+        _LOG.warning("%d of %d notes have a passage that the engine did not read: %s", n_notes, len(readings), label)
 
 
 def annotate_corpus(source: Source, out: Path, engine: Engine, *, format: str = "") -> tuple[Corpus, HeldBack]:
@@ -206,13 +234,10 @@ def annotate_corpus(source: Source, out: Path, engine: Engine, *, format: str = 
     """
     found = source.format
     with stage("reading the notes"):
-        corpus, held_back = source.read(engine)
-    with progress("annotating", total=len(corpus)) as advance:
-        annotated = []
-        for document in engine.annotate(corpus.documents):
-            annotated.append(document)
-            advance("")
-    result = replace(corpus, documents=tuple(annotated))
+        corpus = source.notes
+    readings, held_back = source.read(engine)
+    annotated = tuple(reading.document.with_spans(reading.accepted) for reading in readings)
+    result = replace(corpus, documents=annotated, label_set=engine.label_set)
     of_text = "jsonl" if out == STANDARD else "brat"
     write_notes(result, out, format=format or format_told_by(out) or (of_text if found == "text" else found))
     return result, held_back
@@ -226,14 +251,13 @@ def explain_corpus(
     :returns: how many notes those are, and the others.
     :raises CorpusError: if it can read none of the notes.
     """
-    corpus, held_back = source.read(engine)
-    views = []
-    for document, decisions in zip(corpus.documents, engine.decide(corpus.documents), strict=True):
-        print_explanation(document, decisions, console, show_text=show_text)
-        views.append(note_view(document, decisions))
+    readings, held_back = source.read(engine, traced=True)
+    for reading in readings:
+        print_explanation(reading, console, show_text=show_text)
     if html is not None:
+        views = [note_view(reading.document, reading.decisions) for reading in readings]
         write_page(html, title="Why phistack marked what it marked", scores=(), notes=views, facts={})
-    return len(corpus), held_back
+    return len(readings), held_back
 
 
 def note_view(document: Document, decisions: Sequence[Decision], *, has_gold: bool = False) -> NoteView:
