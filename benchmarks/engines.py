@@ -33,7 +33,7 @@ from phistack.ensemble.evaluation.tables import percent
 from phistack.ensemble.stacking.thresholds import BALANCED, CHOICES
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.synthesis.carriers import carry
-from phistack.ensemble.tasks.engines import train_with_report
+from phistack.ensemble.tasks.training import train_with_report
 from phistack.ensemble.training.settings import EngineSettings, merged
 from phistack.features.documents import Corpus, Document
 from phistack.features.errors import SettingsError

@@ -12,7 +12,7 @@ from phistack.ensemble.bundles.bundle import load_bundle, save_bundle
 from phistack.ensemble.bundles.files import PROTOCOL, read_manifest
 from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.engine import Engine
-from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import BundleError, SettingsError, TrainingError

@@ -17,7 +17,7 @@ from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.command_line.app import app
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.cascade import Cascade
-from phistack.ensemble.tasks.engines import score_on, train_bundle
+from phistack.ensemble.tasks.training import score_on, train_bundle
 from phistack.ensemble.training.trainer import train
 from phistack.features.columns.lines import line_bounds
 from phistack.features.columns.table import FeatureTable

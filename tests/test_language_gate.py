@@ -18,7 +18,7 @@ from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.bundles.shipped import shipped_engine
 from phistack.ensemble.engine import Engine
 from phistack.ensemble.synthesis import synthesize
-from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Document, Span
 from phistack.features.errors import BundleError

@@ -73,7 +73,7 @@ def found_by_workers(texts: list[str], options: EngineOptions) -> list[list[tupl
     longest=st.sampled_from([400, 100_000]),
 )
 def test_what_annotate_marks_is_what_deidentify_acts_on(texts: list[Any], times: int, longest: int) -> None:
-    said = {"foreign": FOREIGN, "ward": "moved to Ward 7B today\n", **dict(enumerate(invented()))}
+    said: dict[Any, str] = {"foreign": FOREIGN, "ward": "moved to Ward 7B today\n", **dict(enumerate(invented()))}
     notes = ["\n".join(said[part] for part in parts) * times for parts in texts]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(steps, "LONGEST_PIECE", longest)

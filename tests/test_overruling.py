@@ -17,7 +17,7 @@ from phistack.ensemble.engine import EngineOptions
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.overruling import Overruling, read_overruling
 from phistack.ensemble.stacking.phrase_lists import ALWAYS, NEVER, parse_list
-from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import SettingsError

@@ -14,7 +14,7 @@ from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.stacking.candidates import PooledCandidate
 from phistack.ensemble.stacking.thresholds import CHOICES, THRESHOLDS, recall_choices
 from phistack.ensemble.synthesis import synthesize
-from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Span
 from phistack.features.errors import SettingsError

@@ -72,7 +72,7 @@ def train(
 ) -> None:
     """Train all submodels and the stacker, and write a bundle."""
     with stage("reading the notes"):
-        from phistack.ensemble.tasks.engines import train_with_report
+        from phistack.ensemble.tasks.training import train_with_report
 
         notes = training.read(corpus)
         more = training.read(add, notes.label_set) if add else None
@@ -103,7 +103,7 @@ def annotate(
 ) -> None:
     """Find the PHI of notes and write them in a shared-task format; any spans in IN are not looked at."""
     with stage("loading the engine"):
-        from phistack.ensemble.tasks.engines import Source, annotate_corpus, engine_with
+        from phistack.ensemble.tasks.annotating import Source, annotate_corpus, engine_with
         from phistack.ensemble.tools.garbage import keep_all
 
         notes = Source(source, reading.reader)
@@ -132,7 +132,8 @@ def explain(
     reading: ReadingOptions,
 ) -> None:
     """Show who proposed which span, and how it was decided."""
-    from phistack.ensemble.tasks.engines import Source, engine_with, explain_corpus
+    from phistack.ensemble.tasks.annotating import Source, engine_with
+    from phistack.ensemble.tasks.explaining import explain_corpus
 
     notes = Source(source, reading.reader)
     model, by_language = choose_engines(model, notes.sample)
