@@ -120,13 +120,18 @@ def _passages(run: list[_Unit], languages: Collection[str], limit: float) -> Ite
     if whole is not None:
         # Neighbours that are not near belong to it, too: a sentence of names and few words shows little.
         first, last = far[0], far[-1] + 1
-        while first and telling[first - 1].letters == _SMALL:
+        while first and _is_prose(telling[first - 1]):
             first -= 1
-        while last < len(telling) and telling[last].letters == _SMALL:
+        while last < len(telling) and _is_prose(telling[last]):
             last += 1
         yield _passage(telling[first:last], languages, limit) or whole
     else:
         yield from filter(None, (_passage([telling[number]], languages, limit) for number in far))
+
+
+def _is_prose(unit: _Unit) -> bool:
+    """Whether it is more than a line of names."""
+    return unit.letters == _SMALL or unit.n_words >= _ENOUGH_WORDS
 
 
 def _passage(units: list[_Unit], languages: Collection[str], limit: float) -> Passage | None:
