@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from phistack.ensemble.engine import Reading
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.views.explanation import print_explanation
 from phistack.features.documents import Document, Span
+from phistack.features.plain_view import plain_view
 from phistack.features.shown import shown_id, whole
 from tests.fixture_types import Phistack
 
@@ -46,8 +48,9 @@ def test_escape_sequences_of_an_id_reach_no_terminal(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("PHISTACK_SHOW_IDS", "1")
     assert shown_id(id) == whole(id)
     shown = StringIO()
-    decisions = [Decision(Span(0, 4, "DOCTOR"), 0.5, True, ())]
-    print_explanation(Document(id, "Ames"), decisions, Console(width=80, file=shown), show_text=True)
+    note = Document(id, "Ames")
+    reading = Reading(note, plain_view(note), decisions=[Decision(Span(0, 4, "DOCTOR"), 0.5, True, ())])
+    print_explanation(reading, Console(width=80, file=shown), show_text=True)
     assert "\x1b" not in shown.getvalue() and f"{whole(id)}: 1 PHI" in shown.getvalue()
 
 

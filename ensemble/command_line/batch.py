@@ -9,10 +9,8 @@ from typing import Annotated
 import typer
 
 from phistack.ensemble.command_line.config import ConfigOption, merged
-from phistack.ensemble.command_line.groups import KnowledgeOptions
+from phistack.ensemble.command_line.groups import EngineUseOptions
 from phistack.ensemble.command_line.options import (
-    AnyLanguageOption,
-    CascadeOption,
     ColumnOption,
     FormOption,
     IdColumnOption,
@@ -21,7 +19,6 @@ from phistack.ensemble.command_line.options import (
     ModelChoiceOption,
     PatientColumnOption,
     PolicyOption,
-    RecallOption,
     StrategyOption,
     SubstituteOption,
     argument,
@@ -44,9 +41,8 @@ def deidentify(
     strategy: StrategyOption = None,
     substitute: SubstituteOption = None,
     key_file: KeyOption = None,
-    knowledge: KnowledgeOptions,
+    use: EngineUseOptions,
     strike: Annotated[Path | None, option("Words to be removed everywhere.")] = None,
-    recall: RecallOption = "balanced",
     form: FormOption = "",
     id_column: IdColumnOption = "id",
     text_column: Annotated[
@@ -58,8 +54,6 @@ def deidentify(
     encoding: Annotated[str, option("Encoding of text, brat and CSV files.")] = "utf-8",
     timeout: Annotated[float, option("Seconds for a note; 0 for no limit.", min=0)] = 60.0,
     second_pass: Annotated[bool, option("Run the detector over the output too.")] = True,
-    any_language: AnyLanguageOption = False,
-    cascade: CascadeOption = True,
     hide_ids: Annotated[bool, option("Name notes in reports by HMACs of their ids.", "--hide-ids")] = False,
     restart: Annotated[bool, option("Discard what an unfinished run did.", "--restart")] = False,
     jobs: JobsOption = 1,
@@ -80,9 +74,9 @@ def deidentify(
     model, by_language = choose_engines(model, lambda most: first_texts(source, format_settings, form=form, most=most))
     chosen = policy_from(policy, merged(context, "strategy", strategy), merged(context, "substitute", substitute))
     settings = RunSettings(
-        source, out, model, chosen, key_from(key_file), form, format_settings, read_struck(strike), timeout,
-        knowledge.overruling, recall, known=knowledge.known, by_language=by_language, second_pass=second_pass,
-        any_language=any_language, cascade=cascade, hide_ids=hide_ids, jobs=jobs, cluster=cluster, restart=restart,
+        source, out, model, chosen, key_from(key_file), form, format_settings, read_struck(strike),
+        known=use.known, by_language=by_language, options=use.options, timeout=timeout, second_pass=second_pass,
+        hide_ids=hide_ids, jobs=jobs, cluster=cluster, restart=restart,
     )  # fmt: skip
     tell_reliability(model)
     with keeping(lambda: kept(settings)):

@@ -22,7 +22,6 @@ from phistack.ensemble.command_line.options import (
     option,
 )
 from phistack.ensemble.command_line.output import (
-    choose_engine,
     console,
     fail_for,
     report_misaligned_spans,
@@ -62,7 +61,7 @@ def train(
 ) -> None:
     """Train all submodels and the stacker, and write a bundle."""
     with stage("reading the notes"):
-        from phistack.ensemble.tasks.engines import train_with_report
+        from phistack.ensemble.tasks.training import train_with_report
 
         notes = training.read(corpus)
         more = training.read(add, notes.label_set) if add else None
@@ -90,12 +89,11 @@ def annotate(
 ) -> None:
     """Find the PHI of notes and write them in a shared-task format; spans in IN are ignored."""
     with stage("loading the engine"):
-        from phistack.ensemble.tasks.engines import Source, annotate_corpus
+        from phistack.ensemble.tasks.annotating import annotate_corpus
         from phistack.ensemble.tools.garbage import keep_all
 
-        notes = Source(source, use.reading.reader, use.any_language)
-        model = choose_engine(model, notes.sample)
-        engine = use.load(model)
+        notes = use.source(source)
+        model, engine = use.load(notes, model)
         keep_all()
     tell_reliability(model)
     corpus, held_back = annotate_corpus(notes, out, engine, format=to)
@@ -113,10 +111,10 @@ def explain(
     use: UseOptions,
 ) -> None:
     """Show who proposed which span, and how it was decided."""
-    from phistack.ensemble.tasks.engines import Source, explain_corpus
+    from phistack.ensemble.tasks.explaining import explain_corpus
 
-    notes = Source(source, use.reading.reader, use.any_language)
-    engine = use.load(choose_engine(model, notes.sample))
+    notes = use.source(source)
+    _, engine = use.load(notes, model)
     n_shown, held_back = explain_corpus(notes, engine, console(), html=html, show_text=text)
     fail_for(held_back, n_shown)
 

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from phistack.ensemble.command_line.options import (
     AlwaysOption,
-    AnyLanguageOption,
     CascadeOption,
     FromOption,
     GroupByOption,
@@ -28,6 +27,7 @@ from phistack.ensemble.command_line.options import (
     LabelSetOption,
     LanguageOption,
     NeverOption,
+    OtherLanguagesOption,
     PatientColumnOption,
     PatternsOption,
     PresetOption,
@@ -41,8 +41,8 @@ from phistack.ensemble.command_line.options import (
 from phistack.ensemble.tools.comma_lists import comma_list
 
 if TYPE_CHECKING:
-    from phistack.ensemble.engine import Engine
-    from phistack.ensemble.stacking.overruling import Overruling
+    from phistack.ensemble.engine import Engine, EngineOptions
+    from phistack.ensemble.tasks.annotating import Source
     from phistack.ensemble.training.settings import EngineSettings
     from phistack.features.documents import Corpus
     from phistack.features.formats import Reader
@@ -90,20 +90,28 @@ class CorpusOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class KnowledgeOptions:
-    """What the user knows better than the engine."""
+class EngineUseOptions:
+    """How an engine reads, and what the user knows better."""
 
     known: KnownOption = None
     always: AlwaysOption = None
     never: NeverOption = None
     patterns: PatternsOption = None
 
+    cascade: CascadeOption = True
+    recall: RecallOption = "balanced"
+    other_languages: OtherLanguagesOption = "replace"
+
     @property
-    def overruling(self) -> Overruling:
-        """The lists and patterns; :raises SettingsError: with file and place, for what cannot be used."""
+    def options(self) -> EngineOptions:
+        """The options but for the roster; :raises SettingsError: with file and place, for what cannot be used."""
+        from phistack.ensemble.engine import EngineOptions
         from phistack.ensemble.stacking.overruling import read_overruling
 
-        return read_overruling(self.always, self.never, self.patterns)
+        overruling = read_overruling(self.always, self.never, self.patterns)
+        return EngineOptions(
+            cascade=self.cascade, recall=self.recall, other_languages=self.other_languages, overruling=overruling
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,20 +119,26 @@ class UseOptions:
     """How an engine is used on notes."""
 
     submodels: SubsetOption = ""
-    any_language: AnyLanguageOption = False
-    cascade: CascadeOption = True
-    recall: RecallOption = "balanced"
-    knowledge: KnowledgeOptions = KnowledgeOptions()
+    engine: EngineUseOptions = EngineUseOptions()
     reading: ReadingOptions = ReadingOptions()
 
-    def load(self, model: Path) -> Engine:
-        """Load an engine; :raises BundleError, SettingsError: if it or one of the options cannot be used."""
-        from phistack.ensemble.bundles.bundle import load_bundle
-        from phistack.ensemble.tasks.engines import with_roster
+    def source(self, path: Path) -> Source:
+        """The notes to read."""
+        from phistack.ensemble.tasks.annotating import Source
 
-        engine = load_bundle(model, only=comma_list(self.submodels), cascade=self.cascade)
-        engine = with_roster(engine, self.knowledge.known)
-        return engine.recalling(self.recall).overruled_by(self.knowledge.overruling)
+        return Source(path, self.reading.reader)
+
+    def load(self, notes: Source, model: Path | None) -> tuple[Path, Engine]:
+        """The engine that was named, or those for the languages of the notes.
+
+        :raises BundleError, SettingsError: if an engine or one of the options cannot be used.
+        """
+        from phistack.ensemble.command_line.output import choose_engines
+        from phistack.ensemble.tasks.annotating import engine_with
+
+        path, by_language = choose_engines(model, notes.sample)
+        only = comma_list(self.submodels)
+        return path, engine_with(path, self.engine.options, by_language=by_language, only=only, known=self.engine.known)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from phistack.ensemble.command_line.choices import (
     FORMATS,
     INPUT_FORMATS,
     LABEL_SETS,
+    OTHER_LANGUAGES,
     POLICIES,
     PRESETS,
     RECALLS,
@@ -126,8 +127,13 @@ SubstituteOption = Annotated[
 CascadeOption = Annotated[
     bool, option("Let slow submodels read only lines in which others leave doubt.", "--cascade/--no-cascade")
 ]
-AnyLanguageOption = Annotated[
-    bool, option("Read notes that are not in the engine's language or script, too.", "--any-language")
+OtherLanguagesOption = Annotated[
+    str,
+    option(
+        f"Text in a language that no engine reads: {one_of(OTHER_LANGUAGES)} it.",
+        "--other-languages",
+        names=OTHER_LANGUAGES,
+    ),
 ]
 KnownOption = Annotated[
     Path | None,

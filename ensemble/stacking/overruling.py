@@ -1,7 +1,7 @@
 """What a hospital knows better than the stacker: phrases that always are PHI or never are, and patterns of its own.
 
     overruling = read_overruling(always=Path("ours.txt"), never=Path("drugs.txt"), patterns=Path("numbers.toml"))
-    engine.overruled_by(overruling).annotate(documents)
+    engine.with_options(overruling=overruling).annotate(documents)
 
 What a pattern finds is accepted; then accepted spans that are wholly a phrase of the list of `never` are not; then all
 that the list of `always` says is accepted. A new span that overlaps accepted ones takes them in, so that nothing that
