@@ -222,7 +222,7 @@ def test_a_choice_from_no_engine_says_so(phistack: Phistack, ships: Path, monkey
         phistack("annotate", "notes", "out", "--model", "english")
     )
     status, shown, _ = phistack("engines")
-    assert (status, shown[:38]) == (0, "no engine ships with this phistack; on")
+    assert (status, shown[:38]) == (0, "no engine ships with this phistack; tr")
 
 
 @pytest.mark.parametrize("command", ["annotate - -", "explain -"])
@@ -288,6 +288,12 @@ def test_a_text_that_is_nearly_in_one_of_the_likely_languages_is() -> None:
 )
 def test_abbreviations_choose_no_engine(text: str) -> None:
     assert languages_of([text], ("en", "es", "nl", "de", "sv")) == {}
+
+
+def test_languages_that_one_engine_reads_need_not_be_distinguished() -> None:
+    norwegian = "Pasienten ble innlagt med smerter i brystet og har vært innlagt tidligere."
+    assert languages_of([norwegian], ("en", "sv", "da", "no")) == {}
+    assert languages_of([norwegian], {"en": "english", "sv": "swedish", "da": "swedish", "no": "swedish"}) == {"no": 1}
 
 
 def test_the_engines_are_listed_with_what_is_known_of_them(phistack: Phistack, ships: Path) -> None:

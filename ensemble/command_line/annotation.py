@@ -5,36 +5,35 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from phistack.ensemble.command_line.groups import CorpusOptions, with_options
-from phistack.ensemble.command_line.options import JsonOption, LatexOption, SeedOption
+from phistack.ensemble.command_line.groups import CorpusOptions
+from phistack.ensemble.command_line.options import (
+    AllowMissingOption,
+    JsonOption,
+    LatexOption,
+    SeedOption,
+    argument,
+    option,
+)
 from phistack.ensemble.command_line.output import console, names_of, say_remarks
 from phistack.features.writing import refuse_taken, write_new
 
-SheetOption = Annotated[
-    Path | None, typer.Option("--sheet", help="Write a CSV sheet of the places there.", show_default=False)
-]
-TextOption = Annotated[bool, typer.Option("--text", help="Put the text of the places into JSON and sheet.")]
-CommonOption = Annotated[
-    bool, typer.Option("--allow-missing", help="Compare the notes that both have, instead of refusing.")
-]
+SheetOption = Annotated[Path | None, option("Write a CSV sheet of the spans to check.", "--sheet")]
+PlacesOption = Annotated[bool, option("Write the text of the spans into JSON and sheet.", "--text")]
 
 
-@with_options
 def agreement(
-    first: Annotated[Path, typer.Argument(metavar="A", help="Notes as one annotated them.", show_default=False)],
-    second: Annotated[Path, typer.Argument(metavar="B", help="The same as another did.", show_default=False)],
+    first: Annotated[Path, argument("A", "Notes as one person annotated them.")],
+    second: Annotated[Path, argument("B", "The same notes as another person did.")],
     *,
     sheet: SheetOption = None,
-    text: TextOption = False,
+    text: PlacesOption = False,
     json_file: JsonOption = None,
     latex: LatexOption = None,
-    allow_missing: CommonOption = False,
+    allow_missing: AllowMissingOption = False,
     seed: SeedOption = 0,
     corpora: CorpusOptions,
 ) -> None:
-    """Compare two annotations of the same notes: F1 and Cohen's kappa by type, and what to see before they are one."""
+    """Compare two annotations of the same notes: F1 and Cohen's kappa by type, and spans to check before merging."""
     import json
 
     from phistack.ensemble.evaluation.adjudication import doubts_sheet

@@ -1,7 +1,7 @@
 """The command `phistack`.
 
-Every command ends with status 0 only if it did all that it was asked. What goes wrong is one sentence on standard
-error, never a traceback and never a patient's text. The commands themselves are in `ensemble.command_line`.
+A command ends with status 0 only if it did all that it was asked. An error is one sentence on standard error, never a
+traceback and never a patient's text.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from functools import wraps
-from typing import Annotated, ParamSpec
+from typing import Annotated
 
 import typer
 
@@ -28,15 +27,14 @@ from phistack.ensemble.command_line import (
     splitting,
 )
 from phistack.ensemble.command_line.examples import EXAMPLES, epilog
-from phistack.ensemble.command_line.output import fail, quiet_when_cut_off, say
+from phistack.ensemble.command_line.output import fail, say
+from phistack.ensemble.command_line.wrapper import wrapped
 from phistack.ensemble.tools.numerics import keep_freed_memory, numeric_environment
 from phistack.ensemble.tools.version import version_lines
 from phistack.features.errors import PackageError, PhistackError, place_of
 from phistack.features.registry import Registry
 from phistack.features.shown import explained
 from phistack.features.writing import remedy
-
-_P = ParamSpec("_P")
 
 app = typer.Typer(
     name="phistack",
@@ -80,19 +78,6 @@ INSTALLED = Registry("phistack.commands", "command")
 """Commands of installed packages, each a function whose docstring is its help; none takes the place of one of ours."""
 
 
-def _saying_what_is_kept(command: Callable[_P, None]) -> Callable[_P, None]:
-    """The same command, which says what is kept when somebody presses Ctrl-C; typer would end it without a word."""
-
-    @wraps(command)
-    def run(*given: _P.args, **options: _P.kwargs) -> None:
-        try:
-            command(*given, **options)
-        except KeyboardInterrupt as stop:
-            fail(f"stopped; {str(stop) or 'nothing was written'}", 130)
-
-    return run
-
-
 def _installed(name: str) -> Callable[..., None]:
     """An installed command, or one that says why it cannot be had."""
     try:
@@ -107,16 +92,11 @@ def _installed(name: str) -> Callable[..., None]:
     return command
 
 
-def _add(name: str, command: Callable[..., None]) -> None:
-    examples = EXAMPLES.get(name, getattr(command, "examples", ()))
-    # Without a short help of its own, the list of commands would show the first words of the long one.
-    wrapped = quiet_when_cut_off(_saying_what_is_kept(command))
-    app.command(name, short_help=command.__doc__, epilog=epilog(examples))(wrapped)
-
-
 _OURS = {command.__name__.replace("_", "-"): command for command in _COMMANDS}
 for _name, _command in (_OURS | {name: _installed(name) for name in INSTALLED.names if name not in _OURS}).items():
-    _add(_name, _command)
+    # Without a short help, the list of commands would cut the long one.
+    _examples = epilog(EXAMPLES.get(_name, getattr(_command, "examples", ())))
+    app.command(_name, short_help=_command.__doc__, epilog=_examples)(wrapped(_command))
 
 
 def _show_version(asked: bool) -> None:
@@ -135,7 +115,8 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line; the process ends with its status. It is ended by SIGTERM as by Ctrl-C."""
+    """Run the command line; the process ends with its status. SIGTERM ends it as Ctrl-C does."""
+    _open_standard_streams()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     for name, value in {"TF_CPP_MIN_LOG_LEVEL": "3", **numeric_environment()}.items():
         os.environ.setdefault(name, value)
@@ -156,6 +137,23 @@ def main() -> None:
             raise
         place = f"{type(error).__name__} in {place_of(error)}"
         fail(f"internal error, {place}; PHISTACK_DEBUG=1 shows more, which may include text of notes", 70)
+
+
+def _open_standard_streams() -> None:
+    """Let closed standard streams, as cron may have them, read nothing and write nowhere.
+
+    Otherwise a file that is opened later would get the number of such a stream, and what is printed.
+    """
+    closed = [name for name in ("stdin", "stdout", "stderr") if getattr(sys, name) is None]
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if name in closed:
+            null = os.open(os.devnull, os.O_RDWR)
+            os.dup2(null, number)
+            if null != number:
+                os.close(null)
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+    if "-" in sys.argv[1:] and {"stdin", "stdout"} & {*closed}:
+        fail("- is a standard stream, and one of these is closed; give file names", 1)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from phistack.ensemble.command_line.choices import DRAWN, SPACES, SUBMODELS, completing, one_of
-from phistack.ensemble.command_line.groups import TrainingOptions, with_options
+from phistack.ensemble.command_line.groups import TrainingOptions
 from phistack.ensemble.command_line.options import (
     CorpusArgument,
     CriterionOption,
@@ -32,7 +32,6 @@ _KEPT = "what submodels proposed is kept in {}, for the same command again; remo
 _Shown = TypeVar("_Shown", bound="ExperimentResults")
 
 
-@with_options
 def ablate(
     corpus: CorpusArgument,
     out: OutOption,
@@ -58,7 +57,6 @@ def ablate(
     say(the_way(results.choosers))
 
 
-@with_options
 def curve(
     corpus: CorpusArgument,
     out: OutOption,
@@ -113,7 +111,6 @@ def _numbers(option: str, text: str, what: str, example: str) -> tuple[int, ...]
         raise SettingsError(f"{option} takes whole {what} separated by commas, as in {example}") from None
 
 
-@with_options
 def transfer(
     corpora: Annotated[list[Path], typer.Argument(metavar="CORPUS...", help="Two corpora or more.")],
     out: OutOption,
@@ -144,7 +141,6 @@ def transfer(
     console().print(results.others_table().rich())
 
 
-@with_options
 def tune(
     corpus: CorpusArgument,
     out: OutOption,

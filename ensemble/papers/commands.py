@@ -6,12 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from phistack.ensemble.command_line.choices import completing, one_of
 from phistack.ensemble.command_line.examples import with_examples
-from phistack.ensemble.command_line.groups import CorpusOptions, TrainingOptions, with_options
-from phistack.ensemble.command_line.options import OutOption
+from phistack.ensemble.command_line.groups import CorpusOptions, TrainingOptions
+from phistack.ensemble.command_line.options import OutOption, argument, option
 from phistack.ensemble.command_line.output import console, say, say_remarks
 from phistack.ensemble.papers.options import PAPERS, PaperOptions
 from phistack.ensemble.tools.progress import stage
@@ -23,24 +21,17 @@ from phistack.features.writing import new_folder, refuse_taken
     "phistack reproduce zhao2020 train test --out tables --quick --text",
     "phistack reproduce berg2019-crf train test --out tables --add others",
 )
-@with_options
 def reproduce(
-    paper: Annotated[
-        str,
-        typer.Argument(
-            metavar="PAPER", help=f"{one_of(PAPERS)}.", show_default=False, autocompletion=completing(PAPERS)
-        ),
-    ],
-    corpus: Annotated[Path, typer.Argument(metavar="TRAIN", help="Annotated notes to train on.", show_default=False)],
-    test: Annotated[Path, typer.Argument(metavar="TEST", help="Annotated notes to score on.", show_default=False)],
+    paper: Annotated[str, argument("PAPER", f"{one_of(PAPERS)}.", autocompletion=completing(PAPERS))],
+    corpus: Annotated[Path, argument("TRAIN", "Annotated notes to train on.")],
+    test: Annotated[Path, argument("TEST", "Annotated notes to score on.")],
     out: OutOption,
     *,
     add: Annotated[
         list[Path] | None,
-        typer.Option(
-            help="In berg2019-*, further annotated notes that are learned from too, for the columns of added corpora; "
-            "twice for two corpora.",
-            show_default=False,
+        option(
+            "In berg2019-*, further annotated notes that are learned from too, for the columns of added corpora; twice "
+            "for two corpora."
         ),
     ] = None,
     options: PaperOptions,
@@ -76,14 +67,11 @@ def reproduce(
     "phistack baseline train dev",
     "phistack baseline train dev --out baselines",
 )
-@with_options
 def baseline(
-    training: Annotated[Path, typer.Argument(metavar="TRAIN", help="Annotated notes.", show_default=False)],
-    test: Annotated[Path, typer.Argument(metavar="TEST", help="Others, to be scored on.", show_default=False)],
+    training: Annotated[Path, argument("TRAIN", "Annotated notes.")],
+    test: Annotated[Path, argument("TEST", "Others, to be scored on.")],
     *,
-    out: Annotated[
-        Path | None, typer.Option(help="A folder to make, with TEST as each baseline annotates it.", show_default=False)
-    ] = None,
+    out: Annotated[Path | None, option("A folder to make, with TEST as each baseline annotates it.")] = None,
     corpora: CorpusOptions,
 ) -> None:
     """Score what any engine must beat: PHI of the training notes looked up again, if unambiguous or by usual label."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import ClassVar
@@ -67,8 +67,12 @@ class EntitySubmodel(RuleSubmodel):
         if _COLUMN not in space.columns:
             _LOG.warning("entities: no general tagger is named as ner under [features], so there are rules only")
         self.language_ = space.settings.language
-        named = [(p, p.label_in(_SET)) for p in shipped_patterns(self.language_)]
+        named = [(p, p.label_in(_SET)) for p in self.shipped()]
         return tuple(replace(p, labels={ANY_SET: label}) for p, label in named if label in _RULED)
+
+    def shipped(self) -> Iterable[Pattern]:
+        """Those of the language."""
+        return shipped_patterns(self.language_)
 
     def types(self) -> tuple[str, ...]:
         """The eight classes."""

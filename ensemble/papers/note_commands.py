@@ -5,18 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from phistack.ensemble.command_line.annotation import CommonOption, TextOption
+from phistack.ensemble.command_line.annotation import PlacesOption, SheetOption
 from phistack.ensemble.command_line.examples import with_examples
-from phistack.ensemble.command_line.groups import CorpusOptions, with_options
+from phistack.ensemble.command_line.groups import CorpusOptions
 from phistack.ensemble.command_line.options import (
+    AllowMissingOption,
     ConvertedFormatOption,
+    GoldArgument,
     JsonOption,
+    LanguageOption,
     LatexOption,
     SeedOption,
     SourceArgument,
     TargetArgument,
+    argument,
+    option,
 )
 from phistack.ensemble.command_line.output import console, names_of, say, say_remarks, say_where, warn
 from phistack.ensemble.papers.options import Sampling
@@ -28,21 +31,18 @@ from phistack.features.writing import new_folder, refuse_taken, write_new
     "phistack causes gold annotated --sheet causes.csv --text",
     "phistack causes gold annotated --judged causes.csv --latex table7.tex",
 )
-@with_options
 def causes(
-    gold: Annotated[Path, typer.Argument(metavar="GOLD", help="The annotated notes.", show_default=False)],
-    system: Annotated[Path, typer.Argument(metavar="SYSTEM", help="As a system annotated them.", show_default=False)],
+    gold: GoldArgument,
+    system: Annotated[Path, argument("SYSTEM", "The same notes as a system annotated them.")],
     *,
-    sheet: Annotated[
-        Path | None, typer.Option(help="Write a CSV sheet for a person to fill in.", show_default=False)
-    ] = None,
-    judged: Annotated[Path | None, typer.Option(help="The sheet that a person filled in.", show_default=False)] = None,
-    text: TextOption = False,
+    sheet: SheetOption = None,
+    judged: Annotated[Path | None, option("The sheet that a person filled in.")] = None,
+    text: PlacesOption = False,
     latex: LatexOption = None,
-    allow_missing: CommonOption = False,
+    allow_missing: AllowMissingOption = False,
     corpora: CorpusOptions,
 ) -> None:
-    """Count wrong spans by the nine causes of Trienes et al. (2020): computed where they can be, the others judged."""
+    """Count wrong spans by the nine causes of Trienes et al. (2020); a person judges those that cannot be computed."""
     from phistack.ensemble.papers import causes as by_cause
 
     refuse_taken(*filter(None, (sheet, latex)))
@@ -66,24 +66,20 @@ def causes(
     "phistack reader-test make real pseudonymised test --answers answers.json",
     "phistack reader-test score answers.json sheet-1.csv sheet-2.csv",
 )
-@with_options
 def reader_test(
-    action: Annotated[str, typer.Argument(metavar="make|score", help="What to do.", show_default=False)],
+    action: Annotated[str, argument("make|score", "What to do.")],
     paths: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="PATH...",
-            help="For make: the real notes, the pseudonymised ones and the folder to make; for score: the answers and "
-            "the sheets of the judges.",
-            show_default=False,
+        argument(
+            "PATH...",
+            "For make: the real notes, the pseudonymised ones and the folder to make; for score: the answers and the "
+            "sheets of the judges.",
         ),
     ],
     *,
-    answers: Annotated[
-        Path | None, typer.Option(help="Where make writes the answers, apart from the folder.", show_default=False)
-    ] = None,
-    records: Annotated[int, typer.Option(help="How many records, of those with most PHI; 0 for all.", min=0)] = 0,
-    lines: Annotated[int, typer.Option(help="Consecutive lines of each record, at most.", min=1)] = 20,
+    answers: Annotated[Path | None, option("Where make writes the answers, apart from the folder.")] = None,
+    records: Annotated[int, option("How many records, of those with most PHI; 0 for all.", min=0)] = 0,
+    lines: Annotated[int, option("Consecutive lines of each record, at most.", min=1)] = 20,
     seed: SeedOption = 0,
     json_file: JsonOption = None,
     corpora: CorpusOptions,
@@ -126,18 +122,17 @@ def reader_test(
     "phistack egofy life.txt ego.jsonl --subject 'Mata Hari' --gender female",
     "phistack egofy a.jsonl b.jsonl --subject 'C. Darwin' --gender male",
 )
-@with_options
 def egofy(
     source: SourceArgument,
     out: TargetArgument,
     *,
-    subject: Annotated[str, typer.Option(help="Whose biography it is, in full.", show_default=False)],
-    gender: Annotated[str, typer.Option(help="male or female: which pronouns are the subject's.", show_default=False)],
-    language: Annotated[str, typer.Option(help="nl or en.")] = "nl",
+    subject: Annotated[str, option("The full name of the biography's subject.")],
+    gender: Annotated[str, option("male or female: the subject's pronouns.")],
+    language: Annotated[str, option("nl or en.")] = "nl",
     to: ConvertedFormatOption = "",
     corpora: CorpusOptions,
 ) -> None:
-    """Tell a biography in the first person, so that public text stands in for private notes; read it afterwards."""
+    """Put a biography into the first person, to use public text in place of private notes; check the result."""
     from dataclasses import replace
 
     from phistack.ensemble.papers.egofication import Subject, egofied
@@ -146,28 +141,24 @@ def egofy(
 
     whose = Subject(subject, gender)
     corpus = corpora.read(input_path(source))
-    told = replace(corpus, documents=tuple(egofied(document, whose, language) for document in corpus.documents))
-    write_notes(told, out, format=to or format_told_by(out) or corpora.reading.reader.format_of(input_path(source)))
-    say_where(told.documents, out)
+    rewritten = replace(corpus, documents=tuple(egofied(document, whose, language) for document in corpus.documents))
+    format = to or format_told_by(out) or corpora.reading.reader.format_of(input_path(source))
+    write_notes(rewritten, out, format=format)
+    say_where(rewritten.documents, out)
 
 
 @with_examples(
     "phistack select sentences chats.jsonl chosen.jsonl --language en",
     "phistack select documents surveys reports chosen --institution '^[^-]+'",
 )
-@with_options
 def select(
-    what: Annotated[str, typer.Argument(metavar="sentences|documents", help="What to select.", show_default=False)],
+    what: Annotated[str, argument("sentences|documents", "What to select.")],
     paths: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="PATH...",
-            help="For sentences: the notes and the output; for documents: surveys, reports and the output.",
-            show_default=False,
-        ),
+        argument("PATH...", "For sentences: the notes and the output; for documents: surveys, reports and the output."),
     ],
     *,
-    language: Annotated[str, typer.Option(help="ISO 639-1 code; default: from the labels or text.")] = "",
+    language: LanguageOption = "",
     to: ConvertedFormatOption = "jsonl",
     plan: Sampling,
     corpora: CorpusOptions,

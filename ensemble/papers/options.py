@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from phistack.ensemble.command_line.options import SeedOption
+from phistack.ensemble.command_line.options import SeedOption, option
 
 PUBLISHED = Path(__file__).parent / "published"
 PAPERS = tuple(sorted(path.stem for path in PUBLISHED.glob("*.toml")))
@@ -23,33 +21,27 @@ PAPERS = tuple(sorted(path.stem for path in PUBLISHED.glob("*.toml")))
 class PaperOptions:
     """What the tables of a paper are made from and what they show; the help of each option says what it is."""
 
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer folds and steps, and no taggers: minutes.")] = False
+    quick: Annotated[bool, option("Fewer folds and steps, and no taggers: minutes.", "--quick")] = False
     only_right: Annotated[
         str,
-        typer.Option(
-            metavar="SUBMODEL",
-            help="In zhao2020, table 7 has the places where this one alone is right, not TBED.",
-            show_default=False,
-        ),
+        option("In zhao2020, table 7 has the places where this one alone is right, not TBED.", metavar="SUBMODEL"),
     ] = ""
-    text: Annotated[bool, typer.Option("--text", help="Show the text of the notes in table 7.")] = False
+    text: Annotated[bool, option("Show the text of the notes in table 7.", "--text")] = False
     most: Annotated[
         int | None,
-        typer.Option(
-            help="In table 7, at most so many places of each type; 0 for all.",
+        option(
+            "In table 7, at most so many places of each type; 0 for all.",
             min=0,
             show_default="20 in liu2017, all in zhao2020",
         ),
     ] = None
-    annotated: Annotated[
-        bool, typer.Option("--annotated", help="Write the test notes too, as the system annotates them.")
-    ] = False
+    annotated: Annotated[bool, option("Write the test notes too, as the system annotates them.", "--annotated")] = False
     curve: Annotated[
-        bool, typer.Option("--curve/--no-curve", help="Draw the learning curve too, where the paper has one: longest.")
+        bool, option("Draw the learning curve too, where the paper has one: longest.", "--curve/--no-curve")
     ] = True
     search_svm: Annotated[
         bool,
-        typer.Option("--search-svm", help="Search gamma and both C of the stacker's SVM by ten-fold cross-validation."),
+        option("Search gamma and both C of the stacker's SVM by ten-fold cross-validation.", "--search-svm"),
     ] = False
 
 
@@ -61,12 +53,12 @@ class Sampling:
     """How documents to annotate are drawn; the help of each option says what it is."""
 
     institution: Annotated[
-        str, typer.Option(metavar="PATTERN", help="What it finds in the name of a note is the institution.")
+        str, option("What it finds in the name of a note is the institution.", metavar="PATTERN")
     ] = ""
-    type: Annotated[str, typer.Option(metavar="PATTERN", help="Likewise the type of a survey.")] = ""
-    surveys: Annotated[int, typer.Option(help="Surveys of each institution.", min=0)] = 70
-    files: Annotated[int, typer.Option(help="Patient files of each institution.", min=0)] = 70
-    reports: Annotated[int, typer.Option(help="Reports that make a patient file.", min=1)] = 10
-    least: Annotated[int, typer.Option(help="Least tokens of a document.", min=0)] = 50
-    most: Annotated[int, typer.Option(help="Most tokens of a document.", min=1)] = 1000
+    type: Annotated[str, option("Likewise the type of a survey.", metavar="PATTERN")] = ""
+    surveys: Annotated[int, option("Surveys of each institution.", min=0)] = 70
+    files: Annotated[int, option("Patient files of each institution.", min=0)] = 70
+    reports: Annotated[int, option("Reports that make a patient file.", min=1)] = 10
+    least: Annotated[int, option("Least tokens of a document.", min=0)] = 50
+    most: Annotated[int, option("Most tokens of a document.", min=1)] = 1000
     seed: SeedOption = 0

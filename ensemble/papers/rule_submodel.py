@@ -75,6 +75,10 @@ class RuleSubmodel(Submodel):
     def rules(self, space: FeatureSpace) -> tuple[Pattern, ...]:
         """The patterns for notes of a feature space, each with one label, after reading what else there is."""
 
+    def shipped(self) -> Iterable[Pattern]:
+        """The patterns that phistack ships, which may be among those of an engine and need no time limit."""
+        return ()
+
     @abstractmethod
     def types(self) -> Iterable[str]:
         """All types that a rule can mark."""
@@ -153,9 +157,9 @@ class RuleSubmodel(Submodel):
         state, patterns = files.json("settings.json", _RulesState), files.text("patterns.toml")
         with damage_refused(f"the rules {cls.kind} of the engine"):
             model = saved_submodel(cls, state["settings"])
-            model.patterns_ = saved_patterns(patterns)
             for name in (*cls.kept, "labels", "precision"):
                 setattr(model, f"{name}_", state[name])  # type: ignore[literal-required]
+            model.patterns_ = saved_patterns(patterns, model.shipped())
         return model
 
 

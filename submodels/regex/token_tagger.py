@@ -20,7 +20,7 @@ from phistack.features.registry import FileRegistry
 from phistack.features.regular_files import read_regular
 from phistack.features.tags import OUTSIDE
 from phistack.features.user_files import file_named
-from phistack.submodels.regex.pattern_files import ANY_SET, Pattern, format_patterns, parse_patterns
+from phistack.submodels.regex.pattern_files import ANY_SET, Pattern, format_patterns, parse_patterns, saved_patterns
 
 TOKEN_PATTERNS = FileRegistry("token-patterns", "file of token patterns", ".toml")
 """Files by name; all are of installed packages."""
@@ -75,20 +75,21 @@ class TokenTagger:
     @classmethod
     def from_toml(cls, text: str) -> TokenTagger:
         """What `to_toml` gave; :raises BundleError: if it is not that."""
+        shipped = [pattern for name in TOKEN_PATTERNS.names for pattern in _patterns(name)]
         try:
-            patterns = parse_patterns(text)
-            if not all(ANY_SET in pattern.labels for pattern in patterns):
-                raise SettingsError("a pattern has no label")
-            return cls(tuple(patterns))
+            return cls(saved_patterns(text, shipped))
         except SettingsError as error:
             raise BundleError(f"the patterns of TBED's initial tagger cannot be used: {error}") from None
 
 
 def _patterns(name: str) -> list[Pattern]:
     if name in TOKEN_PATTERNS.names:
-        return parse_patterns(TOKEN_PATTERNS.text(name))
+        return parse_patterns(TOKEN_PATTERNS.text(name), shipped=True)
     with file_named("the file of token patterns", Path(name)):
-        return parse_patterns(read_regular(Path(name)).decode("utf-8"))
+        patterns = parse_patterns(read_regular(Path(name)).decode("utf-8"), path=Path(name))
+        for pattern in patterns:
+            pattern.try_out()
+    return patterns
 
 
 def _known(pattern: Pattern, labels: Collection[str]) -> str:

@@ -45,8 +45,12 @@ class DeduceSubmodel(RuleSubmodel):
     def rules(self, space: FeatureSpace) -> tuple[Pattern, ...]:
         """The patterns, beside the lists."""
         self.lists_ = DutchLists.shipped(self.lists_file)
+        return tuple(self.shipped())
+
+    def shipped(self) -> list[Pattern]:
+        """Those of the method."""
         text = (resources.files("phistack.ensemble.papers.deduce") / "patterns.toml").read_text(encoding="utf-8")
-        return tuple(parse_patterns(text))
+        return parse_patterns(text, shipped=True)
 
     def types(self) -> tuple[str, ...]:
         """The types of NUT that there are rules for."""
