@@ -13,7 +13,12 @@ ROOT = Path(__file__).parents[1]
 FOLDERS = ("features", "tbed", "submodels", "ensemble")
 SOURCES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
 FACE = "ensemble/face"
-DISTRIBUTIONS = {"pycrfsuite": "python-crfsuite", "sklearn": "scikit-learn", "tomli_w": "tomli-w"}
+DISTRIBUTIONS = {
+    "brown_clustering": "brown-clustering",
+    "pycrfsuite": "python-crfsuite",
+    "sklearn": "scikit-learn",
+    "tomli_w": "tomli-w",
+}
 BY_NAME_ONLY = {"python-stdnum"}
 """Libraries whose modules a table names and `import_module` imports."""
 
