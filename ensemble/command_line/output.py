@@ -68,7 +68,7 @@ def choose_engines(model: Path | None, sample: Callable[[int], Iterable[str]]) -
     if model is not None:
         return model, {}
     chosen = _chosen(sample)
-    others = "; engines for other languages read the notes in these" if len(chosen.by_language) > 1 else ""
+    others = "; text in other languages is read by their engines" if len(chosen.by_language) > 1 else ""
     print(f"engine: {chosen.reason}{others}; --model names one for all", file=sys.stderr)
     return chosen.path, chosen.by_language
 
