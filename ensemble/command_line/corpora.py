@@ -88,30 +88,6 @@ def convert(
     say_where(corpus.documents, out)
 
 
-def egofy(
-    source: SourceArgument,
-    out: TargetArgument,
-    *,
-    subject: Annotated[str, option("The full name of the biography's subject.")],
-    gender: Annotated[str, option("male or female: the subject's pronouns.")],
-    language: Annotated[str, option("nl or en.")] = "nl",
-    to: ConvertedFormatOption = "",
-    corpora: CorpusOptions,
-) -> None:
-    """Put a biography into the first person, to use public text in place of private notes; check the result."""
-    from phistack.ensemble.synthesis.egofication import Subject, egofied
-    from phistack.features.formats.corpora import input_path, write_notes
-    from phistack.features.formats.recognise import format_told_by
-
-    whose = Subject(subject, gender)
-    corpus = corpora.read(input_path(source))
-    rewritten = replace(corpus, documents=tuple(egofied(document, whose, language) for document in corpus.documents))
-    write_notes(
-        rewritten, out, format=to or format_told_by(out) or corpora.reading.reader.format_of(input_path(source))
-    )
-    say_where(rewritten.documents, out)
-
-
 def pseudonymise(
     corpus: CorpusArgument,
     out: TargetArgument,
@@ -164,20 +140,26 @@ def vectors(
     epochs: Annotated[int, option("Passes over the notes.", min=1)] = 5,
     least_count: Annotated[int, option("Words that occur less often are left out.", min=1)] = 5,
     clusters: Annotated[int, option("Number of clusters of words.", min=2)] = 500,
+    brown: Annotated[
+        bool, option("Brown's clusters, from bigrams, instead of those of the vectors; slower.", "--brown")
+    ] = False,
     seed: SeedOption = 0,
     reading: ReadingOptions,
 ) -> None:
     """Learn word vectors and clusters from unannotated notes, for `vectors` and `clusters` under [features]."""
     from phistack.ensemble.training.unlabelled import learn_vectors, write_vectors
+    from phistack.features.extras import need
     from phistack.features.formats.corpora import input_path
     from phistack.features.writing import refuse_taken
 
     refuse_taken(out)
+    if brown:
+        need("brown_clustering", "brown", "Brown clustering")
     corpus = reading.reader.read(input_path(notes), accept_unknown_labels=True)
     learned = learn_vectors(
         corpus.documents, size=size, window=window, epochs=epochs, least_count=least_count, seed=seed
     )
-    write_vectors(out, learned, n_clusters=clusters)
+    write_vectors(out, learned, n_clusters=clusters, brown=corpus.documents if brown else ())
     say(f"vectors of {len(learned.words)} words are in {out}/vectors.txt, their clusters in {out}/clusters.txt")
     say("both hold words of the notes, also names: protect them as you protect the notes")
 
