@@ -20,7 +20,7 @@ from phistack.features.errors import CorpusError
 from phistack.features.labels import LabelSet
 
 _FOLDER = Path(__file__).with_name("handwritten_notes")
-_PARTS = {"looked at": "", "kept back": "-kept"}
+_PARTS = {"looked at": "", "kept back": "-kept", "structured text": "-structured"}
 _BETWEEN_NOTES = re.compile(r"^=+\n", re.M)
 _MARKED = re.compile(r"\[\[(?P<label>[A-Za-z_-]+)\|(?P<text>[^\[\]]+)\]\]")
 
