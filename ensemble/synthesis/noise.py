@@ -52,10 +52,16 @@ def rewritten(text: str, spans: Sequence[Span], pieces: Sequence[str]) -> Marked
         raise ValueError(f"there are {len(pieces)} pieces for {len(text)} code points")
     at = list(accumulate(map(len, pieces), initial=0))
     new = "".join(pieces)
-    return new, tuple(_trimmed(new, at[span.start], at[span.end], span.label) for span in spans)
+    return new, tuple(_without_blanks(new, at[span.start], at[span.end], span.label) for span in spans)
 
 
-def _trimmed(text: str, start: int, end: int, label: str) -> Span:
+def trimmed(text: str, spans: Sequence[Span]) -> Marked:
+    """The text without white space at its ends."""
+    start = len(text) - len(text.lstrip())
+    return text.strip(), tuple(Span(span.start - start, span.end - start, span.label) for span in spans)
+
+
+def _without_blanks(text: str, start: int, end: int, label: str) -> Span:
     written = text[start:end]
     if not written.strip():
         raise ValueError(f"nothing is left of a span with the label {label}")
