@@ -222,7 +222,7 @@ def test_a_choice_from_no_engine_says_so(phistack: Phistack, ships: Path, monkey
         phistack("annotate", "notes", "out", "--model", "english")
     )
     status, shown, _ = phistack("engines")
-    assert (status, shown[:38]) == (0, "no engine ships with this phistack; on")
+    assert (status, shown[:38]) == (0, "no engine ships with this phistack; tr")
 
 
 @pytest.mark.parametrize("command", ["annotate - -", "explain -"])
@@ -295,9 +295,9 @@ def test_the_engines_are_listed_with_what_is_known_of_them(phistack: Phistack, s
     assert status == 0
     rows = [line.split() for line in shown.splitlines()]
     size = f"{shipped_engine('english').stat().st_size / 1e6:.1f}"
-    assert ["english", "en", "i2b2-2014", "regex,", "crf", "12", "notes", size, "90.00", "81.25"] in rows
-    assert ["english", "presidio-synth-v2", "recall,", "touched", "98.7"] in rows
-    assert "spanish was trained on invented notes, spanish" in shown
+    assert ["english", "en", "i2b2-2014", "12", "notes", size, "90.00", "81.25"] in rows
+    assert [row[0] for row in rows if row[:1] in (["english"], ["spanish"])] == ["english", "spanish"]
+    assert max(map(len, map(str.rstrip, shown.splitlines()))) <= 80 and "phistack engines NAME" in shown
     english, spanish = json.loads((ships / "engines.json").read_text())
     assert (english["submodels"], english["recall"], spanish["recall"]) == (["regex", "crf"], 0.8125, None)
     assert english["measured_elsewhere"] == [ELSEWHERE] and english["trained_on"]["documents"] == 12

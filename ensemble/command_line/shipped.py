@@ -1,4 +1,4 @@
-"""The command that tells of the engines that ship."""
+"""The command that lists the shipped engines."""
 
 from __future__ import annotations
 
@@ -29,23 +29,19 @@ def engines(
     ] = None,
     json_file: JsonOption = None,
 ) -> None:
-    """List the engines that ship, with their figures, or print the model card of one."""
-    from phistack.ensemble.tasks.shipped_engines import card_of, elsewhere_table, facts_of_shipped, shipped_table
+    """List the shipped engines, one a line, or print the model card of one."""
+    from phistack.ensemble.tasks.shipped_engines import card_of, facts_of_shipped, shipped_table
 
     if model is not None:
         if json_file:
-            raise SettingsError("--json has the figures of all engines that ship; leave the name out")
+            raise SettingsError("--json has the figures of all shipped engines; leave the name out")
         say(card_of(model).rstrip())
         return
     found = facts_of_shipped()
     if json_file:
         write_new(json_file, json.dumps([engine.to_dict() for engine in found], indent=2, ensure_ascii=False) + "\n")
     if not found:
-        say("no engine ships with this phistack; one of your own is made with: phistack train CORPUS --model BUNDLE")
+        say("no engine ships with this phistack; train your own: phistack train CORPUS --model BUNDLE")
         return
     console().print(shipped_table(found).rich())
-    if any(engine.measured_elsewhere for engine in found):
-        console().print(elsewhere_table(found).rich())
-    for engine in filter(lambda engine: engine.sources, found):
-        say(f"{engine.name} was trained on {engine.sources}")
     say("`phistack engines NAME` prints the model card of one; `--model NAME` uses it")
