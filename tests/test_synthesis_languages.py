@@ -168,7 +168,7 @@ def test_each_template_can_be_written(part: str, language: str, note_type: str) 
             pieces = scene.pieces(slot)
             assert "".join(text for text, _ in pieces).strip()
             found = {label for _, label in pieces} - {""}
-            assert found <= labels and (found or slot.label == "SEXLETTER"), template.text
+            assert found <= labels and (found or slot.kind == "SEXLETTER"), template.text
 
 
 @pytest.mark.parametrize("language", [language for language in LANGUAGES if language != "no"])

@@ -1,11 +1,11 @@
-"""Plain clinical prose that carries invented identifiers.
+"""Plain clinical prose with invented identifiers put in.
 
-    carry(notes, seed=7)        the same notes, annotated, about patients who never lived
+    carry(notes, seed=7)        the same notes, annotated, about invented patients
 
-Real prose shows an engine how much of a note is no PHI, which no template can. The notes must have no identifiers but a
-few names: persons after a title or with two known names are replaced by invented ones, wherever they stand in the note;
+Real prose shows an engine how much of a note is no PHI, which no template can. The notes must have no identifiers
+except a few names. Persons after a title or with two known names are replaced by invented ones in the whole note;
 dates, ages and weekdays are marked as they are; a sentence with another word that may be a name, a place or an employer
-is left out. Then lines and sentences of the templates are strewn in, with all that identifies.
+is left out. Then lines and sentences of the templates, with identifiers of all kinds, are inserted.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _MARKED = {
         r"\b(?:\d{1,2}/\d{1,2}/(?:\d{4}|\d\d)|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day(?=s?\b)|(?:19|20)\d\d(?!\w))"
     ),
 }
-"""Label -> what is marked as it stands."""
+"""Label -> text that is marked and kept."""
 _LEFT_OUT = re.compile(
     r"\b(?:works? (?:as|for|at|in)|job|employed|retired|occupation|profession"
     r"|January|February|March|April|June|July|August|September|October|November|December"
@@ -66,10 +66,10 @@ _WITHOUT_MORE = 0.3
 
 @dataclass(frozen=True, slots=True)
 class _Knowledge:
-    """What can be known of words.
+    """What lists of names and the notes say about words.
 
     :param names: kind (`first`, `last` or `place`) -> names, in lower case.
-    :param words: that stand in small letters somewhere in the notes.
+    :param words: words that occur in small letters in the notes.
     """
 
     names: Mapping[str, frozenset[str]] = field(repr=False)
@@ -77,7 +77,7 @@ class _Knowledge:
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> _Knowledge:
-        """What lists and texts tell."""
+        """From the gazetteers, and the texts of all notes."""
         lists = Gazetteers.of_language("en").to_dict()
         names = {
             kind: frozenset(name.casefold() for column in columns for name in lists[column])
@@ -86,26 +86,26 @@ class _Knowledge:
         return cls(names, frozenset(w for text in texts for w in _WORD.findall(text) if w.islower()))
 
     def is_full_name(self, first: str, last: str, *, surely: bool) -> bool:
-        """Whether two words with a capital are a given and a family name; :param surely: whether the second is one."""
+        """Whether two capitalised words are a given and a family name; :param surely: whether the second is one."""
         given, family = first.casefold(), last.casefold()
         known = given in self.names["first"] and family in self.names["last"] and family not in self.words
         return (surely or known) and given not in self.words
 
     def is_strange(self, word: str) -> bool:
-        """Whether a word never stands in small letters, and is no day of the week."""
+        """Whether a word never occurs in small letters, and is no day of the week."""
         return word.casefold() not in self.words and not _MARKED["DATE"].fullmatch(word)
 
     def may_identify(self, word: str) -> bool:
-        """Whether a word with a capital, of which nothing else is known, may be a name or a place."""
+        """Whether a capitalised word may be a name or a place."""
         known = word.casefold().removesuffix("'s").removesuffix("’s")
         return known not in self.words and any(known in names for names in self.names.values())
 
 
 def carry(notes: Sequence[Document], *, seed: int = 0, copies: int = 1) -> Corpus:
-    """Annotated notes in the label set of i2b2 2014, made of English ones without identifiers.
+    """Annotated notes in the label set of i2b2 2014, made from English ones without identifiers.
 
-    :param notes: any spans that they have are not looked at.
-    :param copies: how many of each note are made, of other patients.
+    :param notes: their spans are ignored.
+    :param copies: how many of each note are made, about different patients.
     :returns: documents named `NOTE-COPY`, those of one note in one group.
     """
     knowledge = _Knowledge.of([note.text for note in notes])
@@ -126,7 +126,7 @@ def _carried(note: Document, copy: int, knowledge: _Knowledge, seed: int) -> Mar
 
 
 def _fitting_patient(text: str, rng: random.Random) -> Patient:
-    """A patient of the sex of whom the note speaks."""
+    """A patient of the sex that the pronouns of the note have."""
     said = {sex: len(pattern.findall(text)) for sex, pattern in _PRONOUNS.items()}
     wanted = max(said, key=said.__getitem__)
     patients = (invent_patient(number, seed=rng.getrandbits(32)) for number in count(100))
@@ -134,7 +134,7 @@ def _fitting_patient(text: str, rng: random.Random) -> Patient:
 
 
 def _persons(text: str, knowledge: _Knowledge) -> dict[str, Placeholder]:
-    """Each word that names a person of the note -> what stands for it; the patient is whom it names most."""
+    """Each word that names a person of the note -> its placeholder; the person named most is the patient."""
     last: Counter[str] = Counter()
     found: dict[str, Placeholder] = {}
     doctors: set[str] = set()
@@ -198,7 +198,7 @@ class _Carrier:
             self.writer.builder.literal(after)
 
     def _is_left_out(self, sentence: str) -> bool:
-        """Whether a sentence may identify somebody by a word that is not replaced."""
+        """Whether a sentence may identify a person by a word that is not replaced."""
         if _LEFT_OUT.search(sentence):
             return True
         if any(self.knowledge.is_strange(match["word"]) for match in _PLACE.finditer(sentence)):

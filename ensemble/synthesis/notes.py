@@ -179,7 +179,7 @@ def fitting(pool: str, note_type: str, patient: Patient) -> Pool:
     found = pool_of(pool, note_type, patient.language)
     if pool.startswith("structured/"):
         known = {*PEOPLE, "DATE", "AGE", "EMAIL", "SEXLETTER", *world["shapes"], *world["things"]}
-        found = tuple(template for template in found if known.issuperset(slot.label for slot in template.slots))
+        found = tuple(template for template in found if known.issuperset(slot.kind for slot in template.slots))
     return [template for template in found if not any(words in template.text for words in other)]
 
 
@@ -191,7 +191,7 @@ def _draw(pool: Pool, number: int, distinct_facts: bool, rng: random.Random) -> 
 def _without_repeats(order: Pool, number: int) -> Iterator[NoteTemplate]:
     seen: set[str] = set()
     for template in order:
-        facts = {f"{slot.label}.{slot.role}" for slot in template.slots if _is_fact(slot)}
+        facts = {f"{slot.kind}.{slot.role}" for slot in template.slots if _is_fact(slot)}
         keys = {*facts, template.key} - {""}
         if number and not keys & seen:
             seen |= keys
@@ -201,6 +201,6 @@ def _without_repeats(order: Pool, number: int) -> Iterator[NoteTemplate]:
 
 def _is_fact(slot: Placeholder) -> bool:
     """Whether a header has it once."""
-    if slot.label in ("DATE", "DOCTOR"):
+    if slot.kind in ("DATE", "DOCTOR"):
         return slot.role in ("birth", "admit", "note", "")
-    return slot.label not in _OF_MANY and slot.role != "other"
+    return slot.kind not in _OF_MANY and slot.role != "other"

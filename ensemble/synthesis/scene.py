@@ -7,7 +7,7 @@ share the notation. The table [labels] of `world.toml` gives the label of each k
 that label set.
 
     [[PATIENT]] [[RELATIVE]] [[DOCTOR]] [[PCP]] [[COLLEAGUE]] [[NURSE]]    forms: those of `templates/forms.toml`
-    [[KIN:first]] [[PATIENT.other]]    somebody else each time, as the many of a family history
+    [[KIN:first]] [[PATIENT.other]]    a new person each time, as in a family history
     [[DATE.recent]]     roles: those of `_DAYS`, birth and admit; forms: those of [dates] and `dates.FORMS`
     [[AGE]] [[AGE.relative]] [[AGE.young]] [[AGE.child]] [[AGE.old]] [[AGE.future]]    forms: number, decade
     [[ADDRESS.home]] [[EMAIL.doctor]]
@@ -77,17 +77,17 @@ class Scene:
         :raises SettingsError: for a placeholder that has no words.
         """
         case, _, rest = slot.form.partition("_")
-        if case in ("upper", "lower") and slot.label not in PEOPLE:
-            plain = self.pieces(Placeholder(slot.label, slot.role, rest))
+        if case in ("upper", "lower") and slot.kind not in PEOPLE:
+            plain = self.pieces(Placeholder(slot.kind, slot.role, rest))
             return [(getattr(text, case)(), label) for text, label in plain]
-        if slot.label in PEOPLE or slot.label == _ANYBODY:
+        if slot.kind in PEOPLE or slot.kind == _ANYBODY:
             return _as_one(self._name(slot))
-        if slot.label == "ADDRESS":
+        if slot.kind == "ADDRESS":
             return _as_one(self._address())
-        if slot.label == "DATE":
+        if slot.kind == "DATE":
             text, label = self._date(slot)
         else:
-            text, label = self._thing(slot), self._label(slot.label)
+            text, label = self._thing(slot), self._label(slot.kind)
         article = "the " if text.startswith("the ") else ""
         return [*([(article, "")] if article else []), (text.removeprefix(article), label)]
 
@@ -97,12 +97,12 @@ class Scene:
 
     def _name(self, slot: Placeholder) -> list[tuple[str, str]]:
         patient = self.patient
-        if slot.label == _ANYBODY or slot.role == "other":
+        if slot.kind == _ANYBODY or slot.role == "other":
             name = invent_name(patient.language, self.rng.choice("FM"), self.rng, patient.lexicon)
         else:
-            name = self.rng.choice(patient.people[slot.label])
+            name = self.rng.choice(patient.people[slot.kind])
         parts = name.parts(slot.form, self.rng, patient.world.get("forms", {}))
-        return [(text, self._label(part, slot.label) if part else "") for part, text in parts]
+        return [(text, self._label(part, slot.kind) if part else "") for part, text in parts]
 
     def _address(self) -> list[tuple[str, str]]:
         expanded = expand(self.rng.choice(self.patient.world["address"]), {}, self.rng)
@@ -127,26 +127,26 @@ class Scene:
         return max(day, born + timedelta(days=365))
 
     def _thing(self, slot: Placeholder) -> str:
-        if slot.label == "AGE":
+        if slot.kind == "AGE":
             return self._age(slot)
-        if slot.label == "EMAIL" and slot.role:
+        if slot.kind == "EMAIL" and slot.role:
             return self.patient.invented(f"EMAIL.{slot.role}", self.rng)
-        role = slot.role or ("own" if self.patient.has_one(slot.label) else "other")
-        text = self.patient.invented(slot.label, self.rng) if role == "other" else self.patient.fact(slot.label, role)
+        role = slot.role or ("own" if self.patient.has_one(slot.kind) else "other")
+        text = self.patient.invented(slot.kind, self.rng) if role == "other" else self.patient.fact(slot.kind, role)
         return self._shortened(text, slot)
 
     def _shortened(self, text: str, slot: Placeholder) -> str:
         world = self.patient.world
         form = slot.form
-        if not form and slot.label in world.get("short", {}):
+        if not form and slot.kind in world.get("short", {}):
             form = self.rng.choice(("full", "full", "full", "full", "short", "letters"))
         if form in ("", "full"):
             return text
         if form == "letters":
             capitals = "".join(re.findall(r"\b[A-Z]", text.replace("'", "").replace("The ", "")))
             return capitals if len(capitals) > 2 else text
-        if slot.label in world.get("short", {}):
-            return re.sub(world["short"][slot.label], "", text)
+        if slot.kind in world.get("short", {}):
+            return re.sub(world["short"][slot.kind], "", text)
         return str(world.get("codes", {}).get(text, text))
 
     def _age(self, slot: Placeholder) -> str:

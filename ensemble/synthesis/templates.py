@@ -81,5 +81,5 @@ def _template(line: str, file: str, language: str) -> NoteTemplate:
     factors = world.get("factors", {})
     if file not in factors.get("parts", ()):
         return NoteTemplate(line, slots, 1.0)
-    labels = {world["labels"].get(slot.label, "") for slot in slots} or {"none"}
+    labels = {world["labels"].get(slot.kind, "") for slot in slots} or {"none"}
     return NoteTemplate(line, slots, math.prod(factors.get(label, 1.0) for label in labels))
