@@ -41,15 +41,15 @@ def synthesize(
         str, typer.Option(help="en or de (labels of i2b2-2014), es (meddocan), nl (nut), no or sv (stockholm-epr-phi).")
     ] = "en",
     registers: Annotated[
-        str, typer.Option(help="hospital (notes of a few types) or all (as notes are met).")
+        str, typer.Option(help="hospital (notes of a few types) or all (every register, with noise).")
     ] = "hospital",
     lexicon: Annotated[
-        str, typer.Option(help="With all: whole, train, or test (names and words train lacks).")
+        str, typer.Option(help="Names and words: whole, train, or test (those that train lacks).")
     ] = "whole",
     carriers: Annotated[
         Path | None,
         typer.Option(
-            help="English notes without identifiers, which are written too, with invented ones.", show_default=False
+            help="English notes without identifiers, to write too, with invented ones put in.", show_default=False
         ),
     ] = None,
 ) -> None:

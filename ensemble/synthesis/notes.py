@@ -32,8 +32,8 @@ _MARKERS = ("- ", "* ", "", "")
 _ENDINGS = (".", ":", "?", "!", ",")
 _OF_MANY = frozenset(("KIN", "COLLEAGUE", "NURSE", "PCP"))
 """Of these a note names several."""
-_NAMES_NOBODY = 0.1
-"""The share of notes that name nobody, if their type has no `without_phi`."""
+_WITHOUT_PHI = 0.1
+"""The share of notes without PHI, if their type has no `without_phi`."""
 _PASTED_SHARE = 0.06
 _PASTED: Recipe = {"pool": "structured/line", "layout": "lines", "least": 1, "most": 4, "headings": [""]}
 """How many notes of all registers have structured text in the middle, and that part."""
@@ -69,9 +69,9 @@ def write_note(
         if rng.random() < _PASTED_SHARE and len(recipe["parts"]) > 1:
             at = rng.randint(1, len(recipe["parts"]))
             recipe = {**recipe, "parts": [*recipe["parts"][:at], _PASTED, *recipe["parts"][at:]]}
-    names_nobody = rng.random() < recipe.get("without_phi", _NAMES_NOBODY)
+    without_phi = rng.random() < recipe.get("without_phi", _WITHOUT_PHI)
     writer = NoteWriter.begun(patient, note_type, note_date, rng, typed, recipe.get("once", ()))
-    marked = writer.compose(_without_phi(recipe) if names_nobody else recipe, names_nobody=names_nobody)
+    marked = writer.compose(_stripped(recipe) if without_phi else recipe, without_phi=without_phi)
     return with_noise(*trimmed(*marked), rng, registers)
 
 
@@ -87,7 +87,7 @@ def with_noise(text: str, spans: Sequence[Span], rng: random.Random, registers: 
     return noisy(text, spans, rng.choices(kinds, shares)[0], rng)
 
 
-def _without_phi(recipe: Recipe) -> Recipe:
+def _stripped(recipe: Recipe) -> Recipe:
     """The recipe without titles, leads and headings that name PHI."""
     parts = [{**part, "lead": [], "headings": _plain(part["headings"])} for part in recipe["parts"]]
     return {**recipe, "titles": _plain(recipe["titles"]), "parts": parts}
@@ -133,12 +133,12 @@ class NoteWriter:
         words |= {name: (word,) for name, word in rng.choice(once).items()} if once else {}
         return cls(builder, Scene.begun(patient, day, rng), words, lambda pool: fitting(pool, note_type, patient))
 
-    def compose(self, recipe: Recipe, *, names_nobody: bool = False) -> Marked:
-        """The whole note; :param names_nobody: whether only templates without PHI are drawn."""
+    def compose(self, recipe: Recipe, *, without_phi: bool = False) -> Marked:
+        """The whole note; :param without_phi: whether only templates without PHI are drawn."""
         self.write(self.scene.rng.choice(recipe["titles"]))
         for part in recipe["parts"]:
             pool = self.pool(part["pool"])
-            pool = [template for template in pool if not template.slots] if names_nobody else pool
+            pool = [template for template in pool if not template.slots] if without_phi else pool
             if pool:
                 self._write_part(part, pool)
         return self.builder.build()
