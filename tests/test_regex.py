@@ -136,8 +136,9 @@ def test_structured_text(text: str, phi: str, label: str) -> None:
     "text",
     [
         "OBX|1|NM|GLU^Glucose||98|mg/dL|70-105||||F", "OBR|1|||80053^COMPREHENSIVE METABOLIC PANEL^CPT",
-        "DG1|1||I10^Hypertension", '{"status":"final","code":"E11.9","value":98}', "<status>final</status><value>7</value>",
-        "sys=120;dia=80;unit=mmol;smoker=former", "chest_ct_axial.dcm", "(0018,0015) Body Part: KNEE",
+        "DG1|1||I10^Hypertension", '{"status":"final","code":"E11.9","value":98}',
+        "<status>final</status><value>7</value>", "sys=120;dia=80;unit=mmol;smoker=former", "chest_ct_axial.dcm",
+        "(0018,0015) Body Part: KNEE",
     ],
 )  # fmt: skip
 def test_structured_text_without_phi(text: str) -> None:
