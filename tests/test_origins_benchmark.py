@@ -11,7 +11,7 @@ from benchmarks.origins import SENTENCES, Recall, gap, recall_of, sentences, tab
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.synthesis.lexicon import is_held_out, lists_of
 from phistack.ensemble.synthesis.names import origins_abroad
-from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Document
 

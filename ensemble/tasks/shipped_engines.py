@@ -1,11 +1,11 @@
-"""The shipped engines: a table with a line for each, and the model card of one.
+"""What is known of the engines that ship: a table of all of them, and the model card of one.
 
     found = facts_of_shipped()
-    found[0].name, found[0].language       "english", "en"
-    shipped_table(found)                   a table for the terminal
-    card_of(bundle_path("english"))        the text of its MODEL_CARD.md
+    found[0].name, found[0].language                       "english", "en"
+    shipped_table(found), elsewhere_table(found)           tables for the terminal
+    card_of(bundle_path("english"))                        the text of its MODEL_CARD.md
 
-All figures are those of the manifests, which the builder measured.
+All figures are those of the manifests, so that nothing is said of an engine that its builder did not measure.
 """
 
 from __future__ import annotations
@@ -20,15 +20,17 @@ from phistack.ensemble.bundles.model_card import measured_elsewhere
 from phistack.ensemble.bundles.shipped import shipped_engine, shipped_names
 from phistack.ensemble.evaluation.tables import Table, percent
 
+_CARD = "MODEL_CARD.md"
+
 
 @dataclass(frozen=True, slots=True)
 class ShippedFacts:
-    """A shipped engine.
+    """An engine that ships.
 
     :param language: ISO 639-1 code.
     :param size: of its file, in bytes.
     :param trained_on: the builder's facts on the training notes.
-    :param precision: strict, out of fold on the training notes, in [0, 1]; None if it was not measured.
+    :param precision: strict, out of fold on the training notes, in [0, 1]; None where that was not measured.
     :param recall: likewise.
     :param measured_elsewhere: corpus, figure and value of each.
     """
@@ -45,7 +47,7 @@ class ShippedFacts:
 
     @classmethod
     def of(cls, name: str) -> Self:
-        """The facts of an engine by its name; :raises BundleError: if there is no such engine."""
+        """The facts of an engine by its name; :raises BundleError: if it is none."""
         path = shipped_engine(name)
         manifest = read_manifest(path)
         scores = manifest["figures"].get("strict", {}).get("stack", {})
@@ -54,31 +56,47 @@ class ShippedFacts:
             manifest["trained_on"], scores.get("precision"), scores.get("recall"), measured_elsewhere(manifest),
         )  # fmt: skip
 
+    @property
+    def sources(self) -> str:
+        """Where the training notes are from, in words; empty where the builder did not say."""
+        return str(self.trained_on.get("sources", ""))
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
         return asdict(self)
 
 
 def facts_of_shipped() -> list[ShippedFacts]:
-    """Every shipped engine, by name."""
+    """Every engine that ships, by name."""
     return [ShippedFacts.of(name) for name in shipped_names()]
 
 
 def shipped_table(engines: Sequence[ShippedFacts]) -> Table:
-    """One row for each engine, at most 80 columns wide."""
-    columns = ("engine", "notes in", "label set", "trained on", "MB", "precision", "recall")
+    """An engine a row."""
+    columns = ("engine", "language", "label set", "submodels", "trained on", "MB", "precision", "recall")
     note = "precision and recall: strict, out of fold on the training notes"
-    return Table(columns, [list(map(_row, engines))], "shipped engines", note, n_texts=4)
+    return Table(columns, [list(map(_row, engines))], "engines that ship", note, n_texts=5)
+
+
+def elsewhere_table(engines: Sequence[ShippedFacts]) -> Table:
+    """A figure on other notes a row."""
+    columns = ("engine", "corpus", "figure", "value")
+    rows = [
+        [(engine.name, str(row["corpus"]), str(row["figure"]), str(row["value"])) for row in engine.measured_elsewhere]
+        for engine in engines
+    ]
+    return Table(columns, list(filter(None, rows)), "measured on other notes", n_texts=3)
+
+
+def card_of(path: Path) -> str:
+    """The model card of a bundle, whose files are all checked; :raises BundleError: if one is not as it was made."""
+    _, files = read_bundle(path)
+    return files.read(_CARD).decode("utf-8", "replace")
 
 
 def _row(engine: ShippedFacts) -> tuple[str, ...]:
     documents = engine.trained_on.get("documents")
     trained_on = f"{documents} notes" if documents else "unknown"
     shares = ["" if share is None else percent(share) for share in (engine.precision, engine.recall)]
-    return engine.name, engine.language, engine.label_set, trained_on, f"{engine.size / 1e6:.1f}", *shares
-
-
-def card_of(path: Path) -> str:
-    """The model card of a bundle, after a check of all its files; :raises BundleError: if one was changed."""
-    _, files = read_bundle(path)
-    return files.read("MODEL_CARD.md").decode("utf-8", "replace")
+    size = f"{engine.size / 1e6:.1f}"
+    return engine.name, engine.language, engine.label_set, ", ".join(engine.submodels), trained_on, size, *shares
