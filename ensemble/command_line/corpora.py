@@ -41,10 +41,12 @@ def synthesize(
     language: Annotated[
         str, option("en or de (labels of i2b2-2014), es (meddocan), nl (nut), no or sv (stockholm-epr-phi).")
     ] = "en",
-    registers: Annotated[str, option("hospital (notes of a few types) or all (notes of every kind).")] = "hospital",
-    lexicon: Annotated[str, option("With all: whole, train, or test (names and words that train lacks).")] = "whole",
+    registers: Annotated[
+        str, option("hospital (notes of a few types) or all (every register, with noise).")
+    ] = "hospital",
+    lexicon: Annotated[str, option("Names and words: whole, train, or test (those that train lacks).")] = "whole",
     carriers: Annotated[
-        Path | None, option("English notes without identifiers, to be written too, with synthetic ones.")
+        Path | None, option("English notes without identifiers, to write too, with invented ones put in.")
     ] = None,
 ) -> None:
     """Write annotated synthetic notes: English, German, Spanish, Dutch, Norwegian or Swedish."""
