@@ -40,6 +40,7 @@ from phistack.ensemble.training.settings import EngineSettings, merged
 from phistack.ensemble.views.templates import template
 from phistack.features.documents import Corpus
 from phistack.features.errors import SettingsError
+from phistack.features.extras import how_to_install
 from phistack.features.formats import write_corpus
 from phistack.features.suggestions import no_such
 from phistack.features.writing import new_folder, refuse_taken, write_json
@@ -226,7 +227,7 @@ def _draw(folder: Path, found: Reproduction) -> None:
     """Draw the figures of the paper; without matplotlib there are only their tables."""
     drawn = [table for table in found.tables if table.apart is not None]
     if (drawn or found.curves) and find_spec("matplotlib") is None:
-        _LOG.warning("without matplotlib the figures are written as tables only: pip install 'phistack[pictures]'")
+        _LOG.warning("without matplotlib the figures are written as tables only: %s", how_to_install("pictures"))
         return
     for table in drawn:
         method_picture(table.table.title, str(table.number), table.rows, folder, apart=table.apart or ())
