@@ -68,6 +68,7 @@ class Reproduction:
     :param training: the corpus that was trained on; `test` the one that was scored on.
     :param annotated: the test notes as the system annotates them, where they are asked for.
     :param curves: the number of a figure -> the learning curve that it shows.
+    :param has_text: whether tables of places show the text of the notes.
     """
 
     origin: Origin
@@ -78,6 +79,7 @@ class Reproduction:
     tables: tuple[PaperTable, ...] = field(repr=False)
     annotated: Corpus | None = field(default=None, repr=False)
     curves: Mapping[int, LearningCurve] = field(default_factory=dict, repr=False)
+    has_text: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Every figure as JSON can hold it."""
@@ -162,7 +164,8 @@ def reproduce(
         curves[drawn["figure"]] = learning_curve(
             training, alone, test=test, by=drawn["by"], stack=False, jobs=jobs, cache=cache, **size
         )
-    return Reproduction(origin, paper, here, *facts, tables, notes, curves)
+    has_text = options.text and any(table.get("kind") == "places" for table in declared["tables"])
+    return Reproduction(origin, paper, here, *facts, tables, notes, curves, has_text)
 
 
 def _check_added(paper: str, tables: Sequence[Any], added: Sequence[Corpus], test: Corpus) -> None:
@@ -208,7 +211,7 @@ def write_reproduction(out: Path, measure: Callable[[], Reproduction]) -> Reprod
         _draw(folder, found)
         pictures = {path.stem: _svg(path) for path in folder.glob("*.svg")}
         page = template("phistack.ensemble.papers", "index_template.html").render(
-            paper=found.paper, protocol=found.origin.protocol, tables=shown, pictures=pictures
+            paper=found.paper, protocol=found.origin.protocol, tables=shown, pictures=pictures, has_text=found.has_text
         )
         (folder / "index.html").write_text(page, encoding="utf-8")
     return found
