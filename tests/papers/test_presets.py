@@ -40,7 +40,7 @@ def test_an_engine_of_one_system_marks_what_that_chose_and_nothing_else(preset: 
     save_bundle(engine, tmp_path / "engine", self_test=self_test(engine), trained_on={}, figures={})
     again = load_bundle(tmp_path / "engine")
     assert [note.spans for note in again.annotate(test)] == chosen
-    assert [note.spans for note in again.recalling("high").annotate(test)] == chosen
+    assert [note.spans for note in again.with_options(recall="high").annotate(test)] == chosen
 
 
 @pytest.mark.parametrize("preset", PRESETS.names)
