@@ -63,7 +63,7 @@ def test_without_its_package_brown_clustering_is_refused_before_it_begins(
 ) -> None:
     monkeypatch.setattr(extras, "find_spec", lambda name: None)
     status, _, error = phistack("vectors", tmp_path / "none", tmp_path / "words", "--brown")
-    assert status == 1 and "Brown clustering needs brown_clustering" in error and "phistack[brown]" in error
+    assert status == 1 and "Brown clustering needs brown_clustering" in error and "pip install '.[brown]'" in error
 
 
 def test_what_the_command_writes_a_training_reads(phistack: Command, tmp_path: Path) -> None:

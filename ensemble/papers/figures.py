@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from phistack.ensemble.evaluation.tables import TableRow, percent
 from phistack.ensemble.papers.run import MEASURES, FilledTable, PaperRun, section
+from phistack.features.extras import how_to_install
 
 ONE_OF = {"types": "type", "categories": "category"}
 _CHANGE = "change"
@@ -102,7 +103,7 @@ def _figure(given: Declared, run: PaperRun) -> _Figure:
     if (needed := given.get("needs")) and not getattr(run.settings.features, needed):
         return _Figure(None, (f"not filled, as `{needed}` under [features] names no file",))
     if "deduce_program" in system and system not in run.answers:
-        return _Figure(None, ("not filled, as the program is not installed: pip install 'phistack[deduce]'",))
+        return _Figure(None, (f"not filled, as the program is not installed: {how_to_install('deduce')}",))
     n_folds = given.get("first_folds", 0) if given.get("basis") == "folds" else None
     return _Figure(own.measured(system, given.get("scope", ""), n_folds), run.lacking(system))
 

@@ -40,6 +40,7 @@ from phistack.ensemble.training.settings import EngineSettings, merged
 from phistack.ensemble.views.templates import template
 from phistack.features.documents import Corpus
 from phistack.features.errors import SettingsError
+from phistack.features.extras import how_to_install
 from phistack.features.formats import write_corpus
 from phistack.features.suggestions import no_such
 from phistack.features.writing import new_folder, refuse_taken, write_json
@@ -67,6 +68,7 @@ class Reproduction:
     :param training: the corpus that was trained on; `test` the one that was scored on.
     :param annotated: the test notes as the system annotates them, where they are asked for.
     :param curves: the number of a figure -> the learning curve that it shows.
+    :param has_text: whether tables of places show the text of the notes.
     """
 
     origin: Origin
@@ -77,6 +79,7 @@ class Reproduction:
     tables: tuple[PaperTable, ...] = field(repr=False)
     annotated: Corpus | None = field(default=None, repr=False)
     curves: Mapping[int, LearningCurve] = field(default_factory=dict, repr=False)
+    has_text: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Every figure as JSON can hold it."""
@@ -161,7 +164,8 @@ def reproduce(
         curves[drawn["figure"]] = learning_curve(
             training, alone, test=test, by=drawn["by"], stack=False, jobs=jobs, cache=cache, **size
         )
-    return Reproduction(origin, paper, here, *facts, tables, notes, curves)
+    has_text = options.text and any(table.get("kind") == "places" for table in declared["tables"])
+    return Reproduction(origin, paper, here, *facts, tables, notes, curves, has_text)
 
 
 def _check_added(paper: str, tables: Sequence[Any], added: Sequence[Corpus], test: Corpus) -> None:
@@ -207,7 +211,7 @@ def write_reproduction(out: Path, measure: Callable[[], Reproduction]) -> Reprod
         _draw(folder, found)
         pictures = {path.stem: _svg(path) for path in folder.glob("*.svg")}
         page = template("phistack.ensemble.papers", "index_template.html").render(
-            paper=found.paper, protocol=found.origin.protocol, tables=shown, pictures=pictures
+            paper=found.paper, protocol=found.origin.protocol, tables=shown, pictures=pictures, has_text=found.has_text
         )
         (folder / "index.html").write_text(page, encoding="utf-8")
     return found
@@ -226,7 +230,7 @@ def _draw(folder: Path, found: Reproduction) -> None:
     """Draw the figures of the paper; without matplotlib there are only their tables."""
     drawn = [table for table in found.tables if table.apart is not None]
     if (drawn or found.curves) and find_spec("matplotlib") is None:
-        _LOG.warning("without matplotlib the figures are written as tables only: pip install 'phistack[pictures]'")
+        _LOG.warning("without matplotlib the figures are written as tables only: %s", how_to_install("pictures"))
         return
     for table in drawn:
         method_picture(table.table.title, str(table.number), table.rows, folder, apart=table.apart or ())

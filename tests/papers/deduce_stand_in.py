@@ -4,6 +4,7 @@ import re
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from phistack.ensemble.papers.deduce import program
@@ -16,12 +17,12 @@ _MARKS = {
 
 
 class StandIn:
-    """Marks as the program gives them."""
+    """Marks as the program gives them, some of whose offsets are numbers of NumPy."""
 
     def deidentify(self, text: str) -> Any:
         """A document with annotations."""
         return SimpleNamespace(annotations=[
-            SimpleNamespace(start_char=match.start(), end_char=match.end(), tag=tag)
+            SimpleNamespace(start_char=np.int64(match.start()), end_char=np.int64(match.end()), tag=tag)
             for tag, pattern in _MARKS.items() for match in pattern.finditer(text)
         ])  # fmt: skip
 

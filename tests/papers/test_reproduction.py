@@ -115,7 +115,7 @@ def test_changes_are_to_the_whole_ensemble(run: Any) -> None:
     assert rows[0]["ours"][0] == results["tables"]["4"][-1]["ours"][2]
 
 
-def test_cases_are_places_where_the_submodel_alone_is_right_and_have_no_text(run: Any) -> None:
+def test_cases_are_places_where_the_submodel_alone_is_right_and_have_no_text(run: Any, tmp_path: Path) -> None:
     home, _, results = run
     for case in results["tables"]["7"]:
         wrong = {"crf", "blstm"}
@@ -123,11 +123,12 @@ def test_cases_are_places_where_the_submodel_alone_is_right_and_have_no_text(run
     words = {word for document in TEST.documents for span in document.spans
              for word in document.text[span.start : span.end].split() if len(word) > 4 and word.isalpha()}  # fmt: skip
     assert not [word for word in words if word in (home / "out" / "table-7.txt").read_text(encoding="utf-8")]
-    shown = reproduce(
-        "zhao2020", TRAINING, TEST, SETTINGS, PaperOptions(only_right="crf", text=True), cache=home / "folds"
-    )
-    cases = shown.tables[-1]
+    wanted = PaperOptions(only_right="crf", text=True)
+    again = partial(reproduce, "zhao2020", TRAINING, TEST, SETTINGS, wanted, cache=home / "folds")
+    cases = write_reproduction(tmp_path / "out", again).tables[-1]
     assert cases.rows and "[" in str(cases.table.sections[0][0][1])
+    pages = [(folder / "out" / "index.html").read_text(encoding="utf-8") for folder in (home, tmp_path)]
+    assert ["This page holds text of notes" in page for page in pages] == [False, True]
 
 
 def test_a_run_that_was_stopped_goes_on(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
     program = DeduceProgram(label_set="nut").fit(tables)
     program.propose(tables)[0]     [Candidate(Span(12, 25, "Name"), "deduce_program", 0.93, True, "persoon"), ...]
 
-It is under the LGPL and is not part of phistack: `pip install 'phistack[deduce]'` brings it. As in Trienes 2020, titles
+It is under the LGPL and is not part of phistack: the extra `deduce` brings it. As in Trienes 2020, titles
 are cut from its names, and what its types are called in the corpus is learned. Its lists take a minute or two to build
 when it is first used; the program keeps them in its own folder.
 """
@@ -91,7 +91,8 @@ def _found(text: str) -> Iterator[Mark]:
     """What the program marks, names without their titles."""
     for annotation in _program().deidentify(text).annotations:
         of_type = _TYPES.get(annotation.tag)
-        start, end = annotation.start_char, annotation.end_char
+        # Some offsets of the program are numbers of NumPy, which JSON cannot hold.
+        start, end = int(annotation.start_char), int(annotation.end_char)
         if of_type == "Name":
             start += _titles(text[start:end])
         if of_type and start < end:
