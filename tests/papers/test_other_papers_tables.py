@@ -260,7 +260,7 @@ def test_it_is_said_how_many_added_notes_are_left_out(tmp_path: Path, caplog: py
 
 
 def test_the_fit_for_other_notes_leaves_out_what_is_added_of_their_patients() -> None:
-    training, test, added = (synthesize(n, seed=n, language="sv") for n in (8, 4, 6))
+    training, test, added = (synthesize(n, seed=n, language="sv") for n in (8, 2, 6))
     settings = EngineSettings.from_dict({"folds": 2, "submodels": {"crf": {}}, "features": {"language": "sv"}})
     space, every, folds, _ = prepared(training, settings, added=added.documents)
     others = space.tables(test.documents)
