@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from phistack.ensemble.evaluation.intervals import Measure
+from phistack.ensemble.evaluation.resampling import Measure
 from phistack.ensemble.evaluation.tables import Cell, Table, escaped, gap, share, strong
 
 TABLE = Table(("a_b", Cell("p", "$p$")), [[("x", "1")], [(strong("y"), "[red]2"), ("z", "3 %")]], "A title")

@@ -40,6 +40,7 @@ FORMATS = ("i2b2", "ngrid", "meddocan", "brat", "conll", "jsonl", "csv", "parque
 RECALLS = ("high", "balanced", "precise")
 SUBMODELS = usual_names()
 DRAWN = ("patients", "sentences")
+UNITS = ("patient", "document")
 
 
 def one_of(names: Iterable[str]) -> str:

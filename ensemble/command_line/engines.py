@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from phistack.ensemble.command_line.experiments import SeedsOption
 from phistack.ensemble.command_line.groups import KnowledgeOptions, ReadingOptions, TrainingOptions, with_options
 from phistack.ensemble.command_line.options import (
     AnnotatedFormatOption,
@@ -35,6 +36,7 @@ from phistack.ensemble.command_line.output import (
     told_engine,
     warn,
 )
+from phistack.ensemble.command_line.scores import ResamplingOptions
 from phistack.ensemble.tools.comma_lists import comma_list
 from phistack.ensemble.tools.progress import stage
 from phistack.features.errors import SettingsError
@@ -61,7 +63,7 @@ def train(
         float | None,
         typer.Option(
             metavar="NOTES_PER_SECOND",
-            help="Keep the best submodels that annotate so many notes a second on one core of this machine.",
+            help="Keep the best submodels that annotate this many notes a second on one core of this machine.",
             show_default=False,
         ),
     ] = None,
@@ -71,6 +73,11 @@ def train(
             help="Further annotated notes to learn from; no fold, stacker or score has them.", show_default=False
         ),
     ] = None,
+    seeds: SeedsOption = 1,
+    details: Annotated[
+        bool, typer.Option("--details", help="Show means over folds, other choosers, calibration and labels too.")
+    ] = False,
+    chance: ResamplingOptions,
     training: TrainingOptions,
 ) -> None:
     """Train all submodels and the stacker, and write a bundle."""
@@ -81,15 +88,22 @@ def train(
         more = training.read(add, notes.label_set) if add else None
     say_remarks(notes)
     done, report = train_with_report(
-        notes, model, training.settings(notes), jobs=training.jobs, cache=training.cache, budget=budget, added=more
-    )
+        notes, model, training.settings(notes), jobs=training.jobs, cache=training.cache, budget=budget, added=more,
+        seeds=seeds, resampling=chance.resampling(),
+    )  # fmt: skip
     warn(done.warnings)
-    for table in report.tables():
+    for table in (report.summary(), *(report.details() if details else [])):
         console().print(table.rich())
-    for sentence in report.sentences:
-        say(sentence)
-    say_what_tags_cannot(notes, done.warnings)
-    say(f"the engine of {', '.join(done.engine.names)} is in {model}")
+    if details:
+        for sentence in report.sentences:
+            say(sentence)
+        say_what_tags_cannot(notes, done.warnings)
+    if report.weak:
+        say(report.weak)
+    say(f"The engine of {', '.join(done.engine.names)} is in {model}. {report.choosers.sentence}")
+    say(f"Next: phistack errors OTHER_NOTES --model {model}, to see what it gets wrong on notes that it does not know")
+    more_in = "the model card" if details else "--details or the model card"
+    say(f"More: {more_in}, phistack engines {model}")
     tell_reliability(model)
 
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from phistack.ensemble.evaluation.intervals import Measure, wilson
+from phistack.ensemble.evaluation.resampling import Measure, wilson
 from phistack.features.arrays import Floats
 
 FEWEST = 50

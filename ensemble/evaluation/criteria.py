@@ -21,8 +21,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from phistack.ensemble.evaluation.counts import DocumentCounts, IntArray, count, count_forgiving
 from phistack.ensemble.evaluation.items import UNITS, EndWithin
+from phistack.ensemble.evaluation.measures import DocumentCounts, IntArray, count, count_forgiving
 from phistack.ensemble.evaluation.pairing import AnnotatedText, DocumentPair, Phi
 from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
@@ -33,10 +33,10 @@ from phistack.features.suggestions import no_such
 class Criterion:
     """One way to compare the PHI of gold and system.
 
-    :param name: as it is printed and stands in the JSON.
+    :param name: as it is printed and as the JSON has it.
     :param unit: what a PHI turns into, a key of `items.UNITS`.
     :param official: what the task's public script calls the row; empty where that script has no such figure.
-    :param typed: for which PHI category and type must agree beside the offsets, a key of `SELECTIONS`.
+    :param typed: for which PHI the category and type must agree too, a key of `SELECTIONS`.
     :param only: which PHI of both sides count, a key of `SELECTIONS`.
     :param end_tolerance: by how many characters the ends may differ.
     :param joined_unit: if not empty, hits on this unit count too, and forgive what lies inside them.
@@ -49,6 +49,11 @@ class Criterion:
     only: str = "all"
     end_tolerance: int = 0
     joined_unit: str = ""
+
+    def at(self, label_set: str) -> str:
+        """The name without its task where the notes have another label set than that task's."""
+        task, _, rest = self.name.partition(" ")
+        return rest if label_set not in _LABEL_SETS.get(task, (label_set,)) else self.name
 
     def counts(self, pair: DocumentPair) -> DocumentCounts:
         """True positives, false positives and false negatives of one document."""
@@ -72,6 +77,9 @@ class Criterion:
         if self.end_tolerance:
             return frozenset(EndWithin(item, self.end_tolerance) for item in items)
         return frozenset(items)
+
+
+_LABEL_SETS = {"i2b2": ("i2b2-2014", "ngrid-2016"), "meddocan": ("meddocan",)}
 
 
 def _selected(phi: Sequence[Phi], selection: str) -> Sequence[Phi]:
@@ -112,14 +120,14 @@ CRITERIA = (
 
 
 SHORT_NAMES = {"strict": "i2b2 strict", "spans": "meddocan spans strict"}
-"""Names for the two criteria that are mostly used: start, end and type right; start and end right."""
+"""Names for the two most used criteria: start, end and type right; start and end right."""
 
 
 def criterion_named(name: str) -> Criterion:
-    """The criterion of a name, or of a key of `SHORT_NAMES`; :raises SettingsError: if there is none."""
+    """The criterion of a name, with its task or without, or of `SHORT_NAMES`; :raises SettingsError: if it is none."""
     full = SHORT_NAMES.get(name, name)
     for criterion in CRITERIA:
-        if criterion.name == full:
+        if full in (criterion.name, criterion.name.partition(" ")[2]):
             return criterion
     raise SettingsError(no_such("criterion", name, (*SHORT_NAMES, *(criterion.name for criterion in CRITERIA))))
 

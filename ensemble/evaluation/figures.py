@@ -1,7 +1,8 @@
-"""The strict scores of several systems, as bundles keep them and as the terminal shows them.
+"""The strict scores of several systems, as bundles keep them and as tables show them.
 
-reports = evaluate_systems(gold, {"crf": corpus, "stack": corpus})
-figures_of(reports)              {"stack": {"precision": ..., "recall": ..., "f1": ..., "interval": [...], ...}}
+figures_of(scores)         {"stack": {"precision": ..., "recall": ..., "f1": ..., "interval": [...], ...}}
+table_of("dev", scores)    a row a system
+mean_table("folds", means) the same with means and standard deviations
 """
 
 from __future__ import annotations
@@ -10,18 +11,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from phistack.ensemble.evaluation.measures import MEASURES, Macro
-from phistack.ensemble.evaluation.report import Report
-from phistack.ensemble.evaluation.scores import Score
+from phistack.ensemble.evaluation.systems import Score
 from phistack.ensemble.evaluation.tables import Table, percent
 
 
-def figures_of(reports: Mapping[str, Report]) -> dict[str, dict[str, Any]]:
-    """The strict scores as manifests and results files hold them.
+def figures_of(scores: Mapping[str, Score]) -> dict[str, dict[str, Any]]:
+    """The scores as manifests and results files hold them.
 
-    The interval of recall has the wider ends of two: Wilson's takes each PHI on its own, and a bootstrap over documents
-    sees none missed where none is.
+    The interval of recall has the wider ends of two: Wilson's takes each PHI on its own, and a bootstrap sees nothing
+    missed where nothing is.
     """
-    return {name: _figures(report.strict) for name, report in reports.items()}
+    return {name: _figures(score) for name, score in scores.items()}
 
 
 def _figures(score: Score) -> dict[str, Any]:
@@ -32,24 +32,28 @@ def _figures(score: Score) -> dict[str, Any]:
     }
 
 
-def table_of(title: str, reports: Mapping[str, Report]) -> Table:
-    """The strict scores as a table in percent, with the interval of F1."""
+def table_of(title: str, scores: Mapping[str, Score], note: str = "") -> Table:
+    """The scores as a table in percent, with the interval of F1."""
     rows = [
         (name, *(percent(measure.value) for measure in score.measures.values()), "-".join(map(percent, score.f1[1:])))
-        for name, score in ((name, report.strict) for name, report in reports.items())
+        for name, score in scores.items()
     ]
-    return Table(("system", "precision", "recall", "F1", "95 % interval"), [rows], title)
+    return Table(("system", "precision", "recall", "F1", "95 % interval"), [rows], title, note)
 
 
-def fold_figures(means: Mapping[str, Macro]) -> dict[str, dict[str, dict[str, float]]]:
-    """The means over folds as manifests and results files hold them: system -> measure -> mean and deviation."""
-    return {name: {measure: getattr(mean, measure)._asdict() for measure in MEASURES} for name, mean in means.items()}
+def mean_figures(mean: Macro) -> dict[str, dict[str, float]]:
+    """Measure -> mean and deviation, as manifests and results files hold them."""
+    return {measure: getattr(mean, measure)._asdict() for measure in MEASURES}
 
 
-def fold_table(title: str, means: Mapping[str, Macro]) -> Table:
-    """The same as a table in percent, with the standard deviation in brackets."""
+def mean_table(over: str, means: Mapping[str, Macro]) -> Table:
+    """Means in percent, with the standard deviation in brackets.
+
+    :param over: what the means are of: folds, or seeds.
+    """
     rows = [
         (name, *(f"{percent(found.mean)} ({percent(found.sd)})" for found in (getattr(mean, m) for m in MEASURES)))
         for name, mean in means.items()
     ]
+    title = f"mean over {over}, standard deviation in brackets"
     return Table(("system", "precision", "recall", "F1"), [rows], title)

@@ -2,9 +2,9 @@
 
     Phi(12, 17, "NAME", "DOCTOR", False)             one PHI, its category, and whether HIPAA lists its type
     AnnotatedText(text, phi)                         one document as one side, gold or system, sees it
-    DocumentPair("110-01", gold_note, system_note)   the two sides of one document
+    DocumentPair("110-01", "110", gold_note, system_note)     the two sides of one document of a patient
 
-Labels compare without regard to case, and come from gold and from the system: a type that only the system uses is
+Labels compare without regard to case, and come from gold and from the system, so a type that only the system uses is
 scored too.
 """
 
@@ -48,9 +48,10 @@ class AnnotatedText:
 
 @dataclass(frozen=True, slots=True)
 class DocumentPair:
-    """One document, as gold and as the system see it."""
+    """One document, as gold and as the system see it; the patient is gold's."""
 
     id: str
+    patient: str
     gold: AnnotatedText
     system: AnnotatedText
 
@@ -113,7 +114,7 @@ def _pair(gold: Document, system: Document, labels: Mapping[str, Label]) -> Docu
             f"document {shown_id(gold.id)}: the texts of gold and system differ from offset "
             f"{_first_difference(gold.text, system.text)} on; a system must not change the text"
         )
-    return DocumentPair(gold.id, _note(gold, labels), _note(system, labels))
+    return DocumentPair(gold.id, gold.group, _note(gold, labels), _note(system, labels))
 
 
 def _first_difference(one: str, other: str) -> int:

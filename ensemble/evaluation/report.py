@@ -1,24 +1,35 @@
-"""The figures of one system, frozen, and as JSON.
+"""A system scored against gold, under every criterion at once.
 
+    report = evaluate(gold, system)
     report.strict.f1                         Measure(value=0.9511, low=0.93, high=0.96)
     report.score("i2b2 relaxed").counts      Counts(tp=980, fp=12, fn=20)
     report.to_dict()["schema"]               "phistack.evaluation.v1"
 
-The schema name changes when a key is renamed or dropped; new keys may come without a change.
+Counts are kept by document; the sums, the averages and the intervals come from them. The schema name changes when a key
+is renamed or dropped; new keys may come without a change.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
 from typing import Any
 
-from phistack.ensemble.evaluation.coverage import Coverage, Leak
-from phistack.ensemble.evaluation.scores import Score
+import numpy as np
+
+from phistack.ensemble.evaluation.criteria import applicable
+from phistack.ensemble.evaluation.leaks import Coverage, Leak, coverage, leak
+from phistack.ensemble.evaluation.measures import IntArray, count_by
+from phistack.ensemble.evaluation.pairing import DocumentPair, Phi, pair, vocabulary
+from phistack.ensemble.evaluation.resampling import BY_PATIENT, Bootstrap, Resampling, Units
+from phistack.ensemble.evaluation.systems import Score, scores
+from phistack.features.documents import Corpus
 from phistack.features.errors import EvaluationError
 
 SCHEMA = "phistack.evaluation.v1"
 STRICT = "i2b2 strict"
-"""The criterion that is meant where only one F1 is named: start, end and type are all right."""
+"""The criterion of a plain F1: start, end and type are all right."""
 _COVERAGE = (
     "character_recall", "covered_characters", "phi_characters", "document_leak", "leaking_documents",
     "document_exposure", "uncovered_documents",
@@ -38,8 +49,7 @@ class Report:
     :param types: strict rows by type, of gold and system.
     :param leak: false negatives for each sentence.
     :param coverage: character recall and leak by document.
-    :param resamples: of the bootstrap.
-    :param seed: of the bootstrap.
+    :param units: what the bootstrap drew.
     """
 
     documents: tuple[str, ...] = field(repr=False)
@@ -51,8 +61,7 @@ class Report:
     types: tuple[Score, ...]
     leak: Leak
     coverage: Coverage
-    resamples: int
-    seed: int
+    units: Units
 
     @property
     def strict(self) -> Score:
@@ -69,11 +78,13 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON can hold it; the keys are stable within one `schema`."""
+        how = self.units.resampling
+        bootstrap = {"unit": self.units.name, "units": len(self.units), "resamples": how.draws, "seed": how.seed}
         return {
             "schema": SCHEMA,
             "label_set": self.label_set,
             "documents": {"scored": len(self.documents), "missing": list(self.missing), "extra": list(self.extra)},
-            "bootstrap": {"resamples": self.resamples, "seed": self.seed, "level": 0.95},
+            "bootstrap": {**bootstrap, "level": 0.95},
             "criteria": {s.name: {"official": s.official or None, **_row(s)} for s in self.criteria},
             "categories": {score.name: _row(score) for score in self.categories},
             "types": {score.name: _row(score) for score in self.types},
@@ -84,7 +95,7 @@ class Report:
 
 def _row(score: Score) -> dict[str, Any]:
     """A row as JSON can hold it, without the counts by document; the interval of recall is Wilson's."""
-    macro = score.macro
+    averages = score.macro._asdict()
     return {
         "support": score.counts.support,
         **score.counts._asdict(),
@@ -92,10 +103,72 @@ def _row(score: Score) -> dict[str, Any]:
         "f2": score.f2,
         "f1_interval": list(score.f1[1:]),
         "recall_interval": list(score.recall_by_wilson[1:]),
-        "macro": {
-            "precision": macro.precision._asdict(),
-            "recall": macro.recall._asdict(),
-            "f1": macro.f1._asdict(),
-            "f1_of_means": macro.f1_of_means,
-        },
+        "macro": {name: found if name == "f1_of_means" else found._asdict() for name, found in averages.items()},
     }
+
+
+def evaluate(
+    gold: Corpus,
+    system: Corpus,
+    *,
+    sentence_counts: Mapping[str, int] | None = None,
+    allow_missing: bool = False,
+    resampling: Resampling = BY_PATIENT,
+) -> Report:
+    """Score a system's PHI against gold's.
+
+    :param gold: the reference; its label set decides the categories and which criteria apply.
+    :param system: the answers, with the texts unchanged.
+    :param sentence_counts: document id -> number of sentences, for the leak; without it our own splitter counts.
+    :param allow_missing: score the documents that both sides have, instead of refusing; the report names the others.
+    :param resampling: how intervals are drawn.
+    :raises EvaluationError: if documents are missing or extra, texts differ, nothing is common, or sentence counts lack
+        a document.
+    :raises LabelError: if a span carries a label that neither label set knows.
+    """
+    labels = vocabulary(gold.label_set, system.label_set)
+    pairing = pair(gold, system, labels, allow_missing=allow_missing)
+    pairs, criteria = pairing.pairs, applicable(gold.label_set)
+    categories = _in_use((label.category for label in labels.values()), pairs, "category")
+    types = _in_use((label.name for label in labels.values()), pairs, "label")
+    by_criterion = np.stack([criterion.by_document(pairs) for criterion in criteria], axis=1)
+    counts = np.concatenate((by_criterion, _by(pairs, "category", categories), _by(pairs, "label", types)), axis=1)
+    units = Units.of([pair.patient for pair in pairs], resampling)
+    names = [*(criterion.name for criterion in criteria), *categories, *types]
+    rows = iter(scores(names, counts, Bootstrap(counts, units)))
+    scored = tuple(replace(next(rows), official=criterion.official) for criterion in criteria)
+    strict = next(score for score in scored if score.name == STRICT)
+    return Report(
+        documents=tuple(pair.id for pair in pairs),
+        missing=pairing.missing,
+        extra=pairing.extra,
+        label_set=gold.label_set.name,
+        criteria=scored,
+        categories=tuple(islice(rows, len(categories))),
+        types=tuple(rows),
+        leak=leak(pairs, strict.counts.fn, sentence_counts),
+        coverage=coverage(pairs, strict.by_document[:, 2]),
+        units=units,
+    )
+
+
+def evaluate_systems(
+    gold: Corpus, systems: Mapping[str, Corpus], *, resampling: Resampling = BY_PATIENT
+) -> dict[str, Report]:
+    """The report of each system, by name; their intervals rest on the same draws. Errors are those of `evaluate`."""
+    return {name: evaluate(gold, system, resampling=resampling) for name, system in systems.items()}
+
+
+def _in_use(names: Iterable[str], pairs: Sequence[DocumentPair], attribute: str) -> list[str]:
+    """Those names that gold or system uses at least once, in the order of the label set."""
+    used = {getattr(phi, attribute) for p in pairs for note in (p.gold, p.system) for phi in note.phi}
+    return [name for name in dict.fromkeys(names) if name in used]
+
+
+def _by(pairs: Sequence[DocumentPair], attribute: str, names: Sequence[str]) -> IntArray:
+    """Strict counts by document and category or type; shape `(n_documents, n_names, 3)`."""
+
+    def key(phi: Phi) -> str:
+        return str(getattr(phi, attribute))
+
+    return np.stack([count_by(frozenset(p.gold.phi), frozenset(p.system.phi), key, names) for p in pairs])

@@ -2,8 +2,8 @@
 
     print_report(report, Console())
 
-Rows of the first table that equal an official script's figures are marked. Two more tables are broken down by category
-and by type; below them stands what leaks, and what was not scored.
+Rows of the first table that equal an official script's figures are marked. Two more tables have a row for each category
+and type; below them is what leaks, and what was not scored.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from phistack.ensemble.evaluation.intervals import Measure
 from phistack.ensemble.evaluation.measures import MeanAndDeviation
 from phistack.ensemble.evaluation.report import Report
-from phistack.ensemble.evaluation.scores import Score
+from phistack.ensemble.evaluation.resampling import Measure
+from phistack.ensemble.evaluation.systems import Score
 from phistack.ensemble.evaluation.tables import Table, percent
 from phistack.features.shown import explained, shown_id, shown_label
 
@@ -73,14 +73,15 @@ def _breakdown(title: str, scores: Sequence[Score]) -> Table:
 
 
 def _shown(score: Score) -> str:
-    """The name of a category or type: a label, which somebody wrote."""
+    """The name of a category or type as it may be shown; an annotator may have typed it."""
     return shown_label(score.name, score.counts.support)
 
 
 def _lines(report: Report) -> list[str]:
-    """Leaks and documents left out, a sentence each."""
+    """Intervals, leaks and documents left out, a sentence each."""
     seen = report.coverage
     lines = [
+        f"F1 95 %: {report.units.intervals}; R 95 %: Wilson's interval, each PHI on its own",
         f"leak {report.leak.rate:.4f}: {report.leak.false_negatives} missed PHI in {report.leak.sentences} "
         f"{_SOURCES[report.leak.sentence_source]}",
         f"{seen.leaking_documents} of {seen.documents} documents with at least one missed PHI "

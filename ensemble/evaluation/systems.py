@@ -1,42 +1,109 @@
-"""Scores of several systems on the same documents, and their differences.
+"""Scores of systems on the same documents, and how far the systems differ.
 
-    systems = Systems({"a": counts_a, "b": counts_b}, seed=0)     counts by document, shape (n_documents, 3)
-    systems.scores["a"].recall                                    Measure(value=0.953, low=0.948, high=0.958)
-    systems.differences([("a", "b")], ["f1"])                     {("a", "b", "f1"): Difference(...)}
+    systems = Systems({"a": counts_a, "b": counts_b}, patients)     counts by document, shape (n_documents, 3)
+    systems.scores["a"].recall                                      Measure(value=0.953, low=0.948, high=0.958)
+    systems.scores["a"].counts.support                              how many PHI gold has
+    systems.differences([("a", "b")], ["f1"])                       {("a", "b", "f1"): Difference(...)}
 
-Intervals: percentiles of a bootstrap over documents, all systems on the same draws, so that a difference is drawn in
-pairs too. p-values: paired approximate randomisation by document, corrected over all differences that are asked for at
-once (Holm 1979).
+Intervals are percentiles of a bootstrap in which all systems see the same draws; p-values are of paired approximate
+randomisation, corrected over all differences that are asked for at once (Holm 1979).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistack.ensemble.evaluation.counts import IntArray
 from phistack.ensemble.evaluation.criteria import Criterion
-from phistack.ensemble.evaluation.intervals import RESAMPLES, Bootstrap, Measure
+from phistack.ensemble.evaluation.measures import MEASURES, Counts, IntArray, Macro, f_score, macro, total
 from phistack.ensemble.evaluation.pairing import pair, vocabulary
-from phistack.ensemble.evaluation.scores import scores
-from phistack.ensemble.evaluation.significance import holm, paired_randomisation
+from phistack.ensemble.evaluation.resampling import (
+    BY_PATIENT,
+    Bootstrap,
+    Measure,
+    Resampling,
+    Units,
+    holm,
+    paired_randomisation,
+    wilson,
+)
 from phistack.features.documents import Corpus
 from phistack.features.errors import EvaluationError
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """The micro scores of a system, a category or a type: of counts summed over documents, with their intervals.
+
+    :param by_document: true positives, false positives and false negatives, shape `(n_documents, 3)`.
+    :param counts: their sums.
+    :param official: what the shared task's public script calls this figure; empty where it has none.
+    """
+
+    name: str
+    by_document: IntArray = field(repr=False, compare=False)
+    counts: Counts
+    precision: Measure
+    recall: Measure
+    f1: Measure
+    official: str = ""
+
+    @property
+    def measures(self) -> dict[str, Measure]:
+        """Precision, recall and F1 by name, as in `MEASURES`."""
+        return {name: getattr(self, name) for name in MEASURES}
+
+    @property
+    def f2(self) -> float:
+        """Micro F2, in which recall weighs more."""
+        return float(f_score(self.precision.value, self.recall.value, beta=2))
+
+    @property
+    def macro(self) -> Macro:
+        """The measures averaged over documents."""
+        return macro(self.by_document)
+
+    @property
+    def recall_by_wilson(self) -> Measure:
+        """Recall with Wilson's interval, for figures of few PHI."""
+        return wilson(self.counts.tp, self.counts.support)
+
+    def over_folds(self, folds: Sequence[Sequence[int]]) -> Macro:
+        """The measures averaged over folds, as papers report ten-fold cross-validation.
+
+        :param folds: the documents of each, by their places.
+        """
+        return macro(np.stack([self.by_document[list(fold)].sum(axis=0) for fold in folds]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Counts and measures, as JSON can hold them."""
+        return {**self.counts._asdict(), **{name: measure._asdict() for name, measure in self.measures.items()}}
 
 
 class Difference(NamedTuple):
     """How far one system is from another in one measure.
 
-    :param gap: the score of the first less that of the second.
-    :param p: of paired approximate randomisation, two-sided.
-    :param p_holm: the same, corrected over all differences that were asked for.
+    :ivar gap: the score of the first less that of the second.
+    :ivar p: of paired approximate randomisation, two-sided.
+    :ivar p_holm: the same, corrected over all differences that were asked for.
     """
 
     gap: Measure
     p: float
     p_holm: float
+
+
+def scores(names: Sequence[str], counts: IntArray, bootstrap: Bootstrap) -> list[Score]:
+    """The score of each row.
+
+    :param counts: shape `(n_documents, n_names, 3)`, as given to the bootstrap.
+    """
+    measures = zip(*map(bootstrap.measures, MEASURES), strict=True)
+    rows = zip(names, np.moveaxis(counts, 1, 0), measures, strict=True)
+    return [Score(name, by_document, total(by_document), *figures) for name, by_document, figures in rows]
 
 
 def counts_of(gold: Corpus, system: Corpus, criterion: Criterion) -> IntArray:
@@ -52,28 +119,29 @@ class Systems:
     """Counts of several systems on the same documents.
 
     :param counts: system -> true positives, false positives and false negatives, shape `(n_documents, 3)`.
-    :param resamples: of the bootstrap.
-    :param seed: of bootstrap and randomisation.
+    :param patients: of the documents.
     :raises EvaluationError: if the counts are not of the same documents, or there are none.
     """
 
-    def __init__(self, counts: Mapping[str, IntArray], *, resamples: int = RESAMPLES, seed: int) -> None:
-        if len({array.shape for array in counts.values()}) != 1:
+    def __init__(
+        self, counts: Mapping[str, IntArray], patients: Sequence[str], resampling: Resampling = BY_PATIENT
+    ) -> None:
+        if {array.shape for array in counts.values()} != {(len(patients), 3)}:
             raise EvaluationError("all systems must be scored on the same documents, of which there is at least one")
-        self._counts, self._seed = counts, seed
+        self.units, self._counts = Units.of(patients, resampling), counts
         stacked = np.stack(list(counts.values()), axis=1)
-        self._bootstrap = Bootstrap(stacked, resamples=resamples, seed=seed)
+        self._bootstrap = Bootstrap(stacked, self.units)
         self.scores = {score.name: score for score in scores(list(counts), stacked, self._bootstrap)}
 
     def differences(
-        self, pairs: Iterable[tuple[str, str]], measures: Sequence[str], *, shuffles: int = 9999
+        self, pairs: Iterable[tuple[str, str]], measures: Sequence[str]
     ) -> dict[tuple[str, str, str], Difference]:
-        """Every measure of every pair of systems; (first, second, measure) -> difference."""
+        """Every measure of every pair of systems; (first, second, measure) -> the first less the second."""
+        counts = {name: self.units.sums(array) for name, array in self._counts.items()}
         keys = [(first, second, measure) for first, second in pairs for measure in measures]
+        shuffles, seed = self.units.resampling.shuffles, self.units.resampling.seed
         p_values = [
-            paired_randomisation(
-                self._counts[first], self._counts[second], measure=measure, shuffles=shuffles, seed=self._seed
-            )
+            paired_randomisation(counts[first], counts[second], measure=measure, shuffles=shuffles, seed=seed)
             for first, second, measure in keys
         ]
         row = list(self._counts).index

@@ -5,7 +5,8 @@ console.print(table.rich())              a_b    97.00 (95.00-98.00)
 table.markdown()                         ["| system | F1 |", "|---|---|", "| a_b | 97.00 (95.00-98.00) |"]
 table.latex("results", "A caption")      a\_b & 97.00 {\scriptsize (95.00--98.00)} \\
 
-Shares are in percent, differences in points.
+Shares are in percent, differences in points. On a narrow terminal cells break between words, and a table that is still
+too wide is written out, a line for each figure; a figure is never cut.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from phistack.ensemble.evaluation.intervals import Measure
+from phistack.ensemble.evaluation.resampling import Measure
 
 if TYPE_CHECKING:
-    from rich import table as rich_table
+    from rich.console import Console, ConsoleOptions, RenderableType
 
 _ESCAPES = str.maketrans(
     {character: rf"\{character}" for character in "&%$#_{}"}
@@ -26,7 +27,7 @@ _ESCAPES = str.maketrans(
 
 
 class Cell(NamedTuple):
-    """What stands in a cell, and how LaTeX writes it; a strong one makes its row bold on the terminal."""
+    """The text of a cell, and how LaTeX writes it; a strong one makes its row bold on the terminal."""
 
     plain: str
     latex: str
@@ -39,13 +40,13 @@ TableRow = Sequence[str | Cell]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table, of which each row has as many cells as there are columns.
+    """A table in which each row has as many cells as there are columns.
 
-    :param sections: rows that stand together; LaTeX draws a line above each section, the terminal leaves one free.
+    :param sections: groups of rows; LaTeX draws a line above each group, the terminal leaves one free.
     :param title: above it on the terminal.
     :param note: below it on the terminal.
-    :param n_texts: how many columns, from the left, hold words; the others are figures.
-    :param is_wide: whether figures too may be folded on a narrow terminal.
+    :param n_texts: how many columns, from the left, hold words; the others are figures, aligned to the right.
+    :param caption: in LaTeX; title and note without it.
     """
 
     columns: TableRow
@@ -53,30 +54,11 @@ class Table:
     title: str = ""
     note: str = ""
     n_texts: int = 1
-    is_wide: bool = False
+    caption: str = ""
 
-    def rich(self) -> rich_table.Table:
-        """The table for the terminal."""
-        from rich import box
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(title=self.title or None, title_justify="left", caption=self.note or None, caption_justify="left")
-        table.box, table.collapse_padding, table.pad_edge = box.SIMPLE_HEAD, True, False
-        for number, column in enumerate(map(_cell, self.columns)):
-            is_text = number < self.n_texts
-            table.add_column(
-                Text(column.plain),
-                justify="left" if is_text else "right",
-                overflow="fold",
-                no_wrap=not (is_text or self.is_wide),
-            )
-        for rows in self.sections:
-            for cells in (list(map(_cell, row)) for row in rows):
-                is_strong = any(cell.is_strong for cell in cells)
-                table.add_row(*(Text(cell.plain) for cell in cells), style="bold" if is_strong else None)
-            table.add_section()
-        return table
+    def rich(self) -> TerminalTable:
+        """The table for the terminal, at whatever width it is printed."""
+        return TerminalTable(self)
 
     def markdown(self, *, right: bool = False) -> list[str]:
         """The lines of the table in Markdown.
@@ -88,12 +70,13 @@ class Table:
         rows = [f"| {' | '.join(_cell(cell).plain for cell in row)} |" for row in (self.columns, *self._rows())]
         return [rows[0], rule, *rows[1:]]
 
-    def latex(self, comment: str, caption: str) -> str:
+    def latex(self, comment: str, caption: str = "") -> str:
         """A table environment.
 
-        :param comment: where the figures come from, for who reads the file.
-        :param caption: in LaTeX.
+        :param comment: where the figures come from, for readers of the file.
+        :param caption: in LaTeX, in place of the table's own.
         """
+        caption = caption or escaped(self.caption or f"{self.title}. {self.note}".rstrip())
         lines = [
             f"% {comment}",
             r"% needs \usepackage{booktabs}",
@@ -113,7 +96,7 @@ class Table:
 
 
 def strong(text: str) -> Cell:
-    """A name that stands out."""
+    """A name in bold."""
     return Cell(text, rf"\textbf{{{escaped(text)}}}", is_strong=True)
 
 
@@ -143,6 +126,76 @@ def points(gap: Measure) -> Cell:
 def escaped(text: str) -> str:
     """Plain text as LaTeX shows it letter for letter."""
     return text.translate(_ESCAPES)
+
+
+class TerminalTable:
+    """A table as the terminal shows it: in columns where they fit without cutting a figure, otherwise written out."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._rows = [[[_cell(cell) for cell in row] for row in rows] for rows in table.sections]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        """Title, table and note; called by rich."""
+        from rich.text import Text
+
+        if self._table.title:
+            yield Text(self._table.title, style="italic")
+        widths = self._widths(options.max_width)
+        yield from self._columns(widths) if widths else self._written_out(options.max_width)
+        if self._table.note:
+            yield Text(f"{self._table.note}\n", style="dim italic")
+
+    def _widths(self, width: int) -> list[int]:
+        """The width of each column; nothing if they do not fit even with a line for each word."""
+        columns = [list(map(_cell, column)) for column in zip(*self._every_row(), strict=True)]
+        widths = [max(_longest(cell.plain.splitlines()) for cell in column) for column in columns]
+        least = [max(_longest(cell.plain.split()) for cell in column) for column in columns]
+        room = width - 2 * len(columns)
+        # Words break first, then figures with their intervals; of several columns, the widest.
+        for group in (range(self._table.n_texts), range(self._table.n_texts, len(columns))):
+            while sum(widths) > room and (wider := [n for n in group if widths[n] > least[n]]):
+                widths[max(wider, key=widths.__getitem__)] -= 1
+        return widths if sum(widths) <= room else []
+
+    def _every_row(self) -> list[TableRow]:
+        return [self._table.columns, *(row for rows in self._rows for row in rows)]
+
+    def _columns(self, widths: Sequence[int]) -> Iterator[RenderableType]:
+        from rich import box
+        from rich.table import Table
+        from rich.text import Text
+
+        grid = Table(box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False, padding=(0, 1))
+        for number, (column, width) in enumerate(zip(map(_cell, self._table.columns), widths, strict=True)):
+            is_text = number < self._table.n_texts
+            grid.add_column(Text(column.plain), width=width, justify="left" if is_text else "right")
+        for rows in self._rows:
+            for row in rows:
+                style = "bold" if any(cell.is_strong for cell in row) else None
+                grid.add_row(*(Text(cell.plain) for cell in row), style=style)
+            grid.add_section()
+        yield grid
+
+    def _written_out(self, width: int) -> Iterator[RenderableType]:
+        """A line for each cell, under the first one of its row."""
+        from rich.text import Text
+
+        names = [_cell(column).plain.replace("\n", " ") for column in self._table.columns]
+        pad = _longest(names[1:])
+        for first, *others in (row for rows in self._rows for row in rows):
+            yield Text(first.plain, style="bold" if first.is_strong else "")
+            for name, cell in zip(names[1:], others, strict=True):
+                line = f"  {name:{pad}}  {cell.plain}"
+                if cell.plain:
+                    yield Text(line if len(line) <= width else f"  {name}\n    {cell.plain}")
+        yield Text("")
+
+
+def _longest(parts: Sequence[str]) -> int:
+    from rich.cells import cell_len
+
+    return max(map(cell_len, parts), default=0)
 
 
 def _cell(cell: str | Cell) -> Cell:

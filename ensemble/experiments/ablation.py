@@ -1,10 +1,10 @@
 """What every part brings: the engine with parts left out, scored and compared with the whole.
 
-    out/results.json     every figure, the settings and the protocol
-    out/table.tex        for a paper (booktabs)
-    out/choosers.tex     the stack beside other ways to choose from the same candidates
-    out/chart.png, .svg  bars with intervals
-    out/cases.json, .txt where the stack is right and a submodel wrong, by id and offsets
+    out/results.json       every figure, every setting and the protocol
+    out/table.tex          for a paper (booktabs); folds.tex and seeds.tex have means and deviations
+    out/choosers.tex       the stack beside other ways to choose from the same candidates
+    out/chart.png, ...     F1 with intervals, and differences to the stack
+    out/cases.json, .txt   where the stack is right and a submodel wrong, by id and offsets
 
 Tables 4, 5 and 6 of Zhao 2020 for any corpus. Submodels propose once; leaving one out refits the stacker only. Leaving
 out a feature group trains all submodels again.
@@ -17,18 +17,27 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from phistack.ensemble.evaluation import criterion_named
-from phistack.ensemble.evaluation.figures import fold_table
-from phistack.ensemble.evaluation.intervals import RESAMPLES
-from phistack.ensemble.evaluation.tables import Cell, Table, escaped, points, share, strong
+from phistack.ensemble.evaluation.figures import mean_table
+from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling
+from phistack.ensemble.evaluation.systems import Systems
+from phistack.ensemble.evaluation.tables import Table, share, strong
 from phistack.ensemble.experiments.cases import Place, cases_as_text, patterns, places_of, saved_by_the_stack
-from phistack.ensemble.experiments.chooser_scores import ChooserRow, chooser_table, share_of_the_way
-from phistack.ensemble.experiments.parts import STACK, Answers, alone_answers, stack_answers, systems_of
+from phistack.ensemble.experiments.choosers import LESS_STACK, Choosers, choosers_of_proposed, compared
+from phistack.ensemble.experiments.parts import (
+    STACK,
+    Answers,
+    alone_answers,
+    over_seeds,
+    seeded,
+    stack_answers,
+    systems_of,
+)
 from phistack.ensemble.experiments.pictures import ablation_chart
-from phistack.ensemble.experiments.results import BOOTSTRAP, CorpusFacts, Origin
-from phistack.ensemble.experiments.training_choosers import choosers_of
+from phistack.ensemble.experiments.results import CorpusFacts, Origin
+from phistack.ensemble.experiments.trained import engine_of
 from phistack.ensemble.experiments.variants import ALONE, Variant, VariantRow, variants_of
 from phistack.ensemble.stacking.folds import at_most_folds
 from phistack.ensemble.stacking.svm import KERNELS
@@ -42,15 +51,14 @@ from phistack.features.writing import write_json
 SCHEMA = "phistack.ablation.v1"
 _STACKING = 0.2
 """What the stackers of all variants take, in relation to a training of all submodels."""
-
 _OUT_OF_FOLD = (
     "Trained and scored on the same corpus, out of fold by {unsplit}, {folds} folds, seed {seed}: no submodel proposed "
-    "for one that it was trained on, nor did a stacker decide on one. A stack's kernel and threshold were chosen "
-    "on the very notes on which it is scored, so the scores of stacks are slightly too good."
+    "for one that it was trained on, nor did a stacker decide on one. A stack's kernel and threshold were "
+    "chosen on the very notes on which it is scored, so the scores of stacks are slightly too good."
 )
 _ON_TEST = (
-    "Trained on one corpus and scored on another, which nothing was chosen on; the stackers learned from candidates "
-    "that were proposed out of fold by {unsplit}, {folds} folds, seed {seed}."
+    "Trained on one corpus and scored on another, on which nothing was chosen; the stackers learned from candidates "
+    "proposed out of fold by {unsplit}, {folds} folds, seed {seed}."
 )
 
 
@@ -61,53 +69,50 @@ class Ablation:
     :param training: what they were trained on.
     :param test: what they were scored on; none if that was the training corpus, out of fold.
     :param rows: in the order of the table.
-    :param choosers: the stack beside other ways to choose from the same candidates.
     :param places: what the submodels alone and the stack said, place by place.
     :param kernel_settings: how many were tried for each stack.
-    :param shuffles: of the paired randomisation.
+    :param seeds: all that were trained with; all but the first only count in means over seeds.
     """
 
     origin: Origin
     training: CorpusFacts
     test: CorpusFacts | None
     rows: tuple[VariantRow, ...]
-    choosers: tuple[ChooserRow, ...]
+    choosers: Choosers
     places: tuple[Place, ...]
     kernel_settings: int
-    shuffles: int
+    seeds: tuple[int, ...]
 
-    @property
-    def caption(self) -> str:
-        """What the table for LaTeX shows."""
+    def tables(self) -> dict[str, Table]:
+        """Every variant, means over folds and seeds where there are any, and the choosers."""
         where = f"on {self.test.documents} other notes" if self.test else "out of fold"
-        return (
-            f"Criterion: {self.origin.criterion}. Trained on {self.training.documents} notes, scored {where}. "
-            f"In brackets {BOOTSTRAP}; $p$ of paired approximate randomisation by document with {self.shuffles} "
-            f"shuffles, after Holm's correction. Differences are to the full stack, in points of F1; "
-            f"{len(self.rows)} variants were tried."
+        what = f"ablation, {self.origin.counted}, trained on {self.training.documents} notes, scored {where}"
+        sections = [
+            [
+                (strong(row.name) if row.name == STACK else row.name, *map(share, row.score.measures.values()),
+                 *compared(row.difference))
+                for row in rows
+            ]
+            for _, rows in groupby(self.rows, key=lambda row: row.variant.part)
+        ]  # fmt: skip
+        note = f"{LESS_STACK}: F1 of the row less that of the stack, in points."
+        caption = (
+            f"{what[0].upper()}{what[1:]}, in percent, {self.origin.intervals}. {note} p of "
+            f"{self.choosers.units.p_values}, after Holm's correction over {len(self.rows) - 1} differences."
         )
-
-    def table(self) -> Table:
-        """Every variant by sections: scores with intervals, the difference to the stack and its corrected p-value."""
-        sections = [list(map(_cells, rows)) for _, rows in groupby(self.rows, key=lambda row: row.variant.part)]
-        columns = ("system", "precision", "recall", "F1", "difference", Cell("p (Holm)", "$p$"))
-        return Table(columns, sections, self.origin.title("ablation, 95 % intervals"), is_wide=True)
-
-    def chooser_table(self) -> Table:
-        """The stack beside other ways to choose from the same candidates."""
-        return chooser_table(self.choosers, self.origin.title("choosers, 95 % intervals"))
-
-    def fold_table(self) -> Table | None:
-        """The means over the folds; none where other notes were scored."""
-        means = {row.variant.name: row.of_folds for row in self.rows if row.of_folds}
-        return fold_table("mean over the folds, standard deviation in brackets", means) if means else None
+        columns = ("system", "precision", "recall", "F1", LESS_STACK, "p (Holm)")
+        folds = {row.name: row.of_folds for row in self.rows if row.of_folds}
+        seeds = {row.name: row.of_seeds for row in self.rows if row.of_seeds}
+        return {
+            "table": Table(columns, sections, what, f"{self.origin.intervals}. {note}", 1, caption),
+            **({"folds": mean_table("the folds", folds)} if folds else {}),
+            **({"seeds": mean_table(f"{len(self.seeds)} seeds", seeds)} if seeds else {}),
+            "choosers": self.choosers.table(f"choosers from the same candidates, {self.origin.counted}"),
+        }
 
     def draw(self, folder: Path) -> None:
-        """The chart, the table of the choosers, and the cases where the stack is right and a submodel wrong."""
-        ablation_chart(self.origin.title("Ablation"), self.rows, folder)
-        choosers = self.chooser_table()
-        caption = escaped(f"{choosers.title}. {choosers.note}")
-        (folder / "choosers.tex").write_text(choosers.latex(self.origin.comment, caption), encoding="utf-8")
+        """The chart, and the cases where the stack is right and a submodel wrong."""
+        ablation_chart(f"Ablation, {self.origin.counted}", self.rows, folder, comment=self.origin.comment)
         cases = {
             "schema": "phistack.cases.v1",
             "date": self.origin.date,
@@ -116,7 +121,7 @@ class Ablation:
             "cases": [place.to_dict() for place in saved_by_the_stack(self.places)],
         }
         write_json(folder / "cases.json", cases)
-        systems = [row.variant.name for row in self.rows if row.variant.part in (ALONE, STACK)]
+        systems = [row.name for row in self.rows if row.variant.part in (ALONE, STACK)]
         (folder / "cases.txt").write_text(cases_as_text(self.places, systems), encoding="utf-8")
 
     def to_dict(self) -> dict[str, Any]:
@@ -125,23 +130,27 @@ class Ablation:
             **self.origin.to_dict(),
             "training": self.training.to_dict(),
             "test": self.test.to_dict() if self.test else None,
+            "seeds": list(self.seeds),
             "variants tried": len(self.rows),
             "kernel settings tried for each stack": self.kernel_settings,
-            "bootstrap resamples": RESAMPLES,
-            "shuffles": self.shuffles,
             "reference": STACK,
             "rows": [row.to_dict() for row in self.rows],
-            "choosers": [row.to_dict() for row in self.choosers],
-            "share of the way from best member to perfect chooser": share_of_the_way(self.choosers),
+            **self.choosers.to_dict(),
             "places": len(self.places),
             "places where the stack is right and a submodel wrong": len(saved_by_the_stack(self.places)),
         }
 
 
-def _cells(row: VariantRow) -> Sequence[str | Cell]:
-    name = row.variant.name
-    compared = (points(row.difference.gap), f"{row.difference.p_holm:.4f}") if row.difference else ("", "")
-    return (strong(name) if name == STACK else name, *map(share, row.score.measures.values()), *compared)
+class _Run(NamedTuple):
+    """What one seed gave.
+
+    :ivar proposed: the submodels' candidates, without the feature groups of the whole.
+    :ivar answers: of each variant.
+    """
+
+    proposed: Proposed
+    answers: dict[str, Answers]
+    systems: Systems
 
 
 def ablate(
@@ -151,7 +160,8 @@ def ablate(
     test: Corpus | None = None,
     groups: bool = False,
     criterion: str = "strict",
-    shuffles: int = 9999,
+    seeds: int = 1,
+    resampling: Resampling = BY_PATIENT,
     jobs: int = 1,
     cache: Path | None = None,
 ) -> Ablation:
@@ -160,7 +170,7 @@ def ablate(
     :param corpus: annotated notes to train on and, without `test`, to score on out of fold.
     :param test: other annotated notes to score on.
     :param groups: whether feature groups are left out too, each of which trains all submodels again.
-    :param shuffles: of the paired randomisation.
+    :param seeds: how many seeds to train with, for means and deviations; intervals and p-values are of the first.
     :param jobs: processes; the result does not depend on it.
     :param cache: a folder in which candidates are kept for the next run.
     :raises TrainingError: if nothing can be learned from the corpus.
@@ -168,41 +178,44 @@ def ablate(
     rule = criterion_named(criterion)
     corpus = settings.grouped(corpus)
     variants = variants_of(settings, groups=groups)
-    n_trainings = len({variant.without for variant in variants})
-    with stage("ablation", total=n_trainings + _STACKING * n_trainings):
-        proposed = _proposed(variants, corpus, settings, test, jobs, cache)
-        answers = _answers(variants, proposed, settings, jobs, weight=_STACKING * n_trainings)
     gold = corpus if test is None else test
-    systems = systems_of(gold, answers, corpus.label_set, rule, seed=settings.seed)
-    pairs = [(name, STACK) for name in answers if name != STACK]
-    gaps = systems.differences(pairs, ["f1"], shuffles=shuffles)
+    n_trainings = len({variant.without for variant in variants})
+    every, runs = seeded(settings, seeds), []
+    with stage("ablation", total=(1 + _STACKING) * n_trainings * seeds):
+        for own in every:
+            proposed = _proposed(variants, corpus, own, test, jobs, cache)
+            answers = _answers(variants, proposed, own, jobs, weight=_STACKING * n_trainings)
+            systems = systems_of(gold, answers, corpus.label_set, rule, seed=own.seed, resampling=resampling)
+            runs.append(_Run(proposed[settings.features.without], answers, systems))
+    first, scores = runs[0], runs[0].systems.scores
+    gaps = first.systems.differences([(name, STACK) for name in scores if name != STACK], ["f1"])
+    folds = at_most_folds(corpus.documents, n_folds=settings.folds, seed=settings.seed) if test is None else []
+    means = over_seeds([run.systems.scores for run in runs]) if seeds > 1 else {}
     protocol = (_OUT_OF_FOLD if test is None else _ON_TEST).format(
         unsplit=settings.unsplit, folds=settings.folds, seed=settings.seed
     )
-    folds = at_most_folds(corpus.documents, n_folds=settings.folds, seed=settings.seed) if test is None else []
-    rows = [VariantRow(v, systems.scores[v.name], gaps.get((v.name, STACK, "f1"))) for v in variants]
     return Ablation(
-        origin=Origin(SCHEMA, rule.name, protocol, settings),
-        training=CorpusFacts.of(corpus),
-        test=None if test is None else CorpusFacts.of(test),
-        rows=tuple(replace(row, of_folds=row.score.over_folds(folds)) if folds else row for row in rows),
-        choosers=choosers_of(
-            proposed[settings.features.without],
-            corpus,
-            gold,
-            answers[STACK],
-            rule,
-            shuffles=shuffles,
-            seed=settings.seed,
+        Origin(SCHEMA, rule.name, protocol, settings, gold.label_set.name, first.systems.units),
+        CorpusFacts.of(corpus),
+        None if test is None else CorpusFacts.of(test),
+        rows=tuple(
+            VariantRow(
+                v, scores[v.name], gaps.get((v.name, STACK, "f1")),
+                scores[v.name].over_folds(folds) if folds else None, means.get(v.name),
+            )
+            for v in variants
         ),
-        places=tuple(places_of(gold.documents, {name: answers[name] for name in (*settings.submodels, STACK)})),
+        choosers=choosers_of_proposed(
+            first.proposed, corpus, gold, first.answers[STACK], rule, seed=settings.seed, resampling=resampling
+        ),
+        places=tuple(places_of(gold.documents, {name: first.answers[name] for name in (*settings.submodels, STACK)})),
         kernel_settings=len(KERNELS[settings.stacker.kernel]),
-        shuffles=shuffles,
-    )
+        seeds=tuple(own.seed for own in every),
+    )  # fmt: skip
 
 
 def _proposed(
-    variants: list[Variant],
+    variants: Sequence[Variant],
     corpus: Corpus,
     settings: EngineSettings,
     test: Corpus | None,
@@ -215,13 +228,18 @@ def _proposed(
     choices = list(dict.fromkeys(variant.without for variant in variants))
     for number, without in enumerate(choices, 1):
         fewer = replace(settings, features=replace(settings.features, without=without))
+        engine = engine_of(cache, fewer, corpus) if unseen else None
         with stage(f"round {number} of {len(choices)}", total=1.0):
-            proposed[without] = propose(corpus, fewer, unseen=unseen, jobs=jobs, cache=cache)
+            found = propose(corpus, fewer, unseen=() if engine else unseen, jobs=jobs, cache=cache)
+            if engine:
+                tables = engine.space.tables(unseen)
+                found = replace(found, unseen=tables, on_unseen=engine.propose(tables))
+        proposed[without] = found
     return proposed
 
 
 def _answers(
-    variants: list[Variant],
+    variants: Sequence[Variant],
     proposed: Mapping[tuple[str, ...], Proposed],
     settings: EngineSettings,
     jobs: int,

@@ -1,4 +1,4 @@
-"""How far what members and stack say of their candidates can be relied on.
+"""Whether members and stack are as often right as their scores say.
 
     found = calibrations_of(documents, decisions, ("regex", "crf"))     {"regex": Calibration, "crf": ..., "stack": ...}
     calibration_table(found, "Calibration")
@@ -21,7 +21,7 @@ from phistack.features.documents import Document
 def calibrations_of(
     documents: Sequence[Document], decided: Sequence[Sequence[Decision]], members: Iterable[str]
 ) -> dict[str, Calibration]:
-    """Compare what is said with the gold spans.
+    """Compare scores with the gold spans.
 
     :param documents: the notes with their gold spans.
     :param decided: for each note, decisions on all candidates.
@@ -38,14 +38,14 @@ def calibrations_of(
 
 
 def calibration_table(calibrations: Mapping[str, Calibration], title: str) -> Table:
-    """A row a member and the stack: the expected error, and the bin in which it errs most."""
-    columns = ("says", "candidates", "expected error", "furthest: said", "is right", "of candidates")
+    """A row for each member and the stack: the expected error, and the bin in which it errs most."""
+    columns = ("system", "candidates", "expected error", "furthest: says", "is right", "of candidates")
     rows = [(strong(name) if name == STACK else name, *_cells(found)) for name, found in calibrations.items()]
     note = (
-        "Shares in percent. Furthest: the range of probabilities, with 50 candidates or more, in which what is said is "
-        "furthest from what is so."
+        "Shares in percent. Expected error: mean distance between score and share that is right. Furthest: the range "
+        "of scores, with 50 candidates or more, where both are furthest apart."
     )
-    return Table(columns, [rows], title, note, is_wide=True)
+    return Table(columns, [rows], title, note)
 
 
 def _cells(found: Calibration) -> tuple[str, ...]:

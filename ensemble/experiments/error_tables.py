@@ -26,19 +26,19 @@ def label_of(error: ShownError) -> str:
     return error.wrong.span.label
 
 
-def choosers_of(error: ShownError) -> str:
-    """Who would have marked the false span, or the closest candidate for the missed one: `crf+tbed`, or `nobody`."""
+def sources_of(error: ShownError) -> str:
+    """The submodels that would have marked the false span, or the closest candidate for the missed one: `crf+tbed`."""
     return "+".join(error.wrong.chosen_by) or _NOBODY
 
 
 def counts_of_kinds(errors: Iterable[ShownError]) -> dict[str, dict[str, int]]:
-    """Side -> kind -> how many, with the kinds of which there are none."""
+    """Side -> kind -> how many, kinds without any included."""
     counts = Counter(error.wrong.kind for error in errors)
     return {kinds[0].side: {kind.name: counts[kind] for kind in kinds} for kinds in (MISSED, FALSE)}
 
 
 def counts_by(errors: Iterable[ShownError], key: Callable[[ShownError], str]) -> dict[str, dict[str, dict[str, int]]]:
-    """The same for each value of a key, that with most wrong decisions first."""
+    """The same for each value of a key, most wrong decisions first."""
     return {value: counts_of_kinds(some) for value, some in _grouped(errors, key).items()}
 
 
@@ -68,9 +68,9 @@ def by_label(errors: Sequence[ShownError], gold: Mapping[str, int]) -> Table:
 
 def by_chooser(errors: Sequence[ShownError]) -> Table:
     """A row a set of sources that were wrong together, a column a kind."""
-    rows = [(chosen, *_by_kinds(some)) for chosen, some in _grouped(errors, choosers_of).items()]
+    rows = [(chosen, *_by_kinds(some)) for chosen, some in _grouped(errors, sources_of).items()]
     title = "Wrong decisions by who would have marked the false span, or the closest candidate for a missed one"
-    note = "Nobody: it was only offered to the stacker, or not proposed at all."
+    note = "nobody: it was only offered to the stacker, or not proposed at all"
     return Table(("chosen by", *_HEADS), [rows], title, note)
 
 
@@ -79,7 +79,7 @@ def one_by_one(errors: Sequence[ShownError]) -> Table:
     has_text = any(error.text for error in errors)
     columns = (*_COLUMNS, *(["text"] if has_text else []))
     rows = [[*_row(error), *([repr(error.text)] if has_text else []), _probability(error)] for error in errors]
-    return Table((*columns, "p"), [rows], "Each wrong decision", n_texts=len(columns), is_wide=True)
+    return Table((*columns, "probability"), [rows], "Each wrong decision", n_texts=len(columns))
 
 
 def _row(error: ShownError) -> list[str]:

@@ -2,7 +2,7 @@
 
     frontier = measure_frontier(corpus, Path("engine"))
     write_results(out, lambda: measure_frontier(corpus, Path("engine")))
-    out/frontier.png, .svg      recall by notes per second
+    out/frontier.png, ...       recall by notes per second
 
 A subset is on the frontier if no other is at least as good in both speed and recall and better in one. Every subset is
 weighed by the stacker that was trained for it, on out-of-fold candidates, when the bundle was made.
@@ -18,11 +18,11 @@ from typing import Any
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.evaluation import Score, criterion_named
-from phistack.ensemble.evaluation.intervals import RESAMPLES
+from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling
 from phistack.ensemble.evaluation.tables import Table
 from phistack.ensemble.experiments.frontier_picture import SubsetRow, frontier_picture
 from phistack.ensemble.experiments.parts import systems_of
-from phistack.ensemble.experiments.results import BOOTSTRAP, CorpusFacts, Origin
+from phistack.ensemble.experiments.results import CorpusFacts, Origin
 from phistack.ensemble.experiments.speed import Machine, Run, Speed, measure_speed
 from phistack.ensemble.stacking.subsets import Subset, no_stacker, subset_name, subsets_of
 from phistack.ensemble.tools.progress import progress
@@ -30,12 +30,12 @@ from phistack.features.documents import Corpus
 from phistack.features.errors import EvaluationError
 
 SCHEMA = "phistack.frontier.v1"
-_COLUMNS = ("submodels", "frontier", "notes/s", "range", "load in s", "peak MB", "precision", "recall", "F1")
+_COLUMNS = ("stack over", "frontier", "notes/s", "range", "load in s", "peak MB", "precision", "recall", "F1")
 _PROTOCOL = (
     "Each subset of the submodels, weighed by the stacker that was trained for it, annotated all notes in a fresh "
     "process with one thread on one core, {repetitions} times, in turn with the others. Speed is in notes per second "
     "of processor time, features included and load excluded: median, lowest and highest of the repetitions. "
-    "Scores are by the criterion {criterion}, with 95 % bootstrap intervals by document."
+    "Scores are by the criterion {criterion}, with {intervals}."
 )
 
 
@@ -57,24 +57,20 @@ class Frontier:
     repetitions: int
     rows: tuple[SubsetRow, ...]
 
-    @property
-    def caption(self) -> str:
-        """What the table for LaTeX shows."""
-        return (
-            f"Speed on one core and scores of each subset of the submodels on {self.notes.documents} notes; criterion: "
-            f"{self.origin.criterion}. Speed is in notes per second of processor time, the median of "
-            f"{self.repetitions}; no other subset is both faster and better than those in bold, with {BOOTSTRAP} in "
-            f"the results file."
-        )
-
-    def table(self) -> Table:
+    def tables(self) -> dict[str, Table]:
         """A row a subset; those on the frontier are bold and have a dot."""
-        title = self.origin.title(f"{self.notes.documents} notes on one core")
-        return Table(_COLUMNS, [[row.cells for row in self.rows]], title, is_wide=True)
+        what = f"speed and scores of {self.notes.documents} notes on one core, {self.origin.counted}"
+        caption = (
+            f"{what[0].upper()}{what[1:]}, by the stacked submodels. Speed is in notes per second of processor time, "
+            f"the median of {self.repetitions}; no other subset is both faster and better than those in bold. "
+            f"The results file has {self.origin.intervals}."
+        )
+        return {"table": Table(_COLUMNS, [[row.cells for row in self.rows]], what, "", 1, caption)}
 
     def draw(self, folder: Path) -> None:
         """Recall by notes per second."""
-        frontier_picture(self.origin.title(f"Speed and recall of {self.notes.documents} notes"), self.rows, folder)
+        title = f"Speed and recall of {self.notes.documents} notes, {self.origin.counted}"
+        frontier_picture(title, self.rows, folder, comment=self.origin.comment)
 
     def to_dict(self) -> dict[str, Any]:
         """Every figure as JSON can hold it."""
@@ -84,20 +80,23 @@ class Frontier:
             "notes": {**self.notes.to_dict(), "characters": self.characters},
             "machine": asdict(self.machine),
             "repetitions": self.repetitions,
-            "bootstrap resamples": RESAMPLES,
             "rows": [row.to_dict() for row in self.rows],
         }
 
 
 def measure_frontier(
-    corpus: Corpus, model: Path, *, repetitions: int = 3, criterion: str = "strict", seed: int = 0
+    corpus: Corpus,
+    model: Path,
+    *,
+    repetitions: int = 3,
+    criterion: str = "strict",
+    resampling: Resampling = BY_PATIENT,
 ) -> Frontier:
     """Measure every subset.
 
     :param corpus: annotated notes that the engine was not trained on.
-    :param repetitions: of each subset, each in a process of its own.
+    :param repetitions: of each subset, each in a new process.
     :param criterion: for recall, precision and F1.
-    :param seed: of the bootstrap.
     :raises EvaluationError: if the notes have no annotated PHI.
     :raises BundleError: if the bundle cannot be loaded, or has no stackers for subsets.
     """
@@ -110,14 +109,16 @@ def measure_frontier(
         raise no_stacker(engine.names[:1])
     runs = _runs(model, subsets, corpus, repetitions)
     answers = {subset_name(subset): runs[subset][0].spans for subset in subsets}
+    systems = systems_of(corpus, answers, engine.label_set, rule, seed=resampling.seed, resampling=resampling)
+    protocol = _PROTOCOL.format(repetitions=repetitions, criterion=rule.name, intervals=systems.units.intervals)
     return Frontier(
-        origin=Origin(SCHEMA, rule.name, _PROTOCOL.format(repetitions=repetitions, criterion=rule.name)),
+        origin=Origin(SCHEMA, rule.name, protocol, None, corpus.label_set.name, systems.units),
         trained_on=read_manifest(model)["trained_on"],
         notes=CorpusFacts.of(corpus),
         characters=sum(len(document.text) for document in corpus.documents),
         machine=Machine.here(),
         repetitions=repetitions,
-        rows=_rows(runs, systems_of(corpus, answers, engine.label_set, rule, seed=seed).scores),
+        rows=_rows(runs, systems.scores),
     )
 
 

@@ -34,23 +34,13 @@ class SubsetRow:
 
     @property
     def name(self) -> str:
-        """The names of the submodels, joined."""
-        return subset_name(self.subset)
+        """The names of the submodels, joined; a stacker over one submodel is not that submodel by itself."""
+        return subset_name(self.subset) if len(self.subset) > 1 else f"stack over {self.subset[0]}"
 
     @property
     def place(self) -> tuple[float, float]:
         """In the picture: notes per second, and recall in percent."""
         return self.speed.notes_per_second.value, 100 * self.score.recall.value
-
-    @property
-    def colour(self) -> str:
-        """Of all that shows it in the picture."""
-        return BLUE if self.is_best else GREY
-
-    @property
-    def weight(self) -> str:
-        """Of its letters there."""
-        return "bold" if self.is_best else "normal"
 
     @property
     def cells(self) -> TableRow:
@@ -70,24 +60,28 @@ class SubsetRow:
         }
 
 
-def frontier_picture(title: str, rows: Sequence[SubsetRow], folder: Path) -> None:
-    """`frontier.png` and `frontier.svg`: recall by notes per second, the frontier as a stepped line.
+def frontier_picture(title: str, rows: Sequence[SubsetRow], folder: Path, *, comment: str = "") -> None:
+    """`frontier.png`, `.svg` and `.pdf`: recall by notes per second, the frontier as a stepped line.
 
     Points are numbered, and named beside the picture.
 
     :param rows: from the fastest to the slowest.
     """
-    with picture(folder, "frontier", title, size=(7.5, 4.6)) as figure:
+    with picture(folder, "frontier", title, size=(7.5, 4.6), comment=comment) as figure:
         axes, names = figure.subplots(1, 2, width_ratios=(4, 1.25))
         _scales(axes)
         speeds, recalls = zip(*(row.place for row in rows if row.is_best), strict=True)
         axes.step(speeds, recalls, where="pre", color=BLUE, linewidth=1, zorder=1)
         for row in rows:
             filled = BLUE if row.is_best else "white"
-            axes.plot(*row.place, "o", markersize=5, color=row.colour, markerfacecolor=filled, zorder=2)
+            axes.plot(*row.place, "o", markersize=5, color=_style(row)["color"], markerfacecolor=filled, zorder=2)
         _names(names, rows)
         figure.draw_without_rendering()
         _numbers(axes, rows)
+
+
+def _style(row: SubsetRow) -> dict[str, Any]:
+    return {"color": BLUE, "fontweight": "bold"} if row.is_best else {"color": GREY, "fontweight": "normal"}
 
 
 def _scales(axes: Axes) -> None:
@@ -108,8 +102,7 @@ def _names(axes: Axes, rows: Sequence[SubsetRow]) -> None:
     """The list of the points, in the order of their numbers."""
     axes.set_axis_off()
     for number, row in enumerate(rows, start=1):
-        style: dict[str, Any] = {"color": row.colour, "fontsize": 8, "fontweight": row.weight}
-        style |= {"transform": axes.transAxes, "va": "top"}
+        style = {**_style(row), "fontsize": 8, "transform": axes.transAxes, "va": "top"}
         height = 1.0 - 0.058 * (number - 1)
         axes.text(0.08, height, str(number), ha="right", **style)
         axes.text(0.14, height, row.name, **style)
@@ -130,5 +123,5 @@ def _numbers(axes: Axes, rows: Sequence[SubsetRow]) -> None:
         taken.append(spots[best])
         axes.annotate(
             str(number), row.place, xytext=tuple(_REACH * sides[best]), textcoords="offset points", ha="center",
-            va="center", fontsize=7, color=row.colour, fontweight=row.weight,
+            va="center", fontsize=7, **_style(row),
         )  # fmt: skip

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from phistack.ensemble.evaluation import Criterion, criterion_named
-from phistack.ensemble.evaluation.counts import Counts, total
-from phistack.ensemble.evaluation.measures import f_score, precision, recall
+from phistack.ensemble.evaluation.measures import MEASURES, Counts, total
 from phistack.ensemble.evaluation.systems import counts_of
 from phistack.ensemble.evaluation.tables import Table, TableRow, percent, strong
 from phistack.ensemble.experiments.results import CorpusFacts, Origin
@@ -63,11 +62,7 @@ class Trial(NamedTuple):
     @property
     def measures(self) -> dict[str, float]:
         """Precision, recall and F1; nothing where there are no counts."""
-        if self.counts is None:
-            return {}
-        tp, fp, fn = self.counts
-        found = {"precision": float(precision(tp, fp)), "recall": float(recall(tp, fn))}
-        return {**found, "f1": float(f_score(*found.values()))}
+        return {name: float(measure(self.counts)) for name, measure in MEASURES.items()} if self.counts else {}
 
     @property
     def order(self) -> tuple[float, int]:
@@ -109,23 +104,19 @@ class Tuning:
         assert self.origin.settings is not None
         return _with(self.origin.settings, self.submodel, self.best.given)
 
-    @property
-    def caption(self) -> str:
-        """What the table for LaTeX shows."""
-        how = f"on {self.space.validation} %" if self.space.validation else "out of fold on all"
-        return (
-            f"Random search for the settings of {self.submodel}, {how} of {self.corpus.documents} notes; "
-            f"criterion: {self.origin.criterion}. The best trial was chosen by these very scores."
-        )
-
-    def table(self) -> Table:
+    def tables(self) -> dict[str, Table]:
         """Every trial, the best first."""
         ranked = sorted(self.trials, key=lambda trial: trial.order)
         rows = [self._row(trial, is_best=place == 0) for place, trial in enumerate(ranked)]
         columns = ("trial", *self.space.ranges, "precision", "recall", "F1")
         reasons = [f"Trial {trial.number} cannot work: {trial.reason}." for trial in self.trials if trial.reason]
-        title = self.origin.title(f"settings of {self.submodel}")
-        return Table(columns, [rows], title, "\n".join(reasons), n_texts=1 + len(self.space.ranges), is_wide=True)
+        how = f"on {self.space.validation} %" if self.space.validation else "out of fold on all"
+        title = f"settings of {self.submodel}, {self.origin.counted}"
+        caption = (
+            f"Random search for the {title}, {how} of {self.corpus.documents} notes. The best trial was chosen by "
+            "these very scores."
+        )
+        return {"table": Table(columns, [rows], title, "\n".join(reasons), 1 + len(self.space.ranges), caption)}
 
     def _row(self, trial: Trial, *, is_best: bool) -> TableRow:
         name = "as it is" if trial.number == 0 else str(trial.number)
@@ -137,11 +128,11 @@ class Tuning:
         """The settings file for `train --config`, and the table of trials as text."""
         import tomli_w
 
-        table = {name: value for name, value in self.settings.to_dict().items() if value is not None}
-        table["features"] = {name: value for name, value in table["features"].items() if value is not None}
-        (folder / "settings.toml").write_text(tomli_w.dumps(table), encoding="utf-8")
-        lines = "\n".join([self.origin.title(f"settings of {self.submodel}"), "", *self.table().markdown(), ""])
-        (folder / "trials.txt").write_text(lines, encoding="utf-8")
+        own = {name: value for name, value in self.settings.to_dict().items() if value is not None}
+        own["features"] = {name: value for name, value in own["features"].items() if value is not None}
+        (folder / "settings.toml").write_text(tomli_w.dumps(own), encoding="utf-8")
+        table = self.tables()["table"]
+        (folder / "trials.txt").write_text("\n".join([table.title, "", *table.markdown(), ""]), encoding="utf-8")
 
     def to_dict(self) -> dict[str, Any]:
         """Every figure as JSON can hold it."""
@@ -196,7 +187,8 @@ def tune(
         folds=len(folds), validation=space.validation, rest=100 - space.validation
     )
     protocol = _PROTOCOL.format(trials=len(drawn) - 1, how=how, unsplit=settings.unsplit, seed=settings.seed)
-    return Tuning(Origin(SCHEMA, rule.name, protocol, begun), CorpusFacts.of(corpus), submodel, space, found)
+    origin = Origin(SCHEMA, rule.name, protocol, begun, corpus.label_set.name)
+    return Tuning(origin, CorpusFacts.of(corpus), submodel, space, found)
 
 
 def _with(settings: EngineSettings, submodel: str, given: Mapping[str, Any]) -> EngineSettings:

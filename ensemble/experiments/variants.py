@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from phistack.ensemble.evaluation import Score
-from phistack.ensemble.evaluation.figures import fold_figures
+from phistack.ensemble.evaluation.figures import mean_figures
 from phistack.ensemble.evaluation.measures import Macro
 from phistack.ensemble.evaluation.systems import Difference
+from phistack.ensemble.experiments.choosers import difference_facts
 from phistack.ensemble.experiments.parts import STACK
 from phistack.ensemble.stacking.meta_features import FEATURE_SETS
 from phistack.ensemble.training.settings import EngineSettings
@@ -44,31 +45,35 @@ class Variant:
 class VariantRow:
     """A variant and its score.
 
-    :param difference: of its F1 to that of the stack, which the stack itself does not have.
+    :param difference: its F1 less that of the stack; none for the stack itself.
     :param of_folds: the mean over the folds, where it was scored out of fold.
+    :param of_seeds: the mean over several seeds, if there are several.
     """
 
     variant: Variant
     score: Score
     difference: Difference | None
     of_folds: Macro | None = None
+    of_seeds: Macro | None = None
+
+    @property
+    def name(self) -> str:
+        """Of the variant."""
+        return self.variant.name
 
     def to_dict(self) -> dict[str, Any]:
         """The row as JSON can hold it."""
-        row = {
+        means = {"mean of folds": self.of_folds, "mean of seeds": self.of_seeds}
+        return {
             "name": self.variant.name,
             "part": self.variant.part,
             "submodels": list(self.variant.submodels),
             "stacker features": self.variant.stacker_features or None,
             "feature groups left out": list(self.variant.without),
             **self.score.to_dict(),
+            **{what: mean_figures(mean) for what, mean in means.items() if mean},
+            **({"difference": difference_facts(self.difference)} if self.difference else {}),
         }
-        if self.of_folds:
-            row["mean of folds"] = fold_figures({"": self.of_folds})[""]
-        if self.difference:
-            gap, p, p_holm = self.difference
-            row["difference"] = {"f1": gap._asdict(), "p": p, "p after Holm": p_holm}
-        return row
 
 
 def variants_of(settings: EngineSettings, *, groups: bool) -> list[Variant]:

@@ -68,7 +68,8 @@ def run_demo(out: Path, *, n_documents: int, seed: int = 0, jobs: int = 2) -> No
         settings = EngineSettings(folds=_FOLDS, seed=seed, submodels=_SUBMODELS)
         trained, _ = train_bundle(training, folder / "engine", settings, jobs=jobs)
         reports = score_on(trained.engine, held_out)
-        console.print(table_of("strict, on held-out patients", reports).rich())
+        strict = {name: report.strict for name, report in reports.items()}
+        console.print(table_of("strict, on held-out patients", strict).rich())
         views = _annotate(trained.engine, held_out, folder)
         scores = {name: report.to_dict() for name, report in reports.items()}
         write_json(folder / "scores.json", scores)
@@ -80,7 +81,7 @@ def run_demo(out: Path, *, n_documents: int, seed: int = 0, jobs: int = 2) -> No
             "seconds": f"{seconds:.0f}",
         }
         write_page(
-            folder / "demo.html", title="phistack demo", scores=[report.strict for report in reports.values()],
+            folder / "demo.html", title="phistack demo", scores=[*strict.values()],
             types=reports["stack"].types, notes=views, facts=facts,
         )  # fmt: skip
     console.print(f"Done in {seconds:.0f} s. Open {out / 'demo.html'} in a browser.", highlight=False)

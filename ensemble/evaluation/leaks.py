@@ -3,20 +3,32 @@
     Leak(3, 120, "reference")      three missed PHI in 120 sentences: 0.025 a sentence
     Coverage(980, 1000, 2, 5, 20)  980 of 1000 PHI characters covered; 2 and 5 of 20 documents not clean
 
-A PHI is covered by spans of any label, as redaction hides it whatever it is called; a PHI is missed, by contrast,
-unless a span of the same category, type, start and end finds it.
+    read_sentence_counts(Path("sentence_splitted"))  a folder as MEDDOCAN's script takes it: `ID.ann`, a sentence a line
+    read_sentence_counts(Path("counts.json"))        {"S0004-1": 31, ...}
+    read_sentence_counts(Path("counts.tsv"))         S0004-1<TAB>31 on each line
+
+A PHI is covered by spans of any label, as redaction hides it whatever it is called; it is missed unless a span of the
+same category, type, start and end finds it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from phistack.ensemble.evaluation.counts import IntArray
+from phistack.ensemble.evaluation.measures import IntArray
 from phistack.ensemble.evaluation.pairing import AnnotatedText, DocumentPair
 from phistack.features.errors import EvaluationError
+from phistack.features.files import read_text
 from phistack.features.sentences import count_sentences
 from phistack.features.shown import shown_id
+
+_SUFFIX = ".ann"
+_WHOLE_NUMBER = re.compile(r"\s*\d{1,9}\s*")
+_EXPECTED = "give a folder of ID.ann, a sentence a line, a JSON object of id and number, or lines of id, tab, number"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +86,7 @@ class Coverage:
 def leak(pairs: Sequence[DocumentPair], false_negatives: int, sentence_counts: Mapping[str, int] | None) -> Leak:
     """The leak over documents.
 
-    :param sentence_counts: document id -> sentences in a reference; our own splitter counts without it.
+    :param sentence_counts: document id -> sentences in a reference; without it our own splitter counts.
     :raises EvaluationError: if the reference lacks a document.
     """
     if sentence_counts is None:
@@ -105,3 +117,61 @@ def coverage(pairs: Sequence[DocumentPair], missed: IntArray) -> Coverage:
 
 def _characters(note: AnnotatedText) -> set[int]:
     return {offset for phi in note.phi for offset in range(phi.start, phi.end)}
+
+
+def read_sentence_counts(path: Path, *, apart_from: Iterable[Path] = ()) -> Mapping[str, int]:
+    """The number of sentences of each document.
+
+    :param path: a folder with a file `ID.ann` for each document, in which every line is a sentence; or a file, as JSON
+        (`.json`) an object of document id -> number, otherwise lines of document id, tab, number.
+    :param apart_from: folders of annotations, whose `ID.ann` would be taken for sentences.
+    :raises CorpusError: if a file cannot be read or is not UTF-8.
+    :raises EvaluationError: if there are no counts, a count is not a whole number, a document has two, or the path is
+        a folder of annotations.
+    """
+    if path.resolve() in {folder.resolve() for folder in apart_from}:
+        raise EvaluationError(f"{path} holds the annotations to be scored, not sentences; {_EXPECTED}")
+    if path.is_dir():
+        counts = {file.name.removesuffix(_SUFFIX): _lines(read_text(file)) for file in sorted(path.glob(f"*{_SUFFIX}"))}
+    else:
+        rows = _json_rows(path) if path.suffix == ".json" else _tab_rows(path)
+        counts = _once_each(path, rows)
+    if not counts:
+        raise EvaluationError(f"{path} holds no sentence counts; {_EXPECTED}")
+    return counts
+
+
+def _lines(text: str) -> int:
+    """Lines as Python iterates over a file, which is how MEDDOCAN's script counts: an unfinished last line counts."""
+    unified = text.replace("\r\n", "\n").replace("\r", "\n")
+    return unified.count("\n") + (not unified.endswith("\n") and bool(unified))
+
+
+def _json_rows(path: Path) -> Iterator[tuple[str, object]]:
+    try:
+        # Pairs, not a dictionary, in which the second count of a document would replace the first.
+        rows = json.loads(read_text(path).removeprefix("\ufeff"), object_pairs_hook=list)
+    except (ValueError, RecursionError):
+        raise EvaluationError(f"{path} is not valid JSON; {_EXPECTED}") from None
+    if not isinstance(rows, list) or not all(isinstance(row, tuple) for row in rows):
+        raise EvaluationError(f"{path} is not one JSON object; {_EXPECTED}")
+    yield from rows
+
+
+def _tab_rows(path: Path) -> Iterator[tuple[str, object]]:
+    for line in read_text(path).removeprefix("\ufeff").splitlines():
+        if line.strip():
+            document, _, n_sentences = line.partition("\t")
+            yield document, int(n_sentences) if _WHOLE_NUMBER.fullmatch(n_sentences) else None
+
+
+def _once_each(path: Path, rows: Iterable[tuple[str, object]]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for number, (document, n_sentences) in enumerate(rows, 1):
+        # In Python a boolean is an integer; in JSON it is not.
+        if type(n_sentences) is not int or n_sentences < 0:
+            raise EvaluationError(f"{path}: count {number} is not a whole number; {_EXPECTED}")
+        if document in counts:
+            raise EvaluationError(f"{path}: count {number} is the second one of its document; keep one of them")
+        counts[document] = n_sentences
+    return counts
