@@ -186,6 +186,16 @@ def test_the_text_is_shown_where_it_is_asked_for_but_never_in_latex(
     assert not [secret for secret in (*SECRETS, *NAMES) if secret in latex]
 
 
+def test_the_summary_comes_first_and_rows_on_request(phistack: Phistack, home: Path) -> None:
+    given = ("errors", home / "gold", "--model", home / "engine", "--shuffles", 9)
+    (status, short, _), (_, long, _) = phistack(*given), phistack(*given, "--details")
+    assert status == 0
+    assert short.startswith("Of 39 PHI, ") and "The stack" in short.splitlines()[0]
+    assert "Each wrong decision" not in short and "Each wrong decision" in long
+    assert "probability" in long.partition("Each wrong decision")[2]
+    assert not [line for line in short.splitlines() if line.split()[-1:] == ["p"]]
+
+
 def test_ids_and_labels_that_may_be_names_are_hashed(home: Path) -> None:
     labels = replace(LABELS, categories={**LABELS.categories, "Birchwood": "NAME"})
     notes = [replace(note, id=f"Birchwood_{i}") for i, note in enumerate(gold_notes().documents)]

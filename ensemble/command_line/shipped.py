@@ -27,6 +27,9 @@ def engines(
             autocompletion=completing_paths(ENGINES),
         ),
     ] = None,
+    details: Annotated[
+        bool, typer.Option("--details", help="Show submodels, sources and figures on other notes too.")
+    ] = False,
     json_file: JsonOption = None,
 ) -> None:
     """List the engines that ship, with their figures, or print the model card of one."""
@@ -44,8 +47,11 @@ def engines(
         say("no engine ships with this phistack; one of your own is made with: phistack train CORPUS --model BUNDLE")
         return
     console().print(shipped_table(found).rich())
-    if any(engine.measured_elsewhere for engine in found):
-        console().print(elsewhere_table(found).rich())
-    for engine in filter(lambda engine: engine.sources, found):
-        say(f"{engine.name} was trained on {engine.sources}")
-    say("`phistack engines NAME` prints the model card of one; `--model NAME` uses it")
+    if details:
+        if any(engine.measured_elsewhere for engine in found):
+            console().print(elsewhere_table(found).rich())
+        for engine in found:
+            sources = f", trained on {engine.sources}" if engine.sources else ""
+            say(f"{engine.name}: {', '.join(engine.submodels)}{sources}")
+    more = "" if details else "--details shows more of all; "
+    say(f"{more}phistack engines NAME prints the model card of one")
