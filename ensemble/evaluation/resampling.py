@@ -26,6 +26,8 @@ from phistack.features.suggestions import no_such
 
 UNITS = PATIENT, DOCUMENT = "patient", "document"
 """What may be drawn as a whole."""
+_FEW = 10
+"""Units: with fewer, even the greatest difference may have a high p-value, which is said."""
 _BLOCK = 1_000_000
 """Numbers drawn at a time, which bounds the memory."""
 # Two orders of the same sum differ by less than this, two different scores by more.
@@ -103,7 +105,8 @@ class Units:
     @property
     def p_values(self) -> str:
         """How p-values were made, in words."""
-        return f"paired approximate randomisation by {self.name} with {self.resampling.shuffles} shuffles"
+        least = f" (no p below {2.0 ** (1 - len(self)):.1g} with {len(self)} {self.name}s)" if len(self) < _FEW else ""
+        return f"paired approximate randomisation by {self.name} with {self.resampling.shuffles} shuffles{least}"
 
     def sums(self, counts: IntArray) -> IntArray:
         """Counts by document, of shape `(n_documents, ...)`, as counts by unit, of shape `(n_units, ...)`."""

@@ -30,7 +30,7 @@ from phistack.features.documents import Corpus
 from phistack.features.errors import EvaluationError
 
 SCHEMA = "phistack.frontier.v1"
-_COLUMNS = ("stack over", "frontier", "notes/s", "range", "load in s", "peak MB", "precision", "recall", "F1")
+_COLUMNS = ("system", "frontier", "notes/s", "range", "load in s", "peak MB", "precision", "recall", "F1")
 _PROTOCOL = (
     "Each subset of the submodels, weighed by the stacker that was trained for it, annotated all notes in a fresh "
     "process with one thread on one core, {repetitions} times, in turn with the others. Speed is in notes per second "

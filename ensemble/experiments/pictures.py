@@ -20,6 +20,7 @@ from phistack.ensemble.experiments.variants import ALONE, VariantRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colors import Normalize
     from matplotlib.figure import Figure
 
 INK, PALE, GREY = "#222222", "#DDDDDD", "#888888"
@@ -179,27 +180,31 @@ def matrix_picture(
 
     :param matrices: system -> trained on -> tested on -> score.
     """
+    from matplotlib.colors import Normalize
+
     trained = next(iter(matrices.values()))
     names = list(next(iter(trained.values())))
     size = (1.6 + (1.0 + 0.75 * len(names)) * len(matrices), 1.9 + 0.75 * len(trained))
     with picture(folder, "matrix", title, size=size, comment=comment) as figure:
         panels = figure.subplots(1, len(matrices), sharey=True, squeeze=False)[0]
+        every = [100 * score.f1.value for of in matrices.values() for row in of.values() for score in row.values()]
+        # The least value is still pale, the greatest is not black, and equal ones look alike in all panels.
+        room = max(every) - min(every) + 10
+        colours = Normalize(min(every) - 0.5 * room, max(every) + 0.2 * room)
         for axes, system in zip(panels, sorted(matrices, key=lambda name: name != STACK), strict=True):
-            _matrix(axes, system, matrices[system], names)
+            _matrix(axes, system, matrices[system], names, colours)
         panels[0].set_ylabel("trained on")
         figure.supxlabel("tested on", fontsize=9)
 
 
-def _matrix(axes: Axes, system: str, matrix: Mapping[str, Mapping[str, Score]], names: Sequence[str]) -> None:
+def _matrix(
+    axes: Axes, system: str, matrix: Mapping[str, Mapping[str, Score]], names: Sequence[str], colours: Normalize
+) -> None:
     values = [[100 * row[tested].f1.value for tested in names] for row in matrix.values()]
-    low, high = min(map(min, values)), max(map(max, values))
-    # So that the least value is still pale, the greatest is not black, and equal ones look alike.
-    pale, dark = low - 0.5 * (high - low) - 5, high + 0.2 * (high - low) + 5
-    axes.imshow(values, cmap="Blues", vmin=pale, vmax=dark)
+    axes.imshow(values, cmap="Blues", norm=colours)
     for i, row in enumerate(values):
         for j, value in enumerate(row):
-            is_dark = value > pale + 0.6 * (dark - pale)
-            axes.text(j, i, f"{value:.1f}", ha="center", va="center", color="white" if is_dark else INK)
+            axes.text(j, i, f"{value:.1f}", ha="center", va="center", color="white" if colours(value) > 0.6 else INK)
     axes.set_xticks(range(len(names)), list(names), rotation=30, ha="right", rotation_mode="anchor")
     axes.set_yticks(range(len(matrix)), list(matrix))
     axes.tick_params(length=0)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -121,10 +121,11 @@ class Transfer:
             for way, before in ways
         ]
         gaps = [
-            (one.of, one.less, one.tested, gap(one.difference.gap), f"{one.difference.p_holm:.4f}") for one in self.gaps
+            [(one.of, one.less, one.tested, gap(one.difference.gap), f"{one.difference.p_holm:.4f}") for one in rows]
+            for _, rows in groupby(self.gaps, key=lambda one: one.tested)
         ]
         p_values = f"p of {self.origin.units.p_values}" if self.origin.units else ""
-        note = f"{p_values}, after Holm's correction over {len(gaps)} differences"
+        note = f"{p_values}, after Holm's correction over {len(self.gaps)} differences"
         several = " or several" if self.pooled else ""
         caption = (
             f"F1, trained on four fifths of the patients of one corpus{several}, tested on the held-out fifth of each"
@@ -135,7 +136,7 @@ class Transfer:
             "table": Table(("system", "trained on", *tested), matrix, f"F1, {how}", "", 2, f"{caption}; {how}."),
             "others": Table(("system", "", *names), others, between, "", 2, f"{between}; {how}."),
             "differences": Table(
-                ("system", "less", "tested on", "points", "p (Holm)"), [gaps], differences, note, 3,
+                ("system", "less", "tested on", "points", "p (Holm)"), gaps, differences, note, 3,
                 f"{differences}, {self.origin.intervals}; {note}.",
             ),
         }  # fmt: skip
