@@ -201,14 +201,14 @@ def test_the_table_is_whole_at_80_columns_and_tells_how_it_was_tested() -> None:
     assert "…" not in shown
     flowing = " ".join(shown.split())
     assert "run[red] - run_2" in flowing
-    assert "9999 shuffles; Holm: corrected over all 3 differences" in flowing
+    assert "9999 shuffles (no p below 0.008 with 8 documents); Holm: corrected over all 3 differences" in flowing
 
 
 def test_latex_has_a_section_for_each_pair() -> None:
     gold = gold_of(8)
     latex = comparison_latex(compare(gold, {f"run_{i}": system_of(gold, i) for i in range(3)}))
     assert latex.count(r"\midrule") == 4
-    assert r"run\_0 $-$ run\_1 & $" in latex
+    assert r"run\_0 $-$ run\_1 & precision & $" in latex
 
 
 def test_the_command(phistack: Phistack, tmp_path: Path) -> None:

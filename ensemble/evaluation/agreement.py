@@ -15,12 +15,12 @@ corrects for only in part, so read it beside F1.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from phistack.ensemble.evaluation.adjudication import CHECKS, Doubt, doubts
-from phistack.ensemble.evaluation.pairing import AnnotatedText, DocumentPair, pair, vocabulary
+from phistack.ensemble.evaluation.pairing import DocumentPair, pair, vocabulary
 from phistack.ensemble.evaluation.report import evaluate
 from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling, Units
 from phistack.ensemble.evaluation.systems import Score
@@ -48,8 +48,6 @@ class TypeAgreement:
 class Agreement:
     """All that `agree` found.
 
-    :param names: of the two annotations.
-    :param n_documents: how many notes both have.
     :param score: strict, of all types together.
     :param kappa: Cohen's, over tokens and their labels.
     :param types: by type, in the order of the label set.
@@ -133,19 +131,18 @@ def agree(
     )
 
 
-def _tokens(pair: DocumentPair) -> Iterable[tuple[Sequence[str], Sequence[str]]]:
+def _tokens(pair: DocumentPair) -> Iterator[tuple[list[str], ...]]:
     """The labels that each side has for each token."""
+    sides = []
+    for side in (pair.gold, pair.system):
+        at: list[set[str]] = [set() for _ in side.text]
+        for phi in side.phi:
+            for labels in at[phi.start : phi.end]:
+                labels.add(phi.label)
+        sides.append(at)
     starts, ends = Tokeniser("liu")(pair.gold.text)
-    sides = (_labels(starts.tolist(), ends.tolist(), side) for side in (pair.gold, pair.system))
-    return zip(*sides, strict=True)
-
-
-def _labels(starts: list[int], ends: list[int], side: AnnotatedText) -> list[tuple[str, ...]]:
-    at: list[set[str]] = [set() for _ in range(len(side.text) + 1)]
-    for phi in side.phi:
-        for place in range(phi.start, phi.end):
-            at[place].add(phi.label)
-    return [tuple(sorted(set().union(*at[start:end]))) for start, end in zip(starts, ends, strict=True)]
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        yield tuple(sorted(set().union(*at[start:end])) for at in sides)
 
 
 def cohens_kappa(judged: Iterable[tuple[str, str]]) -> float:

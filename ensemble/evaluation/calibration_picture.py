@@ -1,10 +1,9 @@
-"""Reliability diagrams as one SVG drawing: what is said against what is so, a panel a system.
+"""Reliability diagrams as one SVG drawing: probability against the share that is right, a panel a system.
 
     calibration_picture({"crf": calibration.to_dict(), "stack": ...})       <svg xmlns="http://www.w3.org/2000/svg" ...
 
 Each dot is a bin of candidates (DeGroot and Fienberg 1983), with the interval of the share that is right; on the dashed
-line what is said is so. The bars at the bottom are the share of all candidates. The drawing fetches nothing and runs
-nothing, and is the same for the same figures.
+line both agree. The bars at the bottom are the share of all candidates. The drawing fetches nothing and runs nothing.
 """
 
 from __future__ import annotations

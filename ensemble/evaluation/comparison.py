@@ -4,7 +4,7 @@
     comparison.scores["a"].recall                      Measure(value=0.953, low=0.948, high=0.958)
     comparison.differences["a", "b", "recall"].p_holm  0.0123
     print_comparison(comparison, Console())
-    comparison_latex(comparison)                       a table environment for booktabs
+    comparison_latex(comparison)                       tables for booktabs
 
 Every pair of systems is compared in precision, recall and F1, and Holm's correction is over all of these.
 """
@@ -13,38 +13,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, groupby
 from typing import TYPE_CHECKING, Any
 
 from phistack.ensemble.evaluation.criteria import Criterion, applicable, criterion_named
 from phistack.ensemble.evaluation.measures import MEASURES, IntArray
 from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling, Units
 from phistack.ensemble.evaluation.systems import Difference, Score, Systems, counts_of
-from phistack.ensemble.evaluation.tables import Cell, Table, TableRow, escaped, gap, share
+from phistack.ensemble.evaluation.tables import Cell, Table, escaped, gap, share
 from phistack.features.documents import Corpus
 from phistack.features.errors import EvaluationError, LabelError
-from phistack.features.labels import LabelSet
 from phistack.features.shown import shown_id
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-_HEADS = {"precision": "precision", "recall": "recall", "f1": "F1"}
-_COLUMNS = ("system", *_HEADS.values())
 SCHEMA = "phistack.comparison.v1"
+_HEADS = {"precision": "precision", "recall": "recall", "f1": "F1"}
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """Everything that `compare` found.
 
-    :param criterion: what counts as a hit.
     :param label_set: the name of gold's label set.
     :param documents: ids of the documents compared, in the order of gold.
     :param left_out: ids of the documents that not all have.
-    :param scores: of each system.
     :param differences: (system, other system, measure) -> the first less the second, with p-values.
-    :param units: what was drawn and exchanged.
     """
 
     criterion: Criterion
@@ -54,6 +49,30 @@ class Comparison:
     scores: Mapping[str, Score]
     differences: Mapping[tuple[str, str, str], Difference]
     units: Units
+
+    def tables(self) -> list[Table]:
+        """The scores of the systems, and the differences of each pair."""
+        title = f"{len(self.documents)} documents, {self.criterion.at(self.label_set)}, percent"
+        scores = [(name, *map(share, score.measures.values())) for name, score in self.scores.items()]
+        gaps = [
+            [
+                (
+                    Cell(f"{a} - {b}", f"{escaped(a)} $-$ {escaped(b)}"),
+                    _HEADS[measure],
+                    gap(found.gap),
+                    f"{found.p:.4f}",
+                    f"{found.p_holm:.4f}",
+                )
+                for (a, b, measure), found in of_pair
+            ]
+            for _, of_pair in groupby(self.differences.items(), key=lambda item: item[0][:2])
+        ]
+        how = f"p: two-sided {self.units.p_values}; Holm: corrected over all {len(self.differences)} differences"
+        differences = "Differences in points, the first system less the second"
+        return [
+            Table(("system", *_HEADS.values()), [scores], title, self.units.intervals),
+            Table(("systems", "of", "points", "p", "Holm"), gaps, differences, f"{how}; {self.units.intervals}", 2),
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as JSON can hold it; the keys are stable within one `schema`."""
@@ -68,14 +87,10 @@ class Comparison:
             "randomisation": {**units, "shuffles": how.shuffles, "holm_over": len(self.differences)},
             "systems": {name: score.to_dict() for name, score in self.scores.items()},
             "differences": [
-                {"of": first, "less": second, "measure": measure, **_row(difference)}
-                for (first, second, measure), difference in self.differences.items()
+                {"of": a, "less": b, "measure": measure, **found.gap._asdict(), "p": found.p, "p_holm": found.p_holm}
+                for (a, b, measure), found in self.differences.items()
             ],
         }
-
-
-def _row(difference: Difference) -> dict[str, Any]:
-    return {**difference.gap._asdict(), "p": difference.p, "p_holm": difference.p_holm}
 
 
 def compare(
@@ -100,39 +115,23 @@ def compare(
     """
     if len(systems) < 2:
         raise EvaluationError("a comparison needs the gold annotations and at least two systems")
-    rule = _applicable(criterion, gold.label_set)
-    left_out: tuple[str, ...] = ()
-    if allow_missing:
-        gold, systems, left_out = _shared(gold, systems)
-    counts = {name: _counts(name, gold, system, rule) for name, system in systems.items()}
-    scored = Systems(counts, [document.group for document in gold.documents], resampling)
-    return Comparison(
-        criterion=rule,
-        label_set=gold.label_set.name,
-        documents=tuple(document.id for document in gold.documents),
-        left_out=left_out,
-        scores=scored.scores,
-        differences=scored.differences(combinations(counts, 2), list(MEASURES)),
-        units=scored.units,
-    )
-
-
-def _applicable(name: str, labels: LabelSet) -> Criterion:
-    rule = criterion_named(name)
+    rule, labels = criterion_named(criterion), gold.label_set
     if rule not in applicable(labels):
         raise EvaluationError(
             f"the criterion {rule.name} does not apply to the label set {labels.name}; choose another with --criterion"
         )
-    return rule
-
-
-def _shared(gold: Corpus, systems: Mapping[str, Corpus]) -> tuple[Corpus, Mapping[str, Corpus], tuple[str, ...]]:
-    """All corpora with only the documents that each of them has, and the ids of the others."""
-    corpora = (gold, *systems.values())
-    shared = set.intersection(*({document.id for document in corpus.documents} for corpus in corpora))
-    others = dict.fromkeys(d.id for corpus in corpora for d in corpus.documents if d.id not in shared)
-    kept = [replace(corpus, documents=tuple(d for d in corpus.documents if d.id in shared)) for corpus in corpora]
-    return kept[0], dict(zip(systems, kept[1:], strict=True)), tuple(others)
+    corpora = [gold, *systems.values()]
+    left_out: tuple[str, ...] = ()
+    if allow_missing:
+        shared = set.intersection(*({document.id for document in corpus.documents} for corpus in corpora))
+        left_out = tuple(dict.fromkeys(d.id for corpus in corpora for d in corpus.documents if d.id not in shared))
+        corpora = [replace(c, documents=tuple(d for d in c.documents if d.id in shared)) for c in corpora]
+    notes = corpora[0].documents
+    counts = {name: _counts(name, corpora[0], corpus, rule) for name, corpus in zip(systems, corpora[1:], strict=True)}
+    scored = Systems(counts, [document.group for document in notes], resampling)
+    differences = scored.differences(combinations(counts, 2), list(MEASURES))
+    ids = tuple(document.id for document in notes)
+    return Comparison(rule, labels.name, ids, left_out, scored.scores, differences, scored.units)
 
 
 def _counts(name: str, gold: Corpus, system: Corpus, criterion: Criterion) -> IntArray:
@@ -148,51 +147,13 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
 
     :param console: of rich; a terminal gets a table, a file plain text.
     """
-    criterion = comparison.criterion.at(comparison.label_set)
-    title = f"{len(comparison.documents)} documents, {criterion}, percent, with 95 % intervals"
-    console.print(Table(_COLUMNS, [_systems(comparison)], title).rich())
-    console.print(_differences(comparison).rich())
-    for line in _lines(comparison):
+    for table in comparison.tables():
+        console.print(table.rich())
+    if left_out := comparison.left_out:
+        line = f"NOT COMPARED: {len(left_out)} documents that some system lacks, the first is {shown_id(left_out[0])}"
         console.print(line, markup=False, highlight=False)
 
 
 def comparison_latex(comparison: Comparison) -> str:
-    """The scores of the systems, and for each pair the differences with corrected p-values, for LaTeX with booktabs."""
-    criterion, units = comparison.criterion.at(comparison.label_set), comparison.units
-    caption = (
-        f"Criterion: {criterion}, {len(comparison.documents)} documents, in percent. In brackets {units.intervals}; "
-        f"p of {units.p_values}, after Holm's correction over {len(comparison.differences)} differences."
-    )
-    pairs = dict.fromkeys(key[:2] for key in comparison.differences)
-    sections = [_systems(comparison), *(_pair_rows(comparison, *names) for names in pairs)]
-    return Table(_COLUMNS, sections, caption=caption).latex(SCHEMA)
-
-
-def _systems(comparison: Comparison) -> list[TableRow]:
-    return [(name, *map(share, score.measures.values())) for name, score in comparison.scores.items()]
-
-
-def _differences(comparison: Comparison) -> Table:
-    rows = [
-        (f"{first} - {second}", _HEADS[measure], gap(found.gap), f"{found.p:.4f}", f"{found.p_holm:.4f}")
-        for (first, second, measure), found in comparison.differences.items()
-    ]
-    title = "Differences in points, the first system less the second"
-    return Table(("systems", "of", "points", "p", "Holm"), [rows], title)
-
-
-def _pair_rows(comparison: Comparison, first: str, second: str) -> list[TableRow]:
-    found = [comparison.differences[first, second, measure] for measure in MEASURES]
-    names = Cell(f"{first} - {second}", f"{escaped(first)} $-$ {escaped(second)}")
-    p_values = (f"{difference.p_holm:.4f}" for difference in found)
-    return [(names, *(gap(difference.gap) for difference in found)), (Cell("p", r"\quad $p$"), *p_values)]
-
-
-def _lines(comparison: Comparison) -> list[str]:
-    tested, left_out, units = len(comparison.differences), comparison.left_out, comparison.units
-    lines = [f"p: two-sided {units.p_values}; Holm: corrected over all {tested} differences; {units.intervals}"]
-    if left_out:
-        lines.append(
-            f"NOT COMPARED: {len(left_out)} documents that some system lacks, the first is {shown_id(left_out[0])}"
-        )
-    return lines
+    """The same tables for LaTeX with booktabs."""
+    return "\n".join(table.latex(SCHEMA) for table in comparison.tables())

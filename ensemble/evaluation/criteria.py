@@ -69,7 +69,7 @@ class Criterion:
 
     def items(self, note: AnnotatedText) -> frozenset[object]:
         """The PHI of one side of a document as a set in which equal means: a hit."""
-        chosen = _selected(note.phi, self.only)
+        chosen = [*filter(SELECTIONS[self.only], note.phi)]
         if self.typed != "all":
             typed = SELECTIONS[self.typed]
             chosen = [p if typed(p) else Phi(p.start, p.end, "", "", p.hipaa) for p in chosen]
@@ -80,12 +80,6 @@ class Criterion:
 
 
 _LABEL_SETS = {"i2b2": ("i2b2-2014", "ngrid-2016"), "meddocan": ("meddocan",)}
-
-
-def _selected(phi: Sequence[Phi], selection: str) -> Sequence[Phi]:
-    return phi if selection == "all" else [*filter(SELECTIONS[selection], phi)]
-
-
 SELECTIONS: Mapping[str, Callable[[Phi], bool]] = {
     "all": lambda phi: True,
     "none": lambda phi: False,

@@ -1,11 +1,11 @@
 """PHI as sets of comparable items: what one PHI turns into under each unit of comparison.
 
-    spans("strict")      the PHI itself:             (12, 24)
-    tokens               its ASCII words:            (12, 16), (17, 24)
-    token_grid           the tokens it touches:      tokens 3 to 4
-    merged               neighbours joined:          (12, 30)
+    spans            the PHI itself:             (12, 24)
+    tokens           its ASCII words:            (12, 16), (17, 24)
+    token_grid       the tokens it touches:      tokens 3 to 4
+    merged           neighbours joined:          (12, 30)
 
-Items are tuples that start with two offsets. Two PHI of a document that turn into equal items count once.
+Items are tuples that start with two offsets. Equal items of a document count once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from phistack.ensemble.evaluation.pairing import Phi
 from phistack.features.tokens import Tokeniser
@@ -31,7 +31,7 @@ def spans(text: str, phi: Iterable[Phi]) -> Iterator[Item]:
 def tokens(text: str, phi: Iterable[Phi]) -> Iterator[Item]:
     """Each run of ASCII letters and digits of each PHI, as the i2b2 script cuts them.
 
-    A PHI without any gives one empty token at its end, as there, so that it still counts.
+    A PHI without any gives one empty token at its end, as there, and so still counts.
     """
     for p in phi:
         words = [match.span() for match in _ASCII_WORD.finditer(text, p.start, p.end)] or [(p.end, p.end)]
@@ -48,20 +48,12 @@ def token_grid(text: str, phi: Iterable[Phi]) -> Iterator[Item]:
     return ((bisect_right(ends, p.start), bisect_left(starts, p.end), p.category, p.label) for p in phi)
 
 
-def merged(text: str, phi: Iterable[Phi]) -> Iterator[Item]:
-    """Neighbouring PHI joined into their hull where no letter or digit of any script stands between them."""
-    return _merge(text, phi, hull=True)
+def merged(text: str, phi: Iterable[Phi], *, hull: bool) -> Iterator[Item]:
+    """Neighbouring PHI joined where no letter or digit of any script is between them.
 
-
-def merged_script(text: str, phi: Iterable[Phi]) -> Iterator[Item]:
-    """As `merged`, but a joined span ends where its last PHI ends, as in the MEDDOCAN script.
-
-    The two differ only where one PHI lies inside another.
+    :param hull: whether a joined span ends with the PHI that ends last, rather than with the last PHI, as the MEDDOCAN
+        script has it; the two differ only where one PHI lies inside another.
     """
-    return _merge(text, phi, hull=False)
-
-
-def _merge(text: str, phi: Iterable[Phi], *, hull: bool) -> Iterator[Item]:
     joined: list[tuple[int, int]] = []
     for start, end in sorted({(p.start, p.end) for p in phi}):
         if joined and not any(map(str.isalnum, text[joined[-1][1] : start])):
@@ -74,7 +66,7 @@ def _merge(text: str, phi: Iterable[Phi], *, hull: bool) -> Iterator[Item]:
 
 @lru_cache(maxsize=2)
 def _grid(text: str) -> tuple[list[int], list[int]]:
-    """Starts and ends of the tokens; both sides of a document ask for the same text, one after the other."""
+    """Starts and ends of the tokens, kept as both sides of a document ask for the same text."""
     starts, ends = Tokeniser("liu")(text)
     return starts.tolist(), ends.tolist()
 
@@ -83,16 +75,16 @@ UNITS: Mapping[str, Callable[[str, Iterable[Phi]], Iterator[Item]]] = {
     "span": spans,
     "token": tokens,
     "token grid": token_grid,
-    "merged": merged,
-    "merged-script": merged_script,
+    "merged": partial(merged, hull=True),
+    "merged-script": partial(merged, hull=False),
 }
 
 
 class EndWithin:
     """An item that equals another if all but the ends agree and the ends differ by at most `tolerance`.
 
-    Such an equality is not transitive, so what a set of these holds depends on how sets are built. The i2b2 script
-    builds Python sets of such tags; this class goes into Python sets in order of offset, for the same sums as there.
+    This equality is not transitive, so what a set of these holds depends on the order in which it is built: by offset,
+    for the same sums as in the i2b2 script, which builds Python sets of such tags too.
     """
 
     __slots__ = ("_item", "_tolerance")

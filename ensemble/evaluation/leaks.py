@@ -105,7 +105,11 @@ def coverage(pairs: Sequence[DocumentPair], missed: IntArray) -> Coverage:
 
     :param missed: strict false negatives of each document, shape `(n_documents,)`.
     """
-    characters = [(_characters(pair.gold), _characters(pair.system)) for pair in pairs]
+
+    def characters_of(note: AnnotatedText) -> set[int]:
+        return {offset for phi in note.phi for offset in range(phi.start, phi.end)}
+
+    characters = [(characters_of(pair.gold), characters_of(pair.system)) for pair in pairs]
     return Coverage(
         covered_characters=sum(len(gold & system) for gold, system in characters),
         phi_characters=sum(len(gold) for gold, _ in characters),
@@ -113,10 +117,6 @@ def coverage(pairs: Sequence[DocumentPair], missed: IntArray) -> Coverage:
         leaking_documents=int((missed > 0).sum()),
         documents=len(pairs),
     )
-
-
-def _characters(note: AnnotatedText) -> set[int]:
-    return {offset for phi in note.phi for offset in range(phi.start, phi.end)}
 
 
 def read_sentence_counts(path: Path, *, apart_from: Iterable[Path] = ()) -> Mapping[str, int]:
@@ -131,23 +131,28 @@ def read_sentence_counts(path: Path, *, apart_from: Iterable[Path] = ()) -> Mapp
     """
     if path.resolve() in {folder.resolve() for folder in apart_from}:
         raise EvaluationError(f"{path} holds the annotations to be scored, not sentences; {_EXPECTED}")
-    if path.is_dir():
-        counts = {file.name.removesuffix(_SUFFIX): _lines(read_text(file)) for file in sorted(path.glob(f"*{_SUFFIX}"))}
-    else:
-        rows = _json_rows(path) if path.suffix == ".json" else _tab_rows(path)
-        counts = _once_each(path, rows)
+    kind = _of_folder if path.is_dir() else _of_json if path.suffix == ".json" else _of_lines
+    counts: dict[str, int] = {}
+    for number, (document, n_sentences) in enumerate(kind(path), 1):
+        # In Python a boolean is an integer; in JSON it is not.
+        if type(n_sentences) is not int or n_sentences < 0:
+            raise EvaluationError(f"{path}: count {number} is not a whole number; {_EXPECTED}")
+        if document in counts:
+            raise EvaluationError(f"{path}: count {number} is the second one of its document; keep one of them")
+        counts[document] = n_sentences
     if not counts:
         raise EvaluationError(f"{path} holds no sentence counts; {_EXPECTED}")
     return counts
 
 
-def _lines(text: str) -> int:
+def _of_folder(path: Path) -> Iterator[tuple[str, object]]:
     """Lines as Python iterates over a file, which is how MEDDOCAN's script counts: an unfinished last line counts."""
-    unified = text.replace("\r\n", "\n").replace("\r", "\n")
-    return unified.count("\n") + (not unified.endswith("\n") and bool(unified))
+    for file in sorted(path.glob(f"*{_SUFFIX}")):
+        text = read_text(file).replace("\r\n", "\n").replace("\r", "\n")
+        yield file.name.removesuffix(_SUFFIX), text.count("\n") + (not text.endswith("\n") and bool(text))
 
 
-def _json_rows(path: Path) -> Iterator[tuple[str, object]]:
+def _of_json(path: Path) -> Iterator[tuple[str, object]]:
     try:
         # Pairs, not a dictionary, in which the second count of a document would replace the first.
         rows = json.loads(read_text(path).removeprefix("\ufeff"), object_pairs_hook=list)
@@ -158,20 +163,8 @@ def _json_rows(path: Path) -> Iterator[tuple[str, object]]:
     yield from rows
 
 
-def _tab_rows(path: Path) -> Iterator[tuple[str, object]]:
+def _of_lines(path: Path) -> Iterator[tuple[str, object]]:
     for line in read_text(path).removeprefix("\ufeff").splitlines():
         if line.strip():
             document, _, n_sentences = line.partition("\t")
             yield document, int(n_sentences) if _WHOLE_NUMBER.fullmatch(n_sentences) else None
-
-
-def _once_each(path: Path, rows: Iterable[tuple[str, object]]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for number, (document, n_sentences) in enumerate(rows, 1):
-        # In Python a boolean is an integer; in JSON it is not.
-        if type(n_sentences) is not int or n_sentences < 0:
-            raise EvaluationError(f"{path}: count {number} is not a whole number; {_EXPECTED}")
-        if document in counts:
-            raise EvaluationError(f"{path}: count {number} is the second one of its document; keep one of them")
-        counts[document] = n_sentences
-    return counts

@@ -8,7 +8,7 @@ and type; below them is what leaks, and what was not scored.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from phistack.ensemble.evaluation.measures import MeanAndDeviation
@@ -37,39 +37,50 @@ def print_report(report: Report, console: Console) -> None:
 
     :param console: of rich; a terminal gets a table, a file plain text.
     """
-    console.print(_micro(report).rich())
-    console.print(_LEGEND, markup=False, highlight=False)
-    console.print(_macro(report).rich())
-    console.print(_breakdown("Strict by category", report.categories).rich())
-    console.print(_breakdown("Strict by type", report.types).rich())
+    macros = [(score.name, score.macro) for score in report.criteria]
+    for table in (
+        Table(
+            ("criterion", "P", "R", "F1", "F1 95 %", "F2"),
+            [[(s.name + _MARK * bool(s.official), *_measures(s), percent(s.f2)) for s in report.criteria]],
+            f"{len(report.documents)} documents, label set {report.label_set}, percent, summed over documents",
+            _LEGEND,
+        ),
+        Table(
+            ("criterion", "P (sd)", "R (sd)", "F1 of means"),
+            [[(n, _spread(m.precision), _spread(m.recall), percent(m.f1_of_means)) for n, m in macros]],
+            "Averaged over documents, with standard deviations",
+        ),
+        _breakdown("Strict by category", report.categories),
+        _breakdown("Strict by type", report.types),
+    ):
+        console.print(table.rich())
     for line in _lines(report):
         console.print(line, markup=False, highlight=False)
-    hashes = explained(" ".join(map(_shown, (*report.categories, *report.types))))
-    if hashes:
-        console.print(hashes.strip(), markup=False, highlight=False)
-
-
-def _micro(report: Report) -> Table:
-    title = f"{len(report.documents)} documents, label set {report.label_set}, percent, summed over documents"
-    rows = [
-        (score.name + _MARK * bool(score.official), *_measures(score), _range(score.f1), percent(score.f2))
-        for score in report.criteria
-    ]
-    return Table(("criterion", "P", "R", "F1", "F1 95 %", "F2"), [rows], title)
-
-
-def _macro(report: Report) -> Table:
-    rows = [
-        (score.name, _spread(macro.precision), _spread(macro.recall), percent(macro.f1_of_means))
-        for score, macro in ((score, score.macro) for score in report.criteria)
-    ]
-    columns = ("criterion", "P (sd)", "R (sd)", "F1 of means")
-    return Table(columns, [rows], "Averaged over documents, with standard deviations")
 
 
 def _breakdown(title: str, scores: Sequence[Score]) -> Table:
-    rows = [(_shown(s), str(s.counts.support), *_measures(s), _range(s.f1), _range(s.recall_by_wilson)) for s in scores]
+    rows = [(_shown(s), str(s.counts.support), *_measures(s), _range(s.recall_by_wilson)) for s in scores]
     return Table(("name", "support", "P", "R", "F1", "F1 95 %", "R 95 %"), [rows], title)
+
+
+def _lines(report: Report) -> Iterator[str]:
+    """Intervals, leaks, documents left out and hashed names, a sentence each."""
+    seen = report.coverage
+    yield f"F1 95 %: {report.units.intervals}; R 95 %: Wilson's interval, each PHI on its own"
+    yield (
+        f"leak {report.leak.rate:.4f}: {report.leak.false_negatives} missed PHI in {report.leak.sentences} "
+        f"{_SOURCES[report.leak.sentence_source]}"
+    )
+    yield (
+        f"{seen.leaking_documents} of {seen.documents} documents with at least one missed PHI "
+        f"({percent(seen.document_leak)} %), {seen.uncovered_documents} with at least one character of PHI uncovered"
+    )
+    yield f"character recall {percent(seen.character_recall)} %: {seen.covered_characters} of {seen.phi_characters}"
+    for ids, where in ((report.missing, "missing from the system's output"), (report.extra, "not in gold")):
+        if ids:
+            yield f"NOT SCORED: {len(ids)} documents {where}, the first is {shown_id(ids[0])}"
+    if hashes := explained(" ".join(map(_shown, (*report.categories, *report.types)))).strip():
+        yield hashes
 
 
 def _shown(score: Score) -> str:
@@ -77,25 +88,8 @@ def _shown(score: Score) -> str:
     return shown_label(score.name, score.counts.support)
 
 
-def _lines(report: Report) -> list[str]:
-    """Intervals, leaks and documents left out, a sentence each."""
-    seen = report.coverage
-    lines = [
-        f"F1 95 %: {report.units.intervals}; R 95 %: Wilson's interval, each PHI on its own",
-        f"leak {report.leak.rate:.4f}: {report.leak.false_negatives} missed PHI in {report.leak.sentences} "
-        f"{_SOURCES[report.leak.sentence_source]}",
-        f"{seen.leaking_documents} of {seen.documents} documents with at least one missed PHI "
-        f"({percent(seen.document_leak)} %), {seen.uncovered_documents} with at least one character of PHI uncovered",
-        f"character recall {percent(seen.character_recall)} %: {seen.covered_characters} of {seen.phi_characters}",
-    ]
-    for ids, where in ((report.missing, "missing from the system's output"), (report.extra, "not in gold")):
-        if ids:
-            lines.append(f"NOT SCORED: {len(ids)} documents {where}, the first is {shown_id(ids[0])}")
-    return lines
-
-
 def _measures(score: Score) -> list[str]:
-    return [percent(measure.value) for measure in score.measures.values()]
+    return [*(percent(measure.value) for measure in score.measures.values()), _range(score.f1)]
 
 
 def _range(measure: Measure) -> str:
@@ -103,4 +97,4 @@ def _range(measure: Measure) -> str:
 
 
 def _spread(value: MeanAndDeviation) -> str:
-    return f"{100 * value.mean:.2f} ({100 * value.sd:.2f})"
+    return f"{percent(value.mean)} ({percent(value.sd)})"

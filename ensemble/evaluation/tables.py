@@ -11,7 +11,7 @@ too wide is written out, a line for each figure; a figure is never cut.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -56,18 +56,25 @@ class Table:
     n_texts: int = 1
     caption: str = ""
 
-    def rich(self) -> TerminalTable:
-        """The table for the terminal, at whatever width it is printed."""
-        return TerminalTable(self)
+    def rich(self) -> Table:
+        """What rich prints, at whatever width: the table itself."""
+        return self
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        from rich.text import Text
+
+        if self.title:
+            yield Text(self.title, style="italic")
+        widths = self._widths(options.max_width)
+        yield from [self._grid(widths)] if widths else self._written_out(options.max_width)
+        if self.note:
+            yield Text(f"{self.note}\n", style="dim italic")
 
     def markdown(self, *, right: bool = False) -> list[str]:
-        """The lines of the table in Markdown.
-
-        :param right: whether figures are aligned to the right.
-        """
+        """The lines of the table in Markdown; :param right: whether figures are aligned to the right."""
         figures = "---:|" if right else "---|"
         rule = "|" + "---|" * self.n_texts + figures * (len(self.columns) - self.n_texts)
-        rows = [f"| {' | '.join(_cell(cell).plain for cell in row)} |" for row in (self.columns, *self._rows())]
+        rows = [f"| {' | '.join(cell.plain for cell in row)} |" for row in self._rows(with_head=True)]
         return [rows[0], rule, *rows[1:]]
 
     def latex(self, comment: str, caption: str = "") -> str:
@@ -91,8 +98,49 @@ class Table:
             lines += [r"\midrule", *map(_latex_row, rows)]
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
 
-    def _rows(self) -> Iterator[TableRow]:
-        return (row for rows in self.sections for row in rows)
+    def _rows(self, *, with_head: bool = False) -> list[list[Cell]]:
+        every = [*([self.columns] if with_head else []), *(row for rows in self.sections for row in rows)]
+        return [list(map(_cell, row)) for row in every]
+
+    def _widths(self, width: int) -> list[int]:
+        """The width of each column on a terminal; nothing if they do not fit even with a line for each word."""
+        columns = list(zip(*self._rows(with_head=True), strict=True))
+        widths = [_longest(line for cell in column for line in cell.plain.splitlines()) for column in columns]
+        least = [_longest(word for cell in column for word in cell.plain.split()) for column in columns]
+        room = width - 2 * len(columns)
+        # Words break first, then figures with their intervals; of several columns, the widest.
+        for group in (range(self.n_texts), range(self.n_texts, len(columns))):
+            while sum(widths) > room and (wider := [n for n in group if widths[n] > least[n]]):
+                widths[max(wider, key=widths.__getitem__)] -= 1
+        return widths if sum(widths) <= room else []
+
+    def _grid(self, widths: Sequence[int]) -> RenderableType:
+        from rich import box, table
+        from rich.text import Text
+
+        grid = table.Table(box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False, padding=(0, 1))
+        for number, (column, width) in enumerate(zip(map(_cell, self.columns), widths, strict=True)):
+            grid.add_column(Text(column.plain), width=width, justify="left" if number < self.n_texts else "right")
+        for rows in self.sections:
+            for row in (list(map(_cell, cells)) for cells in rows):
+                style = "bold" if any(cell.is_strong for cell in row) else None
+                grid.add_row(*(Text(cell.plain) for cell in row), style=style)
+            grid.add_section()
+        return grid
+
+    def _written_out(self, width: int) -> Iterator[RenderableType]:
+        """A line for each cell, under the first one of its row."""
+        from rich.text import Text
+
+        names = [_cell(column).plain.replace("\n", " ") for column in self.columns]
+        pad = _longest(names[1:])
+        for first, *others in self._rows():
+            yield Text(first.plain, style="bold" if first.is_strong else "")
+            for name, cell in zip(names[1:], others, strict=True):
+                line = f"  {name:{pad}}  {cell.plain}"
+                if cell.plain:
+                    yield Text(line if len(line) <= width else f"  {name}\n    {cell.plain}")
+        yield Text("")
 
 
 def strong(text: str) -> Cell:
@@ -128,71 +176,7 @@ def escaped(text: str) -> str:
     return text.translate(_ESCAPES)
 
 
-class TerminalTable:
-    """A table as the terminal shows it: in columns where they fit without cutting a figure, otherwise written out."""
-
-    def __init__(self, table: Table) -> None:
-        self._table = table
-        self._rows = [[[_cell(cell) for cell in row] for row in rows] for rows in table.sections]
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        """Title, table and note; called by rich."""
-        from rich.text import Text
-
-        if self._table.title:
-            yield Text(self._table.title, style="italic")
-        widths = self._widths(options.max_width)
-        yield from self._columns(widths) if widths else self._written_out(options.max_width)
-        if self._table.note:
-            yield Text(f"{self._table.note}\n", style="dim italic")
-
-    def _widths(self, width: int) -> list[int]:
-        """The width of each column; nothing if they do not fit even with a line for each word."""
-        columns = [list(map(_cell, column)) for column in zip(*self._every_row(), strict=True)]
-        widths = [max(_longest(cell.plain.splitlines()) for cell in column) for column in columns]
-        least = [max(_longest(cell.plain.split()) for cell in column) for column in columns]
-        room = width - 2 * len(columns)
-        # Words break first, then figures with their intervals; of several columns, the widest.
-        for group in (range(self._table.n_texts), range(self._table.n_texts, len(columns))):
-            while sum(widths) > room and (wider := [n for n in group if widths[n] > least[n]]):
-                widths[max(wider, key=widths.__getitem__)] -= 1
-        return widths if sum(widths) <= room else []
-
-    def _every_row(self) -> list[TableRow]:
-        return [self._table.columns, *(row for rows in self._rows for row in rows)]
-
-    def _columns(self, widths: Sequence[int]) -> Iterator[RenderableType]:
-        from rich import box
-        from rich.table import Table
-        from rich.text import Text
-
-        grid = Table(box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False, padding=(0, 1))
-        for number, (column, width) in enumerate(zip(map(_cell, self._table.columns), widths, strict=True)):
-            is_text = number < self._table.n_texts
-            grid.add_column(Text(column.plain), width=width, justify="left" if is_text else "right")
-        for rows in self._rows:
-            for row in rows:
-                style = "bold" if any(cell.is_strong for cell in row) else None
-                grid.add_row(*(Text(cell.plain) for cell in row), style=style)
-            grid.add_section()
-        yield grid
-
-    def _written_out(self, width: int) -> Iterator[RenderableType]:
-        """A line for each cell, under the first one of its row."""
-        from rich.text import Text
-
-        names = [_cell(column).plain.replace("\n", " ") for column in self._table.columns]
-        pad = _longest(names[1:])
-        for first, *others in (row for rows in self._rows for row in rows):
-            yield Text(first.plain, style="bold" if first.is_strong else "")
-            for name, cell in zip(names[1:], others, strict=True):
-                line = f"  {name:{pad}}  {cell.plain}"
-                if cell.plain:
-                    yield Text(line if len(line) <= width else f"  {name}\n    {cell.plain}")
-        yield Text("")
-
-
-def _longest(parts: Sequence[str]) -> int:
+def _longest(parts: Iterable[str]) -> int:
     from rich.cells import cell_len
 
     return max(map(cell_len, parts), default=0)
