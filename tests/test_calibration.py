@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.bundles.model_card import model_card
-from phistack.ensemble.evaluation.calibration import FEWEST, Calibration
-from phistack.ensemble.evaluation.calibration_picture import calibration_picture
+from phistack.ensemble.evaluation.calibration import FEWEST, Calibration, calibration_picture
 from phistack.ensemble.evaluation.resampling import Resampling, wilson
 from phistack.ensemble.experiments.calibrations import calibrations_of
 from phistack.ensemble.experiments.errors import analyse_errors

@@ -10,7 +10,7 @@ from phistack.ensemble.bundles.model_card import model_card
 from phistack.ensemble.bundles.reliability import reliability_of
 from phistack.ensemble.command_line.app import app
 from phistack.ensemble.evaluation import evaluate_systems
-from phistack.ensemble.evaluation.figures import figures_of
+from phistack.ensemble.evaluation.systems import figures_of
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.formats import write_corpus
 from phistack.features.labels import LabelSet

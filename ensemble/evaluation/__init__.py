@@ -6,18 +6,14 @@
     report.to_dict()                                as JSON
     compare(gold, {"a": system, "b": other})        differences between systems, with intervals and p-values
 
-`pairing` matches documents, `criteria` says what counts as a hit, and `items` turns PHI into comparable sets;
-`measures` counts, `resampling` draws intervals and p-values, `systems` has scores and their differences, `leaks` what
-stays readable; `report` and `report_table` are what `evaluate` gives, `figures` what bundles keep. Beside them:
-`comparison`; `agreement` and `adjudication` of two annotations; `calibration`; `contradictions` of the labels of one
-corpus; `tables` for the terminal, Markdown and LaTeX.
+`pairing` matches documents, `criteria` says what counts as a hit, `measures`
+counts, `resampling` draws intervals and p-values, `systems` has scores and differences, `leaks` what stays readable.
 """
 
 from phistack.ensemble.evaluation.comparison import Comparison, compare, comparison_latex, print_comparison
 from phistack.ensemble.evaluation.criteria import CRITERIA, Criterion, criterion_named
 from phistack.ensemble.evaluation.leaks import read_sentence_counts
-from phistack.ensemble.evaluation.report import Report, evaluate, evaluate_systems
-from phistack.ensemble.evaluation.report_table import print_report
+from phistack.ensemble.evaluation.report import Report, evaluate, evaluate_systems, print_report
 from phistack.ensemble.evaluation.resampling import Measure, Resampling, holm, paired_randomisation
 from phistack.ensemble.evaluation.systems import Score
 

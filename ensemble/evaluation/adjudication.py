@@ -41,7 +41,6 @@ class Doubt:
     :param check: a key of `CHECKS`.
     :param annotation: the name of the annotation that has the span; empty if none has.
     :param instead: other labels, or another extent.
-    :param text: of the place.
     """
 
     check: str
@@ -66,19 +65,14 @@ def doubts_sheet(found: Iterable[Doubt], *, with_text: bool = False) -> str:
 
 
 def doubts(pairs: Sequence[DocumentPair], names: tuple[str, str]) -> list[Doubt]:
-    """All places that the checks find, check by check in the order of the notes.
-
-    :param pairs: the notes, as the first and the second annotation have them.
-    :param names: of the two annotations.
-    """
+    """All places that the checks find in the notes of two annotations with these names, check by check."""
     sides = [
         _Side(pair.id, pair.gold.text, name, own.phi, other.phi)
         for pair in pairs
         for name, own, other in zip(names, (pair.gold, pair.system), (pair.system, pair.gold), strict=True)
     ]
     found = [*_differences(sides), *_other_labels(sides), *_touching(sides), *_unmarked(pairs)]
-    order = list(CHECKS)
-    return sorted(found, key=lambda doubt: order.index(doubt.check))
+    return sorted(found, key=lambda doubt: [*CHECKS].index(doubt.check))
 
 
 class _Side(NamedTuple):

@@ -17,14 +17,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from phistack.ensemble.evaluation.adjudication import CHECKS, Doubt, doubts
 from phistack.ensemble.evaluation.pairing import DocumentPair, pair, vocabulary
 from phistack.ensemble.evaluation.report import evaluate
 from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling, Units
 from phistack.ensemble.evaluation.systems import Score
-from phistack.ensemble.evaluation.tables import Table, share, strong
+from phistack.ensemble.evaluation.tables import Cell, Table, TableRow, share, strong
 from phistack.features.documents import Corpus
 from phistack.features.shown import shown_label
 from phistack.features.tokens import Tokeniser
@@ -32,13 +32,8 @@ from phistack.features.tokens import Tokeniser
 SCHEMA = "phistack.agreement.v1"
 
 
-@dataclass(frozen=True, slots=True)
-class TypeAgreement:
-    """Agreement on one type.
-
-    :param score: with the first annotation as gold; F1 is the same the other way round.
-    :param kappa: of the tokens of this type against all others.
-    """
+class TypeAgreement(NamedTuple):
+    """Agreement on one type: the score with the first annotation as gold, and kappa against all other types."""
 
     score: Score
     kappa: float
@@ -50,9 +45,7 @@ class Agreement:
 
     :param score: strict, of all types together.
     :param kappa: Cohen's, over tokens and their labels.
-    :param types: by type, in the order of the label set.
     :param doubts: places to look at.
-    :param units: what the bootstrap drew.
     """
 
     names: tuple[str, str]
@@ -67,10 +60,15 @@ class Agreement:
     def tables(self) -> list[Table]:
         """Agreement by type, and how many places each check found."""
         first, second = self.names
-        rows = [_row(shown_label(t.score.name, t.score.counts.support), t.score, t.kappa) for t in self.types]
+
+        def row(name: str | Cell, score: Score, kappa: float) -> TableRow:
+            tp, fp, fn = score.counts
+            return (name, str(tp + fn), str(tp + fp), str(tp), share(score.f1), f"{kappa:.3f}")
+
+        rows = [row(shown_label(t.score.name, t.score.counts.support), t.score, t.kappa) for t in self.types]
         figures = Table(
             ("type", first, second, "both", "F1", "kappa"),
-            [rows, [_row(strong("all"), self.score, self.kappa)]],
+            [rows, [row(strong("all"), self.score, self.kappa)]],
             f"Agreement on {self.n_documents} notes",
             f"F1: strict, {self.units.intervals}; kappa: Cohen's, over {self.n_tokens} tokens",
         )
@@ -79,7 +77,7 @@ class Agreement:
         return [figures, Table(("check", "means", "places"), [checks], "To look at", n_texts=2)]
 
     def to_dict(self, *, with_text: bool = False) -> dict[str, Any]:
-        """All figures and places, as JSON can hold them; text only where it is asked for."""
+        """All figures and places, as JSON can hold them."""
         return {
             "schema": SCHEMA,
             "annotations": list(self.names),
@@ -89,11 +87,6 @@ class Agreement:
             "types": {t.score.name: {**t.score.to_dict(), "kappa": t.kappa} for t in self.types},
             "places": [doubt.to_dict(with_text=with_text) for doubt in self.doubts],
         }
-
-
-def _row(name: Any, score: Score, kappa: float) -> tuple[Any, ...]:
-    tp, fp, fn = score.counts
-    return (name, str(tp + fn), str(tp + fp), str(tp), share(score.f1), f"{kappa:.3f}")
 
 
 def agree(
@@ -108,9 +101,7 @@ def agree(
 
     :param names: of the annotations, for tables.
     :param allow_missing: compare the notes that both have, instead of refusing.
-    :param resampling: how intervals are drawn.
-    :raises EvaluationError: as for `evaluate`.
-    :raises LabelError: if a span carries a label that neither label set knows.
+    :raises EvaluationError: as for `evaluate`, which also raises a LabelError.
     """
     report = evaluate(first, second, allow_missing=allow_missing, resampling=resampling)
     labels = vocabulary(first.label_set, second.label_set)

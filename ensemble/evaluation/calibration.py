@@ -3,7 +3,7 @@
     calibration = Calibration.of(probabilities, is_right)
     calibration.expected_error          0.012: the mean distance between probability and share that is right
     calibration.furthest                the bin in which they are furthest apart
-    calibration.to_dict()
+    calibration_picture({"crf": calibration.to_dict(), "stack": ...})       <svg xmlns="http://www.w3.org/2000/svg" ...
 
 A bin is a range of probabilities: a twentieth, or several where it has fewer than 50 candidates, as so few say little
 (`sklearn.calibration.calibration_curve` has bins without a least size, and neither counts nor intervals). The expected
@@ -12,8 +12,9 @@ error is that of Naeini 2015, with these bins; the interval of the share that is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib import resources
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
@@ -24,15 +25,11 @@ from phistack.ensemble.evaluation.resampling import Measure, wilson
 FEWEST = 50
 """Candidates of a bin, unless there are fewer in all."""
 _RANGES = 20
+_PER_ROW = 4
 
 
 class CalibrationBin(NamedTuple):
-    """Candidates whose probabilities lie between `low` and `high`.
-
-    :ivar n: how many candidates are in it, at least one.
-    :ivar said: the mean of their probabilities.
-    :ivar right: the share of them that is right, with its interval.
-    """
+    """The `n` candidates with probabilities from `low` to `high`, the mean of these, and the share that is right."""
 
     low: float
     high: float
@@ -44,10 +41,6 @@ class CalibrationBin(NamedTuple):
     def gap(self) -> float:
         """The share that is right less the mean probability."""
         return self.right.value - self.said
-
-    def to_dict(self) -> dict[str, Any]:
-        """The bin as JSON can hold it."""
-        return {**self._asdict(), "right": self.right._asdict()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +79,7 @@ class Calibration:
 
     def to_dict(self) -> dict[str, Any]:
         """All figures, as JSON can hold them."""
-        bins = [found.to_dict() for found in self.bins]
+        bins = [{**found._asdict(), "right": found.right._asdict()} for found in self.bins]
         return {"candidates": self.n, "expected error": self.expected_error, "bins": bins}
 
 
@@ -99,3 +92,22 @@ def _ranges(counts: list[int]) -> Iterator[tuple[int, int]]:
     if any(counts[ends[-1] :]):
         ends = [*(ends[:-1] or ends), len(counts)]
     return pairwise(ends)
+
+
+def calibration_picture(calibrations: Mapping[str, Mapping[str, Any]]) -> str:
+    """Reliability diagrams (DeGroot and Fienberg 1983) as one SVG drawing, a panel a system, a dot a bin.
+
+    On the dashed line probability and share agree; the bars are the share of all candidates.
+
+    :param calibrations: system -> its figures, as `to_dict` gives them.
+    """
+    from jinja2 import Environment, StrictUndefined
+
+    template = (resources.files("phistack.ensemble.evaluation") / "calibration_template.svg").read_text(
+        encoding="utf-8"
+    )
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    per_row = min(_PER_ROW, max(len(calibrations), 1))
+    return environment.from_string(template).render(
+        calibrations=calibrations, per_row=per_row, n_rows=-(-len(calibrations) // per_row)
+    )

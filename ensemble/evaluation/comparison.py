@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import combinations, groupby
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from phistack.ensemble.evaluation.criteria import Criterion, applicable, criterion_named
 from phistack.ensemble.evaluation.measures import MEASURES, IntArray
 from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling, Units
 from phistack.ensemble.evaluation.systems import Difference, Score, Systems, counts_of
-from phistack.ensemble.evaluation.tables import Cell, Table, escaped, gap, share
+from phistack.ensemble.evaluation.tables import Cell, Table, TableRow, escaped, gap, share
 from phistack.features.documents import Corpus
 from phistack.features.errors import EvaluationError, LabelError
 from phistack.features.shown import shown_id
@@ -36,7 +36,6 @@ _HEADS = {"precision": "precision", "recall": "recall", "f1": "F1"}
 class Comparison:
     """Everything that `compare` found.
 
-    :param label_set: the name of gold's label set.
     :param documents: ids of the documents compared, in the order of gold.
     :param left_out: ids of the documents that not all have.
     :param differences: (system, other system, measure) -> the first less the second, with p-values.
@@ -53,25 +52,17 @@ class Comparison:
     def tables(self) -> list[Table]:
         """The scores of the systems, and the differences of each pair."""
         title = f"{len(self.documents)} documents, {self.criterion.at(self.label_set)}, percent"
-        scores = [(name, *map(share, score.measures.values())) for name, score in self.scores.items()]
-        gaps = [
-            [
-                (
-                    Cell(f"{a} - {b}", f"{escaped(a)} $-$ {escaped(b)}"),
-                    _HEADS[measure],
-                    gap(found.gap),
-                    f"{found.p:.4f}",
-                    f"{found.p_holm:.4f}",
-                )
-                for (a, b, measure), found in of_pair
-            ]
-            for _, of_pair in groupby(self.differences.items(), key=lambda item: item[0][:2])
-        ]
+        scores: list[TableRow] = [(name, *map(share, score.measures.values())) for name, score in self.scores.items()]
+        gaps: dict[tuple[str, str], list[TableRow]] = {}
+        for (a, b, measure), found in self.differences.items():
+            names = Cell(f"{a} - {b}", f"{escaped(a)} $-$ {escaped(b)}")
+            row = (names, _HEADS[measure], gap(found.gap), f"{found.p:.4f}", f"{found.p_holm:.4f}")
+            gaps.setdefault((a, b), []).append(row)
         how = f"p: two-sided {self.units.p_values}; Holm: corrected over all {len(self.differences)} differences"
-        differences = "Differences in points, the first system less the second"
+        columns, less = ("systems", "of", "points", "p", "Holm"), "Differences in points, the first less the second"
         return [
             Table(("system", *_HEADS.values()), [scores], title, self.units.intervals),
-            Table(("systems", "of", "points", "p", "Holm"), gaps, differences, f"{how}; {self.units.intervals}", 2),
+            Table(columns, [*gaps.values()], less, f"{how}; {self.units.intervals}", 2),
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -103,11 +94,8 @@ def compare(
 ) -> Comparison:
     """Compare every two systems in precision, recall and F1, on the same documents.
 
-    :param gold: the reference.
     :param systems: name -> answers, with the texts unchanged; at least two.
-    :param criterion: the name of one, or `strict` or `spans`.
     :param allow_missing: compare on the documents that gold and all systems have, instead of refusing.
-    :param resampling: how intervals and p-values are drawn.
     :raises SettingsError: if there is no such criterion.
     :raises EvaluationError: as for `evaluate`, if there are fewer than two systems, or if the criterion does not apply
         to the label set.

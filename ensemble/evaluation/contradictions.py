@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from phistack.features.documents import Document
@@ -20,8 +20,6 @@ from phistack.features.tokens import Tokeniser
 
 _KEY = 3
 """Tokens by which windows are found; none is shorter."""
-_BESIDE_THE_NOTE = ""
-"""In place of the tokens before the first and after the last one."""
 _Window = tuple[str, ...]
 _Marking = tuple[tuple[int, int, str], ...]
 """The PHI that share a token with a place, from its first token on: begin, end, label."""
@@ -35,9 +33,6 @@ class Contradictions:
     :param spans: all PHI.
     :param contradicted: those that are marked otherwise in any way.
     :param outvoted: those of them that are marked in another way more often.
-    :param other_label: with the same extent and another label.
-    :param other_extent: with another start or end.
-    :param not_marked: not at all.
     """
 
     context: int
@@ -58,10 +53,6 @@ class Contradictions:
             "at all."
         )
 
-    def to_dict(self) -> dict[str, int]:
-        """The counts, as JSON can hold them."""
-        return asdict(self)
-
 
 class _Cut(NamedTuple):
     """A note in tokens, with some in place of what is beside it; PHI as first token, the one after the last, label."""
@@ -70,7 +61,6 @@ class _Cut(NamedTuple):
     phi: list[tuple[int, int, str]]
 
     def marking(self, begin: int, end: int) -> _Marking:
-        """The PHI at some tokens."""
         return tuple((a - begin, b - begin, label) for a, b, label in self.phi if a < end and begin < b)
 
 
@@ -106,7 +96,7 @@ def contradictions(documents: Sequence[Document], *, context: int = 1) -> Contra
 
 def _cut(document: Document, context: int) -> _Cut:
     starts, ends = Tokeniser("liu")(document.text)
-    beside = [_BESIDE_THE_NOTE] * context
+    beside = [""] * context  # in place of the tokens before the first and after the last one
     words = [document.text[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
     firsts = [int(ends.searchsorted(span.start, side="right")) for span in document.spans]
     lasts = [int(starts.searchsorted(span.end)) for span in document.spans]

@@ -2,10 +2,7 @@
 
     Leak(3, 120, "reference")      three missed PHI in 120 sentences: 0.025 a sentence
     Coverage(980, 1000, 2, 5, 20)  980 of 1000 PHI characters covered; 2 and 5 of 20 documents not clean
-
-    read_sentence_counts(Path("sentence_splitted"))  a folder as MEDDOCAN's script takes it: `ID.ann`, a sentence a line
-    read_sentence_counts(Path("counts.json"))        {"S0004-1": 31, ...}
-    read_sentence_counts(Path("counts.tsv"))         S0004-1<TAB>31 on each line
+    read_sentence_counts(path)     {"S0004-1": 31, ...} from MEDDOCAN's folder of sentences, JSON or lines
 
 A PHI is covered by spans of any label, as redaction hides it whatever it is called; it is missed unless a span of the
 same category, type, start and end finds it.
@@ -19,7 +16,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from phistack.ensemble.evaluation.measures import IntArray
 from phistack.ensemble.evaluation.pairing import AnnotatedText, DocumentPair
 from phistack.features.errors import EvaluationError
 from phistack.features.files import read_text
@@ -33,10 +29,8 @@ _EXPECTED = "give a folder of ID.ann, a sentence a line, a JSON object of id and
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """False negatives for each sentence, as MEDDOCAN counts them.
+    """Strict false negatives for each sentence, as MEDDOCAN counts them.
 
-    :param false_negatives: PHI of gold without a strict hit.
-    :param sentences: in all documents scored.
     :param sentence_source: `reference` if the counts were given, `phistack` if our own splitter counted.
     """
 
@@ -58,7 +52,6 @@ class Coverage:
     :param phi_characters: characters of gold PHI, each once.
     :param uncovered_documents: documents with at least one character of PHI that is not covered.
     :param leaking_documents: documents with at least one missed PHI.
-    :param documents: documents scored.
     """
 
     covered_characters: int
@@ -69,7 +62,7 @@ class Coverage:
 
     @property
     def character_recall(self) -> float:
-        """The share of PHI characters that are covered, 0 without PHI."""
+        """The share of PHI characters that are covered; 0 without PHI."""
         return self.covered_characters / self.phi_characters if self.phi_characters else 0.0
 
     @property
@@ -91,8 +84,7 @@ def leak(pairs: Sequence[DocumentPair], false_negatives: int, sentence_counts: M
     """
     if sentence_counts is None:
         return Leak(false_negatives, sum(count_sentences(pair.gold.text) for pair in pairs), "phistack")
-    unknown = [pair.id for pair in pairs if pair.id not in sentence_counts]
-    if unknown:
+    if unknown := [pair.id for pair in pairs if pair.id not in sentence_counts]:
         raise EvaluationError(
             f"the sentence counts lack {len(unknown)} documents, the first is {shown_id(unknown[0])}; add them to what "
             "--sentences names, or leave it out to count sentences as phistack does"
@@ -100,11 +92,8 @@ def leak(pairs: Sequence[DocumentPair], false_negatives: int, sentence_counts: M
     return Leak(false_negatives, sum(sentence_counts[pair.id] for pair in pairs), "reference")
 
 
-def coverage(pairs: Sequence[DocumentPair], missed: IntArray) -> Coverage:
-    """Character recall, and the documents that are not clean.
-
-    :param missed: strict false negatives of each document, shape `(n_documents,)`.
-    """
+def coverage(pairs: Sequence[DocumentPair], leaking: int) -> Coverage:
+    """Character recall, and the documents that are not clean, of which so many have a missed PHI."""
 
     def characters_of(note: AnnotatedText) -> set[int]:
         return {offset for phi in note.phi for offset in range(phi.start, phi.end)}
@@ -114,7 +103,7 @@ def coverage(pairs: Sequence[DocumentPair], missed: IntArray) -> Coverage:
         covered_characters=sum(len(gold & system) for gold, system in characters),
         phi_characters=sum(len(gold) for gold, _ in characters),
         uncovered_documents=sum(bool(gold - system) for gold, system in characters),
-        leaking_documents=int((missed > 0).sum()),
+        leaking_documents=leaking,
         documents=len(pairs),
     )
 

@@ -6,13 +6,13 @@
     macro(by_document)       means and standard deviations over documents
     MEASURES["f1"](counts)   a measure of counts, by name
 
-A hit of the wrong type is two different items, and so both a false positive and a false negative. A ratio with
-denominator zero is 0. The measures take numbers or arrays.
+A hit of the wrong type is both a false positive and a false negative. A ratio with denominator zero is 0. The measures
+take numbers or arrays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple, TypeVar, cast
 
@@ -46,7 +46,7 @@ class MeanAndDeviation(NamedTuple):
 
 
 class Macro(NamedTuple):
-    """Averaged measures; `f1_of_means`, the F1 of the two means, is the macro F1 of i2b2's script."""
+    """Averaged measures; `f1_of_means`, of mean precision and mean recall, is the macro F1 of i2b2's script."""
 
     precision: MeanAndDeviation
     recall: MeanAndDeviation
@@ -67,25 +67,20 @@ def count_forgiving(
 ) -> DocumentCounts:
     """As MEDDOCAN's script counts merged spans.
 
-    True positives are the plain spans on which both sides agree together with the joined spans on which they agree;
-    a plain span is neither wrong nor missed if it lies inside any of them. All items start with two offsets.
+    True positives are the plain and the joined spans on which both sides agree; a plain span inside any of them is
+    neither wrong nor missed.
     """
     hits = cast("set[tuple[int, int]]", (gold & system) | (gold_joined & system_joined))
-    extents = sorted((hit[0], hit[1]) for hit in hits)
-    return len(hits), _outside(system - gold, extents), _outside(gold - system, extents)
 
+    def outside(items: AbstractSet[object]) -> int:
+        spans = cast("AbstractSet[tuple[int, int]]", items)
+        return sum(not any(hit[0] <= span[0] and span[1] <= hit[1] for hit in hits) for span in spans)
 
-def _outside(items: Iterable[object], extents: Sequence[tuple[int, int]]) -> int:
-    spans = cast("Iterable[tuple[int, int]]", items)
-    return sum(not any(start <= item[0] and item[1] <= end for start, end in extents) for item in spans)
+    return len(hits), outside(system - gold), outside(gold - system)
 
 
 def count_by(gold: AbstractSet[T], system: AbstractSet[T], key: Callable[[T], str], keys: Sequence[str]) -> IntArray:
-    """Counts for each value of a key.
-
-    :param key: the value of an item, one of `keys`.
-    :returns: shape `(n_keys, 3)`, in the order of `keys`: true positives, false positives, false negatives.
-    """
+    """Counts for each value of a key, in the order of `keys`; shape `(n_keys, 3)`."""
     row = {value: index for index, value in enumerate(keys)}
     counts = np.zeros((len(keys), 3), dtype=np.int64)
     for column, items in enumerate((gold & system, system - gold, gold - system)):
@@ -95,15 +90,14 @@ def count_by(gold: AbstractSet[T], system: AbstractSet[T], key: Callable[[T], st
 
 
 def total(by_document: IntArray) -> Counts:
-    """The sum over documents of counts of shape `(n_documents, 3)`."""
+    """The sum over documents."""
     return Counts(*by_document.sum(axis=0).tolist())
 
 
 def ratio(numerator: ArrayLike, denominator: ArrayLike) -> FloatArray:
     """Their quotient, and 0 where the denominator is 0."""
     above, below = np.broadcast_arrays(np.asarray(numerator, dtype=float), np.asarray(denominator, dtype=float))
-    quotient: FloatArray = np.zeros(above.shape)
-    np.divide(above, below, out=quotient, where=below != 0)
+    quotient: FloatArray = np.divide(above, below, out=np.zeros(above.shape), where=below != 0)
     return quotient
 
 
@@ -143,8 +137,6 @@ def macro(counts: IntArray, *, sample: bool = False) -> Macro:
     :param counts: shape `(n, 3)`.
     :param sample: whether the deviation divides by n - 1, as for a sample of seeds, rather than by n.
     """
-    tp, fp, fn = counts.T
-    p, r = precision(tp, fp), recall(tp, fn)
-    ddof = int(sample and len(counts) > 1)
-    means = [MeanAndDeviation(float(v.mean()), float(v.std(ddof=ddof))) for v in (p, r, f_score(p, r))]
-    return Macro(means[0], means[1], means[2], float(f_score(means[0].mean, means[1].mean)))
+    values, ddof = (measure(counts) for measure in MEASURES.values()), int(sample and len(counts) > 1)
+    p, r, f1 = (MeanAndDeviation(float(v.mean()), float(v.std(ddof=ddof))) for v in values)
+    return Macro(p, r, f1, float(f_score(p.mean, r.mean)))

@@ -58,12 +58,7 @@ class DocumentPair:
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """The documents that both sides have, in the order of gold.
-
-    :param pairs: what is compared.
-    :param missing: ids of gold that the system lacks.
-    :param extra: ids of the system that gold lacks.
-    """
+    """The documents that both sides have, in the order of gold, the ids that the system lacks, and those in excess."""
 
     pairs: tuple[DocumentPair, ...]
     missing: tuple[str, ...]
@@ -91,8 +86,10 @@ def pair(gold: Corpus, system: Corpus, labels: Mapping[str, Label], *, allow_mis
     known = {document.id for document in gold.documents}
     missing = tuple(document.id for document in gold.documents if document.id not in answers)
     extra = tuple(id for id in answers if id not in known)
-    wheres = {"of gold are missing from the system's output": missing, "of the system's output are not in gold": extra}
-    for where, ids in wheres.items():
+    for ids, where in (
+        (missing, "of gold are missing from the system's output"),
+        (extra, "of the system's output are not in gold"),
+    ):
         if ids and not allow_missing:
             raise EvaluationError(
                 f"{len(ids)} documents {where}, the first is {shown_id(ids[0])}; add them, or score only the documents "

@@ -8,7 +8,7 @@
     wilson(95, 100)                                         a proportion (Wilson 1927): Measure(0.95, 0.888, 0.978)
 
 PHI of one patient are not independent, so the bootstrap draws patients with all their notes, and approximate
-randomisation (Noreen 1989; Yeh 2000) exchanges the answers of two systems for a random half of the patients. The shared
+randomisation (Noreen 1989; Yeh 2000) exchanges the answers of two systems for a random half of the patients; the shared
 tasks do both by document. Wilson's interval takes each PHI on its own.
 """
 
@@ -41,18 +41,11 @@ class Measure(NamedTuple):
     low: float
     high: float
 
-    def widened(self, other: Measure) -> Measure:
-        """The same figure with the wider ends of two intervals."""
-        return Measure(self.value, min(self.low, other.low), max(self.high, other.high))
-
 
 @dataclass(frozen=True, slots=True)
 class Resampling:
-    """How intervals and p-values are drawn.
+    """How intervals and p-values are drawn: by `patient` or `document`, and how often.
 
-    :param by: `patient` or `document`; where no patient has two notes, both are the same.
-    :param draws: of the bootstrap.
-    :param shuffles: of approximate randomisation.
     :raises SettingsError: for another `by`.
     :raises EvaluationError: if nothing is drawn.
     """
@@ -99,19 +92,17 @@ class Units:
 
     @property
     def intervals(self) -> str:
-        """How intervals were made, in words."""
+        """How intervals are drawn, in words."""
         return f"95 % bootstrap intervals by {self.name} ({len(self)} {self.name}s, {self.resampling.draws} draws)"
 
     @property
     def p_values(self) -> str:
-        """How p-values were made, in words."""
+        """How p-values are drawn, in words."""
         least = f" (no p below {2.0 ** (1 - len(self)):.1g} with {len(self)} {self.name}s)" if len(self) < _FEW else ""
         return f"paired approximate randomisation by {self.name} with {self.resampling.shuffles} shuffles{least}"
 
     def sums(self, counts: IntArray) -> IntArray:
         """Counts by document, of shape `(n_documents, ...)`, as counts by unit, of shape `(n_units, ...)`."""
-        if self.name == DOCUMENT:
-            return counts
         summed = np.zeros((len(self), *counts.shape[1:]), dtype=np.int64)
         np.add.at(summed, self.numbers, counts)
         return summed
@@ -119,19 +110,12 @@ class Units:
     def to_dict(self) -> dict[str, Any]:
         """How intervals and p-values were drawn, for results files."""
         how = self.resampling
-        return {
-            "unit": self.name,
-            "units": len(self),
-            "bootstrap resamples": how.draws,
-            "shuffles": how.shuffles,
-            "seed": how.seed,
-        }
+        drawn = {"bootstrap resamples": how.draws, "shuffles": how.shuffles, "seed": how.seed}
+        return {"unit": self.name, "units": len(self), **drawn}
 
 
 class Bootstrap:
-    """Rows of counts on the same documents, summed over all units and over units drawn with replacement.
-
-    All rows see the same draws, so differences between rows are drawn in pairs.
+    """Rows of counts, summed over all units and over units drawn with replacement, the same draws for all rows.
 
     :param counts: true positives, false positives and false negatives; shape `(n_documents, n_rows, 3)`.
     :raises EvaluationError: if there is no document.
@@ -155,7 +139,7 @@ class Bootstrap:
 
 
 def _measures(values: FloatArray, drawn: FloatArray) -> list[Measure]:
-    """Figures of shape `(n,)` with the lowest and the highest fortieth of their draws, of shape `(draws, n)`."""
+    """Figures of shape `(n,)` with the ends of the middle 95 % of their draws, of shape `(draws, n)`."""
     ends = np.quantile(drawn, (0.025, 0.975), axis=0)
     return [Measure(*figures) for figures in np.column_stack([values, *ends]).tolist()]
 
@@ -189,10 +173,9 @@ def paired_randomisation(
 ) -> float:
     """Paired approximate randomisation by unit, two-sided, on micro F1 or another measure.
 
-    :param counts_a: true positives, false positives and false negatives of one system; shape `(n_units, 3)`.
-    :param counts_b: those of the other, the units in the same order.
+    :param counts_a: of one system; shape `(n_units, 3)`.
+    :param counts_b: of the other, the units in the same order.
     :param measure: a key of `MEASURES`.
-    :param shuffles: how many random exchanges are tried.
     :returns: (1 + exchanges at least as far apart as the systems are) / (1 + shuffles).
     :raises EvaluationError: if the shapes differ or are others, or there are no shuffles.
     """
@@ -221,9 +204,7 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     """
     if not all(0 <= p <= 1 for p in p_values):
         raise EvaluationError("a p-value must be between 0 and 1")
-    adjusted = [0.0] * len(p_values)
-    highest = 0.0
-    for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
-        adjusted[index] = highest
-    return tuple(adjusted)
+    order, n = np.argsort(p_values, kind="stable"), len(p_values)
+    adjusted = np.empty(n)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(np.array(p_values)[order] * np.arange(n, 0, -1)))
+    return tuple(adjusted.tolist())

@@ -2,8 +2,8 @@
 
     systems = Systems({"a": counts_a, "b": counts_b}, patients)     counts by document, shape (n_documents, 3)
     systems.scores["a"].recall                                      Measure(value=0.953, low=0.948, high=0.958)
-    systems.scores["a"].counts.support                              how many PHI gold has
     systems.differences([("a", "b")], ["f1"])                       {("a", "b", "f1"): Difference(...)}
+    table_of("dev", systems.scores), figures_of(systems.scores)     a row a system, for people and for bundles
 
 Intervals are percentiles of a bootstrap in which all systems see the same draws; p-values are of paired approximate
 randomisation, corrected over all differences that are asked for at once (Holm 1979).
@@ -18,7 +18,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phistack.ensemble.evaluation.criteria import Criterion
-from phistack.ensemble.evaluation.measures import MEASURES, Counts, IntArray, Macro, f_score, macro, total
+from phistack.ensemble.evaluation.measures import (
+    MEASURES,
+    Counts,
+    IntArray,
+    Macro,
+    MeanAndDeviation,
+    f_score,
+    macro,
+    total,
+)
 from phistack.ensemble.evaluation.pairing import pair, vocabulary
 from phistack.ensemble.evaluation.resampling import (
     BY_PATIENT,
@@ -30,6 +39,7 @@ from phistack.ensemble.evaluation.resampling import (
     paired_randomisation,
     wilson,
 )
+from phistack.ensemble.evaluation.tables import Table, percent
 from phistack.features.documents import Corpus
 from phistack.features.errors import EvaluationError
 
@@ -39,7 +49,6 @@ class Score:
     """The micro scores of a system, a category or a type: of counts summed over documents, with their intervals.
 
     :param by_document: true positives, false positives and false negatives, shape `(n_documents, 3)`.
-    :param counts: their sums.
     :param official: what the shared task's public script calls this figure; empty where it has none.
     """
 
@@ -72,10 +81,7 @@ class Score:
         return wilson(self.counts.tp, self.counts.support)
 
     def over_folds(self, folds: Sequence[Sequence[int]]) -> Macro:
-        """The measures averaged over folds, as papers report ten-fold cross-validation.
-
-        :param folds: the documents of each, by their places.
-        """
+        """The measures averaged over folds, given by the places of their documents, as papers report them."""
         return macro(np.stack([self.by_document[list(fold)].sum(axis=0) for fold in folds]))
 
     def to_dict(self) -> dict[str, Any]:
@@ -84,12 +90,7 @@ class Score:
 
 
 class Difference(NamedTuple):
-    """How far one system is from another in one measure.
-
-    :ivar gap: the score of the first less that of the second.
-    :ivar p: of paired approximate randomisation, two-sided.
-    :ivar p_holm: the same, corrected over all differences that were asked for.
-    """
+    """A measure of one system less that of another, its p-value, and the same after Holm's correction."""
 
     gap: Measure
     p: float
@@ -97,21 +98,14 @@ class Difference(NamedTuple):
 
 
 def scores(names: Sequence[str], counts: IntArray, bootstrap: Bootstrap) -> list[Score]:
-    """The score of each row.
-
-    :param counts: shape `(n_documents, n_names, 3)`, as given to the bootstrap.
-    """
+    """The score of each row of counts, of shape `(n_documents, n_names, 3)`, as given to the bootstrap."""
     measures = zip(*map(bootstrap.measures, MEASURES), strict=True)
     rows = zip(names, np.moveaxis(counts, 1, 0), measures, strict=True)
     return [Score(name, by_document, total(by_document), *figures) for name, by_document, figures in rows]
 
 
 def counts_of(gold: Corpus, system: Corpus, criterion: Criterion) -> IntArray:
-    """True positives, false positives and false negatives of each document of gold, of shape `(n_documents, 3)`.
-
-    :raises EvaluationError: as for `evaluate`.
-    :raises LabelError: if a span carries a label that neither label set knows.
-    """
+    """True positives, false positives and false negatives of each document of gold; raises what `pair` does."""
     return criterion.by_document(pair(gold, system, vocabulary(gold.label_set, system.label_set)).pairs)
 
 
@@ -149,3 +143,41 @@ class Systems:
             (first, second, measure): Difference(self._bootstrap.gap(measure, row(first), row(second)), p, p_holm)
             for (first, second, measure), p, p_holm in zip(keys, p_values, holm(p_values), strict=True)
         }
+
+
+def figures_of(scores: Mapping[str, Score]) -> dict[str, dict[str, Any]]:
+    """The scores as manifests hold them; the interval of recall has the wider ends of Wilson's and the bootstrap's."""
+    return {
+        name: {
+            **{measure: figure.value for measure, figure in score.measures.items()},
+            "interval": list(score.f1[1:]),
+            "recall_interval": [min(score.recall.low, wide.low), max(score.recall.high, wide.high)],
+        }
+        for name, score, wide in ((name, score, score.recall_by_wilson) for name, score in scores.items())
+    }
+
+
+def table_of(title: str, scores: Mapping[str, Score], note: str = "") -> Table:
+    """The scores as a table in percent, with the interval of F1."""
+    rows = [
+        (name, *(percent(measure.value) for measure in score.measures.values()), "-".join(map(percent, score.f1[1:])))
+        for name, score in scores.items()
+    ]
+    return Table(("system", "precision", "recall", "F1", "95 % interval"), [rows], title, note)
+
+
+def mean_figures(mean: Macro) -> dict[str, dict[str, float]]:
+    """Measure -> mean and deviation, as manifests and results files hold them."""
+    return {measure: getattr(mean, measure)._asdict() for measure in MEASURES}
+
+
+def mean_table(over: str, means: Mapping[str, Macro]) -> Table:
+    """Means over folds or seeds, in percent, with the standard deviation in brackets."""
+    rows = [(name, *map(mean_and_deviation, mean[:3])) for name, mean in means.items()]
+    title = f"mean over {over}, standard deviation in brackets"
+    return Table(("system", "precision", "recall", "F1"), [rows], title)
+
+
+def mean_and_deviation(found: MeanAndDeviation) -> str:
+    """Both in percent."""
+    return f"{percent(found.mean)} ({percent(found.sd)})"

@@ -70,12 +70,10 @@ class Table:
         if self.note:
             yield Text(f"{self.note}\n", style="dim italic")
 
-    def markdown(self, *, right: bool = False) -> list[str]:
-        """The lines of the table in Markdown; :param right: whether figures are aligned to the right."""
-        figures = "---:|" if right else "---|"
-        rule = "|" + "---|" * self.n_texts + figures * (len(self.columns) - self.n_texts)
+    def markdown(self) -> list[str]:
+        """The lines of the table in Markdown."""
         rows = [f"| {' | '.join(cell.plain for cell in row)} |" for row in self._rows(with_head=True)]
-        return [rows[0], rule, *rows[1:]]
+        return [rows[0], f"|{'---|' * len(self.columns)}", *rows[1:]]
 
     def latex(self, comment: str, caption: str = "") -> str:
         """A table environment.
@@ -84,18 +82,14 @@ class Table:
         :param caption: in LaTeX, in place of the table's own.
         """
         caption = caption or escaped(self.caption or f"{self.title}. {self.note}".rstrip())
+        columns = "l" * self.n_texts + "r" * (len(self.columns) - self.n_texts)
         lines = [
-            f"% {comment}",
-            r"% needs \usepackage{booktabs}",
-            r"\begin{table}",
-            r"\centering\small",
-            rf"\caption{{{caption}}}",
-            rf"\begin{{tabular}}{{{'l' * self.n_texts}{'r' * (len(self.columns) - self.n_texts)}}}",
-            r"\toprule",
-            _latex_row(self.columns),
-        ]
-        for rows in self.sections:
-            lines += [r"\midrule", *map(_latex_row, rows)]
+            f"% {comment}", r"% needs \usepackage{booktabs}", r"\begin{table}", r"\centering\small",
+            rf"\caption{{{caption}}}", rf"\begin{{tabular}}{{{columns}}}", r"\toprule",
+        ]  # fmt: skip
+        for number, rows in enumerate([[self.columns], *self.sections]):
+            lines += [r"\midrule"] if number else []
+            lines += [" & ".join(_cell(cell).latex for cell in row) + r" \\" for row in rows]
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
 
     def _rows(self, *, with_head: bool = False) -> list[list[Cell]]:
@@ -184,7 +178,3 @@ def _longest(parts: Iterable[str]) -> int:
 
 def _cell(cell: str | Cell) -> Cell:
     return cell if isinstance(cell, Cell) else Cell(cell, escaped(cell))
-
-
-def _latex_row(row: TableRow) -> str:
-    return " & ".join(_cell(cell).latex for cell in row) + r" \\"

@@ -20,9 +20,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from phistack.ensemble.evaluation import criterion_named
-from phistack.ensemble.evaluation.figures import mean_table
 from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling
-from phistack.ensemble.evaluation.systems import Systems
+from phistack.ensemble.evaluation.systems import Systems, mean_table
 from phistack.ensemble.evaluation.tables import Table, share, strong
 from phistack.ensemble.experiments.cases import Place, cases_as_text, patterns, places_of, saved_by_the_stack
 from phistack.ensemble.experiments.choosers import LESS_STACK, Choosers, choosers_of_proposed, compared

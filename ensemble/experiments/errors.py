@@ -20,8 +20,7 @@ from typing import Any
 
 from phistack.ensemble.engine import Engine
 from phistack.ensemble.evaluation import criterion_named
-from phistack.ensemble.evaluation.calibration import Calibration
-from phistack.ensemble.evaluation.calibration_picture import calibration_picture
+from phistack.ensemble.evaluation.calibration import Calibration, calibration_picture
 from phistack.ensemble.evaluation.pairing import Label, vocabulary
 from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling
 from phistack.ensemble.evaluation.tables import Table

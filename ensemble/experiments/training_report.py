@@ -10,15 +10,15 @@ report.figures()          all of it, for the bundle's manifest and model card
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from phistack.ensemble.evaluation import Report, criterion_named, evaluate_systems
 from phistack.ensemble.evaluation.calibration import Calibration
 from phistack.ensemble.evaluation.contradictions import Contradictions, contradictions
-from phistack.ensemble.evaluation.figures import figures_of, mean_figures, mean_table, table_of
 from phistack.ensemble.evaluation.measures import Macro
 from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling
+from phistack.ensemble.evaluation.systems import figures_of, mean_figures, mean_table, table_of
 from phistack.ensemble.evaluation.tables import Table
 from phistack.ensemble.experiments.calibrations import calibration_table, calibrations_of
 from phistack.ensemble.experiments.choosers import Choosers, choosers_in_training
@@ -105,7 +105,7 @@ class TrainingReport:
                 "share of the way from best member to perfect chooser": self.choosers.share,
                 "rows": [row.to_dict() for row in self.choosers.short.rows],
             },
-            "contradictions": [{**found.to_dict(), "in short": found.sentence} for found in self.contradictions],
+            "contradictions": [{**asdict(found), "in short": found.sentence} for found in self.contradictions],
             "calibration": {name: found.to_dict() for name, found in self.calibrations.items()},
         }
 

@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from phistack.ensemble.evaluation import Score
-from phistack.ensemble.evaluation.figures import mean_figures
 from phistack.ensemble.evaluation.measures import Macro
-from phistack.ensemble.evaluation.systems import Difference
+from phistack.ensemble.evaluation.systems import Difference, mean_figures
 from phistack.ensemble.experiments.choosers import difference_facts
 from phistack.ensemble.experiments.parts import STACK
 from phistack.ensemble.stacking.meta_features import FEATURE_SETS

@@ -23,7 +23,7 @@ from typing import Any
 
 from phistack.ensemble.deidentification import redact
 from phistack.ensemble.engine import Engine
-from phistack.ensemble.evaluation.figures import table_of
+from phistack.ensemble.evaluation.systems import table_of
 from phistack.ensemble.stacking.folds import held_out_patients
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.tasks.engines import note_view, score_on, train_bundle
