@@ -16,7 +16,6 @@ from benchmarks.english import from_scratch
 from benchmarks.stacking_corpora import INVENTED, StackingCorpus
 from phistack.ensemble.evaluation import Resampling, criterion_named
 from phistack.ensemble.evaluation.calibration import Calibration
-from phistack.ensemble.experiments.calibrations import calibrations_of
 from phistack.ensemble.experiments.choosers import (
     LOGISTIC,
     MAJORITY,
@@ -26,6 +25,7 @@ from phistack.ensemble.experiments.choosers import (
     candidates_in_notes,
     choosers_of,
 )
+from phistack.ensemble.experiments.error_tables import calibrations_of
 from phistack.ensemble.experiments.parts import STACK, stack_decisions
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.log_odds import LogOddsRegression

@@ -201,6 +201,7 @@ def errors(
     import json
 
     from phistack.ensemble.bundles.bundle import load_bundle
+    from phistack.ensemble.experiments.error_tables import one_by_one
     from phistack.ensemble.experiments.errors import analyse_errors
 
     refuse_taken(*filter(None, (json_file, html, latex)))
@@ -215,7 +216,7 @@ def errors(
     if latex:
         write_new(latex, analysis.latex())
     say(analysis.summary)
-    for table in (*analysis.tables(), *([analysis.each()] if details else [])):
+    for table in (*analysis.tables(), *([one_by_one(analysis.errors)] if details else [])):
         console().print(table.rich())
     if not details:
         say("each wrong decision: --details, --json or --html")

@@ -1,12 +1,11 @@
 """What every part brings: the engine with parts left out, scored and compared with the whole.
 
-    out/results.json       every figure, every setting and the protocol
-    out/table.tex          for a paper (booktabs); folds.tex and seeds.tex have means and deviations
+    out/table.tex          every variant; folds.tex and seeds.tex have means and deviations
     out/choosers.tex       the stack beside other ways to choose from the same candidates
     out/chart.png, ...     F1 with intervals, and differences to the stack
     out/cases.json, .txt   where the stack is right and a submodel wrong, by id and offsets
 
-Tables 4, 5 and 6 of Zhao 2020 for any corpus. Submodels propose once; leaving one out refits the stacker only. Leaving
+Tables 4, 5 and 6 of Zhao 2020 for any corpus. Submodels propose once; leaving one out refits the stacker only, leaving
 out a feature group trains all submodels again.
 """
 
@@ -17,26 +16,27 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from phistack.ensemble.evaluation import criterion_named
 from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling
-from phistack.ensemble.evaluation.systems import Systems, mean_table
-from phistack.ensemble.evaluation.tables import Table, share, strong
+from phistack.ensemble.evaluation.systems import mean_table
+from phistack.ensemble.evaluation.tables import Table
 from phistack.ensemble.experiments.cases import Place, cases_as_text, patterns, places_of, saved_by_the_stack
-from phistack.ensemble.experiments.choosers import LESS_STACK, Choosers, choosers_of_proposed, compared
+from phistack.ensemble.experiments.choosers import Choosers, choosers_of_proposed, stack_table
 from phistack.ensemble.experiments.parts import (
     STACK,
     Answers,
     alone_answers,
+    engine_of,
     over_seeds,
+    plain,
     seeded,
     stack_answers,
     systems_of,
 )
 from phistack.ensemble.experiments.pictures import ablation_chart
 from phistack.ensemble.experiments.results import CorpusFacts, Origin
-from phistack.ensemble.experiments.trained import engine_of
 from phistack.ensemble.experiments.variants import ALONE, Variant, VariantRow, variants_of
 from phistack.ensemble.stacking.folds import at_most_folds
 from phistack.ensemble.stacking.svm import KERNELS
@@ -67,7 +67,6 @@ class Ablation:
 
     :param training: what they were trained on.
     :param test: what they were scored on; none if that was the training corpus, out of fold.
-    :param rows: in the order of the table.
     :param places: what the submodels alone and the stack said, place by place.
     :param kernel_settings: how many were tried for each stack.
     :param seeds: all that were trained with; all but the first only count in means over seeds.
@@ -85,25 +84,13 @@ class Ablation:
     def tables(self) -> dict[str, Table]:
         """Every variant, means over folds and seeds where there are any, and the choosers."""
         where = f"on {self.test.documents} other notes" if self.test else "out of fold"
-        what = f"ablation, {self.origin.counted}, trained on {self.training.documents} notes, scored {where}"
-        sections = [
-            [
-                (strong(row.name) if row.name == STACK else row.name, *map(share, row.score.measures.values()),
-                 *compared(row.difference))
-                for row in rows
-            ]
-            for _, rows in groupby(self.rows, key=lambda row: row.variant.part)
-        ]  # fmt: skip
-        note = f"{LESS_STACK}: F1 of the row less that of the stack, in points."
-        caption = (
-            f"{what[0].upper()}{what[1:]}, in percent, {self.origin.intervals}. {note} p of "
-            f"{self.choosers.units.p_values}, after Holm's correction over {len(self.rows) - 1} differences."
-        )
-        columns = ("system", "precision", "recall", "F1", LESS_STACK, "p (Holm)")
+        title = f"ablation, {self.origin.counted}, trained on {self.training.documents} notes, scored {where}"
+        parts = groupby(self.rows, key=lambda row: row.variant.part)
+        sections = (((row.name, row.score, row.difference) for row in rows) for _, rows in parts)
         folds = {row.name: row.of_folds for row in self.rows if row.of_folds}
         seeds = {row.name: row.of_seeds for row in self.rows if row.of_seeds}
         return {
-            "table": Table(columns, sections, what, f"{self.origin.intervals}. {note}", 1, caption),
+            "table": stack_table(title, sections, self.choosers.units),
             **({"folds": mean_table("the folds", folds)} if folds else {}),
             **({"seeds": mean_table(f"{len(self.seeds)} seeds", seeds)} if seeds else {}),
             "choosers": self.choosers.table(f"choosers from the same candidates, {self.origin.counted}"),
@@ -125,31 +112,16 @@ class Ablation:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the places, as JSON can hold it."""
+        saved = len(saved_by_the_stack(self.places))
+        corpora = {"training": self.training, "test": self.test, "seeds": self.seeds}
+        rows = {"reference": STACK, "rows": self.rows, **self.choosers.to_dict()}
         return {
             **self.origin.to_dict(),
-            "training": self.training.to_dict(),
-            "test": self.test.to_dict() if self.test else None,
-            "seeds": list(self.seeds),
-            "variants tried": len(self.rows),
+            **plain({**corpora, "variants tried": len(self.rows), **rows}),
             "kernel settings tried for each stack": self.kernel_settings,
-            "reference": STACK,
-            "rows": [row.to_dict() for row in self.rows],
-            **self.choosers.to_dict(),
             "places": len(self.places),
-            "places where the stack is right and a submodel wrong": len(saved_by_the_stack(self.places)),
+            "places where the stack is right and a submodel wrong": saved,
         }
-
-
-class _Run(NamedTuple):
-    """What one seed gave.
-
-    :ivar proposed: the submodels' candidates, without the feature groups of the whole.
-    :ivar answers: of each variant.
-    """
-
-    proposed: Proposed
-    answers: dict[str, Answers]
-    systems: Systems
 
 
 def ablate(
@@ -170,7 +142,6 @@ def ablate(
     :param test: other annotated notes to score on.
     :param groups: whether feature groups are left out too, each of which trains all submodels again.
     :param seeds: how many seeds to train with, for means and deviations; intervals and p-values are of the first.
-    :param jobs: processes; the result does not depend on it.
     :param cache: a folder in which candidates are kept for the next run.
     :raises TrainingError: if nothing can be learned from the corpus.
     """
@@ -179,38 +150,38 @@ def ablate(
     variants = variants_of(settings, groups=groups)
     gold = corpus if test is None else test
     n_trainings = len({variant.without for variant in variants})
-    every, runs = seeded(settings, seeds), []
+    every, scores = seeded(settings, seeds), []
     with stage("ablation", total=(1 + _STACKING) * n_trainings * seeds):
-        for own in every:
+        for own in reversed(every):  # the first seed last, as its answers are looked into
             proposed = _proposed(variants, corpus, own, test, jobs, cache)
             answers = _answers(variants, proposed, own, jobs, weight=_STACKING * n_trainings)
-            systems = systems_of(gold, answers, corpus.label_set, rule, seed=own.seed, resampling=resampling)
-            runs.append(_Run(proposed[settings.features.without], answers, systems))
-    first, scores = runs[0], runs[0].systems.scores
-    gaps = first.systems.differences([(name, STACK) for name in scores if name != STACK], ["f1"])
+            chance = replace(resampling, seed=own.seed)
+            systems = systems_of(gold, answers, corpus.label_set, rule, resampling=chance)
+            scores.append(systems.scores)
+    gaps = systems.differences([(name, STACK) for name in answers if name != STACK], ["f1"])
     folds = at_most_folds(corpus.documents, n_folds=settings.folds, seed=settings.seed) if test is None else []
-    means = over_seeds([run.systems.scores for run in runs]) if seeds > 1 else {}
+    means = over_seeds(scores) if seeds > 1 else {}
     protocol = (_OUT_OF_FOLD if test is None else _ON_TEST).format(
         unsplit=settings.unsplit, folds=settings.folds, seed=settings.seed
     )
+    rows = (
+        VariantRow(
+            variant, score, gaps.get((variant.name, STACK, "f1")), score.over_folds(folds) if folds else None,
+            means.get(variant.name),
+        )
+        for variant, score in ((variant, systems.scores[variant.name]) for variant in variants)
+    )  # fmt: skip
+    whole, stack = proposed[settings.features.without], answers[STACK]
     return Ablation(
-        Origin(SCHEMA, rule.name, protocol, settings, gold.label_set.name, first.systems.units),
+        Origin(SCHEMA, rule.name, protocol, settings, gold.label_set.name, systems.units),
         CorpusFacts.of(corpus),
         None if test is None else CorpusFacts.of(test),
-        rows=tuple(
-            VariantRow(
-                v, scores[v.name], gaps.get((v.name, STACK, "f1")),
-                scores[v.name].over_folds(folds) if folds else None, means.get(v.name),
-            )
-            for v in variants
-        ),
-        choosers=choosers_of_proposed(
-            first.proposed, corpus, gold, first.answers[STACK], rule, seed=settings.seed, resampling=resampling
-        ),
-        places=tuple(places_of(gold.documents, {name: first.answers[name] for name in (*settings.submodels, STACK)})),
-        kernel_settings=len(KERNELS[settings.stacker.kernel]),
-        seeds=tuple(own.seed for own in every),
-    )  # fmt: skip
+        tuple(rows),
+        choosers_of_proposed(whole, corpus, gold, stack, rule, chance),
+        tuple(places_of(gold.documents, {name: answers[name] for name in (*settings.submodels, STACK)})),
+        len(KERNELS[settings.stacker.kernel]),
+        tuple(own.seed for own in every),
+    )
 
 
 def _proposed(
@@ -249,21 +220,17 @@ def _answers(
     stacks = [variant for variant in variants if variant.stacker_features]
     work = (
         partial(
-            stack_answers,
-            proposed[variant.without],
-            variant.submodels,
-            replace(settings.stacker, features=variant.stacker_features),
-            seed=settings.seed,
+            stack_answers, proposed[variant.without], variant.submodels,
+            replace(settings.stacker, features=variant.stacker_features), seed=settings.seed,
         )
         for variant in stacks
-    )
+    )  # fmt: skip
     answers: dict[str, Answers] = {
-        variant.name: alone_answers(proposed[variant.without], variant.name)
+        variant.name: [] if variant.stacker_features else alone_answers(proposed[variant.without], variant.name)
         for variant in variants
-        if not variant.stacker_features
     }
     with progress("stacking", total=len(stacks), weight=weight) as advance:
         for variant, spans in zip(stacks, in_processes(work, jobs=jobs, in_order=True), strict=True):
             answers[variant.name] = spans
             advance(variant.name)
-    return {variant.name: answers[variant.name] for variant in variants}
+    return answers

@@ -1,8 +1,7 @@
 """The best submodels that are fast enough.
 
-choice = best_within(300.0, training, documents)
-choice.subset                   ("regex", "tbed")
-training.only(choice.subset)    what to write as a bundle
+subset, measured = best_within(300.0, training, documents)      ("regex", "tbed"), and the rates of all that were tried
+training.only(subset)                                           what to write as a bundle
 
 Best is the subset whose stacker has the highest strict F1 on the training notes, out of fold. The subsets are measured
 on this machine from the best downwards until one is fast enough.
@@ -11,11 +10,11 @@ on this machine from the best downwards until one is fast enough.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
 from phistack.ensemble.bundles.bundle import save_bundle
 from phistack.ensemble.bundles.self_test import self_test
@@ -31,67 +30,40 @@ _NOTES = 250
 _REPETITIONS = 3
 
 
-class Rate(NamedTuple):
-    """A subset of the submodels, its out-of-fold F1, and how many notes a second it annotates on one core."""
-
-    subset: Subset
-    f1: float
-    notes_per_second: float
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The first subset that keeps to the budget.
-
-    :param budget: notes per second that were asked for.
-    :param measured: all subsets that were measured, the best first; the last one is chosen.
-    """
-
-    budget: float
-    measured: tuple[Rate, ...]
-
-    @property
-    def subset(self) -> Subset:
-        """The names of the submodels that are chosen."""
-        return self.measured[-1].subset
-
-    def to_dict(self) -> Mapping[str, Any]:
-        """The budget and all that was measured, for manifest and model card."""
-        rows = [
-            {"submodels": subset_name(rate.subset), "f1": rate.f1, "notes per second": round(rate.notes_per_second, 1)}
-            for rate in self.measured
-        ]
-        return {"notes per second asked for": self.budget, "machine": asdict(Machine.here()), "measured": rows}
-
-
 def check_budget(budget: float) -> None:
     """Call before training begins; :raises SettingsError: if it is not above 0."""
     if not budget > 0:
         raise SettingsError(f"the budget must be more than 0 notes a second, not {budget:g}")
 
 
-def best_within(budget: float, training: Training, documents: Sequence[Document]) -> Choice:
+def best_within(budget: float, training: Training, documents: Sequence[Document]) -> tuple[Subset, dict[str, Any]]:
     """Measure subsets on some of the training notes, from the best downwards, until one is fast enough.
 
     :param budget: notes per second of processor time, on one core.
+    :returns: the subset, and for the bundle the budget with all that was measured.
     :raises SettingsError: if no subset keeps to it.
     """
     notes = documents[:: max(1, len(documents) // _NOTES)][:_NOTES]
     order = by_score(training.engine)
-    measured: list[Rate] = []
+    measured: dict[Subset, float] = {}
     with tempfile.TemporaryDirectory(prefix="phistack-") as folder, progress("speed", total=len(order)) as advance:
         model, test = Path(folder) / "engine", self_test(training.engine)
         save_bundle(training.engine, model, self_test=test, models=training.models, trained_on={}, figures={})
         for subset, f1 in order:
             speed = median(measure_speed(model, subset, notes).notes_per_second for _ in range(_REPETITIONS))
             advance(f"{subset_name(subset)} has F1 {100 * f1:.2f} and annotates {speed:.0f} notes a second")
-            measured.append(Rate(subset, f1, speed))
+            measured[subset] = speed
             if speed >= budget:
-                return Choice(budget, tuple(measured))
-    fastest = max(measured, key=lambda rate: rate.notes_per_second)
+                rows = [
+                    {"submodels": subset_name(names), "f1": dict(order)[names], "notes per second": round(speed, 1)}
+                    for names, speed in measured.items()
+                ]
+                about = {"notes per second asked for": budget, "machine": asdict(Machine.here())}
+                return subset, {**about, "measured": rows}
+    fastest = max(measured, key=measured.__getitem__)
     raise SettingsError(
         f"no set of submodels annotates {budget:g} notes a second on one core of this machine, so nothing was written; "
-        f"the fastest, {subset_name(fastest.subset)}, annotates {fastest.notes_per_second:.0f}"
+        f"the fastest, {subset_name(fastest)}, annotates {measured[fastest]:.0f}"
     )
 
 

@@ -1,10 +1,8 @@
 """The stack beside other ways to choose from the same candidates, with tests of how far they differ.
 
     choosers = choosers_of(gold, pools, stack_answers, ("regex", "crf"), labels, criterion_named("strict"))
-    choosers.table("title").rich()
-    choosers.share                     0.31: of the way from the best member to the perfect chooser
-    choosers.sentence                  the same in words
-    choosers.short                     the best member, the best mean, and those that are neither
+    choosers.table("title")            a row a chooser; `short` has fewer
+    choosers.share, choosers.sentence  0.31: of the way from the best member to the perfect chooser
 
 The members are the submodels, each by itself. Which of them is best, and which of three thresholds of the plain mean,
 is chosen on the very notes on which they are scored, so these two are slightly too good; the stack gets no such help.
@@ -21,8 +19,8 @@ from typing import Any
 from phistack.ensemble.evaluation import Criterion, Score, criterion_named
 from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling, Units
 from phistack.ensemble.evaluation.systems import Difference
-from phistack.ensemble.evaluation.tables import Cell, Table, points, share, strong
-from phistack.ensemble.experiments.parts import STACK, Answers, systems_of
+from phistack.ensemble.evaluation.tables import Table, TableRow, points, share
+from phistack.ensemble.experiments.parts import STACK, Answers, plain, system_cell, systems_of
 from phistack.ensemble.stacking.candidates import PooledCandidate, pools_of
 from phistack.ensemble.stacking.choosers import Voted, chosen_by, majority_vote, perfect_choice, plain_mean
 from phistack.ensemble.stacking.log_odds import LogOddsRegression
@@ -41,9 +39,29 @@ _THRESHOLD, _THRESHOLDS = 0.5, (0.35, 0.5, 0.65)
 _BEST_MEMBER, _BEST_MEAN = "best member", f"best of {len(_THRESHOLDS)}"
 
 
-def compared(difference: Difference | None) -> tuple[str | Cell, str]:
-    """The cells of a difference: points, and the corrected p-value; empty for the stack itself."""
-    return (points(difference.gap), f"{difference.p_holm:.4f}") if difference else ("", "")
+def stack_table(
+    title: str, sections: Iterable[Iterable[tuple[str, Score, Difference | None]]], units: Units, remark: str = ""
+) -> Table:
+    """Systems beside the stack: scores with intervals, F1 less that of the stack, and the corrected p-value.
+
+    :param remark: what else readers must know of the rows.
+    """
+    rows: list[list[TableRow]] = [
+        [
+            (
+                system_cell(name), *map(share, score.measures.values()),
+                *((points(gap.gap), f"{gap.p_holm:.4f}") if gap else ("", "")),
+            )
+            for name, score, gap in section
+        ]
+        for section in sections
+    ]  # fmt: skip
+    note = f"{units.intervals}; {LESS_STACK}: F1 of the row less that of the stack, in points{remark}"
+    caption = (
+        f"{title[0].upper()}{title[1:]}, in percent; {note}. p of {units.p_values}, after Holm's correction over "
+        f"{sum(map(len, rows)) - 1} differences."
+    )
+    return Table(("system", "precision", "recall", "F1", LESS_STACK, "p (Holm)"), rows, title, note, 1, caption)
 
 
 def difference_facts(difference: Difference) -> dict[str, Any]:
@@ -53,10 +71,9 @@ def difference_facts(difference: Difference) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class ChooserRow:
-    """A way to choose, and its score.
+    """A way to choose, its score, and F1 less that of the stack.
 
     :param remark: why it is here, if that was decided by its score on these notes.
-    :param difference: its F1 less that of the stack; none for the stack itself.
     """
 
     name: str
@@ -72,11 +89,7 @@ class ChooserRow:
 
 @dataclass(frozen=True, slots=True)
 class Choosers:
-    """All ways to choose from the same candidates, the stack among them.
-
-    :param members: the names of the submodels.
-    :param units: what intervals and p-values were drawn by.
-    """
+    """All ways to choose from the same candidates, the stack among them; :param members: the submodels."""
 
     rows: tuple[ChooserRow, ...]
     members: tuple[str, ...]
@@ -108,31 +121,15 @@ class Choosers:
         return replace(self, rows=tuple(row for row in self.rows if row.remark or row.name not in left_out))
 
     def table(self, title: str) -> Table:
-        """A row a chooser: scores with intervals, the difference to the stack, and its corrected p-value."""
-        rows = [
-            (
-                strong(row.name) if row.name == STACK else f"{row.name} ({row.remark})" if row.remark else row.name,
-                *map(share, row.score.measures.values()),
-                *compared(row.difference),
-            )
-            for row in self.rows
-        ]
-        note = (
-            f"{LESS_STACK}: F1 of the row less that of the stack, in points. Which member and which mean is best was "
-            "seen on these notes; the perfect chooser knows the gold."
-        )
-        caption = (
-            f"Ways to choose from the candidates of {', '.join(self.members)}, in percent, {self.units.intervals}. "
-            f"{note} p of {self.units.p_values}, after Holm's correction over {len(self.rows) - 1} differences."
-        )
-        return Table(("chooser", "precision", "recall", "F1", LESS_STACK, "p (Holm)"), [rows], title, note, 1, caption)
+        """A row a chooser."""
+        rows = ((f"{r.name} ({r.remark})" if r.remark else r.name, r.score, r.difference) for r in self.rows)
+        remark = "; which member and which mean is best was seen on these notes; the perfect chooser knows the gold"
+        return stack_table(title, [rows], self.units, remark)
 
     def to_dict(self) -> dict[str, Any]:
         """All rows, and how far the stack gets, as JSON can hold them."""
-        return {
-            "choosers": [row.to_dict() for row in self.rows],
-            "share of the way from best member to perfect chooser": self.share,
-        }
+        way = {"share of the way from best member to perfect chooser": self.share}
+        return {"choosers": plain(self.rows), **way}
 
 
 def choosers_of(
@@ -144,17 +141,13 @@ def choosers_of(
     criterion: Criterion,
     *,
     others: Mapping[str, Answers] = MappingProxyType({}),
-    seed: int = 0,
     resampling: Resampling = BY_PATIENT,
 ) -> Choosers:
     """Score all choosers: each member, majority vote of several, plain mean, the stack, and the perfect chooser.
 
-    :param pools: the candidates for each note, with labels spelled as in gold.
+    :param pools: the candidates for each note, with labels spelled as in gold; `labels` is their label set.
     :param stack: what the stack accepts of them.
-    :param members: the names of the submodels.
-    :param labels: the label set of the candidates.
     :param others: further ways to choose from the candidates, by name, with what they accept.
-    :param seed: of bootstrap and randomisation.
     :raises LabelError: if a span carries a label that neither label set knows.
     """
 
@@ -173,7 +166,7 @@ def choosers_of(
         STACK: stack,
         PERFECT: list(map(perfect, pools, stack, gold.documents)),
     }
-    systems = systems_of(gold, answers, labels, criterion, seed=seed, resampling=resampling)
+    systems = systems_of(gold, answers, labels, criterion, resampling=resampling)
 
     def best(names: Iterable[str]) -> str:
         return max(names, key=lambda name: systems.scores[name].f1.value)
@@ -185,45 +178,33 @@ def choosers_of(
     return Choosers(tuple(rows), tuple(members), systems.units)
 
 
-def choosers_in_training(
-    training: Training, corpus: Corpus, *, seed: int = 0, resampling: Resampling = BY_PATIENT
-) -> Choosers:
+def choosers_in_training(training: Training, corpus: Corpus, resampling: Resampling = BY_PATIENT) -> Choosers:
     """Score all choosers on the training notes, each by what it says of patients that it never saw."""
     stacker, members = training.engine.stacker, training.engine.names
-    regression = LogOddsRegression(members).fit(stacker.decided_, corpus.documents, seed=seed)
+    regression = LogOddsRegression(members).fit(stacker.decided_, corpus.documents, seed=resampling.seed)
     return choosers_of(
         corpus, stacker.decided_, stacker.out_of_fold_, members, corpus.label_set, criterion_named("strict"),
-        others={LOGISTIC: regression.out_of_fold_}, seed=seed, resampling=resampling,
+        others={LOGISTIC: regression.out_of_fold_}, resampling=resampling,
     )  # fmt: skip
 
 
 def choosers_of_proposed(
-    proposed: Proposed,
-    training: Corpus,
-    gold: Corpus,
-    stack: Answers,
-    criterion: Criterion,
-    *,
-    seed: int = 0,
-    resampling: Resampling = BY_PATIENT,
+    proposed: Proposed, training: Corpus, gold: Corpus, stack: Answers, criterion: Criterion, resampling: Resampling
 ) -> Choosers:
     """Score all choosers on the unseen notes or, if there are none, on the training notes out of fold.
 
-    :param training: the notes that the submodels learned from.
-    :param gold: the notes to score on.
+    :param training: the notes that the submodels learned from; `gold` are those to score on.
     :param stack: what the stack accepts of them.
     """
     members = tuple(proposed.out_of_fold)
     pools = candidates_in_notes(proposed.tables, proposed.out_of_fold)
-    regression = LogOddsRegression(members).fit(pools, training.documents, seed=seed)
+    regression = LogOddsRegression(members).fit(pools, training.documents, seed=resampling.seed)
     answers: Answers = regression.out_of_fold_
     if proposed.unseen:
         pools = candidates_in_notes(proposed.unseen, proposed.on_unseen)
         answers = regression.choose(pools)
-    return choosers_of(
-        gold, pools, stack, members, training.label_set, criterion, others={LOGISTIC: answers}, seed=seed,
-        resampling=resampling,
-    )  # fmt: skip
+    others, labels = {LOGISTIC: answers}, training.label_set
+    return choosers_of(gold, pools, stack, members, labels, criterion, others=others, resampling=resampling)
 
 
 def candidates_in_notes(

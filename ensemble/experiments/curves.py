@@ -2,11 +2,9 @@
 
     point = curves_of(runs)["crf"][0]
     point.f1             Measure(value=0.92, low=0.905, high=0.935): the mean of all runs and its spread
-    point.interval       the 95 % interval of the mean, of five runs or more
 
-Runs on the same random order are alike, so nine runs on three orders say less than nine orders would. The runs show how
-much less: their number is divided by the design effect (Kish 1965) that follows from their correlation within orders,
-by analysis of variance. Runs that depend only on their order count as one an order.
+Runs on the same random order are alike, so nine runs on three orders say less than nine orders would: their number is
+divided by the design effect (Kish 1965) that follows from their correlation within orders, by analysis of variance.
 """
 
 from __future__ import annotations
@@ -22,6 +20,7 @@ import numpy as np
 from phistack.ensemble.evaluation import Measure, Score
 from phistack.ensemble.evaluation.measures import FloatArray
 from phistack.ensemble.evaluation.tables import Cell, percent, share
+from phistack.ensemble.experiments.parts import plain
 from phistack.ensemble.experiments.results import CorpusFacts
 
 FEWEST_FOR_INTERVAL = 5
@@ -32,10 +31,8 @@ FEWEST_FOR_INTERVAL = 5
 class CurveRun:
     """One training.
 
-    :param share: percent of the training patients or sentences.
-    :param size: how many these are.
-    :param sample: the number of the random order, from 1.
-    :param number: of the run on this sample, from 1.
+    :param share: percent of the training patients or sentences; `size` is how many these are.
+    :param sample: the number of the random order, from 1; `number` that of the run on this sample.
     :param training: the notes of these patients, or with these sentences.
     :param folds: of the stack; none without it.
     :param scores: of each system.
@@ -51,24 +48,16 @@ class CurveRun:
 
     def to_dict(self) -> dict[str, Any]:
         """The run as JSON can hold it."""
-        return {
-            "share": self.share,
-            "size": self.size,
-            "sample": self.sample,
-            "run": self.number,
-            "training": self.training.to_dict(),
-            "folds": self.folds,
-            "systems": {name: score.to_dict() for name, score in self.scores.items()},
-        }
+        run = {"share": self.share, "size": self.size, "sample": self.sample, "run": self.number}
+        systems = plain(self.scores)
+        return {**run, "training": self.training.to_dict(), "folds": self.folds, "systems": systems}
 
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
     """One system at one share.
 
-    :param share: percent of the training patients or sentences.
-    :param size: how many these are.
-    :param by: what they are.
+    :param by: what the size counts.
     :param orders: the F1 of each run, order by order.
     :param n_runs: how many runs there are of each order.
     """
@@ -96,13 +85,9 @@ class CurvePoint:
 
     def to_dict(self) -> dict[str, Any]:
         """The point as JSON can hold it."""
-        return {
-            "share": self.share,
-            self.by: self.size,
-            "f1": self.f1.value,
-            "interval": list(self.interval) if self.interval else None,
-            "orders": list(self.orders),
-        }
+        interval = list(self.interval) if self.interval else None
+        point = {"share": self.share, self.by: self.size, "f1": self.f1.value}
+        return {**point, "interval": interval, "orders": list(self.orders)}
 
 
 def curves_of(runs: Sequence[CurveRun], *, by: str = "patients") -> dict[str, list[CurvePoint]]:
@@ -123,8 +108,7 @@ def curves_of(runs: Sequence[CurveRun], *, by: str = "patients") -> dict[str, li
 def interval_of_mean(scores: Sequence[float], *, n_runs: int = 1) -> tuple[float, float] | None:
     """The 95 % interval of the mean by Student's t, within 0 and 1; none of fewer than five scores.
 
-    :param scores: those of each order together.
-    :param n_runs: how many scores each order has.
+    :param scores: those of each order together, which has `n_runs` of them.
     """
     from scipy.stats import t
 

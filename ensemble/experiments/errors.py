@@ -1,11 +1,8 @@
 """The wrong decisions of an engine's stack, counted and listed, beside the other ways to choose.
 
     analysis = analyse_errors(gold, engine)
-    analysis.summary                   how much is missed and false, and how far the stack is from the best choice
-    analysis.tables()                  choosers; wrong decisions by kind, by label, by who would have made them
-    analysis.errors[0].wrong           one of them: offsets, kind, who said so
-    analysis.to_dict()                 all of it for JSON
-    analysis.latex(), analysis.page()
+    analysis.summary, analysis.tables()            how much is missed and false; choosers, and errors by kind and label
+    analysis.to_dict(), .latex(), .page()          all of it as JSON, for LaTeX and as a page
 
 `ensemble.stacking.wrong_decisions` defines wrong decisions and their kinds. All is strict: start, end and label must be
 right. No text of a note is kept unless that was asked for.
@@ -21,23 +18,13 @@ from typing import Any
 from phistack.ensemble.engine import Engine
 from phistack.ensemble.evaluation import criterion_named
 from phistack.ensemble.evaluation.calibration import Calibration, calibration_picture
-from phistack.ensemble.evaluation.pairing import Label, vocabulary
+from phistack.ensemble.evaluation.pairing import vocabulary
 from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling
 from phistack.ensemble.evaluation.tables import Table
-from phistack.ensemble.experiments.calibrations import calibration_table, calibrations_of
+from phistack.ensemble.experiments import error_tables as counted
 from phistack.ensemble.experiments.choosers import Choosers, choosers_of
-from phistack.ensemble.experiments.error_tables import (
-    by_chooser,
-    by_kind,
-    by_label,
-    counts_by,
-    counts_of_kinds,
-    label_of,
-    one_by_one,
-    sources_of,
-)
+from phistack.ensemble.experiments.parts import plain
 from phistack.ensemble.experiments.results import CorpusFacts, Origin
-from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.wrong_decisions import wrong_decisions
 from phistack.ensemble.tools.progress import progress
 from phistack.ensemble.views.errors_page import ShownError, errors_page
@@ -80,13 +67,11 @@ class ErrorAnalysis:
     def tables(self) -> list[Table]:
         """Choosers, calibration, and the wrong decisions by kind, by label, and by who would have made them."""
         title = f"{self.notes.documents} notes, {self.origin.counted}, {self.origin.intervals}"
-        calibrated = calibration_table(self.calibrations, "Calibration of the submodels' scores and of the stack")
-        wrong = by_kind(self.errors), by_label(self.errors, self.gold), by_chooser(self.errors)
+        calibrated = counted.calibration_table(
+            self.calibrations, "Calibration of the submodels' scores and of the stack"
+        )
+        wrong = counted.by_kind(self.errors), counted.by_label(self.errors, self.gold), counted.by_chooser(self.errors)
         return [self.choosers.table(title), calibrated, *wrong]
-
-    def each(self) -> Table:
-        """A row a wrong decision."""
-        return one_by_one(self.errors)
 
     def latex(self) -> str:
         """The tables for LaTeX with booktabs, without text of notes."""
@@ -102,25 +87,22 @@ class ErrorAnalysis:
             "date": self.origin.date,
             "in short": self.summary,
         }
-        picture = calibration_picture(self._calibrations())
+        picture = calibration_picture(plain(self.calibrations))
         return errors_page(self.tables(), self.errors, facts=facts, picture=picture)
-
-    def _calibrations(self) -> dict[str, Any]:
-        return {name: found.to_dict() for name, found in self.calibrations.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """Every figure and every wrong decision, as JSON can hold them."""
-        of_labels = counts_by(self.errors, label_of)
+        of_labels = counted.counts_by(self.errors, counted.label_of)
         return {
             **self.origin.to_dict(),
             "notes": self.notes.to_dict(),
             "submodels": list(self.choosers.members),
             **self.choosers.to_dict(),
-            "calibration": self._calibrations(),
-            "kinds": counts_of_kinds(self.errors),
+            "calibration": plain(self.calibrations),
+            "kinds": counted.counts_of_kinds(self.errors),
             "by label": {label: {"gold": self.gold.get(label, 0), **counts} for label, counts in of_labels.items()},
-            "by who chose": counts_by(self.errors, sources_of),
-            "each": [error.to_dict() for error in self.errors],
+            "by who chose": counted.counts_by(self.errors, counted.sources_of),
+            "each": plain(self.errors),
         }
 
 
@@ -132,20 +114,27 @@ def analyse_errors(
     :param gold: annotated notes that the engine was not trained on.
     :param engine: if it has a cascade, all submodels read all lines nevertheless.
     :param with_text: whether the text of wrong decisions, ids and labels are in the analysis as they are.
-    :param resampling: how intervals and p-values are drawn.
     :raises EvaluationError: if the notes have no annotated PHI.
     :raises LabelError: if a span carries a label that neither label set knows.
     """
     if not any(document.spans for document in gold.documents):
         raise EvaluationError("the notes have no annotated PHI to compare with; check their format and labels")
     known = vocabulary(gold.label_set, engine.label_set)
-    gold = gold.with_spans([[_spelled(span, known) for span in {*note.spans}] for note in gold.documents])
-    decided = [[replace(d, span=_spelled(d.span, known)) for d in found] for found in _decided(gold, engine)]
+
+    def spelled(span: Span) -> Span:
+        """The span with its label as gold spells it, as labels compare without regard to case."""
+        label = known.get(span.label.upper())
+        return span if label is None or label.name == span.label else replace(span, label=label.name)
+
+    gold = gold.with_spans([map(spelled, {*note.spans}) for note in gold.documents])
+    decided = []
+    with progress("deciding", total=len(gold)) as advance:
+        for decisions in engine.without_cascade().decide(gold.documents):
+            decided.append([replace(decision, span=spelled(decision.span)) for decision in decisions])
+            advance("")
     answers = [[d.span for d in found if d.accepted] for found in decided]
     rule = criterion_named("strict")
-    choosers = choosers_of(
-        gold, decided, answers, engine.names, engine.label_set, rule, seed=resampling.seed, resampling=resampling
-    )
+    choosers = choosers_of(gold, decided, answers, engine.names, engine.label_set, rule, resampling=resampling)
     units = choosers.units
     protocol = _PROTOCOL.format(intervals=units.intervals, p_values=units.p_values)
     in_gold = Counter(span.label for note in gold.documents for span in note.spans)
@@ -154,7 +143,7 @@ def analyse_errors(
         Origin(SCHEMA, rule.name, protocol, label_set=gold.label_set.name, units=units),
         CorpusFacts.of(gold),
         choosers,
-        calibrations_of(gold.documents, decided, engine.names),
+        counted.calibrations_of(gold.documents, decided, engine.names),
         {label if with_text else shown_label(label, times[label]): count for label, count in in_gold.items()},
         tuple(
             ShownError.of(wrong, note, times, with_text=with_text)
@@ -162,19 +151,3 @@ def analyse_errors(
             for wrong in wrong_decisions(note, found)
         ),
     )
-
-
-def _decided(gold: Corpus, engine: Engine) -> list[list[Decision]]:
-    """What the engine decides on each note, without a cascade."""
-    decided = []
-    with progress("deciding", total=len(gold)) as advance:
-        for decisions in engine.without_cascade().decide(gold.documents):
-            decided.append(decisions)
-            advance("")
-    return decided
-
-
-def _spelled(span: Span, known: Mapping[str, Label]) -> Span:
-    """The span with its label as gold spells it, as labels compare without regard to case."""
-    label = known.get(span.label.upper())
-    return span if label is None or label.name == span.label else replace(span, label=label.name)

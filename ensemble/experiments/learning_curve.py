@@ -1,14 +1,12 @@
 """The score by the number of training patients, or sentences: whether more annotated notes would help.
 
-    out/results.json    every run, and the curve of each system
     out/curve.png, ...  the curves, every order as dots, and the 95 % interval of enough orders
     out/table.tex       for LaTeX with booktabs
 
-Each sample is one random order of the training patients or sentences, of which every share takes the first; so a larger
-share holds the smaller one (`ensemble.experiments.samples`). An engine is trained on each once, or several times from
-other random starts; at 100 % all orders are the same, so only the first is trained on. All runs are scored on the same
-notes, of patients that no run is trained on. With `by="sentences"`, 3 samples and 3 runs of each that is figure 2 of
-Trienes 2020.
+Each sample is one random order of the training patients or sentences, of which every share takes the first. An engine
+is trained on each once, or several times from other random starts; at 100 % all orders are the same, so only the first
+is trained on. All runs are scored on the same notes, of patients that no run is trained on. With `by="sentences"`, 3
+samples and 3 runs of each that is figure 2 of Trienes 2020.
 """
 
 from __future__ import annotations
@@ -20,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from phistack.ensemble.evaluation import criterion_named
-from phistack.ensemble.evaluation.tables import Table, TableRow, escaped, strong
+from phistack.ensemble.evaluation.tables import Table, TableRow, escaped
 from phistack.ensemble.experiments.curves import FEWEST_FOR_INTERVAL, CurvePoint, CurveRun, curves_of, spread_of
-from phistack.ensemble.experiments.parts import STACK, answers_of, fitting, systems_of
+from phistack.ensemble.experiments.parts import answers_of, fitting, plain, system_cell, systems_of
 from phistack.ensemble.experiments.pictures import curve_picture
 from phistack.ensemble.experiments.results import CorpusFacts, Origin
 from phistack.ensemble.experiments.samples import PATIENTS, samples_of
@@ -50,9 +48,7 @@ class LearningCurve:
 
     :param training: the notes of all training patients.
     :param test: the notes that every run is scored on.
-    :param samples: how many random orders.
-    :param by: of what: `patients` or `sentences`.
-    :param n_runs: how many runs there are on each sample.
+    :param samples: how many random orders there are of what `by` names, with `n_runs` on each.
     """
 
     origin: Origin
@@ -79,13 +75,13 @@ class LearningCurve:
         return escaped(self.table().caption)
 
     def table(self) -> Table:
-        """Mean F1 and spread of every system, a row a share, and below what the spread is."""
+        """Mean F1 and spread of every system, a row a share."""
         curves = self.curves
         rows: list[TableRow] = [
             (f"{points[0].share:g} %", str(points[0].size), *(point.cell for point in points))
             for points in zip(*curves.values(), strict=True)
         ]
-        columns = ("share", self.by, *(strong(name) if name == STACK else name for name in curves))
+        columns = ("share", self.by, *(system_cell(name) for name in curves))
         caption = (
             f"F1 in percent by the share of the {self.by} of {self.training.patients} training patients, on "
             f"{self.test.documents} other notes; criterion: {self.origin.counted}. Means over {self.samples} random "
@@ -105,17 +101,9 @@ class LearningCurve:
 
     def to_dict(self) -> dict[str, Any]:
         """Every figure as JSON can hold it."""
-        return {
-            **self.origin.to_dict(),
-            "training": self.training.to_dict(),
-            "test": self.test.to_dict(),
-            "by": self.by,
-            "samples": self.samples,
-            "runs of each sample": self.n_runs,
-            "spread": self.spread,
-            "curves": {name: [point.to_dict() for point in points] for name, points in self.curves.items()},
-            "runs": [run.to_dict() for run in self.runs],
-        }
+        drawn = {"by": self.by, "samples": self.samples, "runs of each sample": self.n_runs, "spread": self.spread}
+        corpora = {"training": self.training, "test": self.test}
+        return {**self.origin.to_dict(), **drawn, **plain({**corpora, "curves": self.curves, "runs": self.runs})}
 
 
 def learning_curve(
@@ -137,13 +125,10 @@ def learning_curve(
 
     :param test: the notes to score on; without it a fifth of the patients is held out for that.
     :param by: what is drawn: `patients` or `sentences`; sentences are of training notes only.
-    :param shares: percent of the training patients or sentences.
-    :param sizes: in their place, how many patients or sentences.
+    :param shares: percent of the training patients or sentences; `sizes` are numbers in their place.
     :param samples: how many random orders of them; with fewer than five runs in all there is no interval.
     :param runs: how often an engine is trained on each sample, from another random start each time.
-    :param stack: whether the stack is scored beside the submodels; without it each run trains once instead of once
-        for each fold and once more.
-    :param jobs: processes; the result does not depend on it.
+    :param stack: whether the stack is scored beside the submodels, which trains on each fold too.
     :param cache: a folder in which candidates are kept for the next run.
     :raises SettingsError: if shares, sizes, samples or runs make no sense, or there are too few patients.
     :raises TrainingError: if nothing can be learned from a sample, as none of its notes has PHI.
@@ -153,17 +138,16 @@ def learning_curve(
     if runs < 1:
         raise SettingsError(f"the number of runs on each sample must be at least 1, not {runs}")
     if samples * runs < FEWEST_FOR_INTERVAL:
-        _LOG.warning(
+        few = (
             "%d trainings for each point are too few for a 95 %% interval, so each is shown instead; "
-            "phistack curve --samples %d or more gives one",
-            samples * runs,
-            FEWEST_FOR_INTERVAL,
+            "phistack curve --samples %d or more gives one"
         )
+        _LOG.warning(few, samples * runs, FEWEST_FOR_INTERVAL)
     training, gold = held_out_patients(corpus, seed=settings.seed) if test is None else (corpus, test)
     drawn = samples_of(
         training, shares=shares, sizes=sizes, samples=samples, seed=settings.seed, by=by, features=settings.features
     )
-    # At 100 % all orders have the same notes, so one of them stands for all.
+    # At 100 % all orders have the same notes, so one of them is enough.
     to_run = [(s, number) for s in drawn if s.share < 100 or s.number == 1 for number in range(1, runs + 1)]
     done, labels = [], training.label_set
     with stage("learning curve", total=sum(sample.share for sample, _ in to_run)):

@@ -1,33 +1,42 @@
 """The steps that all experiments share: training, the answers of every system, their scores.
 
     answers = answers_of(training, settings, unseen=notes)  {"crf": [spans of note 1, ...], "stack": [...]}
-    systems_of(gold, answers, labels, criterion, seed=0)    their scores, and how far they differ
+    systems_of(gold, answers, labels, criterion)            their scores, and how far they differ
     over_seeds([systems_0.scores, systems_1.scores])        {"crf": means and deviations, ...}
 
-A system is one submodel alone or a stack over several.
+A system is one submodel alone or a stack over several. A cache of folds keeps no model, as models hold words of the
+training notes; `remember` notes where the bundle is, and with `engine_of` that proposes for notes of another corpus.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
+from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.engine import Engine
 from phistack.ensemble.evaluation import Criterion, Score
 from phistack.ensemble.evaluation.measures import Macro, macro
 from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling
 from phistack.ensemble.evaluation.systems import Systems, counts_of
+from phistack.ensemble.evaluation.tables import Cell, strong
 from phistack.ensemble.stacking.candidates import Decision, chosen_spans, pools_of
 from phistack.ensemble.stacking.folds import fold_groups_of
 from phistack.ensemble.stacking.stacker import Stacker
 from phistack.ensemble.stacking.stacker_settings import StackerSettings
+from phistack.ensemble.training.fit_tasks import digests_of_files
+from phistack.ensemble.training.fold_cache import FoldCache
 from phistack.ensemble.training.proposals import Proposed, propose
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import PhistackError
 from phistack.features.labels import LabelSet
+from phistack.features.writing import new_file
 
 Answers = Sequence[Sequence[Span]]
 """For each note, the spans that a system marks."""
@@ -35,6 +44,20 @@ Answers = Sequence[Sequence[Span]]
 STACK = "stack"
 """The name of the system that joins all submodels."""
 _Name = TypeVar("_Name", bound=Hashable)
+
+
+def system_cell(name: str) -> str | Cell:
+    """The name of a system in a table, in which the stack is bold."""
+    return strong(name) if name == STACK else name
+
+
+def plain(value: Any) -> Any:
+    """What JSON can hold in place of whatever has a `to_dict`, at any depth."""
+    if isinstance(value, Mapping):
+        return {name: plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    return value.to_dict() if hasattr(value, "to_dict") else value
 
 
 def seeded(settings: EngineSettings, n_seeds: int) -> list[EngineSettings]:
@@ -112,15 +135,35 @@ def systems_of(
     labels: LabelSet,
     criterion: Criterion,
     *,
-    seed: int,
     resampling: Resampling = BY_PATIENT,
+    seed: int | None = None,
 ) -> Systems:
     """The scores of systems, and their differences.
 
-    :param answers: of each system, in the order of gold's documents.
-    :param labels: the label set of the answers.
-    :param seed: of bootstrap and randomisation.
+    :param answers: of each system, in the order of gold's documents, with labels of the set `labels`.
+    :param seed: in place of that of the resampling.
     """
-    notes = replace(gold, label_set=labels)
+    notes, own = replace(gold, label_set=labels), resampling if seed is None else replace(resampling, seed=seed)
     counts = {name: counts_of(gold, notes.with_spans(found), criterion) for name, found in answers.items()}
-    return Systems(counts, [document.group for document in gold.documents], replace(resampling, seed=seed))
+    return Systems(counts, [document.group for document in gold.documents], own)
+
+
+def remember(cache: Path, bundle: Path, settings: EngineSettings, corpus: Corpus) -> None:
+    """Leave in a cache where the bundle is that was trained with these settings on this corpus and nothing else."""
+    with new_file(_note_of(cache, settings, corpus), replace=True) as part:
+        part.write_text(json.dumps({"bundle": str(bundle.absolute())}), encoding="utf-8")
+
+
+def engine_of(cache: Path | None, settings: EngineSettings, corpus: Corpus) -> Engine | None:
+    """The engine that was trained so; none if it is not known, has other submodels, or cannot be loaded."""
+    try:
+        note = json.loads(_note_of(cache, settings, corpus).read_text(encoding="utf-8")) if cache else {}
+        engine = load_bundle(Path(note["bundle"]), cascade=False)
+    except (OSError, ValueError, TypeError, KeyError, PhistackError):
+        return None
+    return engine if engine.names == tuple(settings.submodels) else None
+
+
+def _note_of(cache: Path, settings: EngineSettings, corpus: Corpus) -> Path:
+    files = digests_of_files(settings.to_dict())
+    return cache / f"{FoldCache.key(corpus.documents, (), settings.digest, *files)}.bundle.json"

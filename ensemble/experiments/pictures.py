@@ -1,7 +1,6 @@
 """Results as pictures, PNG, SVG and PDF: restrained, with colours for the colour-blind (Okabe and Ito 2008).
 
-The date and the settings are in the metadata, not in the drawing. Axes of F1 show the range of the figures, as dots,
-unlike bars, need not begin at 0.
+Date and settings are in the metadata, not in the drawing. Figures are dots, as axes of F1 that begin at 0 hide them.
 """
 
 from __future__ import annotations
@@ -30,34 +29,23 @@ _PART_COLOURS = {ALONE: "#999999", STACK: BLUE}
 _LineStyle = tuple[str, Any, str]
 """Colour, line and marker."""
 _LINES: dict[str, _LineStyle] = {
-    STACK: (BLUE, "-", "o"),
-    "blstm": (_VERMILION, "--", "s"),
-    "crf": (_GREEN, "-.", "^"),
-    "tbed": (_ORANGE, ":", "D"),
-    "regex": (GREY, (0, (1, 1)), "v"),
-}
+    STACK: (BLUE, "-", "o"), "blstm": (_VERMILION, "--", "s"), "crf": (_GREEN, "-.", "^"),
+    "tbed": (_ORANGE, ":", "D"), "regex": (GREY, (0, (1, 1)), "v"),
+}  # fmt: skip
 _OTHER_LINES = ((_PURPLE, "-", "P"), (_SKY, "--", "X"), (INK, "-.", "<"), (_YELLOW, "-", ">"))
 """Those of submodels with other names, in turn."""
 _SIGNIFICANT = 0.05
 _STYLE: dict[Any, Any] = {
-    "font.size": 9,
-    "font.family": "DejaVu Sans",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": GREY,
-    "axes.labelcolor": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "svg.hashsalt": "phistack",
-    "svg.fonttype": "none",
-}
+    "font.size": 9, "font.family": "DejaVu Sans", "axes.spines.top": False, "axes.spines.right": False,
+    "axes.edgecolor": GREY, "axes.labelcolor": INK, "xtick.color": INK, "ytick.color": INK,
+    "svg.hashsalt": "phistack", "svg.fonttype": "none",
+}  # fmt: skip
 
 
 @contextmanager
 def picture(folder: Path, name: str, title: str, *, size: tuple[float, float], comment: str = "") -> Iterator[Figure]:
     """An empty figure in the style of all pictures; at the end of the block it is written as PNG, SVG and PDF.
 
-    :param name: of the files, without suffix.
     :param size: width and height in inches.
     :param comment: where the figures come from, for the metadata.
     """
@@ -78,7 +66,7 @@ def picture(folder: Path, name: str, title: str, *, size: tuple[float, float], c
 
 
 def ablation_chart(title: str, rows: Sequence[VariantRow], folder: Path, *, comment: str = "") -> None:
-    """`chart.png`, `.svg` and `.pdf`: F1 of every variant with its interval, and the differences to the stack."""
+    """F1 of every variant with its interval, and the differences to the stack."""
     # A row's height, from the top, with a gap between the parts.
     heights = [0.0]
     for row, before in zip(rows[1:], rows, strict=False):
@@ -134,11 +122,7 @@ def curve_picture(
     name: str = "curve",
     comment: str = "",
 ) -> None:
-    """`curve.png`, `.svg` and `.pdf`: mean F1 by what was trained on, a line a system, with every run and the spread.
-
-    :param spread: what is drawn around the means, in words.
-    :param name: of the files in the place of `curve`.
-    """
+    """Mean F1 by what was trained on, a line a system, with every run and, around the means, the spread in words."""
     with picture(folder, name, title, size=(7, 4.2), comment=comment) as figure:
         axes = figure.subplots()
         lines = _LINES | dict(zip((name for name in curves if name not in _LINES), cycle(_OTHER_LINES), strict=False))
@@ -176,7 +160,7 @@ def _curve(axes: Axes, name: str, style: _LineStyle, points: Sequence[CurvePoint
 def matrix_picture(
     title: str, matrices: Mapping[str, Mapping[str, Mapping[str, Score]]], folder: Path, *, comment: str = ""
 ) -> None:
-    """`matrix.png`, `.svg` and `.pdf`: F1 of each pair of corpora, a panel a system, the stack first.
+    """F1 of each pair of corpora, a panel a system, the stack first.
 
     :param matrices: system -> trained on -> tested on -> score.
     """

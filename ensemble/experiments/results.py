@@ -59,7 +59,6 @@ class Origin:
     """How results came about.
 
     :param schema: the name of the form of `results.json`, which changes when a key is renamed or dropped.
-    :param criterion: what counts as a hit.
     :param protocol: what was trained and scored on what, in sentences.
     :param settings: of training, where anything was trained.
     :param label_set: of the notes that are scored.
@@ -81,7 +80,7 @@ class Origin:
 
     @property
     def intervals(self) -> str:
-        """How intervals were made, in words."""
+        """How intervals were drawn, in words."""
         return self.units.intervals if self.units else ""
 
     @property
@@ -91,46 +90,35 @@ class Origin:
         return f"{self.schema}, {self.date}{stamp}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The first entries of `results.json`."""
-        settings = (
-            {"settings hash": self.settings.digest, "settings": _complete(self.settings)} if self.settings else {}
-        )
-        return {
+        """The first entries of `results.json`, with every setting at its value, those left at their defaults too."""
+        about: dict[str, Any] = {
             "schema": self.schema,
             "date": self.date,
             "versions": {**versions(), "source SHA-256": code_digest()},
-            **settings,
             "criterion": self.criterion,
             "protocol": self.protocol,
             **(self.units.to_dict() if self.units else {}),
         }
-
-
-def _complete(settings: EngineSettings) -> dict[str, Any]:
-    """Every setting at its value, those of the submodels that are left at their defaults too."""
-    submodels = {
-        name: {**new_submodel(name, given).settings(), **({KIND: given[KIND]} if KIND in given else {})}
-        for name, given in settings.submodels.items()
-    }
-    plain: dict[str, Any] = json.loads(json.dumps({**asdict(settings), "submodels": submodels}))
-    return plain
+        if (settings := self.settings) is None:
+            return about
+        own = {name: new_submodel(name, given).settings() for name, given in settings.submodels.items()}
+        kinds = {name: {KIND: given[KIND]} for name, given in settings.submodels.items() if KIND in given}
+        complete = {**asdict(settings), "submodels": {name: {**own[name], **kinds.get(name, {})} for name in own}}
+        return {**about, "settings hash": settings.digest, "settings": json.loads(json.dumps(complete))}
 
 
 class ExperimentResults(Protocol):
-    """What an experiment found."""
+    """What an experiment found.
+
+    `tables` has the names of their files, the main one first; `draw` writes pictures, and whatever else belongs to the
+    results; `to_dict` has every figure as JSON can hold it.
+    """
 
     @property
-    def origin(self) -> Origin:
-        """How it came about."""
-
-    def tables(self) -> Mapping[str, Table]:
-        """The tables by the names of their files, the main one first."""
-
-    def draw(self, folder: Path) -> None:
-        """Write pictures, and whatever else belongs to the results, to a folder."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Every figure as JSON can hold it."""
+    def origin(self) -> Origin: ...
+    def tables(self) -> Mapping[str, Table]: ...
+    def draw(self, folder: Path) -> None: ...
+    def to_dict(self) -> dict[str, Any]: ...
 
 
 _Results = TypeVar("_Results", bound=ExperimentResults)

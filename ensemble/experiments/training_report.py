@@ -10,7 +10,7 @@ report.figures()          all of it, for the bundle's manifest and model card
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from phistack.ensemble.evaluation import Report, criterion_named, evaluate_systems
@@ -20,9 +20,9 @@ from phistack.ensemble.evaluation.measures import Macro
 from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling
 from phistack.ensemble.evaluation.systems import figures_of, mean_figures, mean_table, table_of
 from phistack.ensemble.evaluation.tables import Table
-from phistack.ensemble.experiments.calibrations import calibration_table, calibrations_of
 from phistack.ensemble.experiments.choosers import Choosers, choosers_in_training
-from phistack.ensemble.experiments.parts import STACK, Answers, over_seeds, systems_of
+from phistack.ensemble.experiments.error_tables import calibration_table, calibrations_of
+from phistack.ensemble.experiments.parts import STACK, Answers, over_seeds, plain, systems_of
 from phistack.ensemble.stacking.folds import at_most_folds
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import Training, out_of_fold_corpora
@@ -45,9 +45,7 @@ class TrainingReport:
     :param unsplit: what no fold splits.
     :param protocol: how the scores came about, in sentences.
     :param scores: of each submodel and the stack, all folds together.
-    :param of_folds: the same scored fold by fold, and averaged.
-    :param of_seeds: the same averaged over seeds; empty for one seed.
-    :param calibrations: of each submodel and the stack: whether it is as often right as it says.
+    :param of_folds: the same averaged over folds; `of_seeds` over seeds, empty for one seed.
     :param contradictions: how often the labels of the notes contradict each other, by the width of the context.
     """
 
@@ -69,12 +67,9 @@ class TrainingReport:
     @property
     def weak(self) -> str:
         """The labels of which the stack misses most, in words; empty if it misses nothing."""
-        missed = sorted(self.scores[STACK].types, key=lambda score: -score.counts.fn)
-        rows = [
-            f"{shown_label(s.name, s.counts.support)} ({s.counts.fn} of {s.counts.support} missed)"
-            for s in missed[:_WEAKEST]
-            if s.counts.fn
-        ]
+        most = sorted(self.scores[STACK].types, key=lambda score: -score.counts.fn)[:_WEAKEST]
+        missed = [(score.name, score.counts.fn, score.counts.support) for score in most if score.counts.fn]
+        rows = [f"{shown_label(name, support)} ({fn} of {support} missed)" for name, fn, support in missed]
         return f"Weakest: {', '.join(rows)}." if rows else ""
 
     @property
@@ -99,15 +94,13 @@ class TrainingReport:
             "mean of folds": {name: mean_figures(mean) for name, mean in self.of_folds.items()},
             **({"seeds": self.n_seeds, "mean of seeds": seeds} if seeds else {}),
             "choosers": {
-                "unit": units.name,
-                "shuffles": units.resampling.shuffles,
-                "in short": self.choosers.sentence,
+                "unit": units.name, "shuffles": units.resampling.shuffles, "in short": self.choosers.sentence,
                 "share of the way from best member to perfect chooser": self.choosers.share,
-                "rows": [row.to_dict() for row in self.choosers.short.rows],
+                "rows": plain(self.choosers.short.rows),
             },
             "contradictions": [{**asdict(found), "in short": found.sentence} for found in self.contradictions],
-            "calibration": {name: found.to_dict() for name, found in self.calibrations.items()},
-        }
+            "calibration": plain(self.calibrations),
+        }  # fmt: skip
 
 
 def report_on(
@@ -119,22 +112,20 @@ def report_on(
     remark: str = "",
     resampling: Resampling = BY_PATIENT,
 ) -> TrainingReport:
-    """Score a training.
+    """Score a training on the corpus that it was trained on.
 
-    :param corpus: what was trained on.
-    :param settings: with which.
     :param others: what the systems say out of fold after training with other seeds.
     :param remark: what else there is to say of how the scores came about.
     """
     scores = evaluate_systems(corpus, out_of_fold_corpora(training, corpus), resampling=resampling)
-    choosers = choosers_in_training(training, corpus, seed=settings.seed, resampling=resampling)
+    choosers = choosers_in_training(training, corpus, replace(resampling, seed=settings.seed))
     protocol = _PROTOCOL.format(
         unsplit=settings.unsplit, folds=settings.folds, seed=settings.seed, intervals=choosers.units.intervals
     )
     folds = at_most_folds(corpus.documents, n_folds=settings.folds, seed=settings.seed)
     first = {name: report.strict for name, report in scores.items()}
     rule = criterion_named("strict")
-    again = [systems_of(corpus, found, corpus.label_set, rule, seed=0).scores for found in others]
+    again = [systems_of(corpus, found, corpus.label_set, rule).scores for found in others]
     return TrainingReport(
         settings.unsplit,
         f"{protocol} {remark}".rstrip(),

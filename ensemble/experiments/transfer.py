@@ -1,14 +1,13 @@
 """How far an engine travels: trained on each corpus, tested on each.
 
-    out/results.json        the matrix of every system, with intervals and differences
-    out/matrix.png, ...     one panel a system
-    out/table.tex           for LaTeX with booktabs: table 9 of Trienes 2020 for any corpora
+    out/matrix.png, ...     F1, one panel a system
+    out/table.tex           the same with intervals: table 9 of Trienes 2020 for any corpora
     out/others.tex          each corpus against all others together: table 8
     out/differences.tex     trained elsewhere less trained at home, and each submodel less the stack, with p-values
 
-A fifth of the patients of each corpus is held out; every engine, of whichever corpus, is tested on these notes, so the
-figures of one column compare. Pooled engines are trained on all corpora but one, or on all together, each time on the
-notes that are not held out; what one pooled from all others makes of a corpus, it makes of a new one.
+A fifth of the patients of each corpus is held out; every engine is tested on these notes, so the figures of one column
+compare. Pooled engines are trained on all corpora but one, or on all, without the notes that are held out; what one
+pooled from all others makes of a corpus, it makes of a new one.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ from phistack.ensemble.evaluation import Criterion, Score, criterion_named, holm
 from phistack.ensemble.evaluation.measures import IntArray
 from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling, Units
 from phistack.ensemble.evaluation.systems import Difference, Systems, counts_of
-from phistack.ensemble.evaluation.tables import Cell, Table, gap, share, strong
+from phistack.ensemble.evaluation.tables import Table, gap, share
 from phistack.ensemble.experiments.choosers import difference_facts
 from phistack.ensemble.experiments.domains import ALL_BUT, Domain, pools_of
-from phistack.ensemble.experiments.parts import STACK, answers_of
+from phistack.ensemble.experiments.parts import STACK, answers_of, plain, system_cell
 from phistack.ensemble.experiments.pictures import matrix_picture
 from phistack.ensemble.experiments.results import CorpusFacts, Origin
 from phistack.ensemble.stacking.folds import held_out_patients
@@ -47,12 +46,7 @@ _ON_OTHERS, _FROM_OTHERS = "trained on it, tested on all others", "trained on al
 
 @dataclass(frozen=True, slots=True)
 class DomainFacts:
-    """One corpus of the matrix in figures.
-
-    :param settings: with which its engine was trained.
-    :param training: the notes of four fifths of the patients.
-    :param test: those of the others.
-    """
+    """One corpus of the matrix in figures: the settings of its engine, and four fifths and one of its patients."""
 
     settings: EngineSettings
     training: CorpusFacts
@@ -60,31 +54,8 @@ class DomainFacts:
 
     def to_dict(self) -> dict[str, Any]:
         """The facts as JSON can hold them."""
-        return {
-            "language": self.settings.features.language,
-            "settings hash": self.settings.digest,
-            "training": self.training.to_dict(),
-            "test": self.test.to_dict(),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class TransferGap:
-    """How far two systems are apart on the held-out notes of one corpus.
-
-    :param of: the name of the first, with what it was trained on.
-    :param less: that of the second.
-    :param tested: the corpus.
-    """
-
-    of: str
-    less: str
-    tested: str
-    difference: Difference
-
-    def to_dict(self) -> dict[str, Any]:
-        """The difference as JSON can hold it."""
-        return {"of": self.of, "less": self.less, "tested on": self.tested, **difference_facts(self.difference)}
+        settings = {"language": self.settings.features.language, "settings hash": self.settings.digest}
+        return {**settings, "training": self.training.to_dict(), "test": self.test.to_dict()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +66,8 @@ class Transfer:
     :param matrix: system -> trained on -> tested on -> score.
     :param others: system -> trained on -> score on the held-out notes of all corpora that it was not trained on.
     :param pooled: name of a pooled engine -> the notes it was trained on.
-    :param gaps: each engine less the one that was trained on the tested corpus, and each submodel less the stack.
+    :param gaps: (system, other system, tested on) -> the first less the second: each engine less the one that was
+        trained on the tested corpus, and each submodel less the stack.
     """
 
     origin: Origin
@@ -103,26 +75,26 @@ class Transfer:
     matrix: Mapping[str, Mapping[str, Mapping[str, Score]]]
     others: Mapping[str, Mapping[str, Score]]
     pooled: Mapping[str, CorpusFacts]
-    gaps: tuple[TransferGap, ...]
+    gaps: Mapping[tuple[str, str, str], Difference]
 
     def tables(self) -> dict[str, Table]:
         """The matrix, each corpus against all others, and the differences."""
         how, names = f"{self.origin.counted}, in percent, {self.origin.intervals}", tuple(self.domains)
         matrix = [
-            [(_shown(system), trained, *(share(score.f1) for score in row.values())) for trained, row in rows.items()]
+            [
+                (system_cell(system), trained, *(share(score.f1) for score in row.values()))
+                for trained, row in rows.items()
+            ]
             for system, rows in self.matrix.items()
         ]
         ways = [(_ON_OTHERS, ""), (_FROM_OTHERS, ALL_BUT)][: 1 + (len(self.pooled) > 1)]
         others = [
-            [
-                (_shown(system), way, *(share(of[before + name].f1) for name in names))
-                for system, of in self.others.items()
-            ]
+            [(system_cell(n), way, *(share(of[before + name].f1) for name in names)) for n, of in self.others.items()]
             for way, before in ways
         ]
         gaps = [
-            [(one.of, one.less, one.tested, gap(one.difference.gap), f"{one.difference.p_holm:.4f}") for one in rows]
-            for _, rows in groupby(self.gaps, key=lambda one: one.tested)
+            [(*names, gap(found.gap), f"{found.p_holm:.4f}") for names, found in rows]
+            for _, rows in groupby(self.gaps.items(), key=lambda item: item[0][2])
         ]
         p_values = f"p of {self.origin.units.p_values}" if self.origin.units else ""
         note = f"{p_values}, after Holm's correction over {len(self.gaps)} differences"
@@ -148,27 +120,12 @@ class Transfer:
 
     def to_dict(self) -> dict[str, Any]:
         """Every figure as JSON can hold it."""
-        return {
-            **self.origin.to_dict(),
-            "corpora": {name: facts.to_dict() for name, facts in self.domains.items()},
-            "pooled": {name: facts.to_dict() for name, facts in self.pooled.items()},
-            "matrix": {
-                system: {
-                    trained: {tested: score.to_dict() for tested, score in row.items()}
-                    for trained, row in matrix.items()
-                }
-                for system, matrix in self.matrix.items()
-            },
-            "tested on all others": {
-                system: {trained: score.to_dict() for trained, score in of.items()}
-                for system, of in self.others.items()
-            },
-            "differences": [one.to_dict() for one in self.gaps],
-        }
-
-
-def _shown(system: str) -> str | Cell:
-    return strong(system) if system == STACK else system
+        differences = [
+            {"of": of, "less": less, "tested on": tested, **difference_facts(found)}
+            for (of, less, tested), found in self.gaps.items()
+        ]
+        scores = {"matrix": self.matrix, "tested on all others": self.others, "differences": differences}
+        return {**self.origin.to_dict(), **plain({"corpora": self.domains, "pooled": self.pooled, **scores})}
 
 
 def _name(trained: str, system: str) -> str:
@@ -190,8 +147,6 @@ def transfer(
     :param domains: at least two, which train the same submodels.
     :param pooled: whether to train on all domains but one too, for each, and on all together.
     :param stack: whether the stack is scored beside the submodels; without it nothing is trained on folds.
-    :param criterion: `strict`, `spans` (types do not count), or the name of any criterion.
-    :param jobs: processes; the result does not depend on it.
     :param cache: a folder in which candidates are kept for the next run.
     :raises SettingsError: if there are fewer than two domains, or their types cannot be compared or pooled.
     """
@@ -236,18 +191,18 @@ def transfer(
     )  # fmt: skip
 
 
-def _gaps(tested: Mapping[str, Systems], trained: Sequence[str], systems: Sequence[str]) -> tuple[TransferGap, ...]:
+def _gaps(
+    tested: Mapping[str, Systems], trained: Sequence[str], systems: Sequence[str]
+) -> dict[tuple[str, str, str], Difference]:
     """Trained elsewhere less trained on the tested corpus, and submodel less stack; Holm's correction is over all."""
-    found = []
+    found: dict[tuple[str, str, str], Difference] = {}
     for name, of in tested.items():
         pairs = [(_name(on, system), _name(name, system)) for system in systems for on in trained if on != name]
         if STACK in systems:
             pairs += [(_name(on, system), _name(on, STACK)) for on in trained for system in systems if system != STACK]
-        found += [TransferGap(one, less, name, gap) for (one, less, _), gap in of.differences(pairs, ["f1"]).items()]
-    corrected = holm([one.difference.p for one in found])
-    return tuple(
-        replace(one, difference=one.difference._replace(p_holm=p)) for one, p in zip(found, corrected, strict=True)
-    )
+        found |= {(one, less, name): gap for (one, less, _), gap in of.differences(pairs, ["f1"]).items()}
+    corrected = holm([gap.p for gap in found.values()])
+    return {key: gap._replace(p_holm=p) for (key, gap), p in zip(found.items(), corrected, strict=True)}
 
 
 def _check(domains: Sequence[Domain], criterion: Criterion, pooled: bool) -> None:

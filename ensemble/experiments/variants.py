@@ -26,7 +26,6 @@ ALONE = "submodel alone"
 class Variant:
     """One way to build the engine.
 
-    :param name: as tables show it.
     :param part: the section of the table that it is in.
     :param submodels: those that take part, in the order of training.
     :param stacker_features: the stacker's feature set; empty for one submodel alone, without a stacker.
@@ -42,12 +41,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class VariantRow:
-    """A variant and its score.
-
-    :param difference: its F1 less that of the stack; none for the stack itself.
-    :param of_folds: the mean over the folds, where it was scored out of fold.
-    :param of_seeds: the mean over several seeds, if there are several.
-    """
+    """A variant, its score, and F1 less that of the stack; means over folds or seeds where there are several."""
 
     variant: Variant
     score: Score
@@ -64,15 +58,13 @@ class VariantRow:
         """The row as JSON can hold it."""
         means = {"mean of folds": self.of_folds, "mean of seeds": self.of_seeds}
         return {
-            "name": self.variant.name,
-            "part": self.variant.part,
-            "submodels": list(self.variant.submodels),
+            "name": self.name, "part": self.variant.part, "submodels": list(self.variant.submodels),
             "stacker features": self.variant.stacker_features or None,
             "feature groups left out": list(self.variant.without),
             **self.score.to_dict(),
             **{what: mean_figures(mean) for what, mean in means.items() if mean},
             **({"difference": difference_facts(self.difference)} if self.difference else {}),
-        }
+        }  # fmt: skip
 
 
 def variants_of(settings: EngineSettings, *, groups: bool) -> list[Variant]:
@@ -106,8 +98,8 @@ def _held_within_others(settings: EngineSettings) -> list[tuple[str, ...]]:
     """Each submodel of which others have the like within them, together with these."""
     classes = {name: submodel_class(kind_of(name, given)) for name, given in settings.submodels.items()}
     holding = {name: found.holds(settings.submodels[name]) for name, found in classes.items()}
-    groups = [
+    groups = (
         (name, *(other for other in holding if other != name and usual_name(found.kind) in holding[other]))
         for name, found in classes.items()
-    ]
+    )
     return [group for group in groups if len(group) > 1]

@@ -18,9 +18,8 @@ from phistack.ensemble.engine import Engine
 from phistack.ensemble.evaluation import Report, evaluate_systems
 from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling
 from phistack.ensemble.experiments.budget import best_within, check_budget
-from phistack.ensemble.experiments.parts import answers_of, seeded
+from phistack.ensemble.experiments.parts import answers_of, remember, seeded
 from phistack.ensemble.experiments.results import CorpusFacts
-from phistack.ensemble.experiments.trained import remember
 from phistack.ensemble.experiments.training_report import TrainingReport, report_on
 from phistack.ensemble.stacking.candidates import Decision, chosen_spans
 from phistack.ensemble.stacking.known import Roster
@@ -98,15 +97,16 @@ def train_with_report(
     training = train(corpus, settings, jobs=jobs, cache=cache, added=added)
     facts: dict[str, Any] = {"added documents": len(added)} if added else {}
     facts |= {"sources": sources} if sources else {}
-    choice = None if budget is None else best_within(budget, training, corpus.documents)
-    if choice:
-        training = training.only(choice.subset)
+    rates: dict[str, Any] = {}
+    if budget is not None:
+        subset, rates = best_within(budget, training, corpus.documents)
+        training = training.only(subset)
     others = [
         answers_of(corpus, again, added=added.documents if added else (), jobs=jobs, cache=cache)
         for again in seeded(settings.only(training.engine.names), seeds)[1:]
     ]
     with stage("scoring"):
-        remark = _OF_BUDGET if choice else ""
+        remark = _OF_BUDGET if rates else ""
         report = report_on(training, corpus, settings, others=others, remark=remark, resampling=resampling)
     counted = CorpusFacts.of(corpus).to_dict()
     del counted["label set"]  # which the manifest has beside its language
@@ -125,12 +125,12 @@ def train_with_report(
         figures={
             **report.figures(),
             **_of_cascade(training.engine),
-            **({"budget": choice.to_dict()} if choice else {}),
+            **({"budget": rates} if rates else {}),
             "recall choices": training.engine.stacker.choices_,
             **({"measured elsewhere": list(measure(training.engine))} if measure else {}),
         },
     )
-    if cache and not added and not choice:
+    if cache and not added and not rates:
         remember(cache, path, settings, corpus)
     return training, report
 
