@@ -22,19 +22,10 @@ from phistack.ensemble.evaluation import criterion_named
 from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling
 from phistack.ensemble.evaluation.systems import mean_table
 from phistack.ensemble.evaluation.tables import Table
+from phistack.ensemble.experiments import parts
 from phistack.ensemble.experiments.cases import Place, cases_as_text, patterns, places_of, saved_by_the_stack
 from phistack.ensemble.experiments.choosers import Choosers, choosers_of_proposed, stack_table
-from phistack.ensemble.experiments.parts import (
-    STACK,
-    Answers,
-    alone_answers,
-    engine_of,
-    over_seeds,
-    plain,
-    seeded,
-    stack_answers,
-    systems_of,
-)
+from phistack.ensemble.experiments.parts import STACK, Answers, plain
 from phistack.ensemble.experiments.pictures import ablation_chart
 from phistack.ensemble.experiments.results import CorpusFacts, Origin
 from phistack.ensemble.experiments.variants import ALONE, Variant, VariantRow, variants_of
@@ -65,7 +56,6 @@ _ON_TEST = (
 class Ablation:
     """All variants, scored.
 
-    :param training: what they were trained on.
     :param test: what they were scored on; none if that was the training corpus, out of fold.
     :param places: what the submodels alone and the stack said, place by place.
     :param kernel_settings: how many were tried for each stack.
@@ -85,8 +75,8 @@ class Ablation:
         """Every variant, means over folds and seeds where there are any, and the choosers."""
         where = f"on {self.test.documents} other notes" if self.test else "out of fold"
         title = f"ablation, {self.origin.counted}, trained on {self.training.documents} notes, scored {where}"
-        parts = groupby(self.rows, key=lambda row: row.variant.part)
-        sections = (((row.name, row.score, row.difference) for row in rows) for _, rows in parts)
+        sections_of = groupby(self.rows, key=lambda row: row.variant.part)
+        sections = (((row.name, row.score, row.difference) for row in rows) for _, rows in sections_of)
         folds = {row.name: row.of_folds for row in self.rows if row.of_folds}
         seeds = {row.name: row.of_seeds for row in self.rows if row.of_seeds}
         return {
@@ -112,7 +102,6 @@ class Ablation:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the places, as JSON can hold it."""
-        saved = len(saved_by_the_stack(self.places))
         corpora = {"training": self.training, "test": self.test, "seeds": self.seeds}
         rows = {"reference": STACK, "rows": self.rows, **self.choosers.to_dict()}
         return {
@@ -120,7 +109,7 @@ class Ablation:
             **plain({**corpora, "variants tried": len(self.rows), **rows}),
             "kernel settings tried for each stack": self.kernel_settings,
             "places": len(self.places),
-            "places where the stack is right and a submodel wrong": saved,
+            "places where the stack is right and a submodel wrong": len(saved_by_the_stack(self.places)),
         }
 
 
@@ -138,8 +127,7 @@ def ablate(
 ) -> Ablation:
     """Train what is needed, score every variant and compare it with the whole stack.
 
-    :param corpus: annotated notes to train on and, without `test`, to score on out of fold.
-    :param test: other annotated notes to score on.
+    :param test: other annotated notes to score on; without them those of the corpus are, out of fold.
     :param groups: whether feature groups are left out too, each of which trains all submodels again.
     :param seeds: how many seeds to train with, for means and deviations; intervals and p-values are of the first.
     :param cache: a folder in which candidates are kept for the next run.
@@ -150,17 +138,17 @@ def ablate(
     variants = variants_of(settings, groups=groups)
     gold = corpus if test is None else test
     n_trainings = len({variant.without for variant in variants})
-    every, scores = seeded(settings, seeds), []
+    every, scores = parts.seeded(settings, seeds), []
     with stage("ablation", total=(1 + _STACKING) * n_trainings * seeds):
         for own in reversed(every):  # the first seed last, as its answers are looked into
             proposed = _proposed(variants, corpus, own, test, jobs, cache)
             answers = _answers(variants, proposed, own, jobs, weight=_STACKING * n_trainings)
             chance = replace(resampling, seed=own.seed)
-            systems = systems_of(gold, answers, corpus.label_set, rule, resampling=chance)
+            systems = parts.systems_of(gold, answers, corpus.label_set, rule, resampling=chance)
             scores.append(systems.scores)
     gaps = systems.differences([(name, STACK) for name in answers if name != STACK], ["f1"])
     folds = at_most_folds(corpus.documents, n_folds=settings.folds, seed=settings.seed) if test is None else []
-    means = over_seeds(scores) if seeds > 1 else {}
+    means = parts.over_seeds(scores) if seeds > 1 else {}
     protocol = (_OUT_OF_FOLD if test is None else _ON_TEST).format(
         unsplit=settings.unsplit, folds=settings.folds, seed=settings.seed
     )
@@ -198,7 +186,7 @@ def _proposed(
     choices = list(dict.fromkeys(variant.without for variant in variants))
     for number, without in enumerate(choices, 1):
         fewer = replace(settings, features=replace(settings.features, without=without))
-        engine = engine_of(cache, fewer, corpus) if unseen else None
+        engine = parts.engine_of(cache, fewer, corpus) if unseen else None
         with stage(f"round {number} of {len(choices)}", total=1.0):
             found = propose(corpus, fewer, unseen=() if engine else unseen, jobs=jobs, cache=cache)
             if engine:
@@ -220,13 +208,13 @@ def _answers(
     stacks = [variant for variant in variants if variant.stacker_features]
     work = (
         partial(
-            stack_answers, proposed[variant.without], variant.submodels,
+            parts.stack_answers, proposed[variant.without], variant.submodels,
             replace(settings.stacker, features=variant.stacker_features), seed=settings.seed,
         )
         for variant in stacks
     )  # fmt: skip
     answers: dict[str, Answers] = {
-        variant.name: [] if variant.stacker_features else alone_answers(proposed[variant.without], variant.name)
+        variant.name: [] if variant.stacker_features else parts.alone_answers(proposed[variant.without], variant.name)
         for variant in variants
     }
     with progress("stacking", total=len(stacks), weight=weight) as advance:

@@ -26,8 +26,7 @@ from phistack.ensemble.training.trainer import Training
 from phistack.features.documents import Document
 from phistack.features.errors import SettingsError
 
-_NOTES = 250
-_REPETITIONS = 3
+_NOTES, _REPETITIONS = 250, 3
 
 
 def check_budget(budget: float) -> None:

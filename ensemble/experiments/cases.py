@@ -41,14 +41,9 @@ class Place:
 
     def to_dict(self) -> dict[str, Any]:
         """The place as JSON can hold it: ids, offsets and labels."""
-        return {
-            "document": self.document,
-            "start": self.start,
-            "end": self.end,
-            "gold": [[span.start, span.end, span.label] for span in self.gold],
-            "said": {name: [[s.start, s.end, s.label] for s in spans] for name, spans in self.said.items()},
-            "wrong": list(self.wrong),
-        }
+        said = {name: [[s.start, s.end, s.label] for s in spans] for name, spans in self.said.items()}
+        gold, place = [[s.start, s.end, s.label] for s in self.gold], {"start": self.start, "end": self.end}
+        return {"document": self.document, **place, "gold": gold, "said": said, "wrong": list(self.wrong)}
 
 
 def places_of(documents: Sequence[Document], systems: Mapping[str, Answers]) -> list[Place]:

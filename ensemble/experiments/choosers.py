@@ -42,10 +42,7 @@ _BEST_MEMBER, _BEST_MEAN = "best member", f"best of {len(_THRESHOLDS)}"
 def stack_table(
     title: str, sections: Iterable[Iterable[tuple[str, Score, Difference | None]]], units: Units, remark: str = ""
 ) -> Table:
-    """Systems beside the stack: scores with intervals, F1 less that of the stack, and the corrected p-value.
-
-    :param remark: what else readers must know of the rows.
-    """
+    """Systems beside the stack: scores with intervals, F1 less that of the stack, and the corrected p-value."""
     rows: list[list[TableRow]] = [
         [
             (
@@ -97,10 +94,7 @@ class Choosers:
 
     @property
     def share(self) -> float | None:
-        """How much of the way in F1 from the best member to the perfect chooser the stack goes.
-
-        Below 0 if it goes back, and `None` if the best member is perfect.
-        """
+        """Where F1 of the stack is between best member, 0, and perfect chooser, 1; none if that member is perfect."""
         f1 = {row.remark if row.remark == _BEST_MEMBER else row.name: row.score.f1.value for row in self.rows}
         way = f1[PERFECT] - f1[_BEST_MEMBER]
         return (f1[STACK] - f1[_BEST_MEMBER]) / way if way > 0 else None
@@ -193,8 +187,7 @@ def choosers_of_proposed(
 ) -> Choosers:
     """Score all choosers on the unseen notes or, if there are none, on the training notes out of fold.
 
-    :param training: the notes that the submodels learned from; `gold` are those to score on.
-    :param stack: what the stack accepts of them.
+    :param stack: what the stack accepts of the notes of `gold`.
     """
     members = tuple(proposed.out_of_fold)
     pools = candidates_in_notes(proposed.tables, proposed.out_of_fold)

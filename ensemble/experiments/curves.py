@@ -33,9 +33,7 @@ class CurveRun:
 
     :param share: percent of the training patients or sentences; `size` is how many these are.
     :param sample: the number of the random order, from 1; `number` that of the run on this sample.
-    :param training: the notes of these patients, or with these sentences.
     :param folds: of the stack; none without it.
-    :param scores: of each system.
     """
 
     share: float
@@ -55,12 +53,7 @@ class CurveRun:
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """One system at one share.
-
-    :param by: what the size counts.
-    :param orders: the F1 of each run, order by order.
-    :param n_runs: how many runs there are of each order.
-    """
+    """One system at one share: the F1 of each run, order by order, `n_runs` of each; :param by: what is counted."""
 
     share: float
     size: int
@@ -106,10 +99,7 @@ def curves_of(runs: Sequence[CurveRun], *, by: str = "patients") -> dict[str, li
 
 
 def interval_of_mean(scores: Sequence[float], *, n_runs: int = 1) -> tuple[float, float] | None:
-    """The 95 % interval of the mean by Student's t, within 0 and 1; none of fewer than five scores.
-
-    :param scores: those of each order together, which has `n_runs` of them.
-    """
+    """The 95 % interval of the mean by Student's t, within 0 and 1, of five scores or more; `n_runs` of each order."""
     from scipy.stats import t
 
     if len(scores) < FEWEST_FOR_INTERVAL:

@@ -35,8 +35,7 @@ class Domain:
 def pools_of(domains: Sequence[Domain]) -> list[tuple[Domain, tuple[str, ...]]]:
     """All domains but one, for each where others are several, and all domains; each with the names of its members.
 
-    A pool has the settings of its first member. Where its corpora are in several languages, or name patients alike, a
-    warning says what that means.
+    A pool has the settings of its first member; warnings say what other languages and patients named alike mean.
     """
     languages = sorted({domain.settings.features.language for domain in domains})
     if len(languages) > 1:

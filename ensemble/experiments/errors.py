@@ -66,10 +66,8 @@ class ErrorAnalysis:
 
     def tables(self) -> list[Table]:
         """Choosers, calibration, and the wrong decisions by kind, by label, and by who would have made them."""
-        title = f"{self.notes.documents} notes, {self.origin.counted}, {self.origin.intervals}"
-        calibrated = counted.calibration_table(
-            self.calibrations, "Calibration of the submodels' scores and of the stack"
-        )
+        title = f"choosers on {self.notes.documents} notes, {self.origin.counted}"
+        calibrated = counted.calibration_table(self.calibrations, "Calibration of the submodels and of the stack")
         wrong = counted.by_kind(self.errors), counted.by_label(self.errors, self.gold), counted.by_chooser(self.errors)
         return [self.choosers.table(title), calibrated, *wrong]
 
@@ -79,14 +77,9 @@ class ErrorAnalysis:
 
     def page(self) -> str:
         """All of it as one HTML file."""
-        facts = {
-            "notes": str(self.notes.documents),
-            "PHI": str(self.notes.spans),
-            "label set": self.notes.label_set,
-            "submodels": ", ".join(self.choosers.members),
-            "date": self.origin.date,
-            "in short": self.summary,
-        }
+        notes = {"notes": str(self.notes.documents), "PHI": str(self.notes.spans), "label set": self.notes.label_set}
+        members = ", ".join(self.choosers.members)
+        facts = {**notes, "submodels": members, "date": self.origin.date, "in short": self.summary}
         picture = calibration_picture(plain(self.calibrations))
         return errors_page(self.tables(), self.errors, facts=facts, picture=picture)
 

@@ -19,7 +19,7 @@ from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.evaluation import Score, criterion_named
 from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling
 from phistack.ensemble.evaluation.tables import Table, TableRow, percent, strong
-from phistack.ensemble.experiments.parts import systems_of
+from phistack.ensemble.experiments.parts import plain, systems_of
 from phistack.ensemble.experiments.pictures import BLUE, GREY, PALE, picture
 from phistack.ensemble.experiments.results import CorpusFacts, Origin
 from phistack.ensemble.experiments.speed import Machine, Run, Speed, measure_speed
@@ -114,28 +114,17 @@ class Frontier:
 
     def to_dict(self) -> dict[str, Any]:
         """Every figure as JSON can hold it."""
-        return {
-            **self.origin.to_dict(),
-            "trained on": dict(self.trained_on),
-            "notes": {**self.notes.to_dict(), "characters": self.characters},
-            "machine": asdict(self.machine),
-            "repetitions": self.repetitions,
-            "rows": [row.to_dict() for row in self.rows],
-        }
+        notes = {"notes": {**self.notes.to_dict(), "characters": self.characters}}
+        measured = {"machine": asdict(self.machine), "repetitions": self.repetitions, "rows": self.rows}
+        return {**self.origin.to_dict(), "trained on": dict(self.trained_on), **notes, **plain(measured)}
 
 
 def measure_frontier(
-    corpus: Corpus,
-    model: Path,
-    *,
-    repetitions: int = 3,
-    criterion: str = "strict",
-    resampling: Resampling = BY_PATIENT,
+    corpus: Corpus, model: Path, *, repetitions: int = 3, criterion: str = "strict", resampling: Resampling = BY_PATIENT
 ) -> Frontier:
     """Measure every subset.
 
     :param corpus: annotated notes that the engine was not trained on.
-    :param repetitions: of each subset, each in a new process.
     :raises EvaluationError: if the notes have no annotated PHI.
     :raises BundleError: if the bundle cannot be loaded, or has no stackers for subsets.
     """
@@ -155,15 +144,10 @@ def measure_frontier(
     answers = {subset_name(subset): runs[subset][0].spans for subset in subsets}
     systems = systems_of(corpus, answers, engine.label_set, rule, resampling=resampling)
     protocol = _PROTOCOL.format(repetitions=repetitions, criterion=rule.name, intervals=systems.units.intervals)
-    return Frontier(
-        origin=Origin(SCHEMA, rule.name, protocol, None, corpus.label_set.name, systems.units),
-        trained_on=read_manifest(model)["trained_on"],
-        notes=CorpusFacts.of(corpus),
-        characters=sum(len(document.text) for document in corpus.documents),
-        machine=Machine.here(),
-        repetitions=repetitions,
-        rows=_rows(runs, systems.scores),
-    )
+    origin = Origin(SCHEMA, rule.name, protocol, None, corpus.label_set.name, systems.units)
+    trained_on, characters = read_manifest(model)["trained_on"], sum(len(note.text) for note in corpus.documents)
+    rows = _rows(runs, systems.scores)
+    return Frontier(origin, trained_on, CorpusFacts.of(corpus), characters, Machine.here(), repetitions, rows)
 
 
 def on_frontier(points: Sequence[tuple[float, float]]) -> list[bool]:

@@ -44,12 +44,7 @@ _PROTOCOL = (
 
 @dataclass(frozen=True, slots=True)
 class LearningCurve:
-    """Every run.
-
-    :param training: the notes of all training patients.
-    :param test: the notes that every run is scored on.
-    :param samples: how many random orders there are of what `by` names, with `n_runs` on each.
-    """
+    """Every run; :param samples: how many random orders there are of what `by` names, with `n_runs` on each."""
 
     origin: Origin
     training: CorpusFacts
@@ -96,8 +91,8 @@ class LearningCurve:
 
     def draw(self, folder: Path, *, name: str = "curve") -> None:
         """The curves, as pictures of that name."""
-        title = f"Learning curve, {self.origin.counted}"
-        curve_picture(title, self.spread, self.curves, folder, name=name, comment=self.origin.comment)
+        title, comment = f"Learning curve, {self.origin.counted}", self.origin.comment
+        curve_picture(folder, self.curves, title=title, spread=self.spread, name=name, comment=comment)
 
     def to_dict(self) -> dict[str, Any]:
         """Every figure as JSON can hold it."""
@@ -129,7 +124,6 @@ def learning_curve(
     :param samples: how many random orders of them; with fewer than five runs in all there is no interval.
     :param runs: how often an engine is trained on each sample, from another random start each time.
     :param stack: whether the stack is scored beside the submodels, which trains on each fold too.
-    :param cache: a folder in which candidates are kept for the next run.
     :raises SettingsError: if shares, sizes, samples or runs make no sense, or there are too few patients.
     :raises TrainingError: if nothing can be learned from a sample, as none of its notes has PHI.
     """

@@ -53,11 +53,11 @@ def system_cell(name: str) -> str | Cell:
 
 def plain(value: Any) -> Any:
     """What JSON can hold in place of whatever has a `to_dict`, at any depth."""
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
     if isinstance(value, Mapping):
         return {name: plain(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(part) for part in value]
-    return value.to_dict() if hasattr(value, "to_dict") else value
+    return [plain(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def seeded(settings: EngineSettings, n_seeds: int) -> list[EngineSettings]:
@@ -84,9 +84,8 @@ def alone_answers(proposed: Proposed, name: str) -> list[list[Span]]:
 def stack_answers(
     proposed: Proposed, names: Sequence[str], settings: StackerSettings, *, seed: int
 ) -> list[list[Span]]:
-    """What a stack over some of the submodels marks: on the unseen notes or, if there are none, out of fold.
+    """What a stack over some of the submodels, in the order of training, marks on the same notes.
 
-    :param names: of the submodels, in the order of training.
     :returns: nothing at all if none of them proposed anything out of fold.
     """
     decided = stack_decisions(proposed, names, settings, seed=seed)

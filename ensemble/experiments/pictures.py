@@ -114,13 +114,7 @@ def _gaps(axes: Axes, rows: Sequence[VariantRow], heights: Sequence[float]) -> N
 
 
 def curve_picture(
-    title: str,
-    spread: str,
-    curves: Mapping[str, Sequence[CurvePoint]],
-    folder: Path,
-    *,
-    name: str = "curve",
-    comment: str = "",
+    folder: Path, curves: Mapping[str, Sequence[CurvePoint]], *, title: str, spread: str, name: str, comment: str
 ) -> None:
     """Mean F1 by what was trained on, a line a system, with every run and, around the means, the spread in words."""
     with picture(folder, name, title, size=(7, 4.2), comment=comment) as figure:
@@ -160,10 +154,7 @@ def _curve(axes: Axes, name: str, style: _LineStyle, points: Sequence[CurvePoint
 def matrix_picture(
     title: str, matrices: Mapping[str, Mapping[str, Mapping[str, Score]]], folder: Path, *, comment: str = ""
 ) -> None:
-    """F1 of each pair of corpora, a panel a system, the stack first.
-
-    :param matrices: system -> trained on -> tested on -> score.
-    """
+    """F1 by system, corpus trained on and corpus tested on, a panel a system, the stack first."""
     from matplotlib.colors import Normalize
 
     trained = next(iter(matrices.values()))

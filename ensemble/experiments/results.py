@@ -91,20 +91,16 @@ class Origin:
 
     def to_dict(self) -> dict[str, Any]:
         """The first entries of `results.json`, with every setting at its value, those left at their defaults too."""
-        about: dict[str, Any] = {
-            "schema": self.schema,
-            "date": self.date,
-            "versions": {**versions(), "source SHA-256": code_digest()},
-            "criterion": self.criterion,
-            "protocol": self.protocol,
-            **(self.units.to_dict() if self.units else {}),
-        }
+        units = self.units.to_dict() if self.units else {}
+        code = {"versions": {**versions(), "source SHA-256": code_digest()}}
+        about = {"schema": self.schema, "date": self.date, "criterion": self.criterion, "protocol": self.protocol}
         if (settings := self.settings) is None:
-            return about
+            return {**about, **code, **units}
         own = {name: new_submodel(name, given).settings() for name, given in settings.submodels.items()}
         kinds = {name: {KIND: given[KIND]} for name, given in settings.submodels.items() if KIND in given}
         complete = {**asdict(settings), "submodels": {name: {**own[name], **kinds.get(name, {})} for name in own}}
-        return {**about, "settings hash": settings.digest, "settings": json.loads(json.dumps(complete))}
+        stamped = {"settings hash": settings.digest, "settings": json.loads(json.dumps(complete))}
+        return {**about, **code, **units, **stamped}
 
 
 class ExperimentResults(Protocol):
@@ -128,8 +124,7 @@ def write_results(out: Path, measure: Callable[[], _Results], *, pictures: bool 
     """Run an experiment, and write the folder of its results, complete or not at all.
 
     :param measure: the experiment; not called where the folder is taken.
-    :param pictures: whether it draws any.
-    :param command: the one that asked for it, for `results.json`.
+    :param command: that asked for it, for `results.json`.
     :raises SettingsError: if there is anything at the path.
     :raises MissingResourceError: if what draws pictures is not installed.
     """

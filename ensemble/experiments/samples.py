@@ -117,9 +117,7 @@ def samples_of(
 ) -> Iterator[Sample]:
     """What to train on, order by order, parts growing; never fewer than two patients or sentences.
 
-    :param shares: percent of the patients or sentences.
-    :param sizes: in their place, how many.
-    :param by: what is drawn: `patients` or `sentences`.
+    :param shares: percent of the patients or sentences, as `by` says; `sizes` are numbers in their place.
     :param features: the settings that say where sentences end.
     :raises SettingsError: for another `by`, if a share is not from 1 to 100 or a size more than there are, or there are
         no samples or fewer than two patients.
@@ -132,17 +130,13 @@ def samples_of(
     if len(patients) < 2:
         raise SettingsError("a learning curve needs training notes of at least two patients")
     sentences = Sentences.of(corpus, features or FeatureSettings()) if by == SENTENCES else None
-    n = len(sentences) if sentences is not None else len(patients)
+    n = len(patients) if sentences is None else len(sentences)
     parts = _parts(n, shares, sizes, by)
     for number in range(1, samples + 1):
         order = np.random.default_rng((seed, number)).permutation(n).tolist()
         for share, size in parts:
             drawn = {*order[:size]}
-            part = (
-                sentences.chosen(drawn)
-                if sentences is not None
-                else of_fold_groups(corpus, {patients[i] for i in drawn})
-            )
+            part = sentences.chosen(drawn) if sentences else of_fold_groups(corpus, {patients[i] for i in drawn})
             yield Sample(share, size, number, part)
 
 

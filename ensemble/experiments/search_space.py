@@ -36,7 +36,6 @@ class SearchSpace:
     """Settings and their ranges.
 
     :param ranges: setting -> the values to choose from, or a table of its ends and scale.
-    :param trials: how many settings are drawn by default.
     :param validation: percent of the patients that all trials are scored on; 0 for cross-validation.
     :raises SettingsError: if there is no range, or one cannot be sampled from.
     """

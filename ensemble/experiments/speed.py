@@ -39,13 +39,7 @@ _SHORTEST = 0.001
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One measurement: seconds are of processor time, those of the load until the engine was ready.
-
-    :param subset: the submodels that took part.
-    :param notes: how many notes were annotated.
-    :param peak_mb: the most memory that the process held, in MB.
-    :param spans: what was found in each note.
-    """
+    """One measurement of a subset of the submodels: seconds are of processor time, for all notes and for the load."""
 
     subset: tuple[str, ...]
     notes: int
@@ -112,7 +106,6 @@ def measure_speed(model: Path, subset: tuple[str, ...], documents: Sequence[Docu
     """Load a bundle in a fresh process on one core and annotate the notes once.
 
     :param subset: names of submodels; the others are not loaded.
-    :param documents: their spans are not looked at.
     :param cascade: as `ensemble.bundles.bundle.load_bundle` takes it.
     :raises BundleError: if the bundle cannot be loaded, or not without the other submodels.
     :raises EvaluationError: if the process dies.
@@ -139,10 +132,7 @@ def keep_to_one_core() -> None:
 
 
 def peak_memory_mb() -> float:
-    """The most memory that this process held so far, in MB.
-
-    Linux keeps it for the program that runs; `getrusage` would give that of the parent, if it was larger.
-    """
+    """The most memory that this process held so far, in MB; `getrusage` may give that of the parent, on Linux."""
     status = Path("/proc/self/status")
     if status.exists():
         line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))

@@ -30,8 +30,7 @@ from phistack.features.documents import Corpus
 from phistack.features.shown import shown_label
 
 _WEAKEST = 3
-_CONTEXTS = (1, 2)
-"""Tokens on each side that are the same where labels contradict each other."""
+_CONTEXTS = (1, 2)  # tokens on each side, the same where labels contradict each other
 _PROTOCOL = (
     "Strict micro F1 on the training notes, out of fold by {unsplit}, {folds} folds, seed {seed}; {intervals}. "
     "The stack's kernel and threshold were chosen on the same notes, so its score is slightly too good."
@@ -44,9 +43,7 @@ class TrainingReport:
 
     :param unsplit: what no fold splits.
     :param protocol: how the scores came about, in sentences.
-    :param scores: of each submodel and the stack, all folds together.
-    :param of_folds: the same averaged over folds; `of_seeds` over seeds, empty for one seed.
-    :param contradictions: how often the labels of the notes contradict each other, by the width of the context.
+    :param of_folds: the scores averaged over folds; `of_seeds` over seeds, empty for one seed.
     """
 
     unsplit: str

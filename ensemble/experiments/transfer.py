@@ -62,12 +62,10 @@ class DomainFacts:
 class Transfer:
     """The matrix.
 
-    :param domains: name -> figures of the corpus.
     :param matrix: system -> trained on -> tested on -> score.
     :param others: system -> trained on -> score on the held-out notes of all corpora that it was not trained on.
     :param pooled: name of a pooled engine -> the notes it was trained on.
-    :param gaps: (system, other system, tested on) -> the first less the second: each engine less the one that was
-        trained on the tested corpus, and each submodel less the stack.
+    :param gaps: (system, other system, tested on) -> the first less the second.
     """
 
     origin: Origin
@@ -98,10 +96,8 @@ class Transfer:
         ]
         p_values = f"p of {self.origin.units.p_values}" if self.origin.units else ""
         note = f"{p_values}, after Holm's correction over {len(self.gaps)} differences"
-        several = " or several" if self.pooled else ""
-        caption = (
-            f"F1, trained on four fifths of the patients of one corpus{several}, tested on the held-out fifth of each"
-        )
+        one = "one corpus or several" if self.pooled else "one corpus"
+        caption = f"F1, trained on four fifths of the patients of {one}, tested on the held-out fifth of each"
         between, differences = "F1 between one corpus and all others together", "Differences in F1, in points"
         tested = (f"tested on {name}" for name in names)
         return {
@@ -147,7 +143,6 @@ def transfer(
     :param domains: at least two, which train the same submodels.
     :param pooled: whether to train on all domains but one too, for each, and on all together.
     :param stack: whether the stack is scored beside the submodels; without it nothing is trained on folds.
-    :param cache: a folder in which candidates are kept for the next run.
     :raises SettingsError: if there are fewer than two domains, or their types cannot be compared or pooled.
     """
     rule = criterion_named(criterion)
@@ -211,13 +206,10 @@ def _check(domains: Sequence[Domain], criterion: Criterion, pooled: bool) -> Non
     if len({tuple(domain.settings.submodels) for domain in domains}) > 1:
         raise SettingsError("all corpora of a transfer matrix must have the same submodels")
     names = sorted({domain.corpus.label_set.name for domain in domains})
-    if pooled and len(names) > 1:
+    if len(names) > 1 and (pooled or criterion.typed != "none"):
+        what = "which cannot be learned together" if pooled else "whose types cannot be compared"
+        instead = "leave out --pooled" if pooled else "compare spans only with --criterion spans"
         raise SettingsError(
-            f"the corpora have the label sets {' and '.join(names)}, which cannot be learned together; convert them to "
-            "one set with --map-labels, or leave out --pooled"
-        )
-    if criterion.typed != "none" and len(names) > 1:
-        raise SettingsError(
-            f"the corpora have the label sets {' and '.join(names)}, whose types cannot be compared; convert them to "
-            "one set with --map-labels, or compare spans only with --criterion spans"
+            f"the corpora have the label sets {' and '.join(names)}, {what}; convert them to one set with "
+            f"--map-labels, or {instead}"
         )

@@ -144,11 +144,9 @@ def tune(
 ) -> Tuning:
     """Search for the settings of a submodel.
 
-    :param corpus: annotated notes.
     :param settings: of training; the submodel's own are the first trial.
     :param submodel: its name in the settings, or that of a kind.
-    :param trials: how many settings are drawn; those of the space where it is `None`.
-    :param cache: a folder in which the predictions of folds are kept for the next run.
+    :param trials: how many settings are drawn; as many as the space says by default.
     :raises SettingsError: if the submodel has no such setting, or no drawn settings can work.
     :raises TrainingError: if nothing can be learned from the corpus.
     """

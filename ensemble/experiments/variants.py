@@ -24,10 +24,8 @@ ALONE = "submodel alone"
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One way to build the engine.
+    """One way to build the engine; :param part: the section of the table that it is in.
 
-    :param part: the section of the table that it is in.
-    :param submodels: those that take part, in the order of training.
     :param stacker_features: the stacker's feature set; empty for one submodel alone, without a stacker.
     :param without: the feature groups left out.
     """
@@ -70,8 +68,8 @@ class VariantRow:
 def variants_of(settings: EngineSettings, *, groups: bool) -> list[Variant]:
     """Every variant: each submodel alone, the stack, and the stack with one part left out or exchanged.
 
-    TBED starts from the tags of patterns of its own, so the stack is also tried without the regex submodel and TBED
-    together; likewise with any kind that another holds.
+    TBED starts from the tags of its own patterns, so the stack is also tried without both the regex submodel and TBED;
+    likewise with any kind that another holds.
 
     :param groups: whether feature groups are left out too, those that have columns under these settings.
     """
