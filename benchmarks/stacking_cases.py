@@ -62,10 +62,10 @@ class StackingCase:
 
     @property
     def in_short(self) -> dict[str, ChooserRow]:
-        """The choosers of the table, by the names of its columns."""
+        """The choosers of the table, by the names of its columns; the majority of one member is that member."""
         rows = {row.name: row for row in self.choosers.rows}
         best = {remark: row for row in self.choosers.rows for remark in (BEST, MEAN) if _is(row, remark)}
-        return {name: best.get(name) or rows[name] for name in CHOOSERS}
+        return {name: best.get(name) or rows.get(name, best[BEST]) for name in CHOOSERS}
 
     def to_dict(self) -> dict[str, Any]:
         """The case as JSON can hold it."""

@@ -114,7 +114,8 @@ class Table:
 
         grid = table.Table(box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False, padding=(0, 1))
         for number, (column, width) in enumerate(zip(map(_cell, self.columns), widths, strict=True)):
-            grid.add_column(Text(column.plain), width=width, justify="left" if number < self.n_texts else "right")
+            head, is_text = Text(column.plain), number < self.n_texts
+            grid.add_column(head, width=width, justify="left" if is_text else "right", overflow="fold")
         for rows in self.sections:
             for row in (list(map(_cell, cells)) for cells in rows):
                 style = "bold" if any(cell.is_strong for cell in row) else None
