@@ -65,8 +65,10 @@ class Table:
 
         if self.title:
             yield Text(self.title, style="italic")
-        widths = self._widths(options.max_width)
-        yield from [self._grid(widths)] if widths else self._written_out(options.max_width)
+        # Two blanks between columns, or one.
+        fitting = ((blanks, self._widths(options.max_width, blanks)) for blanks in (2, 1))
+        blanks, widths = next((found for found in fitting if found[1]), (0, []))
+        yield from [self._grid(widths, blanks)] if widths else self._written_out(options.max_width)
         if self.note:
             yield Text(f"{self.note}\n", style="dim italic")
 
@@ -96,23 +98,21 @@ class Table:
         every = [*([self.columns] if with_head else []), *(row for rows in self.sections for row in rows)]
         return [list(map(_cell, row)) for row in every]
 
-    def _widths(self, width: int) -> list[int]:
+    def _widths(self, width: int, blanks: int) -> list[int]:
         """The width of each column on a terminal; nothing if they do not fit even with a line for each word."""
         columns = list(zip(*self._rows(with_head=True), strict=True))
         widths = [_longest(line for cell in column for line in cell.plain.splitlines()) for column in columns]
         least = [_longest(word for cell in column for word in cell.plain.split()) for column in columns]
-        room = width - 2 * len(columns)
-        # Words break first, then figures with their intervals; of several columns, the widest.
-        for group in (range(self.n_texts), range(self.n_texts, len(columns))):
-            while sum(widths) > room and (wider := [n for n in group if widths[n] > least[n]]):
-                widths[max(wider, key=widths.__getitem__)] -= 1
+        room = width - blanks * len(columns) - (blanks == 1)  # rich has a margin on the left
+        while sum(widths) > room and (wider := [n for n, width in enumerate(widths) if width > least[n]]):
+            widths[max(wider, key=widths.__getitem__)] -= 1
         return widths if sum(widths) <= room else []
 
-    def _grid(self, widths: Sequence[int]) -> RenderableType:
+    def _grid(self, widths: Sequence[int], blanks: int) -> RenderableType:
         from rich import box, table
         from rich.text import Text
 
-        grid = table.Table(box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False, padding=(0, 1))
+        grid = table.Table(box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False, padding=(0, blanks - 1))
         for number, (column, width) in enumerate(zip(map(_cell, self.columns), widths, strict=True)):
             head, is_text = Text(column.plain), number < self.n_texts
             grid.add_column(head, width=width, justify="left" if is_text else "right", overflow="fold")
