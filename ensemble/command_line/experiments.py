@@ -223,6 +223,7 @@ def reproduce(
             show_default=False,
         ),
     ] = None,
+    seeds: SeedsOption = 1,
     training: TrainingOptions,
 ) -> None:
     """Train the system of a paper and fill its tables, its figures beside yours; --config changes settings."""
@@ -238,9 +239,10 @@ def reproduce(
     kept = _kept(training, out)
     found = write_reproduction(out, lambda: reproduce(
         paper, notes, other, settings_of(paper, settings, quick=quick), quick=quick, only_right=only_right, text=text,
-        annotated=annotated, curve=with_curve, added=further, jobs=training.jobs, cache=kept,
+        annotated=annotated, curve=with_curve, added=further, seeds=seeds, jobs=training.jobs, cache=kept,
     ))  # fmt: skip
-    for table in (*(table.table for table in found.tables), *(made.table() for made in found.curves.values())):
+    shown = (*(table.table for table in found.tables), *(made.table() for made in found.curves.values()))
+    for table in (*shown, *found.seed_tables):
         console().print(table.rich())
     say(f"the tables as text and for LaTeX, and all figures, were written to {out}")
     say(_KEPT.format(kept))

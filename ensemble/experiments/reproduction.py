@@ -9,6 +9,7 @@
     out/annotated.jsonl                the test notes as the system annotates them, where they are asked for
     out/figure-4.png, figure-4.svg     a picture, where the paper has one
     out/figure-2.txt, ...              a learning curve as table and picture, where the paper has one
+    out/seeds.txt, seeds.tex           means and deviations over seeds, where there are several
 
 Submodels propose once for all tables: fold by fold for the training notes, and for the test notes after training on
 all of the others; each row is a submodel alone or a stack over some of them. A learning curve trains each submodel
@@ -26,11 +27,15 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from phistack.ensemble.evaluation.measures import Macro
+from phistack.ensemble.evaluation.systems import mean_figures, mean_table
+from phistack.ensemble.evaluation.tables import Table
 from phistack.ensemble.experiments.learning_curve import LearningCurve
 from phistack.ensemble.experiments.method_picture import method_picture
 from phistack.ensemble.experiments.paper_curves import paper_curves, write_paper_curve
 from phistack.ensemble.experiments.paper_runs import STACKING, PaperPlan
 from phistack.ensemble.experiments.paper_tables import PaperTable, filled
+from phistack.ensemble.experiments.parts import over_seeds, seeded
 from phistack.ensemble.experiments.results import CorpusFacts, Origin
 from phistack.ensemble.tools.progress import stage
 from phistack.ensemble.training.fit_tasks import apart_from
@@ -70,6 +75,7 @@ class Reproduction:
     :param test: that was scored on.
     :param annotated: the same notes as the whole system annotates them, where they are asked for.
     :param curves: the number of a figure -> the learning curve that it shows.
+    :param of_seeds: the mean scores of each row over seeds; empty for one seed, and the tables are of the first.
     """
 
     origin: Origin
@@ -79,9 +85,17 @@ class Reproduction:
     tables: tuple[PaperTable, ...] = field(repr=False)
     annotated: Corpus | None = field(default=None, repr=False)
     curves: Mapping[int, LearningCurve] = field(default_factory=dict, repr=False)
+    of_seeds: Mapping[str, Macro] = field(default_factory=dict, repr=False)
+    seeds: tuple[int, ...] = ()
+
+    @property
+    def seed_tables(self) -> list[Table]:
+        """Means and deviations over seeds, or nothing for one seed."""
+        return [mean_table(f"{len(self.seeds)} seeds", self.of_seeds)] if self.of_seeds else []
 
     def to_dict(self) -> dict[str, Any]:
         """Every figure as JSON can hold it."""
+        means = {name: mean_figures(mean) for name, mean in self.of_seeds.items()}
         return {
             **self.origin.to_dict(),
             "paper": self.paper,
@@ -89,6 +103,7 @@ class Reproduction:
             "test": self.test.to_dict(),
             "tables": {str(table.number): table.rows for table in self.tables},
             **({"figures": {str(n): curve.to_dict() for n, curve in self.curves.items()}} if self.curves else {}),
+            **({"seeds": list(self.seeds), "mean of seeds": means} if means else {}),
         }
 
 
@@ -126,6 +141,7 @@ def reproduce(
     annotated: bool = False,
     added: Sequence[Corpus] = (),
     curve: bool = True,
+    seeds: int = 1,
     jobs: int = 1,
     cache: Path | None = None,
 ) -> Reproduction:
@@ -138,6 +154,7 @@ def reproduce(
     :param annotated: whether to give the test notes as the system annotates them.
     :param curve: whether to make the learning curve too, where the paper has one.
     :param added: further corpora to learn from, one at a time, for tables that have rows of them.
+    :param seeds: how many seeds to train with, for means and deviations of each row; all tables are of the first.
     :param jobs: processes; the result does not depend on it.
     :param cache: a folder in which candidates are kept for the next run.
     :raises SettingsError: for another paper, submodel, or submodels that the tables do not have, or for a corpus that
@@ -151,8 +168,10 @@ def reproduce(
         need("matplotlib", "pictures", f"a figure of {paper}")
     plan = PaperPlan.of(declared, settings, only_right=only_right, text=text, whole=annotated)
     _check_added(paper, declared["tables"], added, test)
-    with stage(f"reproducing {paper}", total=(1 + STACKING) * (1 + len(added))):
+    with stage(f"reproducing {paper}", total=(1 + STACKING) * (seeds + len(added))):
         run, *others = [plan.run(training, test, added=more, jobs=jobs, cache=cache) for more in (None, *added)]
+        every = seeded(plan.settings, seeds)
+        again = [replace(plan, settings=own).run(training, test, jobs=jobs, cache=cache) for own in every[1:]]
     run = replace(run, with_added=tuple(others))
     protocol = _PROTOCOL.format(
         paper=paper, seed=settings.seed, corpus=declared["corpus"], folds=_folds(plan),
@@ -165,7 +184,8 @@ def reproduce(
     notes = test.with_spans(run.answers[plan.members]) if annotated else None
     facts = CorpusFacts.of(training), CorpusFacts.of(test)
     curves = paper_curves(drawn, training, test, settings.only(plan.members), quick=quick, jobs=jobs, cache=cache)
-    return Reproduction(origin, paper, *facts, tables, notes, curves)
+    means = over_seeds([found.systems.scores for found in (run, *again)]) if again else {}
+    return Reproduction(origin, paper, *facts, tables, notes, curves, means, tuple(own.seed for own in every))
 
 
 def _folds(plan: PaperPlan) -> str:
@@ -226,6 +246,10 @@ def write_reproduction(out: Path, measure: Callable[[], Reproduction]) -> Reprod
             (folder / f"table-{number}.tex").write_text(latex, encoding="utf-8")
             if apart is not None:
                 method_picture(table.title, str(number), rows, folder, apart=apart)
+        for seed_table in found.seed_tables:
+            text = [seed_table.title, "", *seed_table.markdown(), "", found.origin.protocol, ""]
+            (folder / "seeds.txt").write_text("\n".join(text), encoding="utf-8")
+            (folder / "seeds.tex").write_text(seed_table.latex(found.origin.comment), encoding="utf-8")
         for figure, curve in found.curves.items():
             write_paper_curve(curve, folder, f"figure-{figure}")
     return found
