@@ -184,8 +184,9 @@ def reproduce(
     notes = test.with_spans(run.answers[plan.members]) if annotated else None
     facts = CorpusFacts.of(training), CorpusFacts.of(test)
     curves = paper_curves(drawn, training, test, settings.only(plan.members), quick=quick, jobs=jobs, cache=cache)
-    means = over_seeds([found.systems.scores for found in (run, *again)]) if again else {}
-    return Reproduction(origin, paper, *facts, tables, notes, curves, means, tuple(own.seed for own in every))
+    means = over_seeds([found.scores for found in (run, *again)]) if again else {}
+    of_seeds = {"+".join(row): mean for row, mean in means.items()}
+    return Reproduction(origin, paper, *facts, tables, notes, curves, of_seeds, tuple(own.seed for own in every))
 
 
 def _folds(plan: PaperPlan) -> str:
