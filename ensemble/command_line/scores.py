@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from phistack.ensemble.command_line.choices import UNITS, completing, one_of
-from phistack.ensemble.command_line.groups import CorpusOptions, with_options
+from phistack.ensemble.command_line.choices import UNITS, one_of
+from phistack.ensemble.command_line.groups import CorpusOptions
 from phistack.ensemble.command_line.options import (
+    AllowMissingOption,
     CorpusArgument,
     CriterionOption,
+    GoldArgument,
     JsonOption,
     LatexOption,
     ModelOption,
     SeedOption,
     ShufflesOption,
     SubsetOption,
+    option,
 )
 from phistack.ensemble.command_line.output import console, names_of, say, say_remarks
 from phistack.ensemble.tools.comma_lists import comma_list
@@ -31,11 +34,6 @@ if TYPE_CHECKING:
     from phistack.ensemble.evaluation import Resampling
     from phistack.features.documents import Corpus
 
-GoldArgument = Annotated[Path, typer.Argument(metavar="GOLD", help="The annotated notes.", show_default=False)]
-AllowMissingOption = Annotated[
-    bool, typer.Option("--allow-missing", help="Score the notes that all systems have, and list the others.")
-]
-
 
 @dataclass(frozen=True)
 class IntervalOptions:
@@ -43,13 +41,12 @@ class IntervalOptions:
 
     by: Annotated[
         str,
-        typer.Option(
-            "--by",
-            help=f"{one_of(UNITS)}: what intervals and p-values take as independent; shared tasks do it by document.",
-            autocompletion=completing(UNITS),
+        option(
+            f"{one_of(UNITS)}: what intervals and p-values take as independent; shared tasks do it by document.",
+            names=UNITS,
         ),
     ] = "patient"
-    draws: Annotated[int, typer.Option("--draws", help="Number of draws of the bootstrap.", min=1)] = 10_000
+    draws: Annotated[int, option("Number of draws of the bootstrap.", min=1)] = 10_000
 
     def resampling(self, seed: int = 0) -> Resampling:
         """The options as a value; :raises SettingsError: for another unit."""
@@ -74,7 +71,6 @@ def command_given() -> str:
     return shlex.join(["phistack", *sys.argv[1:]])
 
 
-@with_options
 def evaluate(
     gold: GoldArgument,
     system: Annotated[
@@ -104,7 +100,6 @@ def evaluate(
     print_report(report, console())
 
 
-@with_options
 def baseline(
     training: Annotated[Path, typer.Argument(metavar="TRAIN", help="Annotated notes.", show_default=False)],
     test: Annotated[Path, typer.Argument(metavar="TEST", help="Others, to be scored on.", show_default=False)],
@@ -135,7 +130,6 @@ def baseline(
     console().print(Table(("baseline", "precision", "recall", "F1"), [rows], title).rich())
 
 
-@with_options
 def compare(
     gold: GoldArgument,
     systems: Annotated[
@@ -178,7 +172,6 @@ def _read(corpora: CorpusOptions, paths: list[Path]) -> list[Corpus]:
     return [gold, *(corpora.read(path, gold.label_set) for path in paths[1:])]
 
 
-@with_options
 def errors(
     gold: GoldArgument,
     model: ModelOption,
@@ -222,7 +215,6 @@ def errors(
         say("each wrong decision: --details, --json or --html")
 
 
-@with_options
 def frontier(
     corpus: CorpusArgument,
     model: ModelOption,

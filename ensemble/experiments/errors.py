@@ -122,7 +122,7 @@ def analyse_errors(
     gold = gold.with_spans([map(spelled, {*note.spans}) for note in gold.documents])
     decided = []
     with progress("deciding", total=len(gold)) as advance:
-        for decisions in engine.without_cascade().decide(gold.documents):
+        for decisions in engine.with_options(cascade=False).decide(gold.documents):
             decided.append([replace(decision, span=spelled(decision.span)) for decision in decisions])
             advance("")
     answers = [[d.span for d in found if d.accepted] for found in decided]
