@@ -155,10 +155,12 @@ def remember(cache: Path, bundle: Path, settings: EngineSettings, corpus: Corpus
 
 def engine_of(cache: Path | None, settings: EngineSettings, corpus: Corpus) -> Engine | None:
     """The engine that was trained so; none if it is not known, has other submodels, or cannot be loaded."""
+    path = _bundle_of(_note_of(cache, settings, corpus)) if cache else None
+    if path is None:
+        return None
     try:
-        note = json.loads(_note_of(cache, settings, corpus).read_text(encoding="utf-8")) if cache else {}
-        engine = load_bundle(Path(note["bundle"]), cascade=False)
-    except (OSError, ValueError, TypeError, KeyError, PhistackError):
+        engine = load_bundle(path).with_options(cascade=False)
+    except (OSError, PhistackError):
         return None
     return engine if engine.names == tuple(settings.submodels) else None
 
@@ -166,3 +168,11 @@ def engine_of(cache: Path | None, settings: EngineSettings, corpus: Corpus) -> E
 def _note_of(cache: Path, settings: EngineSettings, corpus: Corpus) -> Path:
     files = digests_of_files(settings.to_dict())
     return cache / f"{FoldCache.key(corpus.documents, (), settings.digest, *files)}.bundle.json"
+
+
+def _bundle_of(note: Path) -> Path | None:
+    """Where a note of the cache says that the bundle is; none without a note that can be read."""
+    try:
+        return Path(json.loads(note.read_text(encoding="utf-8"))["bundle"])
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
