@@ -34,7 +34,7 @@ from phistack.ensemble.bundles.files import MANIFEST, PROTOCOL, file_hash, read_
 from phistack.ensemble.bundles.model_card import CALIBRATION_PICTURE, model_card
 from phistack.ensemble.bundles.self_test import SelfTest, check_self_test
 from phistack.ensemble.engine import Engine
-from phistack.ensemble.evaluation.calibration_picture import calibration_picture
+from phistack.ensemble.evaluation.calibration import calibration_picture
 from phistack.ensemble.stacking.cascade import Cascade
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts
 from phistack.ensemble.stacking.stacker_files import load_stacker, save_stacker

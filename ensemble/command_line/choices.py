@@ -41,6 +41,7 @@ RECALLS = ("high", "balanced", "precise")
 OTHER_LANGUAGES = ("replace", "hold", "read")
 SUBMODELS = usual_names()
 DRAWN = ("patients", "sentences")
+UNITS = ("patient", "document")
 
 
 def one_of(names: Iterable[str]) -> str:

@@ -180,6 +180,9 @@ GroupByOption = Annotated[
     ),
 ]  # fmt: skip
 AllowMissingOption = Annotated[bool, option("Compare the notes that all have, instead of refusing.", "--allow-missing")]
+SeedsOption = Annotated[
+    int, option("Train with this many seeds, for means and deviations over them.", "--seeds", min=1)
+]
 SeedOption = Annotated[int, option("Seed of all random choices.", "--seed")]
 ShufflesOption = Annotated[int, option("Number of shuffles of the paired randomisation.", "--shuffles", min=1)]
 JobsOption = Annotated[int, option("Parallel processes; the result is the same.", "--jobs", min=1)]
