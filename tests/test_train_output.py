@@ -10,6 +10,7 @@ from phistack.ensemble.synthesis import synthesize
 from phistack.features.formats import write_corpus
 from tests.fixture_types import Phistack
 
+OLD = Path(__file__).parent / "golden" / "bundle_protocol_2.zip"
 QUICK = ("--submodels", "regex,crf", "--folds", 2, "--jobs", 1)
 
 
@@ -60,3 +61,21 @@ def test_the_card_tells_the_unit_of_its_intervals(phistack: Phistack, notes: Pat
     card = (model / "MODEL_CARD.md").read_text()
     assert "95 % bootstrap intervals by document (12 documents, 99 draws)" in " ".join(card.split())
     assert "paired approximate randomisation by document, 9999 shuffles" in " ".join(card.split())
+
+
+def test_the_settings_of_a_bundle_train_it_again(phistack: Phistack, notes: Path, tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second.zip"
+    assert phistack("train", notes, "--model", first, *QUICK, "--seed", 5)[0] == 0
+    assert phistack("train", notes, "--model", second, "--config", first)[0] == 0
+    kept = (read_manifest(first), read_manifest(second))
+    assert kept[0] == kept[1] and "settings.toml" in kept[0]["files"]
+    shown = phistack("engines", second)[1]
+    assert "seed = 5" in shown and "[submodels.crf]" in shown and "[submodels.tbed]" not in shown
+    status, _, error = phistack("train", notes, "--model", tmp_path / "no", "--config", first, "--preset", "zhao2020")
+    assert (status, "leave --preset out" in error) == (1, True)
+
+
+def test_a_bundle_without_settings_is_one_sentence(phistack: Phistack, notes: Path, tmp_path: Path) -> None:
+    status, _, error = phistack("train", notes, "--model", tmp_path / "no", "--config", OLD)
+    sentence = error.splitlines()[-1]
+    assert (status, "was made before bundles kept their settings" in sentence) == (1, True)

@@ -35,7 +35,7 @@ A phistack engine that finds protected health information (PHI) in clinical note
 For finding PHI in notes of the same language and kind as those it was trained on. Every engine misses some PHI: check a
 sample of your own notes with `phistack evaluate` before you rely on it, and have people review what is released. Its
 vocabularies hold words of the training notes, so treat this bundle as you treat the notes themselves.
-"""
+{settings}"""
 
 _ELSEWHERE = """
 ## Measured on other notes
@@ -95,6 +95,15 @@ Of {PHI:.0f} PHI, {PHI lost:.0f} are lost that are found where every line is rea
 of these only the costly submodels propose. With `--no-cascade` they read every line.
 """
 
+_SETTINGS = """
+## Settings
+
+`phistack train CORPUS --model NEW --config BUNDLE` trains with these again; they are `settings.toml` in the bundle.
+
+```toml
+{toml}```
+"""
+
 _SEEDS = """
 ## Seeds
 
@@ -128,8 +137,12 @@ fold and before repeats are searched for; the thresholds were chosen on these no
 """
 
 
-def model_card(manifest: Mapping[str, Any]) -> str:
-    """The card, as Markdown, from a bundle's manifest."""
+def model_card(manifest: Mapping[str, Any], settings: str = "") -> str:
+    """The card, as Markdown.
+
+    :param manifest: of the bundle.
+    :param settings: of the training, as TOML; empty where they are not known.
+    """
     facts = {
         "submodels": ", ".join(manifest["kinds"].values()),
         "label set": manifest["label_set"],
@@ -151,6 +164,7 @@ def model_card(manifest: Mapping[str, Any]) -> str:
         calibration=_calibration(manifest["figures"].get("calibration", {})),
         cascade=_cascade(manifest["figures"].get("cascade", {})),
         choices=_choices(manifest["figures"].get("recall choices", {})),
+        settings=_SETTINGS.format(toml=settings) if settings else "",
     )
 
 

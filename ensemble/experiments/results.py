@@ -8,7 +8,6 @@ out/*.png, *.svg, *.pdf
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import date
@@ -25,7 +24,6 @@ from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus
 from phistack.features.extras import need
 from phistack.features.writing import new_folder, refuse_taken, write_json
-from phistack.submodels.base import KIND, new_submodel
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +94,7 @@ class Origin:
         about = {"schema": self.schema, "date": self.date, "criterion": self.criterion, "protocol": self.protocol}
         if (settings := self.settings) is None:
             return {**about, **code, **units}
-        own = {name: new_submodel(name, given).settings() for name, given in settings.submodels.items()}
-        kinds = {name: {KIND: given[KIND]} for name, given in settings.submodels.items() if KIND in given}
-        complete = {**asdict(settings), "submodels": {name: {**own[name], **kinds.get(name, {})} for name in own}}
-        stamped = {"settings hash": settings.digest, "settings": json.loads(json.dumps(complete))}
+        stamped = {"settings hash": settings.digest, "settings": settings.complete()}
         return {**about, **code, **units, **stamped}
 
 

@@ -95,6 +95,7 @@ def train_with_report(
         path,
         self_test=answers,
         models=training.models,
+        settings=settings.only(training.engine.names).to_toml(),
         trained_on={
             **counted,
             "settings hash": settings.digest,
