@@ -1,5 +1,6 @@
 """What `phistack train` prints, and what its model card has in addition."""
 
+import re
 from pathlib import Path
 from statistics import fmean, stdev
 
@@ -30,7 +31,8 @@ def test_it_is_one_table_the_weakest_labels_and_what_to_do_next(
     lines = shown.splitlines()
     assert len(lines) < 20 and shown.count("precision") == 1
     strict = read_manifest(model)["figures"]["strict"]["stack"]
-    assert f"{100 * strict['recall']:.2f}" in shown and "bootstrap intervals by patient (7 patients" in shown
+    assert f"{100 * strict['recall']:.2f}" in shown
+    assert re.search(r"bootstrap intervals by patient \(\d patients", shown)
     for sentence in ("Weakest: ", f"The engine of regex, crf is in {model}", f"--model {model}", "--details"):
         assert sentence in shown
     assert "out of fold it finds" in error
