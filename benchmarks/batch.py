@@ -31,7 +31,7 @@ from phistack.ensemble.tools.numerics import numeric_environment  # noqa: E402
 # As the workers do; one process with the threads of two would not be one.
 os.environ.update(numeric_environment())
 
-from phistack.ensemble.batch import RunSettings, deidentify  # noqa: E402
+from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, deidentify  # noqa: E402
 from phistack.ensemble.batch.workers.detector import Detector, load_detector  # noqa: E402
 from phistack.ensemble.deidentification import Policy  # noqa: E402
 from phistack.ensemble.stacking.candidates import Decision  # noqa: E402
@@ -79,7 +79,13 @@ def rate(folder: Path, model: Path, notes: Path | None, n_documents: int, policy
     figures: dict[str, Any] = {}
     for jobs in (1, 2):
         settings = RunSettings(
-            source, folder / f"out-{jobs}{source.suffix}", model, Policy.named(policy), jobs=jobs, load=load_detector
+            source,
+            folder / f"out-{jobs}{source.suffix}",
+            model,
+            Policy.named(policy),
+            jobs=jobs,
+            load=load_detector,
+            form_settings=FormatSettings(Columns(rest="keep")),
         )
         begin = time.monotonic()
         summary = deidentify(settings)
@@ -114,6 +120,7 @@ def memory(folder: Path, n_notes: int, model: Path | None, jobs: int, policy: st
         model or _no_bundle(folder),
         Policy.named(policy),
         jobs=jobs,
+        form_settings=FormatSettings(Columns(rest="keep")),
         load=load_detector if model else _patterns,
     )
     with _sampled() as samples:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from itertools import groupby, islice
+from itertools import groupby, islice, tee
 
 from phistack.ensemble.stacking.candidates import Decision, pools_of
 from phistack.ensemble.stacking.cascade import Cascade
@@ -171,8 +171,8 @@ class Engine:
 
     def annotate(self, documents: Iterable[Document]) -> Iterator[Document]:
         """The same notes, in order, with the accepted spans in place of any that they had."""
-        documents = list(documents)
-        for document, decisions in zip(documents, self.decide(documents), strict=True):
+        read, documents = tee(documents)
+        for document, decisions in zip(documents, self.decide(read), strict=True):
             yield document.with_spans(decision.span for decision in decisions if decision.accepted)
 
 

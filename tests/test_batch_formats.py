@@ -13,9 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phistack.ensemble.batch.formats.columns import Columns
-from phistack.ensemble.batch.formats.recognise import open_format
-from phistack.ensemble.batch.formats.rows import FormatSettings, Row
+from phistack.ensemble.batch.columns import Columns
+from phistack.ensemble.batch.rows import FormatSettings, Row, open_format
 from phistack.features.errors import CorpusError, SettingsError
 from phistack.features.formats import read_corpus
 
@@ -235,7 +234,7 @@ def test_a_damaged_row_group_is_left_out_and_the_others_are_read(tmp_path: Path)
 def test_a_missing_or_doubled_column_is_reported(tmp_path: Path) -> None:
     for header in ("note,text", "note,body,body", "body", "note,body,group,group"):
         (tmp_path / "in.csv").write_text(header + "\n1,2,3\n")
-        with pytest.raises(CorpusError, match=r"there is no column|more than once"):
+        with pytest.raises(CorpusError, match=r"has no column|more than once"):
             rewritten(tmp_path / "in.csv", tmp_path / "out.csv")
     (tmp_path / "in.parquet").write_bytes(b"no parquet")
     with pytest.raises(CorpusError, match="not a Parquet file"):
@@ -285,11 +284,17 @@ def test_notes_in_mixed_encodings_do_not_come_out_wrong(tmp_path: Path) -> None:
 
 def test_an_input_of_no_known_form_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    (tmp_path / "notes.docx").write_bytes(b"")
-    for path, message in (("empty", "no notes"), ("notes.docx", "a known format"), ("none", "no file or folder")):
+    for name in ("notes.docx", "notes.abc"):
+        (tmp_path / name).write_bytes(b"")
+    for path, message in (
+        ("empty", "no notes"),
+        ("notes.docx", "save it as plain text"),
+        ("notes.abc", "a known format"),
+        ("none", "no file or folder"),
+    ):
         with pytest.raises(CorpusError, match=message):
             open_format(tmp_path / path, tmp_path / "out", NAMED)
-    with pytest.raises(SettingsError, match="no format of input"):
+    with pytest.raises(CorpusError, match="there is no format named docx"):
         open_format(tmp_path / "notes.docx", tmp_path / "out", NAMED, "docx")
 
 
@@ -325,7 +330,7 @@ def test_a_column_of_patients_that_was_named_must_be_there(tmp_path: Path) -> No
     """A slip in its name would make every note a patient of its own, and surrogates would not fit together."""
     named = FormatSettings(Columns("note", ("body",), "subject", rest="keep"))
     (tmp_path / "in.csv").write_text("note,body,group\n1,a,p\n")
-    with pytest.raises(CorpusError, match=r"there is no column subject; .* --patient-column"):
+    with pytest.raises(CorpusError, match=r"has no column subject; .* --patient-column"):
         rewritten(tmp_path / "in.csv", tmp_path / "out.csv", named)
     (tmp_path / "in.jsonl").write_text('{"note": "1", "body": "a"}\n{"note": "2", "body": "a", "subject": null}\n')
     rows = rewritten(tmp_path / "in.jsonl", tmp_path / "out.jsonl", named)

@@ -28,7 +28,7 @@ def test_a_folder_and_a_file_are_recognised(format: str, tmp_path: Path) -> None
     target = tmp_path / "c" / f"x.{format}"
     write_corpus(CORPUS, target, format=format)
     folder = target if target.is_dir() else target.parent
-    assert recognise(folder)[0].name == format
+    assert recognise(folder).format.name == format
     assert read_corpus(folder) == CORPUS
     assert read_corpus(sorted(folder.iterdir())[0]) == CORPUS
 
@@ -48,14 +48,16 @@ def test_the_label_set_that_has_all_labels_is_taken(tmp_path: Path) -> None:
 
 def test_a_nested_folder_is_found_and_xml_goes_first(tmp_path: Path) -> None:
     write_corpus(CORPUS, tmp_path / "one" / "brat", format="brat")
-    assert recognise(tmp_path / "one")[0].name == "brat"
+    assert recognise(tmp_path / "one").format.name == "brat"
     write_corpus(CORPUS, tmp_path / "one" / "xml", format="i2b2")
-    assert recognise(tmp_path / "one")[0].name == "i2b2"
-    assert recognise(tmp_path / "one", "brat")[0].name == "brat"
+    assert recognise(tmp_path / "one").format.name == "i2b2"
+    assert recognise(tmp_path / "one", "brat").format.name == "brat"
     assert read_corpus(tmp_path / "one", format="brat") == read_corpus(tmp_path / "one")
     write_corpus(CORPUS, tmp_path / "two" / "a", format="i2b2")
     write_corpus(CORPUS, tmp_path / "two" / "b", format="brat")
-    with pytest.raises(CorpusError, match="several sub-folders, a, b; give one of them"):
+    with pytest.raises(
+        CorpusError, match="several formats, i2b2, brat; choose one with --from, or give the folder of one"
+    ):
         recognise(tmp_path / "two")
 
 

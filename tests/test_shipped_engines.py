@@ -11,14 +11,14 @@ import pytest
 
 from phistack import BundleError, load_bundle, save_bundle, self_test, shipped_engine, synthesize, train
 from phistack.ensemble.batch import Columns, FormatSettings, first_texts
-from phistack.ensemble.batch.formats.json_lines import JsonLines
 from phistack.ensemble.bundles import language_choice, shipped
 from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.command_line.choices import completing_paths
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features import files
-from phistack.features.errors import SettingsError
+from phistack.features.errors import CorpusError, SettingsError
 from phistack.features.formats import read_corpus, write_corpus
+from phistack.features.formats.note_file import NoteFile
 from phistack.features.language_gate import languages_of
 from tests.fixture_types import Phistack
 from tests.invented_corpora import spanish_legal_prose
@@ -229,10 +229,10 @@ def test_a_choice_from_no_engine_says_so(phistack: Phistack, ships: Path, monkey
 def test_notes_through_a_pipe_are_read_once(
     phistack: Phistack, ships: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
-    files._standard_input.cache_clear()
+    files.standard_input.cache_clear()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(SPANISH.encode())))
     status, shown, error = phistack(*command.split())
-    files._standard_input.cache_clear()
+    files.standard_input.cache_clear()
     assert status == 0, error
     assert "engine: spanish, as the note is in Spanish (es); --model" in error
     assert shown if command == "explain -" else SPANISH in shown or json.loads(shown)["text"] == SPANISH
@@ -256,23 +256,28 @@ def test_a_table_is_chosen_for_by_its_text_columns(phistack: Phistack, ships: Pa
     (ships / "notes.csv").write_text(f'id,text,comment\n1,{ENGLISH},"{SPANISH * 3}"\n2,,x\n', encoding="utf-8")
     sentence = _sentence(phistack("deidentify", "notes.csv", "out.csv"))
     assert "engine" not in sentence and "comment=redact" in sentence
-    status, _, error = phistack("deidentify", "notes.csv", "out.csv", "--column", "comment=remove")
+    options = ("--column", "comment=remove", "--column", "id=keep")
+    status, _, error = phistack("deidentify", "notes.csv", "out.csv", *options)
     assert (status, "english, as the note is in English (en); " in error) == (0, True)
 
 
 def test_only_the_beginning_of_an_input_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = []
-    row = JsonLines._row
-    monkeypatch.setattr(JsonLines, "_row", lambda self, place, line: read.append(place) or row(self, place, line))
+    read_lines = NoteFile.lines
+    monkeypatch.setattr(NoteFile, "lines", lambda file: (read.append(1) or line for line in read_lines(file)))
     lines = ["not JSON", '{"id": "x", "text": " "}']
     lines += [json.dumps({"id": f"n{i}", "text": f"Note {i}", "other": "left out"}) for i in range(3000)]
     (tmp_path / "notes.jsonl").write_text("\n".join(lines))
     found = first_texts(tmp_path / "notes.jsonl", FormatSettings(Columns()), most=50)
     assert found == [f"Note {i}" for i in range(50)]
     assert len(read) == 52
+    read.clear()
     (tmp_path / "bad.jsonl").write_text("bad\n" * 3000)
-    assert first_texts(tmp_path / "bad.jsonl", FormatSettings(Columns()), most=50) == []
-    assert len(read) == 1052
+    with pytest.raises(CorpusError, match=r"none of the first notes in .* can be read; the first is not a JSON object"):
+        first_texts(tmp_path / "bad.jsonl", FormatSettings(Columns()), most=50)
+    (tmp_path / "bad.jsonl").write_text('{"id": "1", "note": "Seen today."}\n' * 10)
+    with pytest.raises(CorpusError, match="has no column text; it has id, note: name the right one with --text-column"):
+        first_texts(tmp_path / "bad.jsonl", FormatSettings(Columns()), most=50)
 
 
 def test_a_text_that_is_nearly_in_one_of_the_likely_languages_is() -> None:

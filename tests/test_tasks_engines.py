@@ -130,8 +130,8 @@ def _spoiled(folder: Any, name: Any) -> Any:
 def test_a_bad_file_gets_one_sentence_without_text_and_nothing_is_written(
     phistack: Phistack, home: Any, tmp_path: Path, command: Any, name: Any
 ) -> None:
-    if command == "annotate" and name == "unknown label":
-        pytest.skip("annotate does not look at the labels of its input")
+    if command == "annotate" and name in ("unknown label", "offsets beyond"):
+        pytest.skip("annotate does not read the spans of its input")
     bad, out = _spoiled(tmp_path / "bad", name), tmp_path / "out"
     arguments = {
         "train": (bad, "--model", out),

@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from phistack.ensemble.batch.formats.rows import InputFormat, Row
+from phistack.ensemble.batch.rows import InputFormat, Row
 
 _ROWS, _CHARACTERS = 128, 400_000
 _MOST_ROWS, _MOST_CHARACTERS = 1024, 4_000_000

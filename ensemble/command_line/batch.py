@@ -68,8 +68,8 @@ def deidentify(
 ) -> None:
     """Take the PHI out of many notes; after an interruption, the same command continues. Reports are in OUT.run."""
     from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, deidentify, first_texts, kept, notices
+    from phistack.ensemble.batch.columns import treatments_of
     from phistack.ensemble.batch.commands import key_from, policy_from
-    from phistack.ensemble.batch.formats.columns import treatments_of
     from phistack.ensemble.batch.reports.terminal_summary import done, held_back
     from phistack.ensemble.batch.settings import read_struck
     from phistack.ensemble.stacking.overruling import read_overruling

@@ -30,7 +30,7 @@ from phistack.ensemble.command_line.output import (
     say,
     say_remarks,
     say_what_tags_cannot,
-    say_where,
+    say_written,
     tell_reliability,
     told_engine,
     warn,
@@ -119,10 +119,10 @@ def annotate(
         engine = engine.recalling(recall).overruled_by(knowledge.overruling)
         keep_all()
     tell_reliability(model)
-    corpus, held_back = annotate_corpus(notes, out, engine, format=to)
-    warn(corpus.warnings)
-    say_where(corpus.documents, out)
-    fail_for(held_back, len(corpus))
+    written = annotate_corpus(notes, out, engine, format=to)
+    warn(written.warnings)
+    say_written(written.notes, written.spans, out)
+    fail_for(written.held_back, written.notes)
 
 
 @with_options

@@ -16,7 +16,6 @@ from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.command_line.choices import (
     ENGINES,
     FORMATS,
-    INPUT_FORMATS,
     LABEL_SETS,
     POLICIES,
     PRESETS,
@@ -135,8 +134,8 @@ FormOption = Annotated[
     typer.Option(
         "--from",
         "--form",
-        help=f"Format of IN: {one_of(INPUT_FORMATS)}; default: recognised.",
-        autocompletion=completing(INPUT_FORMATS),
+        help=f"Format of IN: {one_of(FORMATS)}; default: recognised.",
+        autocompletion=completing(FORMATS),
     ),
 ]
 PolicyOption = Annotated[
@@ -229,7 +228,8 @@ ColumnOption = Annotated[
     typer.Option(
         "--column",
         metavar="NAME=TREATMENT",
-        help="Of each other column (or the patient's): keep, remove, redact (read it), or the LABEL that all of it is.",
+        help="For each column but the text: keep, remove, redact (read it), pseudonym (a code; needs a key), or what "
+        "all of it is: NAME, DATE, ID, CONTACT, LOCATION, AGE or a label of the engine.",
         show_default=False,
     ),
 ]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import tee
 from pathlib import Path
 from typing import Any
 
@@ -27,19 +29,17 @@ from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import Training, train
 from phistack.ensemble.views.explanation import print_explanation
 from phistack.ensemble.views.page import NoteView, write_page
-from phistack.features.documents import Corpus, Document
+from phistack.features.documents import Corpus, Document, refuse_repeated
 from phistack.features.errors import CorpusError
 from phistack.features.formats import USUAL_READER, Reader
-from phistack.features.formats.corpora import STANDARD, input_path, write_notes
+from phistack.features.formats.corpora import STANDARD, Notes, input_path, write_documents
 from phistack.features.formats.recognise import format_told_by
-from phistack.features.labels import LabelSet
 from phistack.features.shown import shown_id
 from phistack.features.writing import refuse_taken
 
 _LOG = logging.getLogger("phistack")
 _OF_BUDGET = "Its submodels were chosen from all that were trained by the same score, among those fast enough."
-_NO_LABELS = LabelSet("none", {})
-"""What is expected of notes of which no span is looked at."""
+_MOST_TEXTS = 400
 HeldBack = Mapping[str, str]
 """Id -> reason of the notes that the engine cannot read."""
 
@@ -154,7 +154,7 @@ def with_roster(engine: Engine, path: Path | None) -> Engine:
 
 @dataclass(frozen=True)
 class Source:
-    """Notes that an engine is to read; they are read once, when they are first asked for.
+    """Notes that an engine is to read, one at a time and as often as needed.
 
     :param path: a file or folder, or `-` for standard input.
     :param reader: how it is read.
@@ -165,57 +165,88 @@ class Source:
     reader: Reader = USUAL_READER
     any_language: bool = False
 
-    @property
-    def format(self) -> str:
-        """The name of the format of the notes; :raises CorpusError: if it is none that is known."""
-        return self.reader.format_of(input_path(self.path))
+    @cached_property
+    def notes(self) -> Notes:
+        """All notes, without any spans that they had; :raises CorpusError: if they are of no known format."""
+        return self.reader.notes(input_path(self.path), annotated=False)
 
     @cached_property
-    def notes(self) -> Corpus:
-        """All notes, without any spans that they had; :raises CorpusError: if there are none to be had."""
-        corpus = self.reader.read(input_path(self.path), label_set=_NO_LABELS, accept_unknown_labels=True)
-        return replace(corpus, documents=tuple(document.with_spans(()) for document in corpus.documents))
+    def _overview(self) -> tuple[int, list[str]]:
+        """How many notes there are, and texts from all over them; what cannot be read is refused here."""
+        ids, texts, step = set[str](), list[str](), 1
+        for number, document in enumerate(self.notes):
+            refuse_repeated([*ids & {document.id}])
+            ids.add(document.id)
+            texts += [document.text] if number % step == 0 else []
+            if len(texts) > _MOST_TEXTS:
+                texts, step = texts[::2], 2 * step
+        if not ids:
+            raise CorpusError(f"{self.path} holds no notes; give at least one")
+        return len(ids), texts
+
+    def __len__(self) -> int:
+        return self._overview[0]
 
     def sample(self, most: int) -> list[str]:
         """The texts of some notes from all over them; :raises CorpusError: if there are none to be had."""
-        return [document.text for document in self.notes.documents[:: 1 + (len(self.notes) - 1) // most]]
+        texts = self._overview[1]
+        return texts[:: 1 + (len(texts) - 1) // most]
 
-    def read(self, engine: Engine) -> tuple[Corpus, HeldBack]:
-        """The notes that the engine can read; :raises CorpusError: if it can none."""
-        corpus = self.notes
-        objection = engine.language_gate.objection
-        reasons = {} if self.any_language else {document.id: objection(document.text) for document in corpus.documents}
-        held_back = {id: reason for id, reason in reasons.items() if reason}
-        if len(held_back) == len(corpus):
+    def readable(self, engine: Engine, held_back: dict[str, str]) -> Iterator[Document]:
+        """The notes that the engine can read.
+
+        :param held_back: gets the id of each other note, and the reason.
+        :raises CorpusError: if it can read none.
+        """
+        n_others = 0
+        for document in self.notes:
+            reason = "" if self.any_language else engine.language_gate.objection(document.text)
+            if reason:
+                held_back[document.id] = reason
+                continue
+            n_others += engine.known is not None and document.group not in engine.known.roster
+            yield document
+        if len(held_back) == len(self):
             id, reason = next(iter(held_back.items()))
-            raise CorpusError(
-                f"the engine cannot read any of the {len(corpus)} notes; document {shown_id(id)}: {reason}"
-            )
-        readable = tuple(document for document in corpus.documents if document.id not in held_back)
-        if engine.known is not None and (n_others := sum(d.group not in engine.known.roster for d in readable)):
-            _LOG.warning("%d of %d notes are of patients who are not in the roster", n_others, len(readable))
-        return replace(corpus, documents=readable, label_set=engine.label_set), held_back
+            raise CorpusError(f"the engine cannot read any of the {len(self)} notes; document {shown_id(id)}: {reason}")
+        if n_others:
+            _LOG.warning("%d of %d notes are of patients not in the roster", n_others, len(self) - len(held_back))
 
 
-def annotate_corpus(source: Source, out: Path, engine: Engine, *, format: str = "") -> tuple[Corpus, HeldBack]:
-    """Annotate every note that the engine can read and write them all to `out`, or nothing.
+@dataclass
+class Written:
+    """What was written: notes and spans, how often oddities were met, and why notes were held back, by id."""
+
+    notes: int = 0
+    spans: int = 0
+    warnings: Counter[str] = field(default_factory=Counter)
+    held_back: dict[str, str] = field(default_factory=dict)
+
+
+def annotate_corpus(source: Source, out: Path, engine: Engine, *, format: str = "") -> Written:
+    """Annotate every note that the engine can read, and write each as it is done; all of them appear, or nothing.
 
     :param out: what to write, or `-` for standard output.
     :param format: of `out`; otherwise by its file ending, or that of `source`, or brat where that is plain text.
     :raises CorpusError: if it can read none of the notes.
     """
-    found = source.format
-    with stage("reading the notes"):
-        corpus, held_back = source.read(engine)
-    with progress("annotating", total=len(corpus)) as advance:
-        annotated = []
-        for document in engine.annotate(corpus.documents):
-            annotated.append(document)
-            advance("")
-    result = replace(corpus, documents=tuple(annotated))
+    found, written = source.notes.found.format.name, Written()
     of_text = "jsonl" if out == STANDARD else "brat"
-    write_notes(result, out, format=format or format_told_by(out) or (of_text if found == "text" else found))
-    return result, held_back
+    format = format or format_told_by(out) or (of_text if found == "text" else found)
+    with stage("reading the notes"):
+        total = len(source)
+    with progress("annotating", total=total) as advance:
+
+        def annotated() -> Iterator[Document]:
+            for document in engine.annotate(source.readable(engine, written.held_back)):
+                written.notes += 1
+                written.spans += len(document.spans)
+                yield document
+                advance("")
+
+        write_documents(annotated(), engine.label_set, out, format=format)
+    written.warnings = source.notes.warnings
+    return written
 
 
 def explain_corpus(
@@ -226,14 +257,15 @@ def explain_corpus(
     :returns: how many notes those are, and the others.
     :raises CorpusError: if it can read none of the notes.
     """
-    corpus, held_back = source.read(engine)
+    held_back: dict[str, str] = {}
     views = []
-    for document, decisions in zip(corpus.documents, engine.decide(corpus.documents), strict=True):
+    documents, read = tee(source.readable(engine, held_back))
+    for document, decisions in zip(documents, engine.decide(read), strict=True):
         print_explanation(document, decisions, console, show_text=show_text)
         views.append(note_view(document, decisions))
     if html is not None:
         write_page(html, title="Why phistack marked what it marked", scores=(), notes=views, facts={})
-    return len(corpus), held_back
+    return len(views), held_back
 
 
 def note_view(document: Document, decisions: Sequence[Decision], *, has_gold: bool = False) -> NoteView:

@@ -9,15 +9,15 @@ Only lines that begin with `T` are spans; relations, events, attributes and note
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterable
 
-from phistack.features.documents import Corpus, Document, Span, patient_of
+from phistack.features.documents import Document, Span
 from phistack.features.errors import CorpusError
-from phistack.features.files import encode_text, file_name, read_text
-from phistack.features.formats.format import Format, ReadNotes
+from phistack.features.files import encode_text, file_name
+from phistack.features.formats.format import Format, Notes, Pieces
+from phistack.features.formats.note_file import NoteFile
 from phistack.features.formats.spans import checked_span, parse_offset
+from phistack.features.labels import LabelSet
 from phistack.features.shown import shown_id
 
 _PASSED_OVER = ("R", "E", "A", "M", "N", "#", "*")
@@ -25,42 +25,37 @@ _JOINED = "discontinuous spans joined"
 _BLANKS = str.maketrans("\n\r\t", "   ")
 
 
-def read(paths: Sequence[Path]) -> ReadNotes:
-    """Read one note from each pair of files; the paths may be of either kind.
+def read(file: NoteFile) -> Notes:
+    """The note of a `.txt` file, or of an `.ann` file and the `.txt` file beside it.
 
     :raises CorpusError: for an `.ann` without `.txt`, a malformed line, or spans that do not fit the text.
     """
-    warnings: Counter[str] = Counter()
-    texts = dict.fromkeys(path.with_suffix(".txt") for path in paths)
-    return ReadNotes(tuple(_read_note(path, warnings) for path in texts), warnings=warnings)
-
-
-def _read_note(path: Path, warnings: Counter[str]) -> Document:
-    text = read_text(path)
-    annotations = path.with_suffix(".ann")
-    lines = read_text(annotations).removeprefix("\ufeff").split("\n") if annotations.exists() else []
+    text = file.beside(".txt").text() if file.path.suffix == ".ann" else file.text()
+    annotation = file.beside(".ann")
+    lines = annotation.text_lines() if file.annotated and annotation.path.exists() else ()
     spans = []
     for number, line in enumerate(lines, 1):
         if line.startswith("T"):
-            spans.append(_read_line(path.stem, number, text, line.removesuffix("\r"), warnings))
+            spans.append(_read_line(file, number, text, line))
         elif line.strip() and not line.startswith(_PASSED_OVER):
-            raise CorpusError(f"{annotations}, line {number}, is not brat standoff; correct or remove it")
-    return Document(path.stem, text, tuple(spans), patient_of(path.stem))
+            raise CorpusError(f"{annotation.name}, line {number}, is not brat standoff; correct or remove it")
+    yield Document(file.id, text, tuple(spans), file.patient)
 
 
-def _read_line(document_id: str, number: int, text: str, line: str, warnings: Counter[str]) -> Span:
+def _read_line(file: NoteFile, number: int, text: str, line: str) -> Span:
     fields = line.split("\t", 2)
     label, blank, places = fields[1].partition(" ") if len(fields) > 1 else ("", "", "")
     if not blank:
         raise CorpusError(
-            f"document {shown_id(document_id)}, line {number} of the .ann: a span is `T1 TAB label start end TAB text`"
+            f"document {shown_id(file.id)}, line {number} of the .ann: a span is `T1 TAB label start end TAB text`"
         )
-    pieces = [_read_piece(document_id, f"line {number} of the .ann", piece) for piece in places.split(";")]
-    warnings[_JOINED] += len(pieces) > 1
+    pieces = [_read_piece(file.id, f"line {number} of the .ann", piece) for piece in places.split(";")]
+    if len(pieces) > 1:
+        file.warnings[_JOINED] += 1
     start, end = min(start for start, _ in pieces), max(end for _, end in pieces)
     quoted = fields[2] if len(fields) > 2 else None
     joined = " ".join(text[start:end] for start, end in pieces)
-    return checked_span(document_id, text, start, end, label, quoted=quoted, pieces=joined)
+    return checked_span(file.id, text, start, end, label, quoted=quoted, pieces=joined)
 
 
 def _read_piece(document_id: str, place: str, piece: str) -> tuple[int, int]:
@@ -68,12 +63,12 @@ def _read_piece(document_id: str, place: str, piece: str) -> tuple[int, int]:
     return parse_offset(document_id, place, start), parse_offset(document_id, place, end)
 
 
-def render(corpus: Corpus) -> Iterator[tuple[str, bytes]]:
+def render(documents: Iterable[Document], labels: LabelSet) -> Pieces:
     """A `.txt` and an `.ann` for each note; line ends and tabs in the quoted text become blanks.
 
     :raises CorpusError: if a text holds a lone surrogate.
     """
-    for document in corpus.documents:
+    for document in documents:
         yield file_name(document.id, ".txt"), encode_text(document)
         lines = [_line(document, number, span) for number, span in enumerate(document.spans, 1)]
         yield file_name(document.id, ".ann"), "".join(lines).encode("utf-8")

@@ -1,63 +1,86 @@
 """Corpora in and out: any known format in, one named format out.
 
-corpus = read_corpus(Path("train"))                   recognised by looking
-write_corpus(corpus, Path("out"), format="brat")      complete or not at all
-reader = Reader(columns=ColumnNames(text="body"))     how a command line asks for corpora to be read
+    corpus = read_corpus(Path("train"))                   recognised by looking
+    write_corpus(corpus, Path("out"), format="brat")      complete or not at all
+    notes = Reader(columns=ColumnNames(text="body")).notes(path)
+    for document in notes: ...                            one at a time, as often as needed
 
-Where a command is given `-`, `input_path` makes it what the readers know as standard input, and `write_notes` writes
-to standard output, after all is done, as there is no taking back what was piped.
+If a command is given `-`, `input_path` makes it what the readers know as standard input, and `write_notes` writes to
+standard output, after all is done, as what was piped cannot be taken back.
 """
 
 from __future__ import annotations
 
-import gzip
+import os
 import sys
-from dataclasses import dataclass
+import tempfile
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from phistack.features.documents import Corpus
+from phistack.features.documents import Corpus, Document
 from phistack.features.errors import CorpusError
-from phistack.features.files import STANDARD_INPUT
+from phistack.features.files import STANDARD_INPUT, file_name
 from phistack.features.formats.columns import USUAL_NAMES, ColumnNames
+from phistack.features.formats.format import Pieces
+from phistack.features.formats.note_file import NoteFile
 from phistack.features.formats.own_labels import label_set_of
-from phistack.features.formats.recognise import format_named, passed_over, recognise
+from phistack.features.formats.recognise import BESIDE, NOTE, Found, format_named, recognise
 from phistack.features.labels import LabelSet, is_label
-from phistack.features.shown import file_names_shown
-from phistack.features.writing import new_folder, write_new
+from phistack.features.shown import shown_id
+from phistack.features.writing import new_file, new_folder
 
 STANDARD = Path("-")
 """Standard input or output, as commands are given it."""
 
+_PARTS = {"train", "training", "dev", "development", "valid", "validation", "test"}
+_IN_MEMORY, _BLOCK = 2**26, 2**16
 
-def read_corpus(
-    path: Path,
-    *,
-    label_set: str | LabelSet | None = None,
-    accept_unknown_labels: bool = False,
-    language: str = "",
-    format: str | None = None,
-    columns: ColumnNames = USUAL_NAMES,
-) -> Corpus:
-    """Read annotated notes from a file or folder of any known format.
 
-    :param label_set: the labels to expect; otherwise those of the format, or the first shipped set that has most labels
-        of the corpus and most of its spans, but for sets of general labels, or else the corpus' own labels.
-    :param accept_unknown_labels: widen the label set by labels that it lacks, rather than refuse them.
-    :param language: of the notes, where the labels are the corpus' own; otherwise recognised from their text.
-    :param format: the name of the format; otherwise it is recognised.
+@dataclass
+class Notes:
+    """The notes of a corpus, read one at a time each time they are iterated.
+
+    :param found: where they are.
     :param columns: the names of the columns, of formats that have columns.
-    :raises CorpusError: if the path cannot be read as a corpus, or holds no notes.
-    :raises LabelError: for a label that the label set lacks, or a label set that does not exist.
+    :param annotated: whether spans are read.
+    :ivar warnings: oddities that were met and mended by the last iteration, and how often.
+    :ivar categories: label -> category, if the format has categories.
+    :raises CorpusError: while they are iterated, for what cannot be read.
     """
-    with file_names_shown(path):
-        known, files = recognise(path, format, columns)
-        reading = known.read_columns(files, columns) if known.read_columns else known.read(files)
-    if not reading.documents:
-        raise CorpusError(f"{path} holds no notes; give a corpus with at least one")
-    labels, remarks = label_set_of(
-        reading, label_set or None, usual=known.label_set, accept=accept_unknown_labels, language=language
-    )
-    return Corpus(reading.documents, labels, reading.warnings + passed_over(path, files), remarks)
+
+    found: Found
+    columns: ColumnNames = USUAL_NAMES
+    annotated: bool = True
+    warnings: Counter[str] = field(default_factory=Counter)
+    categories: dict[str, str] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Document]:
+        self.warnings.clear()
+        for name, kind in self.found.files():
+            if kind == NOTE:
+                yield from self._read(name)
+            elif kind != BESIDE:
+                self.warnings[kind] += 1
+
+    def _read(self, name: str) -> Iterator[Document]:
+        found = self.found
+        path, id, shown = found.path, "", ""
+        if found.is_folder:
+            path = found.path / name
+            stem, suffix = os.path.splitext(path.relative_to(found.base).as_posix())
+            id, shown = stem, str(found.base / shown_id(stem)) + suffix
+            if path.is_dir():
+                raise CorpusError(f"{shown} is a link to a folder, which is not followed; put the folder in its place")
+        file = NoteFile(path, id, name=shown, columns=self.columns, annotated=self.annotated)
+        for document in found.format.read(file):
+            if isinstance(document, CorpusError):
+                raise document
+            yield document
+        self.warnings.update(file.warnings)
+        self.categories = file.categories | self.categories
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +94,10 @@ class Reader:
     format: str = ""
     columns: ColumnNames = USUAL_NAMES
 
+    def notes(self, path: Path, *, annotated: bool = True) -> Notes:
+        """The notes of a file or folder, one at a time; :raises CorpusError: if it is of no known format."""
+        return Notes(recognise(path, self.format, self.columns), self.columns, annotated)
+
     def read(
         self,
         path: Path,
@@ -79,44 +106,62 @@ class Reader:
         accept_unknown_labels: bool = False,
         language: str = "",
     ) -> Corpus:
-        """Read annotated notes, as `read_corpus` does."""
-        return read_corpus(
-            path,
-            label_set=label_set,
-            accept_unknown_labels=accept_unknown_labels,
-            language=language,
-            format=self.format or None,
-            columns=self.columns,
-        )
+        """Read annotated notes.
+
+        :param label_set: the labels to expect; otherwise those of the format, or the first shipped set that has most
+            labels of the corpus and most of its spans, but for sets of general labels, or else the corpus' own labels.
+        :param accept_unknown_labels: widen the label set by labels that it lacks, rather than refuse them.
+        :param language: of the notes, if the labels are the corpus' own; otherwise recognised from their text.
+        :raises CorpusError: if the path cannot be read as a corpus, or holds no notes.
+        :raises LabelError: for a label that the label set lacks, or a label set that does not exist.
+        """
+        notes = self.notes(path)
+        documents = tuple(notes)
+        if not documents:
+            raise CorpusError(f"{path} holds no notes; give a corpus with at least one")
+        parts = sorted({document.id.partition("/")[0] for document in documents} & _PARTS)
+        if notes.found.is_folder and len(parts) > 1:
+            raise CorpusError(f"the folder {path} holds the parts of a corpus, {', '.join(parts)}; give one of them")
+        labels, remarks = label_set_of(
+            documents, notes.categories, label_set or None, usual=notes.found.format.label_set,
+            accept=accept_unknown_labels, language=language,
+        )  # fmt: skip
+        return Corpus(documents, labels, notes.warnings, remarks)
 
     def format_of(self, path: Path) -> str:
         """The name of the format of a corpus; :raises CorpusError: as `recognise` does."""
-        return recognise(path, self.format or None, self.columns)[0].name
+        return recognise(path, self.format, self.columns).format.name
 
 
 USUAL_READER = Reader()
 """Whatever the corpus is, it is recognised."""
 
 
-def corpus_bytes(corpus: Corpus, *, format: str) -> bytes:
-    """Annotated notes as the content of one file.
+def read_corpus(
+    path: Path,
+    *,
+    label_set: str | LabelSet | None = None,
+    accept_unknown_labels: bool = False,
+    language: str = "",
+    format: str | None = None,
+    columns: ColumnNames = USUAL_NAMES,
+) -> Corpus:
+    """Read annotated notes from a file or folder of any known format, as `Reader.read` does.
 
-    :raises CorpusError: if the format cannot express the notes, or takes several files for them.
+    :param format: the name of the format; otherwise it is recognised.
+    :param columns: the names of the columns, of formats that have columns.
     """
-    files = _rendered(corpus, format)
-    if len(files) > 1:
-        raise CorpusError(
-            f"{format} takes {len(files)} files for these notes, and standard output takes one; give --to jsonl or csv"
-        )
-    return files[0][1]
+    return Reader(format or "", columns).read(
+        path, label_set=label_set, accept_unknown_labels=accept_unknown_labels, language=language
+    )
 
 
 def write_corpus(corpus: Corpus, path: Path, *, format: str) -> None:
     """Write annotated notes, complete or not at all.
 
     The XML, brat and text formats write a folder with the files of each note, which come back in the order of their
-    names; the others write one file, packed where its name ends as `.jsonl.gz`. Only jsonl, csv, parquet and conll keep
-    a patient that is not in the id.
+    names; the others write one file, packed if its name ends as `.jsonl.gz`. Only jsonl, csv, parquet and conll keep a
+    patient that is not in the id.
 
     :param path: the folder or file to make; what is there already is never overwritten.
     :param format: the name of the format.
@@ -124,41 +169,77 @@ def write_corpus(corpus: Corpus, path: Path, *, format: str) -> None:
     :raises SettingsError: if the path is taken.
     :raises StorageError: if the disk refuses.
     """
+    write_notes(corpus, path, format=format)
+
+
+def write_notes(corpus: Corpus, path: Path, *, format: str) -> None:
+    """As `write_corpus`, or to standard output, if the format takes one file for them."""
+    ids = [file_name(document.id, "") for document in corpus.documents if not format_named(format).single_file]
+    folders = {id.partition("/")[0] if "/" in id else "" for id in ids}
+    if len(folders) == 1 and "" not in folders:
+        raise CorpusError("all document ids begin with one folder, which readers leave out; write the corpus as jsonl")
+    write_documents(corpus.documents, corpus.label_set, path, format=format)
+
+
+def write_documents(documents: Iterable[Document], labels: LabelSet, path: Path, *, format: str) -> None:
+    """Write notes as they come, as `write_notes` does; what is wrong with one leaves nothing behind."""
     known = format_named(format)
-    files = _rendered(corpus, format)
-    if known.single_file:
-        content = files[0][1]
+    pieces = known.render(_checked(documents), labels)
+    if path == STANDARD:
+        _print(pieces, format)
+    elif known.single_file:
         packed = path.suffix.lower() == ".gz" and known.is_of(path)
-        write_new(path, gzip.compress(content, mtime=0) if packed else content)
-        return
-    with new_folder(path) as folder:
-        for name, content in files:
-            (folder / name).write_bytes(content)
+        with new_file(path) as part, part.open("wb") as out:
+            out.writelines(_packed(pieces) if packed else (content for _, content in pieces))
+    else:
+        with new_folder(path) as folder:
+            for name, content in pieces:
+                file = folder / name
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(content)
+
+
+def _print(pieces: Pieces, format: str) -> None:
+    """Write one file to standard output, after all of it is made."""
+    with tempfile.SpooledTemporaryFile(_IN_MEMORY) as made:
+        names = set()
+        for name, content in pieces:
+            names.add(name)
+            if len(names) > 1:
+                raise CorpusError(
+                    f"{format} takes several files, and standard output takes one; give --to jsonl or csv"
+                )
+            made.write(content)
+        made.seek(0)
+        while rest := memoryview(made.read(_BLOCK)):
+            while rest:
+                # Where Python runs unbuffered, a pipe takes as much as it holds and no more.
+                rest = rest[sys.stdout.buffer.write(rest) :]
+    sys.stdout.buffer.flush()
+
+
+def _packed(pieces: Pieces) -> Iterator[bytes]:
+    """The content as a gzip file without name and time."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    for _, content in pieces:
+        yield packer.compress(content)
+    yield packer.flush()
+
+
+def _checked(documents: Iterable[Document]) -> Iterator[Document]:
+    """The notes, if there are any and their labels can be written."""
+    document = None
+    for document in documents:
+        if not all(is_label(span.label) for span in document.spans):
+            raise CorpusError(
+                f"document {shown_id(document.id)} has labels that are no valid names; a label starts with a letter "
+                "and has no spaces"
+            )
+        yield document
+    if document is None:
+        raise CorpusError("the corpus holds no notes; there is nothing to write")
 
 
 def input_path(path: Path) -> Path:
     """The path that the readers of notes take for what a command is given."""
     return STANDARD_INPUT if path == STANDARD else path
-
-
-def write_notes(corpus: Corpus, path: Path, *, format: str) -> None:
-    """Write annotated notes to a path or to standard output; raises what `write_corpus` does."""
-    if path != STANDARD:
-        write_corpus(corpus, path, format=format)
-        return
-    rest = memoryview(corpus_bytes(corpus, format=format))
-    while rest:
-        # Where Python runs unbuffered, a pipe takes as much as it holds and no more.
-        rest = rest[sys.stdout.buffer.write(rest) :]
-    sys.stdout.buffer.flush()
-
-
-def _rendered(corpus: Corpus, format: str) -> list[tuple[str, bytes]]:
-    """All files of a corpus, before anything is written."""
-    known = format_named(format)
-    if not corpus.documents:
-        raise CorpusError("the corpus holds no notes; there is nothing to write")
-    bad = {span.label for document in corpus.documents for span in document.spans if not is_label(span.label)}
-    if bad:
-        raise CorpusError(f"{len(bad)} labels are not valid names; a label starts with a letter and has no spaces")
-    return list(known.render(corpus))

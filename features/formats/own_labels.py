@@ -1,6 +1,6 @@
 """The label set of a corpus: one that phistack ships, or the corpus' own labels.
 
-    labels, remarks = label_set_of(reading)
+    labels, remarks = label_set_of(documents, {})
     remarks       ("11 labels of its own (CODE, DATE, LOC, PER), taken as they are; language es by its text",)
 
 Most corpora have labels of their own, and are taken as they are. Where most labels and most spans are those of a known
@@ -11,12 +11,11 @@ language than English is not known by its labels alone where the notes are in an
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from phistack.features.columns.stemming import LANGUAGES
 from phistack.features.documents import Document
 from phistack.features.errors import LabelError
-from phistack.features.formats.format import ReadNotes
 from phistack.features.labels import LabelSet
 from phistack.features.languages import furthest, language_of
 from phistack.features.shown import shown_label
@@ -32,32 +31,34 @@ _MOST_SHOWN = 12
 
 
 def label_set_of(
-    reading: ReadNotes,
+    documents: Sequence[Document],
+    categories: Mapping[str, str],
     given: str | LabelSet | None = None,
     *,
     usual: str | None = None,
     accept: bool = False,
     language: str = "",
 ) -> tuple[LabelSet, tuple[str, ...]]:
-    """The label set of what was read, and what there is to say of it.
+    """The label set of notes, and remarks on it.
 
+    :param categories: label -> category, if the files have categories.
     :param given: the labels that the user expects: a set, the name of one that is shipped, or the path of a TOML file.
     :param usual: the name of the set that the format usually has, if it has one.
     :param accept: widen a known set by labels that it lacks.
     :param language: of the notes, where the labels are their own; otherwise recognised from their text.
     :raises LabelError: for some labels that a known set lacks, or a set that does not exist.
     """
-    counts = Counter(span.label for document in reading.documents for span in document.spans)
+    counts = Counter(span.label for document in documents for span in document.spans)
     known = LabelSet.of(given) if isinstance(given, str) else given or _nearest(counts, usual)
     unknown = sorted(label for label in counts if label not in known)
-    categories = {label: reading.categories.get(label, _CATEGORY) for label in unknown}
+    unknown_categories = {label: categories.get(label, _CATEGORY) for label in unknown}
     by_labels_alone = given is None and usual is None and known.language != _USUAL_LANGUAGE
-    is_another = by_labels_alone and not language and _is_in_another_language(reading.documents, known.language)
+    is_another = by_labels_alone and not language and _is_in_another_language(documents, known.language)
     if given is None and (is_another or not _is_most(counts, known)):
-        categories = {label: reading.categories.get(label, _CATEGORY) for label in sorted(counts)}
-        language, reason = (language, "") if language else _language_of_notes(reading.documents)
+        own = {label: categories.get(label, _CATEGORY) for label in sorted(counts)}
+        language, reason = (language, "") if language else _language_of_notes(documents)
         remark = f"{len(counts)} labels of its own ({_shown(counts)}), taken as they are; language {language}{reason}"
-        return LabelSet(OWN_LABELS, categories, language=language), (remark,)
+        return LabelSet(OWN_LABELS, own, language=language), (remark,)
     if unknown and not accept and known.name != OWN_LABELS:
         raise LabelError(
             f"{len(unknown)} of {len(counts)} labels are not in the label set {known.name}, the first is "
@@ -65,7 +66,7 @@ def label_set_of(
             f"seen {counts[unknown[0]]} times; correct them, name another set with --label-set, or take them as they "
             f"are with --accept-unknown-labels"
         )
-    return known.extended(categories), ()
+    return known.extended(unknown_categories), ()
 
 
 def _nearest(counts: Counter[str], usual: str | None) -> LabelSet:

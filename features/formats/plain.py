@@ -5,29 +5,29 @@ notes/110-01.txt      the document 110-01 of patient 110
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterable
 
-from phistack.features.documents import Corpus, Document, patient_of
+from phistack.features.documents import Document
 from phistack.features.errors import CorpusError
-from phistack.features.files import encode_text, file_name, read_text
-from phistack.features.formats.format import Format, ReadNotes
+from phistack.features.files import encode_text, file_name
+from phistack.features.formats.format import Format, Notes, Pieces
+from phistack.features.formats.note_file import NoteFile
+from phistack.features.labels import LabelSet
 from phistack.features.shown import shown_id
 
 
-def read(paths: Sequence[Path]) -> ReadNotes:
-    """Read one note from each file; :raises CorpusError: if a file is not UTF-8."""
-    return ReadNotes(tuple(Document(path.stem, read_text(path), (), patient_of(path.stem)) for path in paths))
+def read(file: NoteFile) -> Notes:
+    """The note of a file."""
+    yield Document(file.id, file.text(), (), file.patient)
 
 
-def render(corpus: Corpus) -> Iterator[tuple[str, bytes]]:
+def render(documents: Iterable[Document], labels: LabelSet) -> Pieces:
     """One file a note; :raises CorpusError: if a note has spans, which plain text would lose."""
-    for document in corpus.documents:
+    for document in documents:
         if document.spans:
             raise CorpusError(
-                f"document {shown_id(document.id)} has {len(document.spans)} spans, which plain text "
-                "cannot hold; write the "
-                "corpus as jsonl, brat or i2b2"
+                f"document {shown_id(document.id)} has {len(document.spans)} spans, which plain text cannot hold; "
+                "write the corpus as jsonl, brat or i2b2"
             )
         yield file_name(document.id, ".txt"), encode_text(document)
 

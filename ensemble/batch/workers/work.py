@@ -17,8 +17,8 @@ from functools import partial
 from itertools import groupby, islice
 from typing import Any
 
-from phistack.ensemble.batch.formats.columns import check_labels
-from phistack.ensemble.batch.formats.rows import Part
+from phistack.ensemble.batch.columns import check_labels, coded
+from phistack.ensemble.batch.rows import Part
 from phistack.ensemble.batch.workers.column_identifiers import with_column_identifiers
 from phistack.ensemble.batch.workers.detector import Detection, Detector
 from phistack.ensemble.batch.workers.job import STRUCK, Job, NoteInput, NoteResult, suited_deidentifier, took_longer
@@ -79,7 +79,7 @@ def _processed(job: Job, notes: Sequence[NoteInput]) -> list[NoteResult]:
     """De-identify notes with one engine."""
     start_worker(job)
     worker = _Worker(job, *_LOADED[job.identity])
-    under_way = [_Note(note, NoteResult()) for note in notes]
+    under_way = [_Note(note.labelled(worker.detector.label_set), NoteResult()) for note in notes]
     for note in under_way if not job.any_language else ():
         worker.attempt([note], partial(worker.check_language, note))
     worker.find(_readable(under_way))
@@ -204,7 +204,12 @@ class _Worker:
             self.deidentifier.remember(memory, document, spans)
 
     def _change(self, note: _Note, memory: PatientMemory, known: KnownWords) -> None:
-        changed = [self.deidentifier.apply(document, spans, memory) for document, spans in note.marked]
+        changed = [
+            coded(document, spans, self.job.key)
+            if part.is_coded and self.job.key
+            else self.deidentifier.apply(document, spans, memory)
+            for part, (document, spans) in zip(note.input.parts, note.marked, strict=True)
+        ]
         for (document, spans), result in zip(note.marked, changed, strict=True):
             verify(document, result, spans)
         note.result = put_down(self.job, note.input, note.found, changed, known, self.detector.known)

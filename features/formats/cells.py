@@ -1,0 +1,77 @@
+"""The rows of a roster, one at a time: CSV, JSON lines or Parquet, by the file's ending.
+
+    with rows_of(Path("roster.csv")) as rows:
+        for place, row in rows: ...              "line 2", {"patient": ["110"], "name": ["Ann Hill"]}
+
+A cell may hold several values: a list, or a text with semicolons, vertical bars or line ends between them. No message
+quotes anything of the file but names of columns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+from phistack.features.formats.columns import one_name
+from phistack.features.formats.csv_table import CsvTable
+from phistack.features.formats.jsonl import JSONL
+from phistack.features.formats.note_file import NoteFile
+from phistack.features.formats.parquet_table import PARQUET
+from phistack.features.formats.recognise import refuse_foreign
+from phistack.features.shown import shown_label
+
+Cells = dict[str, list[str]]
+"""The values of each column of a row that holds any."""
+
+_SEVERAL = re.compile(r"[;|\r\n]+")
+
+
+def rows_of(path: Path) -> closing[Generator[tuple[str, Cells]]]:
+    """The place and the values of each row.
+
+    :raises CorpusError, ValueError: while the rows are read, if the file is no table, saying why.
+    """
+    return closing(_rows(path))
+
+
+def _rows(path: Path) -> Generator[tuple[str, Cells]]:
+    refuse_foreign(path)
+    kind = next((form.table for form in (JSONL, PARQUET) if form.table and form.is_of(path)), CsvTable)
+    table = kind(NoteFile(path, name="it"))
+    names = [name.strip() for name in table.header()]
+    doubled = next((name for name in names if names.count(name) > 1), None)
+    if doubled is not None:
+        raise ValueError(f"it has two columns {shown_label(doubled)}; give each a name of its own")
+    for record in table.records():
+        if record.problem:
+            raise ValueError(f"its {record.place} cannot be read: {record.problem}")
+        found = {name.strip(): list(_values(name, cell)) for name, cell in (record.values or {}).items()}
+        if record.values is not None:
+            yield record.place, {name: values for name, values in found.items() if values}
+
+
+def _values(column: str, cell: Any) -> Iterator[str]:
+    if isinstance(cell, list):
+        for value in cell:
+            yield from _values(column, value)
+    elif cell is not None:
+        yield from separated(_text(column, cell))
+
+
+def separated(cell: str) -> Sequence[str]:
+    """The values of a cell."""
+    values = _SEVERAL.split(cell) if _SEVERAL.search(cell) else (cell,)
+    return [value.strip() for value in values if value.strip()]
+
+
+def _text(column: str, value: object) -> str:
+    if isinstance(value, date):
+        return (value.date() if isinstance(value, datetime) else value).isoformat()
+    text = one_name(value)
+    if not text and value != "":
+        raise ValueError(f"its column {shown_label(column)} holds something that is neither text nor number nor date")
+    return text
