@@ -1,22 +1,28 @@
-"""Text in, text out, in strict UTF-8, and standard input.
+"""Bytes and text in, text out, in strict UTF-8.
 
-    read_text(Path("110-01.txt"))    the text, code point for code point
-    standard_input()                 what is piped in, which may be asked for more than once
+    with opened(Path("notes.jsonl.gz")) as (file, share):      unpacked; also what is piped in
+        for line in lines_of(file, 2**26): ...                 bytes with the line end; None for a line that is too long
+    read_text(Path("110-01.txt"))                              the text, code point for code point
 
-A byte order mark stays in the text as U+FEFF, and line ends stay as they are. Readers of notes use `NoteFile` of
-`features/formats/note_file.py`, which reads long files piece by piece.
+A byte order mark stays in the text as U+FEFF, and line ends stay as they are.
 """
 
 from __future__ import annotations
 
+import gzip
+import io
+import os
 import re
 import sys
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
 from phistack.features.documents import Document
 from phistack.features.errors import CorpusError
-from phistack.features.regular_files import LONGEST_FILE, read_at_most, read_regular
+from phistack.features.regular_files import LONGEST_FILE, SupportsRead, open_regular, read_at_most
 from phistack.features.shown import shown_id
 
 STANDARD_INPUT = Path("/dev/stdin")
@@ -24,25 +30,75 @@ STANDARD_INPUT = Path("/dev/stdin")
 
 _UNSAFE_PART = re.compile(r"^\.|^$|[\\\x00-\x1f\x7f\ud800-\udfff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_BLOCK = 2**16
 
 
 @cache
 def standard_input() -> bytes:
-    """All that is piped in; :raises CorpusError: if it is longer than any corpus."""
+    """All that is piped in, which may be asked for more than once; :raises CorpusError: if it is too long."""
     content = read_at_most(sys.stdin.buffer, LONGEST_FILE + 1)
     if len(content) > LONGEST_FILE:
         raise CorpusError(f"standard input has more than {LONGEST_FILE} bytes; split it into parts")
     return content
 
 
-def read_text(path: Path) -> str:
-    """The text of a UTF-8 file, with its byte order mark; :raises CorpusError: if it cannot be read or is not UTF-8."""
+@contextmanager
+def opened(path: Path, name: str = "") -> Iterator[tuple[SupportsRead, Callable[[], float]]]:
+    """A regular file or standard input, unpacked if its name ends in `.gz`, and what tells the share that was read.
+
+    :param name: of the file, for messages.
+    :raises CorpusError: if it cannot be read, at the beginning or in the block.
+    """
+    name = name or str(path)
     try:
-        return read_regular(path).decode("utf-8")
+        with io.BytesIO(standard_input()) if path == STANDARD_INPUT else open_regular(path) as file:
+            size = max(1, file.seek(0, os.SEEK_END))
+            file.seek(0)
+            yield gzip.GzipFile(fileobj=file) if path.suffix.lower() == ".gz" else file, lambda: file.tell() / size
+    except gzip.BadGzipFile:
+        raise CorpusError(f"{name} is not a gzip file, although its name says so; rename it") from None
+    except (EOFError, zlib.error):
+        raise CorpusError(f"{name} is a damaged gzip file; get a complete copy of it") from None
     except OSError as error:
-        raise CorpusError(f"{path} cannot be read: {error.strerror}") from None
+        raise CorpusError(f"{name} cannot be read: {error.strerror}") from None
+
+
+def lines_of(file: SupportsRead, longest: int) -> Iterator[bytes | None]:
+    """Each line with its end; None for one that is too long, of which no more is kept in memory.
+
+    Lines end as the first one does: with a newline, or with a carriage return alone, as old Macs wrote them.
+    """
+    end, begun, length = b"", list[bytes](), 0
+    while block := file.read(_BLOCK):
+        end = end or (b"\r" if b"\r" in block and b"\n" not in block else b"\n")
+        *whole, rest = block.split(end)
+        for piece in whole:
+            yield b"".join((*begun, piece, end)) if length + len(piece) < longest else None
+            begun, length = [], 0
+        length += len(rest)
+        begun = [*begun, rest] if length <= longest else []
+    if length:
+        yield b"".join(begun) if length <= longest else None
+
+
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file; :raises CorpusError: if it cannot be read or is not UTF-8."""
+    with opened(path) as (file, _):
+        content = read_at_most(file, LONGEST_FILE)
+    return decoded(content, str(path))
+
+
+def decoded(content: bytes, name: str, encoding: str = "utf-8", at: int = 0) -> str:
+    """Bytes as text; :raises CorpusError: if they are in another encoding.
+
+    :param name: of the file, for messages.
+    :param at: where the bytes begin in it.
+    """
+    try:
+        return content.decode(encoding)
     except UnicodeDecodeError as error:
-        raise CorpusError(f"{path} is not UTF-8 at byte {error.start}; convert it to UTF-8") from None
+        where = f"at byte {at + error.start}"
+        raise CorpusError(f"{name} is not {encoding} {where}; convert it to UTF-8") from None
 
 
 def encode_text(document: Document) -> bytes:

@@ -121,7 +121,7 @@ def test_a_note_that_fails_waits_or_cannot_be_read_goes_to_quarantine_and_the_ot
     assert found == [
         {"id": "100-02", "place": "line 2"},
         {"id": "101-01", "place": "line 4", "reason": "it took longer than 0.2 seconds"},
-        {"id": "line 6", "place": "line 6", "reason": "not UTF-8 at byte 25 of the line"},
+        {"id": "line 6", "place": "line 6", "reason": "not UTF-8 at byte 25 of the record"},
     ]
     reported = b"".join(path.read_bytes() for path in run.reports.iterdir())
     assert not any(word in reported for word in (b"FAIL", b"WAIT", b"secret", b"quotes", b"Dr."))

@@ -7,7 +7,8 @@ import pytest
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import CorpusError
 from phistack.features.formats import FORMATS, read_corpus, write_corpus
-from phistack.features.formats.recognise import HIDDEN, OTHER, recognise
+from phistack.features.formats.found import HIDDEN, OTHER
+from phistack.features.formats.recognise import recognise
 from phistack.features.labels import LabelSet
 
 LABELS = LabelSet.named("i2b2-2014")

@@ -22,7 +22,7 @@ from phistack.ensemble.training.settings import EngineSettings
 from phistack.features import files
 from phistack.features.errors import BundleError, CorpusError, PhistackError, SettingsError
 from phistack.features.formats import read_corpus
-from phistack.features.formats.recognise import HIDDEN, OTHER
+from phistack.features.formats.found import HIDDEN, OTHER
 from phistack.features.regular_files import open_regular, read_regular
 from phistack.features.saved_files import read_file
 
@@ -63,7 +63,7 @@ def test_a_pipe_or_device_among_the_notes_is_listed_and_stops_nothing(run: RunSe
     assert (summary.notes, summary.quarantined) == (4, 3)
     reasons = held_back(run)
     assert reasons["2"] == "the file cannot be read: a pipe, not a regular file"
-    assert reasons["3"] == "a link to a file outside the input; put the file itself in its place"
+    assert reasons["3"] == "the file is a link out of the input; put the file itself in its place"
     assert reasons["4"] == "the file cannot be read: a socket, not a regular file"
     assert out(run) == {"1.txt": "Dr. [DOCTOR]"}
 

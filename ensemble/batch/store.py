@@ -24,7 +24,7 @@ from phistack.ensemble.batch.rows import InputFormat, Row
 from phistack.ensemble.batch.workers.identifier_register import HashedIdentifier, IdentifierRegister
 from phistack.ensemble.batch.workers.job import NoteResult, may_pass
 from phistack.features.errors import CorpusError
-from phistack.features.formats.tables import sha256
+from phistack.features.formats.format import sha256
 from phistack.features.hashed import hashed
 from phistack.features.shown import shown_id
 from phistack.features.writing import new_file, refused_by_disk

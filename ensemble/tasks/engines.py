@@ -245,7 +245,7 @@ def annotate_corpus(source: Source, out: Path, engine: Engine, *, format: str = 
                 advance("")
 
         write_documents(annotated(), engine.label_set, out, format=format)
-    written.warnings = source.notes.warnings
+    written.warnings = source.notes.how.warnings
     return written
 
 

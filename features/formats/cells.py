@@ -42,7 +42,7 @@ def _rows(path: Path) -> Generator[tuple[str, Cells]]:
     refuse_foreign(path)
     kind = next((form.table for form in (JSONL, PARQUET) if form.table and form.is_of(path)), CsvTable)
     table = kind(NoteFile(path, name="it"))
-    names = [name.strip() for name in table.header()]
+    names = [name.strip() for name in table.names()] if kind.has_header else []
     doubled = next((name for name in names if names.count(name) > 1), None)
     if doubled is not None:
         raise ValueError(f"it has two columns {shown_label(doubled)}; give each a name of its own")

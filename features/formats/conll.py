@@ -19,7 +19,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 
 import numpy as np
 
@@ -59,18 +59,15 @@ def read(file: NoteFile) -> Notes:
     first, second = next(notes, None), next(notes, None)
     for number, lines in enumerate(filter(None, chain((first, second), notes)), 1):
         try:
-            yield _note_of(lines, f"{file.id}-{number}" if second else file.id, annotated=file.annotated)
+            yield _note_of(lines, f"{file.id}-{number}" if second else file.id, annotated=file.how.annotated)
         except CorpusError as error:
             yield error
 
 
 def _note_of(lines: _Lines, name: str, *, annotated: bool) -> Document:
-    document_id = lines.headers.get("id", name)
-    text, sentences = lines.headers.get("text"), list[list[_Token]]()
-    if text is None:
-        text, sentences = _joined(lines)
-    elif annotated:
-        sentences = [_located(document_id, text, sentence) for sentence in lines.sentences]
+    document_id, text = lines.headers.get("id", name), lines.headers.get("text")
+    located = [_located(document_id, text, s) for s in lines.sentences] if text is not None and annotated else []
+    text, sentences = (text, located) if text is not None else _joined(lines)
     spans = [span for sentence in sentences for span in _spans(document_id, text, sentence) if annotated]
     return Document(document_id, text, tuple(spans), lines.headers.get("group", "") or patient_of(document_id))
 
@@ -97,7 +94,10 @@ def _add_line(place: str, number: int, line: str, columns: list[str], note: _Lin
     """Put one line, which is not blank, where it belongs."""
     header = None if any(note.sentences) else _HEADER.fullmatch(line)
     if header:
-        value = _header_value(place, header[2])
+        try:
+            value = str(json.loads(header[2]))
+        except ValueError:
+            raise CorpusError(f"{place}: the value of the comment is not a JSON string") from None
         if header[1] == "id" and not is_id(value):
             # In a damaged file it may be a text, which no message may show.
             raise CorpusError(f"{place}: a document id must be one line of 1 to 200 characters")
@@ -113,30 +113,13 @@ def is_tag(word: str) -> bool:
     return _TAG.fullmatch(word) is not None
 
 
-def _header_value(place: str, written: str) -> str:
-    try:
-        value = json.loads(written)
-    except ValueError:
-        raise CorpusError(f"{place}: the value of the comment is not a JSON string") from None
-    return str(value)
-
-
 def _joined(lines: _Lines) -> tuple[str, list[list[_Token]]]:
-    """The text that the words alone make, and where its tokens are."""
-    sentences: list[list[_Token]] = []
-    pieces: list[str] = []
-    position = 0
-    for sentence in filter(None, lines.sentences):
-        tokens: list[_Token] = []
-        for _, columns in sentence:
-            if position:
-                pieces.append(" " if tokens else "\n")
-                position += 1
-            pieces.append(columns[0])
-            tokens.append((position, position + len(columns[0]), columns[-1]))
-            position += len(columns[0])
-        sentences.append(tokens)
-    return "".join(pieces), sentences
+    """The text that the words alone make, with blanks and newlines between them, and where its tokens are."""
+    sentences = [[(columns[0], columns[-1]) for _, columns in sentence] for sentence in lines.sentences if sentence]
+    lengths = (len(word) + 1 for sentence in sentences for word, _ in sentence)
+    starts = accumulate(lengths, initial=0)
+    tokens = [[(start := next(starts), start + len(word), tag) for word, tag in sentence] for sentence in sentences]
+    return "\n".join(" ".join(word for word, _ in sentence) for sentence in sentences), tokens
 
 
 def _located(document_id: str, text: str, sentence: list[tuple[int, list[str]]]) -> list[_Token]:
@@ -178,15 +161,12 @@ def render(documents: Iterable[Document], labels: LabelSet) -> Pieces:
 
 def _note(document: Document) -> str:
     encode_text(document)
-    header = [_START]
-    for key, value in (("id", document.id), ("group", document.group), ("text", document.text)):
-        header.append(f"# {key} = {json.dumps(value, ensure_ascii=False)}")
-    lines = ["\n".join(header)]
+    header = (("id", document.id), ("group", document.group), ("text", document.text))
+    lines = [_START, *(f"# {key} = {json.dumps(value, ensure_ascii=False)}" for key, value in header)]
     previous = 0
     for start, end, tag in _tagged(document):
         new_line = any(c in "\r\n" for c in document.text[previous:start])
-        if previous == 0 or (new_line and not tag.startswith("I-")):
-            lines.append("")
+        lines += [""] if previous == 0 or (new_line and not tag.startswith("I-")) else []
         lines.append(f"{document.text[start:end]}\t{start}\t{end}\t{tag}")
         previous = end
     return "\n".join(lines) + "\n"
@@ -194,35 +174,26 @@ def _note(document: Document) -> str:
 
 def _tagged(document: Document) -> list[_Token]:
     """The tokens, cut where spans begin and end, and their tags."""
-    _refuse_overlaps(document)
+    place, ways = (
+        f"document {shown_id(document.id)}",
+        "which CoNLL cannot express; write the corpus as jsonl, brat or i2b2",
+    )
+    for before, span in pairwise(document.spans):
+        if before.overlaps(span):
+            both = f"the spans {before.start}-{before.end} and {span.start}-{span.end} overlap"
+            raise CorpusError(f"{place}: {both}, {ways}")
     borders = sorted({0, len(document.text), *(edge for span in document.spans for edge in (span.start, span.end))})
     tokens = [match.span() for start, end in pairwise(borders) for match in _TOKENS.finditer(document.text, start, end)]
     starts, ends = ([token[side] for token in tokens] for side in (0, 1))
     firsts, lasts = set(starts), set(ends)
     for span in document.spans:
         if span.start not in firsts or span.end not in lasts:
-            raise CorpusError(
-                f"document {shown_id(document.id)}: the span {span.start}-{span.end} begins or ends with white space, "
-                "which CoNLL cannot express; write the corpus as jsonl, brat or i2b2"
-            )
+            raise CorpusError(f"{place}: the span {span.start}-{span.end} begins or ends with white space, {ways}")
     tags = encode(document.spans, (np.array(starts, dtype=np.int32), np.array(ends, dtype=np.int32)))
     return list(zip(starts, ends, tags, strict=True))
 
 
-def _refuse_overlaps(document: Document) -> None:
-    for before, span in pairwise(document.spans):
-        if before.overlaps(span):
-            raise CorpusError(
-                f"document {shown_id(document.id)}: the spans {before.start}-{before.end} and {span.start}-{span.end} "
-                "overlap, which CoNLL cannot express; write the corpus as jsonl, brat or i2b2"
-            )
-
-
 CONLL = Format(
-    "conll",
-    "a file with a token and its BIO tag a line",
-    (".conll", ".bio", ".iob", ".iob2", ".bioes", ".tsv"),
-    read,
-    render,
-    single_file=True,
-)
+    "conll", "a file with a token and its BIO tag a line", (".conll", ".bio", ".iob", ".iob2", ".bioes", ".tsv"), read,
+    render, single_file=True,
+)  # fmt: skip

@@ -2,22 +2,19 @@
 
     corpus = read_corpus(Path("train"))                   recognised by looking
     write_corpus(corpus, Path("out"), format="brat")      complete or not at all
-    notes = Reader(columns=ColumnNames(text="body")).notes(path)
-    for document in notes: ...                            one at a time, as often as needed
+    for document in Reader().notes(path): ...             one at a time, as often as needed
 
-If a command is given `-`, `input_path` makes it what the readers know as standard input, and `write_notes` writes to
+If a command is given `-`, `input_path` makes it what the readers know as standard input, and the writers write to
 standard output, after all is done, as what was piped cannot be taken back.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 import zlib
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from phistack.features.documents import Corpus, Document
@@ -25,9 +22,11 @@ from phistack.features.errors import CorpusError
 from phistack.features.files import STANDARD_INPUT, file_name
 from phistack.features.formats.columns import USUAL_NAMES, ColumnNames
 from phistack.features.formats.format import Pieces
-from phistack.features.formats.note_file import NoteFile
+from phistack.features.formats.found import NOTE, Found
+from phistack.features.formats.note_file import Reading
+from phistack.features.formats.note_table import write_files
 from phistack.features.formats.own_labels import label_set_of
-from phistack.features.formats.recognise import BESIDE, NOTE, Found, format_named, recognise
+from phistack.features.formats.recognise import format_named, recognise
 from phistack.features.labels import LabelSet, is_label
 from phistack.features.shown import shown_id
 from phistack.features.writing import new_file, new_folder
@@ -39,48 +38,26 @@ _PARTS = {"train", "training", "dev", "development", "valid", "validation", "tes
 _IN_MEMORY, _BLOCK = 2**26, 2**16
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class Notes:
     """The notes of a corpus, read one at a time each time they are iterated.
 
     :param found: where they are.
-    :param columns: the names of the columns, of formats that have columns.
-    :param annotated: whether spans are read.
-    :ivar warnings: oddities that were met and mended by the last iteration, and how often.
-    :ivar categories: label -> category, if the format has categories.
+    :param how: to read them; it notes what the last iteration met and mended.
     :raises CorpusError: while they are iterated, for what cannot be read.
     """
 
     found: Found
-    columns: ColumnNames = USUAL_NAMES
-    annotated: bool = True
-    warnings: Counter[str] = field(default_factory=Counter)
-    categories: dict[str, str] = field(default_factory=dict)
+    how: Reading
 
     def __iter__(self) -> Iterator[Document]:
-        self.warnings.clear()
-        for name, kind in self.found.files():
-            if kind == NOTE:
-                yield from self._read(name)
-            elif kind != BESIDE:
-                self.warnings[kind] += 1
-
-    def _read(self, name: str) -> Iterator[Document]:
-        found = self.found
-        path, id, shown = found.path, "", ""
-        if found.is_folder:
-            path = found.path / name
-            stem, suffix = os.path.splitext(path.relative_to(found.base).as_posix())
-            id, shown = stem, str(found.base / shown_id(stem)) + suffix
-            if path.is_dir():
-                raise CorpusError(f"{shown} is a link to a folder, which is not followed; put the folder in its place")
-        file = NoteFile(path, id, name=shown, columns=self.columns, annotated=self.annotated)
-        for document in found.format.read(file):
-            if isinstance(document, CorpusError):
-                raise document
-            yield document
-        self.warnings.update(file.warnings)
-        self.categories = file.categories | self.categories
+        self.how.warnings.clear()
+        for _, _, note in self.found.notes(self.how):
+            if isinstance(note, CorpusError):
+                raise note
+            yield note
+        self.how.warnings.update(self.found.counts())
+        del self.how.warnings[NOTE]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +73,11 @@ class Reader:
 
     def notes(self, path: Path, *, annotated: bool = True) -> Notes:
         """The notes of a file or folder, one at a time; :raises CorpusError: if it is of no known format."""
-        return Notes(recognise(path, self.format, self.columns), self.columns, annotated)
+        return Notes(recognise(path, self.format, self.columns), Reading(self.columns, annotated=annotated))
+
+    def format_of(self, path: Path) -> str:
+        """The name of the format of a corpus; :raises CorpusError: as `notes` does."""
+        return self.notes(path).found.format.name
 
     def read(
         self,
@@ -106,15 +87,7 @@ class Reader:
         accept_unknown_labels: bool = False,
         language: str = "",
     ) -> Corpus:
-        """Read annotated notes.
-
-        :param label_set: the labels to expect; otherwise those of the format, or the first shipped set that has most
-            labels of the corpus and most of its spans, but for sets of general labels, or else the corpus' own labels.
-        :param accept_unknown_labels: widen the label set by labels that it lacks, rather than refuse them.
-        :param language: of the notes, if the labels are the corpus' own; otherwise recognised from their text.
-        :raises CorpusError: if the path cannot be read as a corpus, or holds no notes.
-        :raises LabelError: for a label that the label set lacks, or a label set that does not exist.
-        """
+        """Read annotated notes, as `read_corpus` does."""
         notes = self.notes(path)
         documents = tuple(notes)
         if not documents:
@@ -123,14 +96,10 @@ class Reader:
         if notes.found.is_folder and len(parts) > 1:
             raise CorpusError(f"the folder {path} holds the parts of a corpus, {', '.join(parts)}; give one of them")
         labels, remarks = label_set_of(
-            documents, notes.categories, label_set or None, usual=notes.found.format.label_set,
+            documents, notes.how.categories, label_set or None, usual=notes.found.format.label_set,
             accept=accept_unknown_labels, language=language,
         )  # fmt: skip
-        return Corpus(documents, labels, notes.warnings, remarks)
-
-    def format_of(self, path: Path) -> str:
-        """The name of the format of a corpus; :raises CorpusError: as `recognise` does."""
-        return recognise(path, self.format, self.columns).format.name
+        return Corpus(documents, labels, notes.how.warnings, remarks)
 
 
 USUAL_READER = Reader()
@@ -146,10 +115,16 @@ def read_corpus(
     format: str | None = None,
     columns: ColumnNames = USUAL_NAMES,
 ) -> Corpus:
-    """Read annotated notes from a file or folder of any known format, as `Reader.read` does.
+    """Read annotated notes from a file or folder of any known format.
 
+    :param label_set: the labels to expect; otherwise those of the format, or the first shipped set that has most labels
+        of the corpus and most of its spans, but for sets of general labels, or else the corpus' own labels.
+    :param accept_unknown_labels: widen the label set by labels that it lacks, rather than refuse them.
+    :param language: of the notes, if the labels are the corpus' own; otherwise recognised from their text.
     :param format: the name of the format; otherwise it is recognised.
     :param columns: the names of the columns, of formats that have columns.
+    :raises CorpusError: if the path cannot be read as a corpus, or holds no notes.
+    :raises LabelError: for a label that the label set lacks, or a label set that does not exist.
     """
     return Reader(format or "", columns).read(
         path, label_set=label_set, accept_unknown_labels=accept_unknown_labels, language=language
@@ -163,17 +138,12 @@ def write_corpus(corpus: Corpus, path: Path, *, format: str) -> None:
     names; the others write one file, packed if its name ends as `.jsonl.gz`. Only jsonl, csv, parquet and conll keep a
     patient that is not in the id.
 
-    :param path: the folder or file to make; what is there already is never overwritten.
+    :param path: the folder or file to make, which is never overwritten; `-` for standard output.
     :param format: the name of the format.
     :raises CorpusError: if the format cannot express the notes.
     :raises SettingsError: if the path is taken.
     :raises StorageError: if the disk refuses.
     """
-    write_notes(corpus, path, format=format)
-
-
-def write_notes(corpus: Corpus, path: Path, *, format: str) -> None:
-    """As `write_corpus`, or to standard output, if the format takes one file for them."""
     ids = [file_name(document.id, "") for document in corpus.documents if not format_named(format).single_file]
     folders = {id.partition("/")[0] if "/" in id else "" for id in ids}
     if len(folders) == 1 and "" not in folders:
@@ -181,8 +151,11 @@ def write_notes(corpus: Corpus, path: Path, *, format: str) -> None:
     write_documents(corpus.documents, corpus.label_set, path, format=format)
 
 
+write_notes = write_corpus
+
+
 def write_documents(documents: Iterable[Document], labels: LabelSet, path: Path, *, format: str) -> None:
-    """Write notes as they come, as `write_notes` does; what is wrong with one leaves nothing behind."""
+    """Write notes as they come, as `write_corpus` does; what is wrong with one leaves nothing behind."""
     known = format_named(format)
     pieces = known.render(_checked(documents), labels)
     if path == STANDARD:
@@ -193,10 +166,28 @@ def write_documents(documents: Iterable[Document], labels: LabelSet, path: Path,
             out.writelines(_packed(pieces) if packed else (content for _, content in pieces))
     else:
         with new_folder(path) as folder:
-            for name, content in pieces:
-                file = folder / name
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_bytes(content)
+            write_files(pieces, folder)
+
+
+def _checked(documents: Iterable[Document]) -> Iterator[Document]:
+    """The notes, if there are any and their labels can be written."""
+    document = None
+    for document in documents:
+        if not all(is_label(span.label) for span in document.spans):
+            raise CorpusError(
+                f"document {shown_id(document.id)} has labels that are no valid names; a label starts with a letter "
+                "and has no spaces"
+            )
+        yield document
+    if document is None:
+        raise CorpusError("the corpus holds no notes; there is nothing to write")
+
+
+def _packed(pieces: Pieces) -> Iterator[bytes]:
+    """The content as a gzip file without name and time."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    yield from (packer.compress(content) for _, content in pieces)
+    yield packer.flush()
 
 
 def _print(pieces: Pieces, format: str) -> None:
@@ -216,28 +207,6 @@ def _print(pieces: Pieces, format: str) -> None:
                 # Where Python runs unbuffered, a pipe takes as much as it holds and no more.
                 rest = rest[sys.stdout.buffer.write(rest) :]
     sys.stdout.buffer.flush()
-
-
-def _packed(pieces: Pieces) -> Iterator[bytes]:
-    """The content as a gzip file without name and time."""
-    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
-    for _, content in pieces:
-        yield packer.compress(content)
-    yield packer.flush()
-
-
-def _checked(documents: Iterable[Document]) -> Iterator[Document]:
-    """The notes, if there are any and their labels can be written."""
-    document = None
-    for document in documents:
-        if not all(is_label(span.label) for span in document.spans):
-            raise CorpusError(
-                f"document {shown_id(document.id)} has labels that are no valid names; a label starts with a letter "
-                "and has no spaces"
-            )
-        yield document
-    if document is None:
-        raise CorpusError("the corpus holds no notes; there is nothing to write")
 
 
 def input_path(path: Path) -> Path:

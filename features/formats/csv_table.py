@@ -14,7 +14,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -22,9 +22,9 @@ from phistack.features.documents import Document
 from phistack.features.errors import CorpusError
 from phistack.features.files import encode_all, encode_text
 from phistack.features.formats.columns import SPANS, record_of
-from phistack.features.formats.format import Format, Pieces
+from phistack.features.formats.format import Format, Pieces, Record, read_table, sha256
+from phistack.features.formats.line_table import LineTable, Parsed
 from phistack.features.formats.note_file import NoteFile
-from phistack.features.formats.tables import TOO_LONG, LineTable, Record, read_table, sha256
 from phistack.features.labels import LabelSet
 
 _DELIMITERS = (",", ";", "\t", "|")
@@ -44,14 +44,16 @@ class Fields(NamedTuple):
 class CsvTable(LineTable):
     """CSV."""
 
+    too_long = "longer than the limit, or a quote is never closed"
+
     def __init__(self, file: NoteFile, wanted: Collection[str] = ()) -> None:
         super().__init__(file, wanted)
-        self.encoding = file.encoding
+        self.encoding = file.how.encoding
         self._delimiter = ","
         self._header: list[str] = []
 
-    def header(self) -> list[str]:
-        """The names in the first record; :raises CorpusError: if it is in another encoding."""
+    def names(self, looked: Callable[[int], None] = lambda n: None) -> list[str]:
+        """The fields of the first record; :raises CorpusError: if it is in another encoding."""
         if not self._header:
             self._read_header(next(self._records(), (1, b""))[1] or b"")
         return self._header
@@ -60,28 +62,22 @@ class CsvTable(LineTable):
         """The header, which is no row, then each record."""
         records = self._records()
         first = next(records, (1, b""))[1] or b""
-        mark, header = self._read_header(first)
-        yield Record("line 1", raw=(mark, header), digest=sha256(first))
-        for line, record in records:
-            yield self._record(f"line {line}", record)
+        yield Record("line 1", raw=self._read_header(first), digest=sha256(first))
+        yield from (self.record(f"line {line}", record) for line, record in records)
 
     def _records(self) -> Iterator[tuple[int, bytes | None]]:
         """The number of its first line, and a record with its line end; it ends where quotes are closed."""
         pending: list[bytes] = []
-        begin, length, quotes = 0, 0, 0
+        begin, length, quotes = 1, 0, 0
         for number, line in enumerate(self.file.lines(), 1):
-            begin = begin or number
-            length += self.file.longest + 1 if line is None else len(line)
+            length += self.file.how.longest + 1 if line is None else len(line)
             quotes += (line or b"").count(b'"')
             # The rest of a record that is too long is passed over, and never taken for a record of its own.
-            if length <= self.file.longest:
-                pending.append(line or b"")
-            else:
-                pending.clear()
+            pending = [*pending, line or b""] if length <= self.file.how.longest else []
             if quotes % 2 == 0:
                 yield begin, b"".join(pending) if pending else None
-                pending, begin, length, quotes = [], 0, 0, 0
-        if begin:
+                pending, begin, length, quotes = [], number + 1, 0, 0
+        if length:
             yield begin, b"".join(pending) if pending else None
 
     def _read_header(self, record: bytes) -> tuple[str, Fields]:
@@ -93,46 +89,33 @@ class CsvTable(LineTable):
             raise CorpusError(f"{self.file.name}, {where}; convert it to UTF-8") from None
         plain = text.removeprefix("\ufeff")
         read = {delimiter: parsed(plain, delimiter) or Fields([], [], "") for delimiter in _DELIMITERS}
-
-        def fitness(delimiter: str) -> tuple[bool, int]:
-            names = read[delimiter].values
-            return {*self.wanted} <= {*names}, len(names)
-
-        self._delimiter = max(_DELIMITERS, key=fitness)
+        fitness = {d: ({*self.wanted} <= {*fields.values}, len(fields.values)) for d, fields in read.items()}
+        self._delimiter = max(_DELIMITERS, key=lambda delimiter: fitness[delimiter])
         header = read[self._delimiter]
         self._header = header.values if any(header.values) else []
         return text[: len(text) - len(plain)], header
 
-    def _record(self, place: str, record: bytes | None) -> Record:
-        if record is None:
-            return Record(place, problem=f"{TOO_LONG}, or a quote is never closed")
-        digest = sha256(record)
-        try:
-            text = record.decode(self.encoding)
-        except UnicodeDecodeError as error:
-            problem = f"not {self.encoding} at byte {error.start} of the record"
-            return Record(place, digest=digest, problem=problem)
+    def parsed(self, text: str) -> Parsed:
+        """The fields of a record by name; a blank line is no row."""
         if not text.strip("\r\n"):
-            return Record(place, raw=(text, Fields([], [], "")), digest=digest)
+            return None, {}, (text, Fields([], [], ""))
         fields = parsed(text, self._delimiter)
         if fields is None:
-            return Record(place, digest=digest, problem="a quote is misplaced or never closed")
+            raise ValueError("a quote is misplaced or never closed")
         if len(fields.values) != len(self._header):
-            problem = f"the record has {len(fields.values)} fields and the header {len(self._header)}"
-            return Record(place, digest=digest, problem=problem)
+            raise ValueError(f"the record has {len(fields.values)} fields and the header {len(self._header)}")
         values = dict(zip(self._header, fields.values, strict=True))
-        return Record(place, values, values, ("", fields), digest)
+        return values, values, ("", fields)
 
-    def rewritten(self, record: Record, new: Mapping[str, str]) -> str:
-        """The record with other fields; one that was in quotes stays so, and an unchanged one as it is."""
-        before: str = record.raw[0]
-        written: Fields = record.raw[1]
+    def rewritten(self, raw: tuple[str, Fields], old: Mapping[str, str], new: Mapping[str, str]) -> str:
+        """The record; a field that was in quotes stays so."""
+        before, (_, spelled, end) = raw
         fields = []
-        for name, field in zip(self._header if written.spelled else (), written.spelled, strict=True):
+        for name, field in zip(self._header if spelled else (), spelled, strict=True):
             if not self.is_removed(name):
-                is_new = name in new and new[name] != record.texts[name]
+                is_new = name in new and new[name] != old[name]
                 fields.append(self._spelled(new[name], in_quotes=field.startswith('"')) if is_new else field)
-        return before + self._delimiter.join(fields) + written.end
+        return before + self._delimiter.join(fields) + end
 
     def _spelled(self, new: str, *, in_quotes: bool) -> str:
         needs_quotes = in_quotes or any(mark in new for mark in ('"', "\r", "\n", self._delimiter))
@@ -161,12 +144,12 @@ def parsed(record: str, delimiter: str) -> Fields | None:
 def render(documents: Iterable[Document], labels: LabelSet) -> Pieces:
     """A header, and a record for each note; :raises CorpusError: if a text holds a lone surrogate."""
     table = io.StringIO(newline="")
-    writer = csv.DictWriter(table, ("id", "group", "text", SPANS))
-    writer.writeheader()
+    writer = csv.writer(table)
+    writer.writerow(("id", "group", "text", SPANS))
     for document in documents:
         encode_text(document)
-        record = record_of(document)
-        writer.writerow({**record, SPANS: json.dumps(record[SPANS])})
+        *names, spans = record_of(document).values()
+        writer.writerow((*names, json.dumps(spans)))
         yield "corpus.csv", encode_all(table.getvalue())
         table.seek(0)
         table.truncate()

@@ -1,28 +1,110 @@
-"""What a format is: how notes are read from a file, and how they are written.
+"""What a format is: how notes are read from a file and written, and how the rows of a table are.
 
     Format("brat", "...", (".ann", ".txt"), read, render)      a name, what it looks like, a reader and a writer
 
-A format is a value made of functions, not a class to inherit from; each module of this package declares its own. The
-reader gets one file at a time and the writer one note at a time, so no corpus needs to fit into memory. A format with
-columns also has a `Table` (`features/formats/tables.py`), which writes a row again with other values in it.
+    table = CsvTable(NoteFile(Path("notes.csv")))
+    for record in table.records(): ...                      Record("line 2", {"id": "110-01", "text": ...})
+    table.encode([(record, {"text": "Dr. [DOCTOR]"})])      the same rows with other values
+
+A format is a value made of functions, not a class to inherit from; each module declares its own. Readers get one file
+at a time and writers one note at a time, so no corpus needs to fit into memory. Corpora, rosters and batch runs read
+the same records of a table; what becomes of a column is decided by whoever reads them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, ClassVar
 
 from phistack.features.documents import Document
 from phistack.features.errors import CorpusError
+from phistack.features.formats.columns import SPANS, read_record
 from phistack.features.formats.note_file import NoteFile
-from phistack.features.formats.tables import Table
 from phistack.features.labels import LabelSet
 
 Notes = Iterator[Document | CorpusError]
 """The notes of a file, in order; in the place of one that cannot be read, the reason."""
 Pieces = Iterator[tuple[str, bytes]]
 """File names and contents; pieces of one file, which follow each other, have the same name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A row of a table.
+
+    :param place: where it is: `line 17` or `row 17`.
+    :param values: column -> value, of a type that the format has; None for what is no row.
+    :param texts: column -> the value as text: a string, or a number or date as it is written; without empty values.
+    :param raw: what the table needs to write the row again.
+    :param digest: SHA-256 of what was read.
+    :param problem: why the row cannot be read, without text; empty if it can.
+    """
+
+    place: str
+    values: Mapping[str, Any] | None = field(default=None, repr=False)
+    texts: Mapping[str, str] = field(default_factory=dict, repr=False)
+    raw: Any = field(default=None, repr=False)
+    digest: bytes = field(default=b"", repr=False)
+    problem: str = ""
+
+
+Rewritten = tuple[Record, Mapping[str, str]]
+"""A record, and the new text of each column that is replaced."""
+
+
+class Table(ABC):
+    """Rows of named columns, read one at a time, and written again with other values in some columns.
+
+    :param file: to read.
+    :param wanted: columns of text that the table should have, by which the dialect of CSV is recognised.
+    :cvar has_header: whether all records have the same columns.
+    :ivar is_removed: which columns are left out of what is written.
+    """
+
+    has_header: ClassVar[bool] = True
+    is_removed: Callable[[str], bool] = staticmethod(lambda name: False)
+
+    def __init__(self, file: NoteFile, wanted: Collection[str] = ()) -> None:
+        self.file, self.wanted = file, wanted
+
+    @abstractmethod
+    def names(self, looked: Callable[[int], None] = lambda n: None) -> list[str]:
+        """The names of all columns; records without a header are all read for them.
+
+        :param looked: is called with the number of records, now and then.
+        """
+
+    @abstractmethod
+    def records(self, wanted: Collection[str] | None = None) -> Iterator[Record]:
+        """Each row, in order, with the values of these columns, or of all; what is between rows is no row.
+
+        :raises CorpusError: if the file cannot be read.
+        """
+
+    def rewrites(self, is_removed: Callable[[str], bool], is_replaced: Callable[[str], bool]) -> None:
+        """Prepare to write records without some columns, and with other texts in some.
+
+        :raises CorpusError: if a column that is replaced cannot hold text.
+        """
+        self.is_removed = is_removed
+
+    @abstractmethod
+    def encode(self, rows: Sequence[Rewritten], *, packed: bool) -> bytes:
+        """Rows as bytes for `assemble`.
+
+        :param packed: whether the output is compressed by its name.
+        :raises UnicodeEncodeError: if the encoding lacks a character.
+        :raises CorpusError: if the format cannot hold a text.
+        """
+
+    def assemble(self, chunks: Iterable[bytes], target: Path) -> None:
+        """Write encoded rows to a new file."""
+        with target.open("xb") as file:
+            file.writelines(chunks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +135,33 @@ class Format:
     def is_of(self, path: Path | str) -> bool:
         """Whether the name of a file ends as those of the format do."""
         return str(path).lower().endswith(self.suffixes)
+
+
+def read_table(kind: type[Table], file: NoteFile) -> Notes:
+    """The rows of a table as notes; :raises CorpusError: for a missing column, and a file that cannot be read."""
+    columns = file.how.columns
+    table = kind(file, (columns.text,))
+    names = dict.fromkeys(table.names() if table.has_header else ())
+    if table.has_header:
+        columns.check(file.name, table.names())
+    n_notes = 0
+    for record in table.records((columns.id, columns.text, columns.patient, SPANS)):
+        place = f"{file.name}, {record.place}"
+        if record.problem:
+            is_encoding = record.problem.lower().startswith("not utf-8")
+            ways = "convert it to UTF-8" if is_encoding else "correct or remove it"
+            yield CorpusError(f"{place}: {record.problem}; {ways}")
+        elif record.values is not None:
+            if not table.has_header:
+                columns.check_record(place, [*record.values])
+                names |= dict.fromkeys(record.values)
+            n_notes += 1
+            yield read_record(place, record.values, columns, annotated=file.how.annotated)
+    if n_notes:
+        columns.check(file.name, [*names])
+    file.how.warnings.update(columns.remarks(names, n_notes if table.has_header else 0))
+
+
+def sha256(content: bytes) -> bytes:
+    """The SHA-256 of bytes, as 32 bytes."""
+    return hashlib.sha256(content).digest()

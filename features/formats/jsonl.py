@@ -13,13 +13,13 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from phistack.features.documents import Document
 from phistack.features.errors import CorpusError
 from phistack.features.formats.columns import record_of
-from phistack.features.formats.format import Format, Pieces
-from phistack.features.formats.tables import TOO_LONG, LineTable, Record, read_table, sha256
+from phistack.features.formats.format import Format, Pieces, Record, read_table
+from phistack.features.formats.line_table import LineTable, Parsed
 from phistack.features.labels import LabelSet
 from phistack.features.shown import shown_id
 
@@ -29,31 +29,14 @@ _SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _DECODER = json.JSONDecoder()
 _LINES_BETWEEN_CALLS = 10_000
 
-
-class _Member(NamedTuple):
-    """How a value is written: what is before it, the value, what is after it."""
-
-    before: str
-    spelled: str
-    after: str
-
-
-class _Object(NamedTuple):
-    """A line with one JSON object: what is before its members, the members by name, what is after them."""
-
-    before: str
-    members: dict[str, _Member]
-    after: str
+_Object = tuple[str, dict[str, tuple[str, str, str]], str]
+"""How a line is written: what is before the members of its object, each with what is before and after, and the rest."""
 
 
 class JsonTable(LineTable):
     """JSON lines."""
 
     has_header = False
-
-    def header(self) -> list[str]:
-        """None: each line has names of its own."""
-        return []
 
     def names(self, looked: Callable[[int], None] = lambda n: None) -> list[str]:
         """Every name of all objects, as they are first met; lines that cannot be read have none."""
@@ -70,44 +53,31 @@ class JsonTable(LineTable):
 
     def records(self, wanted: Collection[str] | None = None) -> Iterator[Record]:
         """A record for each line."""
-        for number, line in enumerate(self.file.lines(), 1):
-            yield _record(f"line {number}", line)
+        return (self.record(f"line {number}", line) for number, line in enumerate(self.file.lines(), 1))
 
-    def rewritten(self, record: Record, new: Mapping[str, str]) -> str:
-        """The line with other values; one that was written in ASCII stays so, and an unchanged one as it is."""
-        line: _Object = record.raw
-        pieces = [line.before]
-        for name, (before, spelled, after) in line.members.items():
+    def parsed(self, text: str) -> Parsed:
+        """The object of a line; a blank line is no row."""
+        if not text.removeprefix("\ufeff").strip(" \t\r\n"):
+            return None, {}, (text, {}, "")
+        try:
+            values, written = _parsed(text)
+        except (json.JSONDecodeError, RecursionError):
+            raise ValueError("not valid JSON") from None
+        spelled = {name: value if isinstance(value, str) else written[1][name][1] for name, value in values.items()}
+        return values, {name: text for name, text in spelled.items() if values[name] is not None}, written
+
+    def rewritten(self, raw: _Object, old: Mapping[str, str], new: Mapping[str, str]) -> str:
+        """The line; a value that was written in ASCII stays so."""
+        pieces = [raw[0]]
+        for name, (before, spelled, after) in raw[1].items():
             if self.is_removed(name):
                 continue
-            if name in new and new[name] != record.texts[name]:
+            if name in new and new[name] != old[name]:
                 # JSON can express a lone surrogate only by an escape.
                 in_ascii = spelled.isascii() or _SURROGATE.search(new[name])
                 spelled = json.dumps(new[name], ensure_ascii=bool(in_ascii))
             pieces += ("," if len(pieces) > 1 else "", before, spelled, after)
-        return "".join((*pieces, line.after))
-
-
-def _record(place: str, line: bytes | None) -> Record:
-    if line is None:
-        return Record(place, problem=TOO_LONG)
-    digest = sha256(line)
-    try:
-        text = line.decode("utf-8")
-        if not text.removeprefix("\ufeff").strip(" \t\r\n"):
-            return Record(place, raw=_Object(text, {}, ""), digest=digest)
-        values, written = _parsed(text)
-    except UnicodeDecodeError as error:
-        return Record(place, digest=digest, problem=f"not UTF-8 at byte {error.start} of the line")
-    except (ValueError, RecursionError) as error:
-        is_json = not isinstance(error, json.JSONDecodeError | RecursionError)
-        return Record(place, digest=digest, problem=str(error) if is_json else "not valid JSON")
-    texts = {
-        name: value if isinstance(value, str) else written.members[name].spelled
-        for name, value in values.items()
-        if value is not None
-    }
-    return Record(place, values, texts, written, digest)
+        return "".join((*pieces, raw[2]))
 
 
 def _parsed(line: str) -> tuple[dict[str, Any], _Object]:
@@ -116,7 +86,7 @@ def _parsed(line: str) -> tuple[dict[str, Any], _Object]:
     :raises ValueError: if it is not one JSON object with each name once.
     """
     at = _expect(line, _skip(line, 1 if line.startswith("\ufeff") else 0), "{")
-    before, values, members = line[:at], dict[str, Any](), dict[str, _Member]()
+    before, values, members = line[:at], dict[str, Any](), dict[str, tuple[str, str, str]]()
     begin = at
     at = _skip(line, at)
     while line[at : at + 1] != "}":
@@ -126,15 +96,14 @@ def _parsed(line: str) -> tuple[dict[str, Any], _Object]:
         _expect(line, at, '"')
         name, at = _DECODER.raw_decode(line, at)
         start = _skip(line, _expect(line, _skip(line, at), ":"))
-        value, end = _DECODER.raw_decode(line, start)
+        values[name], end = _DECODER.raw_decode(line, start)
         if name in members:
             raise ValueError("an object with one name twice")
         at = _skip(line, end)
-        values[name] = value
-        members[name] = _Member(line[begin:start], line[start:end], line[end:at])
+        members[name] = line[begin:start], line[start:end], line[end:at]
     if _skip(line, at + 1) != len(line):
         raise ValueError("more than one JSON value")
-    return values, _Object(before if members else line[:at], members, line[at:])
+    return values, (before if members else line[:at], members, line[at:])
 
 
 def _skip(line: str, at: int) -> int:
@@ -156,10 +125,8 @@ def render(documents: Iterable[Document], labels: LabelSet) -> Pieces:
     for document in documents:
         pair = _SURROGATE_PAIR.search(document.text)
         if pair:
-            raise CorpusError(
-                f"document {shown_id(document.id)}: the characters from {pair.start()} are a surrogate pair, which "
-                "JSON joins"
-            )
+            place = f"document {shown_id(document.id)}: the characters from {pair.start()}"
+            raise CorpusError(f"{place} are a surrogate pair, which JSON joins")
         record = record_of(document)
         line = json.dumps(record, ensure_ascii=False)
         yield "corpus.jsonl", (json.dumps(record) if _SURROGATE.search(line) else line).encode("utf-8") + b"\n"
@@ -167,5 +134,5 @@ def render(documents: Iterable[Document], labels: LabelSet) -> Pieces:
 
 JSONL = Format(
     "jsonl", "a file with one JSON object a line", (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"),
-    partial(read_table, JsonTable), render, single_file=True, table=JsonTable,
+    partial(read_table, JsonTable), render, single_file=True, is_utf8=True, table=JsonTable,
 )  # fmt: skip

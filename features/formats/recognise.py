@@ -1,40 +1,31 @@
-"""Which format a file or folder has, and which of its files hold notes.
+"""Which format a file or folder has, by looking at it.
 
-    found = recognise(Path("corpus/train"))
-    found.format, found.base           MEDDOCAN, corpus/train/xml
-    for name, kind in found.files(): ...       ("xml/a.xml", NOTE), ("xml/licence", OTHER), ...
+    recognise(Path("corpus/train"))           Found(MEDDOCAN, corpus/train, corpus/train/xml)
+    recognise(Path("notes"), "text")          Found(TEXT, notes, notes)
 
-File names show most; the root element distinguishes the XML formats, and an `.ann` brat from plain text. Folders in the
-folder are read too; a folder without notes stands for its only folder with notes, or for the one named `xml`. Hidden
-files and those of other kinds, such as a licence, are passed over, and every command counts them.
+File names show most; the root element distinguishes the XML formats, and an `.ann` brat from plain text. A folder
+without notes stands for its only folder with notes, or for the one named `xml` beside others in other formats.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection
 from pathlib import Path
 
 from phistack.features.errors import CorpusError
 from phistack.features.files import STANDARD_INPUT
-from phistack.features.formats.brat import BRAT
 from phistack.features.formats.columns import USUAL_NAMES, ColumnNames
 from phistack.features.formats.conll import CONLL, is_tag
 from phistack.features.formats.csv_table import CSV, CsvTable
 from phistack.features.formats.format import Format
+from phistack.features.formats.found import FOREIGN, Found, entries
 from phistack.features.formats.jsonl import JSONL
 from phistack.features.formats.note_file import NoteFile
 from phistack.features.formats.parquet_table import PARQUET
-from phistack.features.formats.plain import TEXT
+from phistack.features.formats.texts import BRAT, TEXT
 from phistack.features.formats.xml import I2B2, MEDDOCAN, NGRID, root_of
-from phistack.features.shown import shown_id
 from phistack.features.suggestions import no_such
-
-NOTE = "notes"
-BESIDE = "annotation beside notes"
-HIDDEN = "hidden files were skipped, as their names or folders begin with a dot; rename those that are notes"
-OTHER = "files of another kind were skipped; rename those that are notes"
 
 FORMATS: dict[str, Format] = {
     format.name: format for format in (I2B2, NGRID, MEDDOCAN, BRAT, CONLL, JSONL, CSV, PARQUET, TEXT)
@@ -44,71 +35,13 @@ _TABLES = {CSV, PARQUET}
 _BY_NAME = [format for format in FORMATS.values() if format not in (NGRID, MEDDOCAN, TEXT)]
 # By the first characters of a file with another ending.
 _OPENINGS = (("<", I2B2), ("{", JSONL), ("-DOCSTART-", CONLL), ("PAR1", PARQUET))
-_DEEPEST = 500
-
-_FOREIGN: dict[str, str] = {
-    **dict.fromkeys((".xlsx", ".xlsm", ".xls", ".ods"), "a spreadsheet; save its sheet as CSV in UTF-8"),
-    **dict.fromkeys((".docx", ".doc", ".odt", ".rtf"), "a word processor's document; save it as plain text (.txt)"),
-    ".pdf": "a PDF; extract its text into a .txt file, for example with pdftotext",
-    ".hl7": "HL7 messages; extract the text of each note into a .txt file",
-}
-"""Endings of files that hold notes which no reader opens -> what such a file is, and what to do."""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Notes on disk.
-
-    :param format: of the notes.
-    :param path: the file or folder that was given.
-    :param base: the folder in it that holds the notes, from which their ids count; or the file.
-    """
-
-    format: Format
-    path: Path
-    base: Path
-
-    @property
-    def is_folder(self) -> bool:
-        """Whether the notes are files of a folder."""
-        return os.path.isdir(self.path)
-
-    def files(self) -> Iterator[tuple[str, str]]:
-        """The path of each file within the given folder, sorted by name within each folder, and what it is.
-
-        Links to folders are not followed, as they could lead in a circle, or anywhere. They count as notes, which
-        nobody can read, so that what they lead to is not left out silently.
-        """
-        if self.is_folder:
-            yield from self._files("", "" if self.base == self.path else f"{self.base.relative_to(self.path)}/")
-        else:
-            yield self.path.name, NOTE
-
-    def _files(self, folder: str, base: str) -> Iterator[tuple[str, str]]:
-        entries = _entries(self.path, folder)
-        stems = {os.path.splitext(name)[0] for name, *_ in entries if TEXT.is_of(name)}
-        for name, is_folder, leads_to_folder in entries:
-            stem, suffix = os.path.splitext(name.lower())
-            if is_folder:
-                yield from self._files(f"{folder}{name}/", base)
-            elif suffix in _FOREIGN and not self.format.is_of(name):
-                yield folder + name, f"{suffix} files were skipped; each is {_FOREIGN[suffix]}"
-            elif not folder.startswith(base):
-                continue  # Beside a folder of notes, others may have the same notes in other formats.
-            elif "/." in f"/{folder}{name}":
-                yield folder + name, HIDDEN
-            elif leads_to_folder or self.format.is_of(name):
-                yield folder + name, BESIDE if suffix == ".ann" and name[: len(stem)] in stems else NOTE
-            else:
-                yield folder + name, OTHER
 
 
 def format_named(name: str) -> Format:
     """The format of that name; :raises CorpusError: if there is none."""
-    try:
-        return FORMATS[name]
-    except KeyError:
-        raise CorpusError(no_such("format", name, FORMATS)) from None
+    if name not in FORMATS:
+        raise CorpusError(no_such("format", name, FORMATS))
+    return FORMATS[name]
 
 
 def format_told_by(path: Path) -> str:
@@ -118,7 +51,7 @@ def format_told_by(path: Path) -> str:
 
 def refuse_foreign(path: Path) -> None:
     """Refuse a file by its ending that no reader opens; :raises CorpusError: saying what it is and what to do."""
-    what = _FOREIGN.get(path.suffix.lower())
+    what = FOREIGN.get(path.suffix.lower())
     if what:
         raise CorpusError(f"{path} is {what}")
 
@@ -143,39 +76,26 @@ def recognise(path: Path, format: str = "", columns: ColumnNames = USUAL_NAMES) 
         return Found(wanted or _of_file(path), path, path)
     found = _in_folder(path, "", wanted)
     if found is None:
-        for name, *_ in _entries(path):
+        for name, *_ in entries(path):
             refuse_foreign(path / name)
         kind = f"the format {format}" if format else "a known format"
         raise CorpusError(f"the folder {path} holds no notes of {kind}; give a folder with notes in it")
     return Found(found[0], path, path / found[1])
 
 
-def _entries(root: Path, folder: str = "") -> list[tuple[str, bool, bool]]:
-    """The name of each entry of a folder in the root, whether it is a folder, and whether it is one or leads to one."""
-    if folder.count("/") > _DEEPEST:
-        raise CorpusError(f"the folders in {root} go deeper than {_DEEPEST} levels; give one of them")
-    try:
-        with os.scandir(root / folder) as entries:
-            return sorted((e.name, e.is_dir(follow_symlinks=False), e.is_dir()) for e in entries)
-    except OSError as error:
-        inner = f"{shown_id(folder[:-1])} in the folder " if folder else ""
-        raise CorpusError(f"the folder {inner}{root} cannot be read: {error.strerror}") from None
-
-
 def _in_folder(root: Path, folder: str, wanted: Format | None) -> tuple[Format, str] | None:
     """The format of the notes in a folder, and the folder within the root that holds them; nothing without notes."""
-    entries = [entry for entry in _entries(root, folder) if not entry[0].startswith(".")]
-    own = _of_names(root / folder, [name for name, _, leads_to_folder in entries if not leads_to_folder], wanted)
-    inside = {}
-    for name, is_folder, _ in entries:
+    found = [entry for entry in entries(root, folder) if not entry[0].startswith(".")]
+    own = _of_names(root / folder, [name for name, _, leads_to_folder in found if not leads_to_folder], wanted)
+    inside: dict[str, tuple[Format, str]] = {}
+    for name, is_folder, _ in found:
         # A loop, as a comprehension would take a second frame of the stack for each level.
-        if is_folder and (found := _in_folder(root, f"{folder}{name}/", wanted)):
-            inside[name] = found
+        if is_folder and (notes := _in_folder(root, f"{folder}{name}/", wanted)):
+            inside[name] = notes
     formats = _of_notes(own | {format for format, _ in inside.values()})
-    if formats == {BRAT}:
-        own = {BRAT} if TEXT in own else own
+    own = {BRAT} if formats == {BRAT} and TEXT in own else own & formats
     inside = {name: notes for name, notes in inside.items() if notes[0] in formats}
-    if not own & formats and (len(inside) == 1 or ("xml" in inside and len(formats) > 1)):
+    if not own and (len(inside) == 1 or ("xml" in inside and len(formats) > 1)):
         return inside.get("xml") or next(iter(inside.values()))
     if len(formats) > 1:
         names = ", ".join(format.name for format in FORMATS.values() if format in formats)
@@ -188,10 +108,12 @@ def _in_folder(root: Path, folder: str, wanted: Format | None) -> tuple[Format, 
 
 def _of_names(folder: Path, names: Collection[str], wanted: Format | None) -> set[Format]:
     """The formats of the files in a folder."""
-    formats = {format for format in ([wanted] if wanted else _BY_NAME) if any(map(format.is_of, names))}
-    if wanted is None and BRAT in formats and not any(name.endswith(".ann") for name in names):
+    if wanted:
+        return {wanted} if any(map(wanted.is_of, names)) else set()
+    formats = {format for format in _BY_NAME if any(map(format.is_of, names))}
+    if BRAT in formats and not any(name.endswith(".ann") for name in names):
         formats = formats - {BRAT} | {TEXT}
-    if wanted is None and I2B2 in formats:
+    if I2B2 in formats:
         formats = formats - {I2B2} | {_xml_format(folder / min(filter(I2B2.is_of, names)))}
     return _of_notes(formats)
 
@@ -204,11 +126,30 @@ def _of_notes(formats: set[Format]) -> set[Format]:
 
 def _of_stream(columns: ColumnNames) -> Format:
     """The format of what is piped in: if its beginning shows nothing else, it is one note."""
-    named = _opening(STANDARD_INPUT)
+    table = CsvTable(NoteFile(STANDARD_INPUT), (columns.id, columns.text))
+    return _opening(STANDARD_INPUT) or (CSV if columns.are_in(table.names()) else TEXT)
+
+
+def _of_file(path: Path) -> Format:
+    """The format of one file, by its ending or else by its first characters."""
+    refuse_foreign(path)
+    if TEXT.is_of(path):
+        # A note may well begin with `<` or a brace.
+        is_conll = _opening(path) is CONLL
+        return BRAT if path.with_suffix(".ann").exists() else CONLL if is_conll else TEXT
+    named = next((format for format in _BY_NAME if format.is_of(path)), None) or _opening(path)
     if named is None:
-        table = CsvTable(NoteFile(STANDARD_INPUT), (columns.id, columns.text))
-        return CSV if columns.are_in(table.header()) else TEXT
-    return named
+        raise CorpusError(f"{path} is not in a known format; name its format with --from: {', '.join(FORMATS)}")
+    if named is CONLL and CSV.is_of(path):
+        last = _head(path).partition("\n")[0].rpartition("\t")[2].strip()
+        return CONLL if is_tag(last) or _opening(path) is CONLL else CSV
+    return _xml_format(path) if named is I2B2 else named
+
+
+def _opening(path: Path) -> Format | None:
+    """The format by the first characters of a file."""
+    named = next((format for opening, format in _OPENINGS if _head(path).startswith(opening)), None)
+    return _xml_format(path) if named is I2B2 else named
 
 
 def _xml_format(path: Path) -> Format:
@@ -217,25 +158,3 @@ def _xml_format(path: Path) -> Format:
 
 def _head(path: Path) -> str:
     return NoteFile(path).head().decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
-
-
-def _of_file(path: Path) -> Format:
-    """The format of one file, by its ending or else by its first characters."""
-    refuse_foreign(path)
-    if TEXT.is_of(path):
-        # A note may well begin with `<` or a brace.
-        is_conll = _head(path).startswith("-DOCSTART-")
-        return BRAT if path.with_suffix(".ann").exists() else CONLL if is_conll else TEXT
-    named = next((format for format in _BY_NAME if format.is_of(path)), None) or _opening(path)
-    if named is None:
-        raise CorpusError(f"{path} is not in a known format; name its format with --from: {', '.join(FORMATS)}")
-    if named is CONLL and CSV.is_of(path):
-        first = _head(path).splitlines()[:1]
-        return CONLL if any(line.startswith("-DOCSTART-") or is_tag(line.split("\t")[-1]) for line in first) else CSV
-    return _xml_format(path) if named is I2B2 else named
-
-
-def _opening(path: Path) -> Format | None:
-    """The format by the first characters of a file."""
-    named = next((format for opening, format in _OPENINGS if _head(path).startswith(opening)), None)
-    return _xml_format(path) if named is I2B2 else named

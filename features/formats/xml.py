@@ -63,9 +63,9 @@ def read(root: str, file: NoteFile) -> Notes:
         )
     text = elements[0].text or ""
     spans = []
-    for tag in tree.iterfind("TAGS/*") if file.annotated else ():
+    for tag in tree.iterfind("TAGS/*") if file.how.annotated else ():
         span = _read_tag(file.id, text, tag)
-        file.categories.setdefault(span.label, str(tag.tag))
+        file.how.categories.setdefault(span.label, str(tag.tag))
         spans.append(span)
     yield Document(file.id, text, tuple(spans), file.patient)
 

@@ -1,4 +1,4 @@
-"""Brat standoff: the text in `ID.txt`, the spans in `ID.ann`.
+"""Plain text and brat standoff: a note in each `.txt` file, with brat its spans in the `.ann` file beside it.
 
     T1<TAB>DOCTOR 12 16<TAB>Ames
     T2<TAB>STREET 20 29;30 37<TAB>12 Harbor Terrace      two pieces, read as the hull 20-37
@@ -26,41 +26,40 @@ _BLANKS = str.maketrans("\n\r\t", "   ")
 
 
 def read(file: NoteFile) -> Notes:
-    """The note of a `.txt` file, or of an `.ann` file and the `.txt` file beside it.
+    """The note of a `.txt` file, or of an `.ann` file and the `.txt` file beside it, with its spans.
 
     :raises CorpusError: for an `.ann` without `.txt`, a malformed line, or spans that do not fit the text.
     """
     text = file.beside(".txt").text() if file.path.suffix == ".ann" else file.text()
     annotation = file.beside(".ann")
-    lines = annotation.text_lines() if file.annotated and annotation.path.exists() else ()
+    lines = annotation.text_lines() if file.how.annotated and annotation.path.exists() else ()
     spans = []
     for number, line in enumerate(lines, 1):
         if line.startswith("T"):
-            spans.append(_read_line(file, number, text, line))
+            spans.append(_read_span(file, f"line {number} of the .ann", text, line))
         elif line.strip() and not line.startswith(_PASSED_OVER):
             raise CorpusError(f"{annotation.name}, line {number}, is not brat standoff; correct or remove it")
     yield Document(file.id, text, tuple(spans), file.patient)
 
 
-def _read_line(file: NoteFile, number: int, text: str, line: str) -> Span:
-    fields = line.split("\t", 2)
-    label, blank, places = fields[1].partition(" ") if len(fields) > 1 else ("", "", "")
+def _read_span(file: NoteFile, place: str, text: str, line: str) -> Span:
+    _, _, fields = line.partition("\t")
+    described, _, quoted = fields.partition("\t")
+    label, blank, places = described.partition(" ")
     if not blank:
-        raise CorpusError(
-            f"document {shown_id(file.id)}, line {number} of the .ann: a span is `T1 TAB label start end TAB text`"
-        )
-    pieces = [_read_piece(file.id, f"line {number} of the .ann", piece) for piece in places.split(";")]
+        raise CorpusError(f"document {shown_id(file.id)}, {place}: a span is `T1 TAB label start end TAB text`")
+    ends = (piece.strip().partition(" ") for piece in places.split(";"))
+    pieces = [(parse_offset(file.id, place, start), parse_offset(file.id, place, end)) for start, _, end in ends]
     if len(pieces) > 1:
-        file.warnings[_JOINED] += 1
-    start, end = min(start for start, _ in pieces), max(end for _, end in pieces)
-    quoted = fields[2] if len(fields) > 2 else None
+        file.how.warnings[_JOINED] += 1
     joined = " ".join(text[start:end] for start, end in pieces)
-    return checked_span(file.id, text, start, end, label, quoted=quoted, pieces=joined)
+    hull = min(start for start, _ in pieces), max(end for _, end in pieces)
+    return checked_span(file.id, text, *hull, label, quoted=quoted if "\t" in fields else None, pieces=joined)
 
 
-def _read_piece(document_id: str, place: str, piece: str) -> tuple[int, int]:
-    start, _, end = piece.strip().partition(" ")
-    return parse_offset(document_id, place, start), parse_offset(document_id, place, end)
+def read_plain(file: NoteFile) -> Notes:
+    """The note of a `.txt` file, without spans."""
+    yield Document(file.id, file.text(), (), file.patient)
 
 
 def render(documents: Iterable[Document], labels: LabelSet) -> Pieces:
@@ -70,13 +69,24 @@ def render(documents: Iterable[Document], labels: LabelSet) -> Pieces:
     """
     for document in documents:
         yield file_name(document.id, ".txt"), encode_text(document)
-        lines = [_line(document, number, span) for number, span in enumerate(document.spans, 1)]
+        lines = [
+            f"T{number}\t{span.label} {span.start} {span.end}\t"
+            f"{document.text[span.start : span.end].translate(_BLANKS)}\n"
+            for number, span in enumerate(document.spans, 1)
+        ]
         yield file_name(document.id, ".ann"), "".join(lines).encode("utf-8")
 
 
-def _line(document: Document, number: int, span: Span) -> str:
-    quoted = document.text[span.start : span.end].translate(_BLANKS)
-    return f"T{number}\t{span.label} {span.start} {span.end}\t{quoted}\n"
+def render_plain(documents: Iterable[Document], labels: LabelSet) -> Pieces:
+    """One file a note; :raises CorpusError: if a note has spans, which plain text would lose."""
+    for document in documents:
+        if document.spans:
+            raise CorpusError(
+                f"document {shown_id(document.id)} has {len(document.spans)} spans, which plain text cannot hold; "
+                "write the corpus as jsonl, brat or i2b2"
+            )
+        yield file_name(document.id, ".txt"), encode_text(document)
 
 
 BRAT = Format("brat", "a folder of .txt files with an .ann file beside each", (".ann", ".txt"), read, render)
+TEXT = Format("text", "a folder of .txt files", (".txt",), read_plain, render_plain)
