@@ -29,7 +29,7 @@ def rewritten(
     form = open_format(path, target, settings, name)
     rows = list(form.rows())
     pairs = [(row, [change(text) for text in row.texts]) for row in rows if not row.problem]
-    form.assemble([form.encode(pairs[:2]), form.encode([]), form.encode(pairs[2:])], target)
+    form.table.assemble([form.encode(pairs[:2]), form.encode([]), form.encode(pairs[2:])], target)
     return rows
 
 

@@ -43,7 +43,7 @@ def chunks_of(form: InputFormat) -> Iterator[Chunk]:
     number = characters = 0
     for row in form.rows():
         if rows and _full(rows, characters, row):
-            yield Chunk(number, rows, form.fraction())
+            yield Chunk(number, rows, form.table.file.fraction)
             rows, characters, number = [], 0, number + 1
         rows.append(row)
         characters += sum(len(part.text) for part in row.parts)

@@ -125,23 +125,18 @@ class InputFormat:
     :param found: the input.
     :param target: the output; a table is gzipped if its name ends in .gz.
     :param settings: how to read it.
+    :ivar table: reads and writes it; `table.file.fraction` is how much of it was read, in [0, 1].
     :ivar columns: what becomes of each, after `find_columns`; of notes without columns, those of their files.
     """
 
     def __init__(self, found: Found, target: Path, settings: FormatSettings) -> None:
         self.found, self.target, self.settings, self.name = found, target, settings, found.format.name
-        how = Reading(encoding=settings.encoding, longest=settings.max_bytes, annotated=False)
         kind, self.columns = found.format.table, settings.columns
         if kind:
-            self._table: Table = kind(NoteFile(found.path, how), self.columns.texts)
+            self.table: Table = kind(NoteFile(found.path, found.how), self.columns.texts)
         else:
-            self._table = NoteTable(found, how)
-            self.columns = Columns(others=dict.fromkeys(self._table.names()[1:], KEEP))
-
-    @property
-    def passed_over(self) -> dict[str, int]:
-        """What was not read as notes, and how many files of it there are; known when `rows` has begun."""
-        return self._table.passed_over if isinstance(self._table, NoteTable) else {}
+            self.table = NoteTable(found)
+            self.columns = Columns(others=dict.fromkeys(self.table.names()[1:], KEEP))
 
     def state(self) -> str:
         """What changes when somebody changes the input, without reading it: SHA-256 over size and time of its files."""
@@ -165,12 +160,12 @@ class InputFormat:
             if self.settings.columns.others:
                 raise SettingsError(f"notes in the format {self.name} have no columns; leave out --column")
             return None
-        if self._table.has_header:
-            names = self._table.names()
+        if self.table.has_header:
+            names = self.table.names()
         else:
             with meter("looking at the columns") as show:
-                names = self._table.names(lambda n: show(n, self.fraction(), 0))
-        if names or self._table.has_header:
+                names = self.table.names(lambda n: show(n, self.table.file.fraction, 0))
+        if names or self.table.has_header:
             self.columns = self.settings.columns.found(str(self.found.path), names, keyed=keyed)
         return self.columns
 
@@ -194,11 +189,11 @@ class InputFormat:
 
         :raises CorpusError: if nothing of the input can be read.
         """
-        if self.name in TABLES and self._table.has_header:
+        if self.name in TABLES and self.table.has_header:
             self.find_columns(keyed=True)
         columns = self.columns
-        self._table.rewrites(lambda n: columns.treatment(n) == REMOVE, lambda n: columns.label(n) is not None)
-        return map(self._row, self._table.records((columns.id or "", columns.patient or "")))
+        self.table.rewrites(lambda n: columns.treatment(n) == REMOVE, lambda n: columns.label(n) is not None)
+        return map(self._row, self.table.records((columns.id or "", columns.patient or "")))
 
     def _row(self, record: Record) -> Row:
         columns, place, values = self.columns, record.place, record.values or {}
@@ -209,7 +204,7 @@ class InputFormat:
         problem = record.problem or ("" if id else f"{columns.id} is missing or not a valid id")
         if not patient or (columns.is_patient_named and columns.patient not in values):
             problem = problem or f"{columns.patient} is missing or not a valid name of a patient"
-        problem = problem or ("" if self._table.has_header else self._problem(record))
+        problem = problem or ("" if self.table.has_header else self._problem(record))
         if problem:
             return Row(place, None, record.digest, id or place, patient, problem=problem)
         labels = {name: columns.label(name) for name in record.texts}
@@ -233,12 +228,8 @@ class InputFormat:
         wrong = (name for name in treated if columns.label(name) is not None)
         return next((f"{name} is neither a string nor a number" for name in wrong), "")
 
-    def fraction(self) -> float:
-        """How much of the input `rows` has read, in [0, 1]."""
-        return self._table.file.fraction
-
     def encode(self, rows: Iterable[tuple[Row, Sequence[str]]]) -> bytes:
-        """Rows with a new text for each part, as bytes for `assemble`.
+        """Rows with a new text for each part, as bytes for the `assemble` of the table.
 
         :raises UnicodeEncodeError: if the encoding of the output lacks a character.
         :raises CorpusError: if the format cannot hold a text.
@@ -248,11 +239,7 @@ class InputFormat:
             if row.raw is not None:
                 names = (name for name in row.raw.texts if self.columns.label(name) is not None)
                 rewritten.append((row.raw, dict(zip(names, texts, strict=True))))
-        return self._table.encode(rewritten, packed=self.target.suffix == ".gz")
-
-    def assemble(self, chunks: Iterable[bytes], target: Path) -> None:
-        """Write the output from encoded chunks; the target does not exist."""
-        self._table.assemble(chunks, target)
+        return self.table.encode(rewritten, packed=self.target.suffix == ".gz")
 
 
 def open_format(path: Path, target: Path, settings: FormatSettings, name: str = "") -> InputFormat:
@@ -265,8 +252,9 @@ def open_format(path: Path, target: Path, settings: FormatSettings, name: str = 
     :raises SettingsError: for an encoding that does not exist.
     """
     _check_encoding(settings.encoding)
+    how = Reading(encoding=settings.encoding, longest=settings.max_bytes, annotated=False, is_run=True)
     # The output of a run in which no note came out is an empty folder.
-    found = Found(format_named(name), path, path) if name and path.is_dir() else recognise(path, name)
+    found = Found(format_named(name), path, path, how) if name and path.is_dir() else recognise(path, name, how)
     if found.is_folder and found.format.single_file:
         raise CorpusError(f"{path} is a folder; notes in the format {found.format.name} must be given as a file")
     if not found.is_folder:

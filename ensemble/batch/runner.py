@@ -236,5 +236,5 @@ def _process(settings: RunSettings, form: InputFormat, store: Store, workers: Wo
     if store.journal.numbers() != list(range(n_chunks)):
         raise changed_input(settings, store.journal)
     store.journal.set_fact("input", digests.hexdigest())
-    store.journal.set_fact(PASSED_OVER, form.passed_over)
+    store.journal.set_fact(PASSED_OVER, form.found.passed_over())
     return n_notes

@@ -133,7 +133,7 @@ class Store:
         shutil.rmtree(folder, ignore_errors=True)
         with refused_by_disk(folder / name, GO_ON):
             folder.mkdir()
-            self.form.assemble(self.data(), folder / name)
+            self.form.table.assemble(self.data(), folder / name)
         return folder / name
 
     def _path(self, number: int) -> Path:

@@ -32,7 +32,8 @@ from phistack.ensemble.views.page import NoteView, write_page
 from phistack.features.documents import Corpus, Document, refuse_repeated
 from phistack.features.errors import CorpusError
 from phistack.features.formats import USUAL_READER, Reader
-from phistack.features.formats.corpora import STANDARD, Notes, input_path, write_documents
+from phistack.features.formats.corpora import STANDARD, input_path, write_documents
+from phistack.features.formats.found import Found
 from phistack.features.formats.recognise import format_told_by
 from phistack.features.shown import shown_id
 from phistack.features.writing import refuse_taken
@@ -166,7 +167,7 @@ class Source:
     any_language: bool = False
 
     @cached_property
-    def notes(self) -> Notes:
+    def notes(self) -> Found:
         """All notes, without any spans that they had; :raises CorpusError: if they are of no known format."""
         return self.reader.notes(input_path(self.path), annotated=False)
 
@@ -230,7 +231,7 @@ def annotate_corpus(source: Source, out: Path, engine: Engine, *, format: str = 
     :param format: of `out`; otherwise by its file ending, or that of `source`, or brat where that is plain text.
     :raises CorpusError: if it can read none of the notes.
     """
-    found, written = source.notes.found.format.name, Written()
+    found, written = source.notes.format.name, Written()
     of_text = "jsonl" if out == STANDARD else "brat"
     format = format or format_told_by(out) or (of_text if found == "text" else found)
     with stage("reading the notes"):

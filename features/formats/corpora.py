@@ -22,7 +22,7 @@ from phistack.features.errors import CorpusError
 from phistack.features.files import STANDARD_INPUT, file_name
 from phistack.features.formats.columns import USUAL_NAMES, ColumnNames
 from phistack.features.formats.format import Pieces
-from phistack.features.formats.found import NOTE, Found
+from phistack.features.formats.found import Found
 from phistack.features.formats.note_file import Reading
 from phistack.features.formats.note_table import write_files
 from phistack.features.formats.own_labels import label_set_of
@@ -39,28 +39,6 @@ _IN_MEMORY, _BLOCK = 2**26, 2**16
 
 
 @dataclass(frozen=True, slots=True)
-class Notes:
-    """The notes of a corpus, read one at a time each time they are iterated.
-
-    :param found: where they are.
-    :param how: to read them; it notes what the last iteration met and mended.
-    :raises CorpusError: while they are iterated, for what cannot be read.
-    """
-
-    found: Found
-    how: Reading
-
-    def __iter__(self) -> Iterator[Document]:
-        self.how.warnings.clear()
-        for _, _, note in self.found.notes(self.how):
-            if isinstance(note, CorpusError):
-                raise note
-            yield note
-        self.how.warnings.update(self.found.counts())
-        del self.how.warnings[NOTE]
-
-
-@dataclass(frozen=True, slots=True)
 class Reader:
     """How corpora are read.
 
@@ -71,13 +49,13 @@ class Reader:
     format: str = ""
     columns: ColumnNames = USUAL_NAMES
 
-    def notes(self, path: Path, *, annotated: bool = True) -> Notes:
+    def notes(self, path: Path, *, annotated: bool = True) -> Found:
         """The notes of a file or folder, one at a time; :raises CorpusError: if it is of no known format."""
-        return Notes(recognise(path, self.format, self.columns), Reading(self.columns, annotated=annotated))
+        return recognise(path, self.format, Reading(self.columns, annotated=annotated))
 
     def format_of(self, path: Path) -> str:
         """The name of the format of a corpus; :raises CorpusError: as `notes` does."""
-        return self.notes(path).found.format.name
+        return self.notes(path).format.name
 
     def read(
         self,
@@ -93,10 +71,10 @@ class Reader:
         if not documents:
             raise CorpusError(f"{path} holds no notes; give a corpus with at least one")
         parts = sorted({document.id.partition("/")[0] for document in documents} & _PARTS)
-        if notes.found.is_folder and len(parts) > 1:
+        if notes.is_folder and len(parts) > 1:
             raise CorpusError(f"the folder {path} holds the parts of a corpus, {', '.join(parts)}; give one of them")
         labels, remarks = label_set_of(
-            documents, notes.how.categories, label_set or None, usual=notes.found.format.label_set,
+            documents, notes.how.categories, label_set or None, usual=notes.format.label_set,
             accept=accept_unknown_labels, language=language,
         )  # fmt: skip
         return Corpus(documents, labels, notes.how.warnings, remarks)

@@ -22,8 +22,7 @@ from phistack.features.documents import Document
 from phistack.features.errors import CorpusError
 from phistack.features.files import encode_all, encode_text
 from phistack.features.formats.columns import SPANS, record_of
-from phistack.features.formats.format import Format, Pieces, Record, read_table, sha256
-from phistack.features.formats.line_table import LineTable, Parsed
+from phistack.features.formats.format import Format, LineTable, Parsed, Pieces, Record, read_table, sha256
 from phistack.features.formats.note_file import NoteFile
 from phistack.features.labels import LabelSet
 

@@ -1,8 +1,9 @@
 """Notes on disk: which files of a folder hold notes, and the notes themselves.
 
-    found = Found(MEDDOCAN, Path("corpus/train"), Path("corpus/train/xml"))
-    for name, kind in found.files(): ...                   ("xml/a.xml", NOTE), ("xml/licence", OTHER), ...
-    for name, file, note in found.notes(Reading()): ...    the file and the note, or why it cannot be read
+    found = Found(MEDDOCAN, Path("corpus/train"), Path("corpus/train/xml"), Reading())
+    for name, kind in found.files(): ...           ("xml/a.xml", NOTE), ("xml/licence", OTHER), ...
+    for document in found: ...                     one at a time, as often as needed
+    for name, file, note in found.notes(): ...     the same, with the file, or with the reason why it cannot be read
 
 Folders in the folder are read too. Hidden files and those of other kinds are passed over, and commands count them.
 """
@@ -43,11 +44,13 @@ class Found:
     :param format: of the notes.
     :param path: the file or folder that was given.
     :param base: the folder in it that holds the notes, from which their ids count; or the file.
+    :param how: to read them; it notes what the last iteration met and mended.
     """
 
     format: Format
     path: Path
     base: Path
+    how: Reading
 
     @property
     def is_folder(self) -> bool:
@@ -83,44 +86,52 @@ class Found:
             else:
                 yield folder + name, OTHER
 
-    def counts(self) -> Counter[str]:
-        """How many files are notes, and how many are passed over, by the reason."""
-        counts = Counter(kind for _, kind in self.files())
-        counts.pop(BESIDE, None)
-        return counts
+    def passed_over(self) -> Counter[str]:
+        """How many files are not notes, by the reason."""
+        return Counter(kind for _, kind in self.files() if kind not in (NOTE, BESIDE))
 
-    def notes(self, how: Reading, *, as_run: bool = False) -> Iterator[tuple[str, NoteFile, Document | CorpusError]]:
+    def __iter__(self) -> Iterator[Document]:
+        """The notes; :raises CorpusError: for one that cannot be read."""
+        self.how.warnings.clear()
+        for _, _, note in self.notes():
+            if isinstance(note, CorpusError):
+                raise note
+            yield note
+        self.how.warnings.update(self.passed_over())
+
+    def notes(self) -> Iterator[tuple[str, NoteFile, Document | CorpusError]]:
         """Each note, with the path of its file within the given folder, and the file.
 
-        :param as_run: as a batch run reads them: ids count from the given folder on, reasons do not name the file, and
-            no link is followed out of the folder.
         :returns: in the place of a note that cannot be read, the reason.
         :raises CorpusError: for what is wrong with a whole file of several notes.
         """
         for name in (name for name, kind in self.files() if kind == NOTE):
-            path = self.path / name if self.is_folder else self.path
-            inside = name if as_run or not self.is_folder else path.relative_to(self.base).as_posix()
-            id, suffix = os.path.splitext(inside)
-            shown = str(self.base / shown_id(id)) + suffix if self.is_folder else ""
-            shown = "the file" if as_run and not self.format.single_file else shown
-            file = NoteFile(path, how, id=id, name=shown, seed=os.fsencode(name) + b"\0")
+            file = self._file(name)
             if self.format.single_file:
                 yield from ((name, file, note) for note in self.format.read(file))
                 continue
             try:
-                self._refuse_link(file, as_run=as_run)
+                self._refuse_link(file)
                 note: Document | CorpusError = next(self.format.read(file))
             except CorpusError as error:
                 note = error
             yield name, file, note
 
-    def _refuse_link(self, file: NoteFile, *, as_run: bool) -> None:
-        if not self.is_folder or not file.path.is_symlink():
-            return
-        if file.path.is_dir():
-            raise CorpusError(f"{file.name} is a link to a folder, which is not followed; put the folder in its place")
-        if as_run and Path(os.path.realpath(self.path)) not in Path(os.path.realpath(file.path)).parents:
-            raise CorpusError(f"{file.name} is a link out of the input; put the file itself in its place")
+    def _file(self, name: str) -> NoteFile:
+        path = self.path / name if self.is_folder else self.path
+        inside = path.relative_to(self.base).as_posix() if self.is_folder and not self.how.is_run else name
+        id, suffix = os.path.splitext(inside)
+        shown = str(self.base / shown_id(id)) + suffix if self.is_folder else ""
+        shown = "the file" if self.how.is_run and not self.format.single_file else shown
+        return NoteFile(path, self.how, id=id, name=shown, seed=os.fsencode(name) + b"\0")
+
+    def _refuse_link(self, file: NoteFile) -> None:
+        if self.is_folder and file.path.is_symlink():
+            if file.path.is_dir():
+                ways = "which is not followed; put the folder in its place"
+                raise CorpusError(f"{file.name} is a link to a folder, {ways}")
+            if self.how.is_run and Path(os.path.realpath(self.path)) not in Path(os.path.realpath(file.path)).parents:
+                raise CorpusError(f"{file.name} is a link out of the input; put the file itself in its place")
 
 
 def entries(root: Path, folder: str = "") -> list[tuple[str, bool, bool]]:

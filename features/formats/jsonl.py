@@ -18,8 +18,7 @@ from typing import Any
 from phistack.features.documents import Document
 from phistack.features.errors import CorpusError
 from phistack.features.formats.columns import record_of
-from phistack.features.formats.format import Format, Pieces, Record, read_table
-from phistack.features.formats.line_table import LineTable, Parsed
+from phistack.features.formats.format import Format, LineTable, Parsed, Pieces, Record, read_table
 from phistack.features.labels import LabelSet
 from phistack.features.shown import shown_id
 

@@ -34,6 +34,8 @@ class Reading:
     :param encoding: of formats that need not be UTF-8.
     :param longest: bytes of a line, or of a file that is read whole; what is longer is no note.
     :param annotated: whether spans are wanted; otherwise nothing of them is read.
+    :param is_run: whether a batch run reads them: ids count from the given folder on, reasons do not name the file,
+        and no link is followed out of the folder.
     :ivar warnings: oddities that were mended, and how often.
     :ivar categories: label -> category, in formats that have categories.
     """
@@ -42,6 +44,7 @@ class Reading:
     encoding: str = "utf-8"
     longest: int = 64 * 2**20
     annotated: bool = True
+    is_run: bool = False
     warnings: Counter[str] = field(default_factory=Counter)
     categories: dict[str, str] = field(default_factory=dict)
 

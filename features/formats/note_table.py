@@ -1,6 +1,6 @@
 """Notes of any format as rows that can be written again: what a run over files without columns reads and writes.
 
-    table = NoteTable(recognise(Path("notes")), Reading(annotated=False))
+    table = NoteTable(recognise(Path("notes"), "", Reading(annotated=False, is_run=True)))
     for record in table.records(): ...                   Record("ward/110-01.txt", {"id": "ward/110-01", ...})
     table.encode([(record, {"text": "Dr. [DOCTOR]"})])   files with the new texts and no spans
 
@@ -20,7 +20,7 @@ from phistack.features.errors import CorpusError
 from phistack.features.formats.columns import id_in
 from phistack.features.formats.format import Pieces, Record, Rewritten, Table, sha256
 from phistack.features.formats.found import NOTE, Found
-from phistack.features.formats.note_file import NoteFile, Reading
+from phistack.features.formats.note_file import NoteFile
 from phistack.features.labels import LabelSet
 
 FILE_NAMES, NOTE_IDS = "the names of files", "the ids of notes"
@@ -33,14 +33,11 @@ class NoteTable(Table):
     """Notes.
 
     :param found: the file or folder.
-    :param how: to read it.
-    :ivar passed_over: what was not read as notes, and how many files of it there are; known when `records` has begun.
     """
 
-    def __init__(self, found: Found, how: Reading) -> None:
-        super().__init__(NoteFile(found.path, how))
-        self.found, self.how = found, how
-        self.passed_over: dict[str, int] = {}
+    def __init__(self, found: Found) -> None:
+        super().__init__(NoteFile(found.path, found.how))
+        self.found = found
 
     def names(self, looked: Callable[[int], None] = lambda n: None) -> list[str]:
         """The text, and the name of what passes as it is."""
@@ -49,12 +46,10 @@ class NoteTable(Table):
 
     def records(self, wanted: Collection[str] | None = None) -> Iterator[Record]:
         """A record for each note, the files sorted by name within each folder."""
-        counts = self.found.counts()
-        total = max(1, counts.pop(NOTE, 0))
-        self.passed_over = dict(counts)
+        total = sum(kind == NOTE for _, kind in self.found.files())
         is_single = self.found.format.single_file
         kept = self.names()[1:]
-        for number, (name, file, note) in enumerate(self.found.notes(self.how, as_run=True)):
+        for number, (name, file, note) in enumerate(self.found.notes()):
             self.file.fraction = file.fraction if is_single else number / total
             id, digest, problem = file.id, file.digest.digest(), ""
             place = f"note {number + 1}" if is_single else name
@@ -91,7 +86,7 @@ class NoteTable(Table):
                 yield stem + (ending if ending.lower() == suffix else suffix), content
 
     def _rendered(self, notes: Iterable[Document]) -> Pieces:
-        format, encoding = self.found.format, self.how.encoding
+        format, encoding = self.found.format, self.found.how.encoding
         for name, content in format.render(notes, _NO_LABELS):
             yield name, content if format.is_utf8 else content.decode("utf-8").encode(encoding)
 

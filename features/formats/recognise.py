@@ -1,7 +1,7 @@
 """Which format a file or folder has, by looking at it.
 
-    recognise(Path("corpus/train"))           Found(MEDDOCAN, corpus/train, corpus/train/xml)
-    recognise(Path("notes"), "text")          Found(TEXT, notes, notes)
+    recognise(Path("corpus/train"))           Found(MEDDOCAN, corpus/train, corpus/train/xml, ...)
+    recognise(Path("notes"), "text")          Found(TEXT, notes, notes, ...)
 
 File names show most; the root element distinguishes the XML formats, and an `.ann` brat from plain text. A folder
 without notes stands for its only folder with notes, or for the one named `xml` beside others in other formats.
@@ -15,13 +15,13 @@ from pathlib import Path
 
 from phistack.features.errors import CorpusError
 from phistack.features.files import STANDARD_INPUT
-from phistack.features.formats.columns import USUAL_NAMES, ColumnNames
+from phistack.features.formats.columns import ColumnNames
 from phistack.features.formats.conll import CONLL, is_tag
 from phistack.features.formats.csv_table import CSV, CsvTable
 from phistack.features.formats.format import Format
 from phistack.features.formats.found import FOREIGN, Found, entries
 from phistack.features.formats.jsonl import JSONL
-from phistack.features.formats.note_file import NoteFile
+from phistack.features.formats.note_file import NoteFile, Reading
 from phistack.features.formats.parquet_table import PARQUET
 from phistack.features.formats.texts import BRAT, TEXT
 from phistack.features.formats.xml import I2B2, MEDDOCAN, NGRID, root_of
@@ -56,31 +56,31 @@ def refuse_foreign(path: Path) -> None:
         raise CorpusError(f"{path} is {what}")
 
 
-def recognise(path: Path, format: str = "", columns: ColumnNames = USUAL_NAMES) -> Found:
+def recognise(path: Path, format: str = "", how: Reading | None = None) -> Found:
     """The format of a corpus, and where its notes are.
 
     :param format: the name of the format, if the user gives it.
-    :param columns: the names of the columns, by which a table on standard input is distinguished from a note.
+    :param how: to read the notes; a table on standard input is distinguished from a note by the names of columns.
     :raises CorpusError: if nothing is there, nothing is recognised, or the choice is not clear.
     """
-    wanted = format_named(format) if format else None
+    wanted, how = format_named(format) if format else None, how or Reading()
     if path == STANDARD_INPUT:
         if wanted is BRAT:
             raise CorpusError("brat has two files for each note, and standard input can hold only one; give the folder")
-        return Found(wanted or _of_stream(columns), path, path)
+        return Found(wanted or _of_stream(how.columns), path, path, how)
     # Where pathlib raises, as for a name that is too long, os.path says no.
     if not os.path.exists(path):
         remark = "; standard input is taken by annotate, convert and explain" if str(path) == "-" else ""
         raise CorpusError(f"there is no file or folder {path}{remark}")
     if not os.path.isdir(path):
-        return Found(wanted or _of_file(path), path, path)
+        return Found(wanted or _of_file(path), path, path, how)
     found = _in_folder(path, "", wanted)
     if found is None:
         for name, *_ in entries(path):
             refuse_foreign(path / name)
         kind = f"the format {format}" if format else "a known format"
         raise CorpusError(f"the folder {path} holds no notes of {kind}; give a folder with notes in it")
-    return Found(found[0], path, path / found[1])
+    return Found(found[0], path, path / found[1], how)
 
 
 def _in_folder(root: Path, folder: str, wanted: Format | None) -> tuple[Format, str] | None:
