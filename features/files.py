@@ -30,6 +30,7 @@ STANDARD_INPUT = Path("/dev/stdin")
 
 _UNSAFE_PART = re.compile(r"^\.|^$|[\\\x00-\x1f\x7f\ud800-\udfff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_RETURN_ALONE = re.compile(rb"[^\r\n]*\r[^\n]")
 _BLOCK = 2**16
 
 
@@ -70,7 +71,7 @@ def lines_of(file: SupportsRead, longest: int) -> Iterator[bytes | None]:
     """
     end, begun, length = b"", list[bytes](), 0
     while block := file.read(_BLOCK):
-        end = end or (b"\r" if b"\r" in block and b"\n" not in block else b"\n")
+        end = end or (b"\r" if _RETURN_ALONE.match(block) else b"\n")
         *whole, rest = block.split(end)
         for piece in whole:
             yield b"".join((*begun, piece, end)) if length + len(piece) < longest else None

@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, audit_run, deidentify
-from phistack.ensemble.batch.columns import treatments_of
+from phistack.ensemble.batch.columns import engine_label, treatments_of
 from phistack.ensemble.batch.reports.terminal_summary import done, held_back
 from phistack.ensemble.batch.rows import Part, open_format
 from phistack.ensemble.batch.store import Store
@@ -29,7 +29,8 @@ from phistack.ensemble.batch.workers.column_identifiers import with_column_ident
 from phistack.ensemble.batch.workers.detector import Detection
 from phistack.ensemble.batch.workers.pool import Workers
 from phistack.ensemble.batch.workers.work import process_chunk
-from phistack.ensemble.deidentification import Policy
+from phistack.ensemble.deidentification import Policy, kind_of
+from phistack.ensemble.deidentification.kinds import name_role
 from phistack.ensemble.stacking.known import RecordSearch
 from phistack.ensemble.tools.processes import end_pool, start_pool
 from phistack.features.documents import Span
@@ -723,3 +724,61 @@ def test_all_that_is_in_the_way_of_an_output_is_named_at_once(engines: ModuleTyp
     run.target.unlink()
     with pytest.raises(SettingsError, match=r"/out.csv.run is already there; remove it or give"):
         deidentify(other)
+
+
+@EACH_FORMAT
+def test_a_pseudonym_is_one_code_in_every_row_and_run_and_is_sought_in_the_texts(
+    engines: ModuleType, tmp_path: Path, name: str
+) -> None:
+    mrns: list[object] = [4711, 4712, 4711]
+    rows = [{"id": f"n{i}", "mrn": mrn, "text": f"MRN {mrn}, of Ann."} for i, mrn in enumerate(mrns)]
+    columns = Columns(patient="mrn", others={"id": "keep", "mrn": "pseudonym"})
+    run = run_over(engines, write(tmp_path / name, rows), columns, "tag", KEY)
+    summary = deidentify(run)
+    codes = [row["mrn"] for row in read(run.target)]
+    assert codes[0] == codes[2] != codes[1] and all(re.fullmatch("[0-9a-f]{16}", str(code)) for code in codes)
+    assert [row["text"] for row in read(run.target)] == ["MRN [IDNUM], of Ann."] * 3
+    assert "; 1 column kept as it is: id; 1 column replaced by codes: mrn; " in done(summary, run.target)
+    assert audit_run(run.target).problems == ()
+    again = replace(run, target=tmp_path / f"again{run.target.suffix}", policy=Policy.named("remove"))
+    deidentify(again)
+    assert [row["mrn"] for row in read(again.target)] == codes, "whatever the policy"
+    other = replace(run, target=tmp_path / f"other{run.target.suffix}", key=b"another-key-of-16")
+    deidentify(other)
+    assert {row["mrn"] for row in read(other.target)}.isdisjoint(codes)
+    with pytest.raises(SettingsError, match="--column mrn=pseudonym makes codes with a secret key; give --key-file"):
+        deidentify(replace(run, target=tmp_path / f"none{run.target.suffix}", key=None))
+
+
+def test_a_pseudonym_of_nothing_is_nothing_and_17_and_17_0_are_one(engines: ModuleType, tmp_path: Path) -> None:
+    lines = [{"id": i, "mrn": mrn, "text": ""} for i, mrn in enumerate([17, 17.0, "17", "", None])]
+    source = write(tmp_path / "in.jsonl", lines)  # type: ignore[arg-type]
+    columns = Columns(patient="mrn", others={"id": "pseudonym", "mrn": "pseudonym"})
+    run = run_over(engines, source, columns, "tag", KEY)
+    deidentify(run)
+    written = read(run.target)
+    assert len({row["mrn"] for row in written[:3]}) == 1 and [row["mrn"] for row in written[3:]] == ["", None]
+    assert len({row["id"] for row in written}) == 5
+
+
+@EACH_FORMAT
+def test_the_id_may_be_replaced_or_removed(engines: ModuleType, tmp_path: Path, name: str) -> None:
+    for treatment in ("ID", "remove"):
+        (tmp_path / treatment).mkdir()
+        source = write(tmp_path / treatment / name, [{"id": f"{i}-01", "text": "Dr. Ames"} for i in range(3)])
+        run = run_over(engines, source, Columns(others={"id": treatment}), "remove")
+        assert deidentify(run).notes == 3
+        assert [row.get("id", "none") for row in read(run.target)] == ["" if treatment == "ID" else "none"] * 3
+        assert audit_run(run.target).problems == ()
+
+
+@pytest.mark.parametrize("labels", LabelSet.names())
+def test_names_that_hold_for_all_engines_are_labels_of_each(labels: str) -> None:
+    label_set = LabelSet.named(labels)
+    kinds = {"NAME": {"PERSON"}, "DATE": {"DATE"}, "ID": {"ID"}, "AGE": {"AGE"}, "CONTACT": {"PHONE", "EMAIL", "URL"}}
+    for name, expected in kinds.items():
+        label = engine_label(name, label_set)
+        assert kind_of(label, labels) in expected or (label == name and label not in label_set)
+        assert not name_role(label) and engine_label(label_set.labels[0], label_set) == label_set.labels[0]
+    assert engine_label("ID", LabelSet.named("i2b2-2014")) == "IDNUM"
+    assert engine_label("LOCATION", LabelSet.named("meddocan")) == "CALLE"

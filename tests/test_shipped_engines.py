@@ -255,10 +255,25 @@ def test_a_run_that_goes_on_has_the_same_engine(phistack: Phistack, ships: Path)
 def test_a_table_is_chosen_for_by_its_text_columns(phistack: Phistack, ships: Path) -> None:
     (ships / "notes.csv").write_text(f'id,text,comment\n1,{ENGLISH},"{SPANISH * 3}"\n2,,x\n', encoding="utf-8")
     sentence = _sentence(phistack("deidentify", "notes.csv", "out.csv"))
-    assert "engine:" not in sentence and "comment=redact" in sentence
+    assert "engine: e" not in sentence and "comment=redact" in sentence
     options = ("--column", "comment=remove", "--column", "id=keep")
     status, _, error = phistack("deidentify", "notes.csv", "out.csv", *options)
     assert (status, "english, as the note is in English (en); " in error) == (0, True)
+
+
+def test_the_suggestion_for_a_table_works_where_engines_of_several_label_sets_read_it(
+    phistack: Phistack, ships: Path
+) -> None:
+    rows = [f'{i},471{i},Ann Hillcrest,1950-03-12,"{text}"\n' for i, text in enumerate((ENGLISH, SPANISH))]
+    (ships / "notes.csv").write_text("id,mrn,patient_name,dob,text\n" + "".join(rows), encoding="utf-8")
+    command = ("deidentify", "notes.csv", "out.csv", "--patient-column", "mrn")
+    suggested = _sentence(phistack(*command)).partition("for example: ")[2].partition(" (keep")[0]
+    assert suggested == "--column id=ID --column mrn=ID --column patient_name=NAME --column dob=DATE"
+    status, shown, error = phistack(*command, *suggested.split())
+    assert (status, "read 1 note by english, 1 note by spanish" in shown) == (0, True), error
+    assert "held back" not in error
+    for line in (ships / "out.csv").read_text(encoding="utf-8").splitlines()[1:]:
+        assert all(field.startswith("[") and field.endswith("]") for field in line.split(",")[:4])
 
 
 def test_only_the_beginning_of_an_input_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,6 +41,7 @@ from phistack.features.labels import LabelSet
 from phistack.features.suggestions import no_such
 
 TREATMENTS = KEEP, REMOVE, REDACT, PSEUDONYM = "keep", "remove", "redact", "pseudonym"
+_NO_LABELS = {KEEP: None, REMOVE: None, "": None, REDACT: "", PSEUDONYM: "ID"}
 _MOST_SUGGESTED = 100
 _CODE_DIGITS = 16
 
@@ -136,7 +137,7 @@ class Columns:
     def label(self, name: str) -> str | None:
         """The label of a column of identifiers, empty for a text; None for a column that is kept or removed."""
         given = self.treatment(name)
-        return {KEEP: None, REMOVE: None, "": None, REDACT: "", PSEUDONYM: "ID"}.get(given, given)
+        return _NO_LABELS.get(given, given)
 
     def found(self, place: str, names: Sequence[str], *, keyed: bool) -> Columns:
         """The same for a table with these columns, and no others.

@@ -30,7 +30,7 @@ FOREIGN: dict[str, str] = {
     **dict.fromkeys((".xlsx", ".xlsm", ".xls", ".ods"), "a spreadsheet; save its sheet as CSV in UTF-8"),
     **dict.fromkeys((".docx", ".doc", ".odt", ".rtf"), "a word processor's document; save it as plain text (.txt)"),
     ".pdf": "a PDF; extract its text into a .txt file, for example with pdftotext",
-    ".hl7": "HL7 messages; extract the text of each note into a .txt file",
+    ".hl7": "a file of HL7 messages; extract the text of each note into a .txt file",
 }
 """Endings of files that hold notes which no reader opens -> what such a file is, and what to do."""
 

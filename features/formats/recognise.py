@@ -76,10 +76,12 @@ def recognise(path: Path, format: str = "", how: Reading | None = None) -> Found
         return Found(wanted or _of_file(path), path, path, how)
     found = _in_folder(path, "", wanted)
     if found is None:
-        for name, *_ in entries(path):
-            refuse_foreign(path / name)
+        suffixes = (os.path.splitext(name)[1].lower() for name, *_ in entries(path))
+        others = next(
+            (f"each of its {suffix} files is {FOREIGN[suffix]}" for suffix in suffixes if suffix in FOREIGN), ""
+        )
         kind = f"the format {format}" if format else "a known format"
-        raise CorpusError(f"the folder {path} holds no notes of {kind}; give a folder with notes in it")
+        raise CorpusError(f"the folder {path} holds no notes of {kind}; {others or 'give a folder with notes in it'}")
     return Found(found[0], path, path / found[1], how)
 
 

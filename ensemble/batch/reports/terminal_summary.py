@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from phistack.ensemble.batch.columns import KEEP, REMOVE, Columns
+from phistack.ensemble.batch.columns import KEEP, PSEUDONYM, REMOVE, Columns
 from phistack.ensemble.batch.reports.summary import Summary
 from phistack.features.formats.recognise import FORMATS
 
@@ -62,9 +62,9 @@ def done(summary: Summary, target: Path) -> str:
     if columns:
         parts += _columns(Columns.from_dict(columns))
     elif target.is_dir():
-        parts.append(f"{_many(n_notes, 'file name')} kept as they are")
+        parts.append(f"{_many(n_notes, 'file name')} {_kept_as(n_notes)}")
     elif FORMATS[summary.settings["form"]].single_file:
-        parts.append(f"{_many(n_notes, 'id')} of notes kept as they are")
+        parts.append(f"{_many(n_notes, 'id')} of notes {_kept_as(n_notes)}")
     found = (
         f"{_many(summary.n_left, 'identifier')} may still be there" if summary.n_left else "the checks found no others"
     )
@@ -83,11 +83,16 @@ def held_back(summary: Summary) -> list[str]:
 
 
 def _columns(columns: Columns) -> Iterator[str]:
-    kept, redacted = columns.having(KEEP), [name for name in columns.others if columns.label(name) is not None]
-    kept_as = "kept as it is" if len(kept) == 1 else "kept as they are"
-    for names, what in ((kept, kept_as), (redacted, "redacted"), (columns.having(REMOVE), "removed")):
+    kept, coded = columns.having(KEEP), columns.having(PSEUDONYM)
+    redacted = [name for name in columns.others if columns.label(name) is not None and name not in coded]
+    ways = (kept, _kept_as(len(kept))), (coded, "replaced by codes"), (redacted, "redacted")
+    for names, what in (*ways, (columns.having(REMOVE), "removed")):
         if names:
             yield f"{_many(len(names), 'column')} {what}: {_listed(names)}"
+
+
+def _kept_as(count: int) -> str:
+    return "kept as it is" if count == 1 else "kept as they are"
 
 
 def _listed(names: Iterable[str]) -> str:
