@@ -752,7 +752,7 @@ def test_a_pseudonym_is_one_code_in_every_row_and_run_and_is_sought_in_the_texts
 
 def test_a_pseudonym_of_nothing_is_nothing_and_17_and_17_0_are_one(engines: ModuleType, tmp_path: Path) -> None:
     lines = [{"id": i, "mrn": mrn, "text": ""} for i, mrn in enumerate([17, 17.0, "17", "", None])]
-    source = write(tmp_path / "in.jsonl", lines)  # type: ignore[arg-type]
+    source = write(tmp_path / "in.jsonl", lines)
     columns = Columns(patient="mrn", others={"id": "pseudonym", "mrn": "pseudonym"})
     run = run_over(engines, source, columns, "tag", KEY)
     deidentify(run)

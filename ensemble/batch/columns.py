@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import hmac
 import re
+import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
@@ -170,22 +171,22 @@ class Columns:
 
     def _untreated(self, place: str, names: Sequence[str], untreated: Sequence[str], *, keyed: bool) -> str:
         are_shown = shown_names([*filter(None, names)])
-        shown = [name for name in dict.fromkeys(untreated) if name in are_shown or not name] or ["NAME"]
-        suggested = (f"{name}={self._suggestion(name, keyed=keyed)}" for name in shown[:_MOST_SUGGESTED])
-        options = " ".join(f"--column {_shell(option)}" for option in suggested)
-        what = ", ".join(shown[:_MOST_SUGGESTED]) if are_shown and any(shown) else f"{len({*untreated})} columns"
+        shown = [name for name in dict.fromkeys(untreated) if name in are_shown or not name][:_MOST_SUGGESTED]
+        what = ", ".join(shown) if any(shown) else f"{len({*untreated})} columns"
+        for_ids = PSEUDONYM if keyed else "ID"
+        given = {name: for_ids if name in (self.id, self.patient) else _suggestion(name) for name in shown or ["NAME"]}
+        options = " ".join(f"--column {shlex.quote(f'{name}={treatment}')}" for name, treatment in given.items())
         return (
             f"no option says what becomes of {what}; the columns of {place} are {listed_names(names)}. Say it of each, "
             f"for example: {options} (keep: as it is; remove: not in the output; redact: a further text of the note; "
-            f"{', '.join(_KINDS)} or a label of the engine: the whole value is one such "
-            f"identifier; pseudonym: a code that is the same in every row, which needs --key-file)"
+            f"{', '.join(_KINDS)} or a label of the engine: the whole value is one such identifier; pseudonym: a code "
+            "that is the same in every row, which needs --key-file)"
         )
 
-    def _suggestion(self, name: str, *, keyed: bool) -> str:
-        if name in (self.id, self.patient):
-            return PSEUDONYM if keyed else "ID"
-        plain = re.sub(r"[\W_]+", " ", name).lower()
-        return next((given for pattern, given in _SUGGESTED if re.search(pattern, plain)), REMOVE)
+
+def _suggestion(name: str) -> str:
+    plain = re.sub(r"[\W_]+", " ", name).lower()
+    return next((given for pattern, given in _SUGGESTED if re.search(pattern, plain)), REMOVE)
 
 
 def check_labels(columns: Mapping[str, str], labels: Collection[str]) -> None:
@@ -239,7 +240,3 @@ def treatments_of(given: Iterable[str]) -> dict[str, str]:
             raise SettingsError(f"--column names {name} twice; give one treatment")
         found[name] = treatment.strip()
     return found
-
-
-def _shell(word: str) -> str:
-    return word if re.fullmatch(r"[\w=.:-]+", word) else "'" + word.replace("'", "'\\''") + "'"

@@ -10,7 +10,7 @@ quotes anything of the file but names of columns.
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator
 from contextlib import closing
 from datetime import date, datetime
 from pathlib import Path
@@ -49,29 +49,22 @@ def _rows(path: Path) -> Generator[tuple[str, Cells]]:
     for record in table.records():
         if record.problem:
             raise ValueError(f"its {record.place} cannot be read: {record.problem}")
-        found = {name.strip(): list(_values(name, cell)) for name, cell in (record.values or {}).items()}
         if record.values is not None:
+            found = {name.strip(): _values(name, cell) for name, cell in record.values.items()}
             yield record.place, {name: values for name, values in found.items() if values}
 
 
-def _values(column: str, cell: Any) -> Iterator[str]:
+def _values(column: str, cell: Any) -> list[str]:
     if isinstance(cell, list):
-        for value in cell:
-            yield from _values(column, value)
-    elif cell is not None:
-        yield from separated(_text(column, cell))
+        return [value for part in cell for value in _values(column, part)]
+    day = cell.date() if isinstance(cell, datetime) else cell
+    text = day.isoformat() if isinstance(day, date) else one_name(cell)
+    if not text and cell not in (None, ""):
+        raise ValueError(f"its column {shown_label(column)} holds something that is neither text nor number nor date")
+    return separated(text)
 
 
-def separated(cell: str) -> Sequence[str]:
+def separated(cell: str) -> list[str]:
     """The values of a cell."""
     values = _SEVERAL.split(cell) if _SEVERAL.search(cell) else (cell,)
     return [value.strip() for value in values if value.strip()]
-
-
-def _text(column: str, value: object) -> str:
-    if isinstance(value, date):
-        return (value.date() if isinstance(value, datetime) else value).isoformat()
-    text = one_name(value)
-    if not text and value != "":
-        raise ValueError(f"its column {shown_label(column)} holds something that is neither text nor number nor date")
-    return text

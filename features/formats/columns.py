@@ -150,7 +150,9 @@ def read_record(place: str, record: Mapping[str, Any], columns: ColumnNames, *, 
     patient = patient_in(record.get(columns.patient), document_id)
     if not patient:
         raise CorpusError(f"{place}: {columns.patient} is neither a string nor a whole number")
-    text = _string(place, record, columns.text)
+    text = record.get(columns.text)
+    if not isinstance(text, str):
+        raise CorpusError(f"{place}: {columns.text} is missing or is not a string")
     spans = _spans_in(place, record.get(SPANS)) if annotated else []
     return Document(document_id, text, tuple(_read_span(place, document_id, text, span) for span in spans), patient)
 
@@ -161,26 +163,17 @@ def _spans_in(place: str, cell: Any) -> list[dict[str, Any]]:
         spans = json.loads(cell.strip() or "null") if isinstance(cell, str) else cell
     except (ValueError, RecursionError):
         raise CorpusError(f"{place}: spans is not a JSON list") from None
-    if spans is None:
-        return []
-    if not isinstance(spans, list) or not all(isinstance(span, dict) for span in spans):
+    if not isinstance(spans, list | None) or not all(isinstance(span, dict) for span in spans or ()):
         raise CorpusError(f"{place}: spans must be a list of objects with start, end and label")
-    return spans
+    return spans or []
 
 
 def _read_span(place: str, document_id: str, text: str, span: Mapping[str, Any]) -> Span:
-    start, end = span.get("start"), span.get("end")
+    start, end, label = span.get("start"), span.get("end"), span.get("label")
     # In Python a boolean is an integer; in JSON it is not.
-    if type(start) is not int or type(end) is not int:
-        raise CorpusError(f"{place}: the start and end of a span must be whole numbers")
-    return checked_span(document_id, text, start, end, _string(place, span, "label"))
-
-
-def _string(place: str, record: Mapping[str, Any], key: str) -> str:
-    value = record.get(key)
-    if not isinstance(value, str):
-        raise CorpusError(f"{place}: {key} is missing or is not a string")
-    return value
+    if type(start) is not int or type(end) is not int or not isinstance(label, str):
+        raise CorpusError(f"{place}: the start and end of a span must be whole numbers, and its label a string")
+    return checked_span(document_id, text, start, end, label)
 
 
 def record_of(document: Document) -> dict[str, Any]:

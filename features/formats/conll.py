@@ -25,7 +25,7 @@ import numpy as np
 
 from phistack.features.documents import Document, Span, patient_of
 from phistack.features.errors import CorpusError
-from phistack.features.files import encode_text
+from phistack.features.files import encode_all, encode_text
 from phistack.features.formats.format import Format, Notes, Pieces
 from phistack.features.formats.note_file import NoteFile
 from phistack.features.formats.spans import checked_span, is_id, parse_offset
@@ -126,16 +126,12 @@ def _located(document_id: str, text: str, sentence: list[tuple[int, list[str]]])
     """The tokens of a sentence whose lines hold offsets."""
     tokens = []
     for number, columns in sentence:
-        place = f"line {number}"
+        place = f"document {shown_id(document_id)}, line {number}"
         if len(columns) != 4:
-            raise CorpusError(
-                f"document {shown_id(document_id)}, {place}: a note with `# text` has word, start, end and tag"
-            )
-        start, end = (parse_offset(document_id, place, column) for column in columns[1:3])
+            raise CorpusError(f"{place}: a note with `# text` has word, start, end and tag")
+        start, end = (parse_offset(document_id, f"line {number}", column) for column in columns[1:3])
         if text[start:end] != columns[0]:
-            raise CorpusError(
-                f"document {shown_id(document_id)}, {place}: the word is not what the text has at {start}-{end}"
-            )
+            raise CorpusError(f"{place}: the word is not what the text has at {start}-{end}")
         tokens.append((start, end, columns[3]))
     return tokens
 
@@ -156,7 +152,7 @@ def render(documents: Iterable[Document], labels: LabelSet) -> Pieces:
     :raises CorpusError: if spans overlap, begin or end with white space, or a text holds a lone surrogate.
     """
     for number, document in enumerate(documents):
-        yield "corpus.conll", ("\n" * bool(number) + _note(document)).encode("utf-8")
+        yield "corpus.conll", encode_all("\n" * bool(number) + _note(document))
 
 
 def _note(document: Document) -> str:
@@ -174,10 +170,8 @@ def _note(document: Document) -> str:
 
 def _tagged(document: Document) -> list[_Token]:
     """The tokens, cut where spans begin and end, and their tags."""
-    place, ways = (
-        f"document {shown_id(document.id)}",
-        "which CoNLL cannot express; write the corpus as jsonl, brat or i2b2",
-    )
+    place = f"document {shown_id(document.id)}"
+    ways = "which CoNLL cannot express; write the corpus as jsonl, brat or i2b2"
     for before, span in pairwise(document.spans):
         if before.overlaps(span):
             both = f"the spans {before.start}-{before.end} and {span.start}-{span.end} overlap"

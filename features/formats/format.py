@@ -76,10 +76,7 @@ class Table(ABC):
 
     @abstractmethod
     def names(self, looked: Callable[[int], None] = lambda n: None) -> list[str]:
-        """The names of all columns; records without a header are all read for them.
-
-        :param looked: is called with the number of records, now and then.
-        """
+        """The names of all columns; records without a header are all read, and counted by `looked` now and then."""
 
     @abstractmethod
     def records(self, wanted: Collection[str] | None = None) -> Iterator[Record]:
@@ -89,17 +86,13 @@ class Table(ABC):
         """
 
     def rewrites(self, is_removed: Callable[[str], bool], is_replaced: Callable[[str], bool]) -> None:
-        """Prepare to write records without some columns, and with other texts in some.
-
-        :raises CorpusError: if a column that is replaced cannot hold text.
-        """
+        """Prepare to write other texts, and fewer columns; :raises CorpusError: if a column cannot hold text."""
         self.is_removed = is_removed
 
     @abstractmethod
     def encode(self, rows: Sequence[Rewritten], *, packed: bool) -> bytes:
-        """Rows as bytes for `assemble`.
+        """Rows as bytes for `assemble`, packed if the output is compressed by its name.
 
-        :param packed: whether the output is compressed by its name.
         :raises UnicodeEncodeError: if the encoding lacks a character.
         :raises CorpusError: if the format cannot hold a text.
         """
@@ -180,10 +173,9 @@ def read_table(kind: type[Table], file: NoteFile) -> Notes:
     """The rows of a table as notes; :raises CorpusError: for a missing column, and a file that cannot be read."""
     columns = file.how.columns
     table = kind(file, (columns.text,))
-    names = dict.fromkeys(table.names() if table.has_header else ())
+    names, n_notes = dict.fromkeys(table.names() if table.has_header else ()), 0
     if table.has_header:
         columns.check(file.name, table.names())
-    n_notes = 0
     for record in table.records((columns.id, columns.text, columns.patient, SPANS)):
         place = f"{file.name}, {record.place}"
         if record.problem:

@@ -51,19 +51,15 @@ class NoteTable(Table):
         kept = self.names()[1:]
         for number, (name, file, note) in enumerate(self.found.notes()):
             self.file.fraction = file.fraction if is_single else number / total
-            id, digest, problem = file.id, file.digest.digest(), ""
-            place = f"note {number + 1}" if is_single else name
+            place, digest, problem = f"note {number + 1}" if is_single else name, file.digest.digest(), ""
             if isinstance(note, CorpusError):
-                note, problem = Document(place if is_single else id, "", (), file.patient), str(note)
-            id = (id_in(note.id) or place) if is_single else id
-            if not id_in(id):
-                yield Record(
-                    f"file {number + 1}", digest=sha256(os.fsencode(name)), problem="its name is not a valid id"
-                )
-                continue
+                note, problem = Document(place if is_single else file.id, "", (), file.patient), str(note)
+            id = (id_in(note.id) or place) if is_single else id_in(file.id)
+            if not id:
+                place, digest, problem = f"file {number + 1}", sha256(os.fsencode(name)), "its name is not a valid id"
             texts = {"text": note.text, **dict.fromkeys(kept, id)}
             raw = name, replace(note, text="", spans=())
-            yield Record(place, {"id": id, "group": note.group}, texts, raw, digest, problem)
+            yield Record(place, {"id": id, "group": note.group if id else place}, texts, raw, digest, problem)
         self.file.fraction = 1.0
 
     def encode(self, rows: Sequence[Rewritten], *, packed: bool) -> bytes:

@@ -76,12 +76,10 @@ def recognise(path: Path, format: str = "", how: Reading | None = None) -> Found
         return Found(wanted or _of_file(path), path, path, how)
     found = _in_folder(path, "", wanted)
     if found is None:
-        suffixes = (os.path.splitext(name)[1].lower() for name, *_ in entries(path))
-        others = next(
-            (f"each of its {suffix} files is {FOREIGN[suffix]}" for suffix in suffixes if suffix in FOREIGN), ""
-        )
-        kind = f"the format {format}" if format else "a known format"
-        raise CorpusError(f"the folder {path} holds no notes of {kind}; {others or 'give a folder with notes in it'}")
+        kind, ways = f"the format {format}" if format else "a known format", "give a folder with notes in it"
+        suffixes = {os.path.splitext(name)[1].lower() for name, *_ in entries(path)} & FOREIGN.keys()
+        ways = next((f"each of its {suffix} files is {FOREIGN[suffix]}" for suffix in sorted(suffixes)), ways)
+        raise CorpusError(f"the folder {path} holds no notes of {kind}; {ways}")
     return Found(found[0], path, path / found[1], how)
 
 
@@ -150,7 +148,8 @@ def _of_file(path: Path) -> Format:
 
 def _opening(path: Path) -> Format | None:
     """The format by the first characters of a file."""
-    named = next((format for opening, format in _OPENINGS if _head(path).startswith(opening)), None)
+    head = _head(path)
+    named = next((format for opening, format in _OPENINGS if head.startswith(opening)), None)
     return _xml_format(path) if named is I2B2 else named
 
 

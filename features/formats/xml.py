@@ -80,17 +80,16 @@ def _read_tag(document_id: str, text: str, tag: etree._Element) -> Span:
 
 def _parse(root: str, name: str, text: str) -> etree._Element:
     """The root element; libxml2's own messages are not passed on, as they quote the file."""
-    _refuse_traps(name, text)
+    declared, first = _ENCODING.match(text), _ROOT.search(text)
+    if declared and declared[1].lower() not in _ENCODINGS and not text.isascii():
+        raise CorpusError(f"{name} declares an encoding other than UTF-8; convert the file and its declaration")
+    # Refused before anything is parsed, and once more after it.
+    if "<!DOCTYPE" in text[: first.start() if first else len(text)]:
+        raise CorpusError(f"{name} {_DOCTYPE_REFUSED}")
     parser = etree.XMLParser(
-        encoding="utf-8",
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        dtd_validation=False,
-        huge_tree=False,
-        remove_comments=True,
-        remove_pis=True,
-    )
+        encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False, dtd_validation=False,
+        huge_tree=False, remove_comments=True, remove_pis=True,
+    )  # fmt: skip
     try:
         element = etree.fromstring(text.encode("utf-8"), parser)
     except etree.XMLSyntaxError as error:
@@ -98,20 +97,9 @@ def _parse(root: str, name: str, text: str) -> etree._Element:
     if element.getroottree().docinfo.internalDTD is not None:
         raise CorpusError(f"{name} {_DOCTYPE_REFUSED}")
     if element.tag != root:
-        raise CorpusError(
-            f"{name} does not have the root element {root}; give the format with --from, or move the file away"
-        )
+        ways = "give the format with --from, or move the file away"
+        raise CorpusError(f"{name} does not have the root element {root}; {ways}")
     return element
-
-
-def _refuse_traps(name: str, text: str) -> None:
-    """Refuse, before parsing, an encoding that the bytes do not have and anything that may define entities."""
-    declared = _ENCODING.match(text)
-    if declared and declared[1].lower() not in _ENCODINGS and not text.isascii():
-        raise CorpusError(f"{name} declares an encoding other than UTF-8; convert the file and its declaration")
-    root = _ROOT.search(text)
-    if "<!DOCTYPE" in text[: root.start() if root else len(text)]:
-        raise CorpusError(f"{name} {_DOCTYPE_REFUSED}")
 
 
 def render(root: str, tag_id: str, first: int, documents: Iterable[Document], labels: LabelSet) -> Pieces:
@@ -123,20 +111,14 @@ def render(root: str, tag_id: str, first: int, documents: Iterable[Document], la
     :raises CorpusError: if a text holds a character that XML 1.0 cannot, or a category cannot name an element.
     """
     for document in documents:
-        tags = [
+        tags = (
             _tag(document, span, labels.category(span.label), f"{tag_id}{number}")
             for number, span in enumerate(document.spans, first)
-        ]
-        lines = [
-            '<?xml version="1.0" encoding="UTF-8"?>',
-            f"<{root}>",
-            f"  <TEXT>{_character_data(document)}</TEXT>",
-            "  <TAGS>",
-            *tags,
-            "  </TAGS>",
-            f"</{root}>",
-        ]
-        yield file_name(document.id, ".xml"), ("\n".join(lines) + "\n").encode("utf-8")
+        )
+        text = f"  <TEXT>{_character_data(document)}</TEXT>"
+        head = '<?xml version="1.0" encoding="UTF-8"?>'
+        lines = (head, f"<{root}>", text, "  <TAGS>", *tags, "  </TAGS>", f"</{root}>", "")
+        yield file_name(document.id, ".xml"), "\n".join(lines).encode("utf-8")
 
 
 def _character_data(document: Document) -> str:
