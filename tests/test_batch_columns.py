@@ -638,9 +638,9 @@ def test_csv_written_again_is_csv(tmp_path: Path) -> None:
     [
         (
             ",id,text",
-            "what becomes of 1 columns; the columns of {} are id, text and one without a name. .* --column =remove",
+            "what becomes of 1 column; the columns of {} are id, text and one without a name. .* --column =remove",
         ),
-        ("id,text,Ann Hill came in with a cough today", "what becomes of 1 columns; .* are 3 that do not look like"),
+        ("id,text,Ann Hill came in with a cough today", "what becomes of 1 column; .* are 3 that do not look like"),
         ("id,text,Name of ward", "what becomes of Name of ward; .* --column 'Name of ward=NAME'"),
     ],
 )

@@ -293,6 +293,12 @@ def test_only_the_beginning_of_an_input_is_read(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "bad.jsonl").write_text('{"id": "1", "note": "Seen today."}\n' * 10)
     with pytest.raises(CorpusError, match="has no column text; it has id, note: name the right one with --text-column"):
         first_texts(tmp_path / "bad.jsonl", FormatSettings(Columns()), most=50)
+    (tmp_path / "bad.jsonl").write_text('{"id": "1"}\n')
+    with pytest.raises(CorpusError, match="has no column text; it has id: name the right one with --text-column"):
+        first_texts(tmp_path / "bad.jsonl", FormatSettings(Columns()), most=50)
+    (tmp_path / "latin.csv").write_bytes("id,text\n1,Señor\n".encode("cp1252"))
+    with pytest.raises(CorpusError, match="another encoding than utf-8: .* or give --encoding cp1252"):
+        first_texts(tmp_path / "latin.csv", FormatSettings(Columns()), most=50)
 
 
 def test_a_text_that_is_nearly_in_one_of_the_likely_languages_is() -> None:

@@ -172,7 +172,8 @@ class Columns:
     def _untreated(self, place: str, names: Sequence[str], untreated: Sequence[str], *, keyed: bool) -> str:
         are_shown = shown_names([*filter(None, names)])
         shown = [name for name in dict.fromkeys(untreated) if name in are_shown or not name][:_MOST_SUGGESTED]
-        what = ", ".join(shown) if any(shown) else f"{len({*untreated})} columns"
+        count = len({*untreated})
+        what = ", ".join(shown) if any(shown) else f"{count} column{'s' * (count > 1)}"
         for_ids = PSEUDONYM if keyed else "ID"
         given = {name: for_ids if name in (self.id, self.patient) else _suggestion(name) for name in shown or ["NAME"]}
         options = " ".join(f"--column {shlex.quote(f'{name}={treatment}')}" for name, treatment in given.items())

@@ -169,14 +169,15 @@ class InputFormat:
             self.columns = self.settings.columns.found(str(self.found.path), names, keyed=keyed)
         return self.columns
 
-    def refuse_other_encoding(self) -> None:
+    def refuse_other_encoding(self, least: int = _MANY_WRONG) -> None:
         """Refuse an input whose first rows are all in another encoding, before the work begins.
 
+        :param least: how many rows must be in it.
         :raises CorpusError: saying what to do.
         """
         rows = [row for row in islice(self.rows(), _FIRST_ROWS) if row.is_note]
         wrong = [row for row in rows if _OTHER_ENCODING.search(row.problem)]
-        if len(wrong) >= _MANY_WRONG and all(text.isascii() for row in rows for text in row.texts):
+        if len(wrong) >= least and all(text.isascii() for row in rows for text in row.texts):
             other = "cp1252" if self.settings.encoding == "utf-8" else "utf-8"
             ways = "convert it to UTF-8" + ("" if self.found.format.is_utf8 else f", or give --encoding {other}")
             raise CorpusError(

@@ -42,6 +42,7 @@ def first_texts(source: Path, settings: FormatSettings, *, form: str = "", most:
                 break
     if not texts and problems:
         opened.find_columns(keyed=True)
+        opened.refuse_other_encoding(least=1)
         raise CorpusError(f"none of the first notes in {source} can be read; the first is {problems[0]}")
     return texts
 

@@ -28,6 +28,7 @@ SPANS = "spans"
 PATIENT_COLUMN = "group"
 """The usual name of the column of patients."""
 
+_USUAL = {"id", "text", PATIENT_COLUMN, SPANS}
 _COLUMN_NAME = re.compile(r"(?=.{1,40}\Z)[^\W\d]\S*(?: \S+){0,3}")
 
 
@@ -103,9 +104,10 @@ def refuse_not_once(place: str, name: str, header: Sequence[str], option: str) -
 
 
 def shown_names(header: Iterable[str]) -> tuple[str, ...]:
-    """The names of columns, if there are some and all look like names: a file without a header begins with a note."""
+    """The names of columns, if all look like names: a file without a header begins with a note, perhaps of one word."""
     names = tuple(header)
-    return names if len(names) > 1 and all(map(_COLUMN_NAME.fullmatch, names)) else ()
+    are_names = all(map(_COLUMN_NAME.fullmatch, names)) and (len(names) > 1 or {*names} <= _USUAL)
+    return names if are_names else ()
 
 
 def listed_names(header: Sequence[str], most: int = 100) -> str:
@@ -113,7 +115,8 @@ def listed_names(header: Sequence[str], most: int = 100) -> str:
     names = list(dict.fromkeys(filter(None, header)))
     if not names:
         return "no header line with the names of columns"
-    shown = ", ".join(shown_names(names[:most])) or f"{len(names)} that do not look like names"
+    unlike = "one that does not look like a name" if len(names) == 1 else f"{len(names)} that do not look like names"
+    shown = ", ".join(shown_names(names[:most])) or unlike
     more = [f"{len(names) - most} more"] if len(names) > most else []
     return " and ".join([shown, *more, *["one without a name"] * ("" in header)])
 
