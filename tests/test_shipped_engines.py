@@ -297,7 +297,7 @@ def test_only_the_beginning_of_an_input_is_read(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(CorpusError, match="has no column text; it has id: name the right one with --text-column"):
         first_texts(tmp_path / "bad.jsonl", FormatSettings(Columns()), most=50)
     (tmp_path / "latin.csv").write_bytes("id,text\n1,Señor\n".encode("cp1252"))
-    with pytest.raises(CorpusError, match="another encoding than utf-8: .* or give --encoding cp1252"):
+    with pytest.raises(CorpusError, match=r"another encoding than utf-8: .* or give --encoding cp1252"):
         first_texts(tmp_path / "latin.csv", FormatSettings(Columns()), most=50)
 
 
