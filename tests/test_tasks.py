@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from phistack.ensemble.bundles.bundle import load_bundle
-from phistack.ensemble.tasks.engines import Source, annotate_corpus, train_bundle
+from phistack.ensemble.tasks.annotating import Source, annotate_corpus
+from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import CorpusError
@@ -224,10 +225,10 @@ def test_an_unforeseen_error_tells_its_place_and_not_its_message(
     def fail(*arguments: Any, **options: Any) -> None:
         raise KeyError(SECRET)
 
-    monkeypatch.setattr("phistack.ensemble.tasks.engines.explain_corpus", fail)
+    monkeypatch.setattr("phistack.ensemble.tasks.explaining.explain_corpus", fail)
     status, shown, error = phistack("explain", home / "notes", "--model", home / "engine")
     assert status == 70
-    assert "KeyError in test_tasks_engines.py" in _one_sentence(error)
+    assert "KeyError in test_tasks.py" in _one_sentence(error)
     assert SECRET not in shown + error
 
 
@@ -237,17 +238,17 @@ def test_notes_are_written_as_they_are_annotated_and_appear_whole_or_not_at_all(
     lines = [json.dumps({"id": f"n{i}", "text": f"Seen by Dr. Gorse{i} on 05/12/2019."}) for i in range(600)]
     (tmp_path / "in.jsonl").write_text("\n".join(lines) + "\n")
     engine, seen = load_bundle(home / "engine"), []
-    decide = type(engine).decide
+    read = type(engine).read
 
-    def watched(self: Any, documents: Any) -> Any:
-        for number, decisions in enumerate(decide(self, documents)):
+    def watched(self: Any, documents: Any, *, traced: bool = False) -> Any:
+        for number, reading in enumerate(read(self, documents, traced=traced)):
             parts = [path.stat().st_size for path in tmp_path.glob(".*.part")]
             seen.append((sum(parts), (tmp_path / "out.jsonl").exists()))
             if number == limit:
                 raise CorpusError("stopped")
-            yield decisions
+            yield reading
 
-    monkeypatch.setattr(type(engine), "decide", watched)
+    monkeypatch.setattr(type(engine), "read", watched)
     limit = 500
     with pytest.raises(CorpusError, match="stopped"):
         annotate_corpus(Source(tmp_path / "in.jsonl"), tmp_path / "out.jsonl", engine)

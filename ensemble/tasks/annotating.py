@@ -1,0 +1,155 @@
+"""What the command annotate does: read notes, find PHI, write them."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+from types import MappingProxyType
+
+from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.engine import Engine, EngineOptions, EnginesByLanguage, Reading
+from phistack.ensemble.stacking.known import Roster
+from phistack.ensemble.stacking.known.roster import tell_unused
+from phistack.ensemble.tools.progress import progress, stage
+from phistack.features.documents import Document, refuse_repeated
+from phistack.features.errors import CorpusError
+from phistack.features.formats import USUAL_READER, Reader
+from phistack.features.formats.corpora import STANDARD, input_path, write_documents
+from phistack.features.formats.found import Found
+from phistack.features.formats.recognise import format_told_by
+from phistack.features.shown import shown_id
+
+_LOG = logging.getLogger("phistack")
+_MOST_TEXTS = 400
+
+HeldBack = Mapping[str, str]
+"""Id -> reason of the notes that the engine cannot read."""
+
+
+def engine_with(
+    model: Path,
+    options: EngineOptions,
+    *,
+    by_language: Mapping[str, Path] = MappingProxyType({}),
+    only: Iterable[str] = (),
+    known: Path | None = None,
+) -> Engine:
+    """The engine of a bundle with the options of a command.
+
+    :param by_language: language -> the bundle that reads passages and notes in it.
+    :param only: names of submodels; all by default.
+    :param known: a roster.
+    :raises SettingsError: if the roster cannot be used, or the engine does not suit what is asked for.
+    """
+    engine = load_bundle(model, only=only)
+    roster = Roster.open(known, engine.label_set.labels) if known is not None else None
+    if roster is not None:
+        tell_unused(roster, engine.label_set.labels)
+    bundles = {language: path for language, path in by_language.items() if path != model}
+    others = EnginesByLanguage(bundles, cache(lambda language: load_bundle(bundles[language])))
+    return engine.with_options(options, roster=roster, others=others)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Notes that an engine is to read, one at a time and as often as needed.
+
+    :param path: a file or folder, or `-` for standard input.
+    :param reader: how it is read.
+    """
+
+    path: Path
+    reader: Reader = USUAL_READER
+
+    @cached_property
+    def notes(self) -> Found:
+        """All notes, without any spans that they had; :raises CorpusError: if they are of no known format."""
+        return self.reader.notes(input_path(self.path), annotated=False)
+
+    @cached_property
+    def _overview(self) -> tuple[int, list[str]]:
+        """How many notes there are, and texts from all over them; what cannot be read is refused here."""
+        ids, texts, step = set[str](), list[str](), 1
+        for number, document in enumerate(self.notes):
+            refuse_repeated([*ids & {document.id}])
+            ids.add(document.id)
+            texts += [document.text] if number % step == 0 else []
+            if len(texts) > _MOST_TEXTS:
+                texts, step = texts[::2], 2 * step
+        if not ids:
+            raise CorpusError(f"{self.path} holds no notes; give at least one")
+        return len(ids), texts
+
+    def __len__(self) -> int:
+        return self._overview[0]
+
+    def sample(self, most: int) -> list[str]:
+        """The texts of some notes from all over them; :raises CorpusError: if there are no notes."""
+        texts = self._overview[1]
+        return texts[:: 1 + (len(texts) - 1) // most]
+
+    def read(self, engine: Engine, held_back: dict[str, str], *, traced: bool = False) -> Generator[Reading]:
+        """What becomes of each note that the engine can read.
+
+        :param held_back: gets the id of each other note, and the reason.
+        :param traced: whether the readings have a trace.
+        :raises CorpusError: if it can read none.
+        """
+        roster, n_others, unread = engine.options.roster, 0, Counter[str]()
+        with stage("reading the notes"):
+            total = len(self)
+        with progress("annotating", total=total) as advance:
+            for reading in engine.read(self.notes, traced=traced):
+                if reading.objection:
+                    held_back[reading.document.id] = reading.objection
+                else:
+                    n_others += roster is not None and reading.document.group not in roster
+                    unread.update({span.label for span in reading.unread})
+                    yield reading
+                advance("")
+        n_read = total - len(held_back)
+        if not n_read:
+            id, reason = next(iter(held_back.items()))
+            raise CorpusError(f"the engine cannot read any of the {total} notes; document {shown_id(id)}: {reason}")
+        if n_others:
+            _LOG.warning("%d of %d notes are of patients who are not in the roster", n_others, n_read)
+        for label, n_notes in unread.most_common():
+            _LOG.warning("%d of %d notes have a passage that the engine did not read: %s", n_notes, n_read, label)
+
+
+@dataclass
+class Written:
+    """What was written: notes and spans, how often oddities were met, and why notes were held back, by id."""
+
+    notes: int = 0
+    spans: int = 0
+    warnings: Counter[str] = field(default_factory=Counter)
+    held_back: dict[str, str] = field(default_factory=dict)
+
+
+def annotate_corpus(source: Source, out: Path, engine: Engine, *, format: str = "") -> Written:
+    """Annotate every note that the engine can read, and write each as it is done; all of them appear, or nothing.
+
+    :param out: what to write, or `-` for standard output.
+    :param format: of `out`; otherwise by its file ending, or that of `source`, or brat where that is plain text.
+    :raises CorpusError: if it can read none of the notes.
+    """
+    found, written = source.notes.format.name, Written()
+    of_text = "jsonl" if out == STANDARD else "brat"
+    format = format or format_told_by(out) or (of_text if found == "text" else found)
+    with closing(source.read(engine, written.held_back)) as readings:
+
+        def annotated() -> Iterator[Document]:
+            for reading in readings:
+                written.notes += 1
+                written.spans += len(reading.accepted)
+                yield reading.document.with_spans(reading.accepted)
+
+        write_documents(annotated(), engine.label_set, out, format=format)
+    written.warnings = source.notes.how.warnings
+    return written
