@@ -5,7 +5,7 @@
 Files of any schema that have the columns of id and text are read; spans may also be strings that hold a JSON list. A
 table that is written again has the schema of the input without what is removed, its metadata and its compression; its
 row groups hold at most 8,192 rows or 64 MiB. Numbers and dates of a column that is replaced become strings. Needs
-pyarrow: `pip install phistack[parquet]`.
+pyarrow: `pip install '.[parquet]'`.
 """
 
 from __future__ import annotations
