@@ -330,6 +330,8 @@ def test_a_note_on_which_a_pattern_is_slow_is_held_back_alone(home: Path, phista
         home / "engine",
         "--patterns",
         bad,
+        "--column",
+        "id=keep",
     )
     status, _, error = phistack(*given, "--other-languages", "read")
     assert status == 3, error

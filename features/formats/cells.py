@@ -1,4 +1,4 @@
-"""The rows of a roster, one at a time: CSV, JSON lines or Parquet, by the file's ending.
+"""The rows of a roster, one at a time: JSON lines, Parquet or another table by the file's ending, otherwise CSV.
 
     with rows_of(Path("roster.csv")) as rows:
         for place, row in rows: ...              "line 2", {"patient": ["110"], "name": ["Ann Hill"]}
@@ -18,10 +18,8 @@ from typing import Any
 
 from phistack.features.formats.columns import one_name
 from phistack.features.formats.csv_table import CsvTable
-from phistack.features.formats.jsonl import JSONL
 from phistack.features.formats.note_file import NoteFile
-from phistack.features.formats.parquet_table import PARQUET
-from phistack.features.formats.recognise import refuse_foreign
+from phistack.features.formats.recognise import FORMATS, refuse_foreign
 from phistack.features.shown import shown_label
 
 Cells = dict[str, list[str]]
@@ -40,7 +38,7 @@ def rows_of(path: Path) -> closing[Generator[tuple[str, Cells]]]:
 
 def _rows(path: Path) -> Generator[tuple[str, Cells]]:
     refuse_foreign(path)
-    kind = next((form.table for form in (JSONL, PARQUET) if form.table and form.is_of(path)), CsvTable)
+    kind = next((form.table for form in FORMATS.values() if form.table and form.is_of(path)), CsvTable)
     table = kind(NoteFile(path, name="it"))
     names = [name.strip() for name in table.names()] if kind.has_header else []
     doubled = next((name for name in names if names.count(name) > 1), None)

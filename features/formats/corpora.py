@@ -129,9 +129,6 @@ def write_corpus(corpus: Corpus, path: Path, *, format: str) -> None:
     write_documents(corpus.documents, corpus.label_set, path, format=format)
 
 
-write_notes = write_corpus
-
-
 def write_documents(documents: Iterable[Document], labels: LabelSet, path: Path, *, format: str) -> None:
     """Write notes as they come, as `write_corpus` does; what is wrong with one leaves nothing behind."""
     known = format_named(format)

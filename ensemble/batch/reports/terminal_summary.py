@@ -66,7 +66,7 @@ def done(summary: Summary, target: Path) -> str:
     elif target.is_dir():
         parts.append(f"{_many(n_notes, 'file name')} {_kept_as(n_notes)}")
     elif FORMATS[summary.settings["form"]].single_file:
-        parts.append(f"{_many(n_notes, 'id')} of notes {_kept_as(n_notes)}")
+        parts.append(f"{_many(n_notes, 'note id')} {_kept_as(n_notes)}")
     if summary.unread:
         parts.append(_unread(summary.unread))
     found = f"{_many(summary.n_left, 'identifier')} may still be there"
