@@ -26,7 +26,7 @@ from phistack.features.regular_files import LONGEST_FILE, SupportsRead, open_reg
 from phistack.features.shown import shown_id
 
 STANDARD_INPUT = Path("/dev/stdin")
-"""Its one note, if it has no name of its own, is named `stdin`."""
+"""A note in it without an id is named `stdin`."""
 
 _UNSAFE_PART = re.compile(r"^\.|^$|[\\\x00-\x1f\x7f\ud800-\udfff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")

@@ -178,10 +178,10 @@ class Columns:
         given = {name: for_ids if name in (self.id, self.patient) else _suggestion(name) for name in shown or ["NAME"]}
         options = " ".join(f"--column {shlex.quote(f'{name}={treatment}')}" for name, treatment in given.items())
         return (
-            f"no option says what becomes of {what}; the columns of {place} are {listed_names(names)}. Say it of each, "
-            f"for example: {options} (keep: as it is; remove: not in the output; redact: a further text of the note; "
-            f"{', '.join(_KINDS)} or a label of the engine: the whole value is one such identifier; pseudonym: a code "
-            "that is the same in every row, which needs --key-file)"
+            f"no option says what becomes of {what}; the columns of {place} are {listed_names(names)}. Give one "
+            f"for each, for example: {options} (keep: as it is; remove: not in the output; redact: a further text of "
+            f"the note; {', '.join(_KINDS)} or a label of the engine: the whole value is one such identifier; "
+            "pseudonym: a code that is the same in every row, which needs --key-file)"
         )
 
 

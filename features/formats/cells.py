@@ -43,7 +43,7 @@ def _rows(path: Path) -> Generator[tuple[str, Cells]]:
     names = [name.strip() for name in table.names()] if kind.has_header else []
     doubled = next((name for name in names if names.count(name) > 1), None)
     if doubled is not None:
-        raise ValueError(f"it has two columns {shown_label(doubled)}; give each a name of its own")
+        raise ValueError(f"it has two columns {shown_label(doubled)}; rename one")
     for record in table.records():
         if record.problem:
             raise ValueError(f"its {record.place} cannot be read: {record.problem}")

@@ -4,7 +4,7 @@
     recognise(Path("notes"), "text")          Found(TEXT, notes, notes, ...)
 
 File names show most; the root element distinguishes the XML formats, and an `.ann` brat from plain text. A folder
-without notes stands for its only folder with notes, or for the one named `xml` beside others in other formats.
+without notes is read as its only folder with notes, or as the one named `xml` beside others in other formats.
 """
 
 from __future__ import annotations

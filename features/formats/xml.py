@@ -58,8 +58,8 @@ def read(root: str, file: NoteFile) -> Notes:
     elements = list(tree.iter("TEXT"))
     if len(elements) != 1 or elements[0].getparent() is not tree or len(elements[0]):
         raise CorpusError(
-            f"{file.name} must have one element TEXT, which holds nothing but text, and has {len(elements)}; give each "
-            "note a file of its own"
+            f"{file.name} must have one element TEXT, which holds nothing but text, and has {len(elements)}; write "
+            "one note to each file"
         )
     text = elements[0].text or ""
     spans = []

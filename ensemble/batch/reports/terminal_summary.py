@@ -6,7 +6,7 @@
 
     held_back(summary)      ["12 notes held back: not utf-8 at byte N; try --encoding cp1252"]
 
-It never says that a text is without PHI: nobody knows that.
+It never says that a text is without PHI, which cannot be known.
 """
 
 from __future__ import annotations
