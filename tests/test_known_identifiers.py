@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from benchmarks.known_identifiers import mentions_of, outcome, write_roster
 from benchmarks.known_identifiers import mistyped as mistyped_in
-from phistack.ensemble.batch import RunSettings, audit_run, deidentify
+from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, audit_run, deidentify
 from phistack.ensemble.deidentification import Policy
 from phistack.ensemble.engine import EngineOptions
 from phistack.ensemble.stacking.candidates import Decision
@@ -373,15 +373,15 @@ def test_all_rows_of_a_patient_and_all_forms_of_a_file_are_one_record(tmp_path: 
     ("content", "reason"),
     [
         ("name,dob\nAnn Hill,1950\n", "no column of patients"),
-        ("patient,name\n110,Ann\n,Bea\n", "row 2 names no patient"),
+        ("patient,name\n110,Ann\n,Bea\n", "line 3 names no patient"),
         ("patient,name,name\n110,Ann,Hill\n", "two columns name"),
         ("patient,group,name\n110,110,Hill\n", "in 2 columns"),
-        ("patient,name\n110,Ann,Hill\n", "row 1 has 3 fields"),
-        ('patient,name\n110,"Ann\n', "not CSV"),
+        ("patient,name\n110,Ann,Hill\n", "line 2 cannot be read: the record has 3 fields and the header 2"),
+        ('patient,name\n110,"Ann\n', "a quote is misplaced or never closed"),
         ("patient,ward\n110,7\n", "none of its columns"),
         ("patient,name\n", "no rows"),
         ("", "no rows"),
-        (b"patient,name\n110,Garc\xeda\n", "not UTF-8"),
+        (b"patient,name\n110,Garc\xeda\n", "not utf-8"),
     ],
 )
 def test_a_roster_that_cannot_be_used_is_refused_in_one_sentence(
@@ -397,11 +397,11 @@ def test_a_roster_that_cannot_be_used_is_refused_in_one_sentence(
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ('{"patient": "1", "name": "A', "line 1 is not valid JSON"),
+        ('{"patient": "1", "name": "A', "line 1 cannot be read: not valid JSON"),
         ("[1]", "not a JSON object"),
-        ('{"patient": "1", "name": "A", "name": "B"}', "two columns name"),
+        ('{"patient": "1", "name": "A", "name": "B"}', "an object with one name twice"),
         ('{"patient": "1", "name": {"first": "A"}}', "neither text nor number"),
-        ("[" * 100_000, "nested too deep"),
+        ('{"patient": ' + "[" * 100_000, "not valid JSON"),
     ],
 )
 def test_json_lines_that_are_none_are_refused(tmp_path: Path, line: str, reason: str) -> None:
@@ -429,7 +429,13 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunSettings:
     (tmp_path / "notes.jsonl").write_text("".join(lines))
     model, policy = engines.bundle(tmp_path / "engine"), Policy.named("tag")
     return RunSettings(
-        tmp_path / "notes.jsonl", tmp_path / "out.jsonl", model, policy, load=engines.quick, known=roster(tmp_path)
+        tmp_path / "notes.jsonl",
+        tmp_path / "out.jsonl",
+        model,
+        policy,
+        load=engines.quick,
+        known=roster(tmp_path),
+        form_settings=FormatSettings(Columns(rest="keep")),
     )
 
 

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from phistack.ensemble.batch.chunks import Chunk, chunks_of
+from phistack.ensemble.batch.columns import check_labels
 from phistack.ensemble.batch.continuing import (
     begun,
     changed_input,
@@ -36,15 +37,13 @@ from phistack.ensemble.batch.continuing import (
     refuse_changed_input,
 )
 from phistack.ensemble.batch.engine_choice import suited_engines
-from phistack.ensemble.batch.formats.columns import check_labels
-from phistack.ensemble.batch.formats.recognise import open_format, refuse_other_ending
-from phistack.ensemble.batch.formats.rows import InputFormat
 from phistack.ensemble.batch.journal import Journal
 from phistack.ensemble.batch.lock import locked
 from phistack.ensemble.batch.output_check import check_output
 from phistack.ensemble.batch.publishing import ROSTER_INDEX, clear, is_published, publish, remove, replaces_own
 from phistack.ensemble.batch.reports.report import PASSED_OVER, write_reports
 from phistack.ensemble.batch.reports.summary import Start, Summary
+from phistack.ensemble.batch.rows import InputFormat, open_format, refuse_other_ending
 from phistack.ensemble.batch.settings import RunSettings
 from phistack.ensemble.batch.store import Store
 from phistack.ensemble.batch.workers.job import Job, NoteInput
@@ -108,7 +107,8 @@ def _roster(settings: RunSettings, digest: str, labels: Sequence[str]) -> Roster
 
 def _with_columns(settings: RunSettings, form: InputFormat, labels: Sequence[str]) -> RunSettings:
     """The settings with the columns that are there; says so where none names the patient."""
-    columns = form.find_columns(labels)
+    columns = form.find_columns(keyed=settings.key is not None)
+    form.refuse_other_encoding()
     if columns is None:
         return settings
     if labels:
@@ -225,5 +225,5 @@ def _process(settings: RunSettings, form: InputFormat, store: Store, workers: Wo
     if store.journal.numbers() != list(range(n_chunks)):
         raise changed_input(settings, store.journal)
     store.journal.set_fact("input", digests.hexdigest())
-    store.journal.set_fact(PASSED_OVER, form.passed_over)
+    store.journal.set_fact(PASSED_OVER, form.found.passed_over())
     return n_notes

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from phistack.ensemble.batch.formats.rows import TABLES, FormatSettings, text_digest
+from phistack.ensemble.batch.rows import TABLES, FormatSettings, text_digest
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.deidentification import Policy
 from phistack.ensemble.deidentification.keyed_choices import key_check

@@ -16,16 +16,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from phistack.ensemble.batch.formats.rows import Part
+from phistack.ensemble.batch.rows import Part
 from phistack.ensemble.batch.workers.detection import Detection
 from phistack.ensemble.deidentification.kinds import kind_anywhere
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.known import RecordSearch
-from phistack.ensemble.stacking.known.reading import separated
 from phistack.ensemble.stacking.known.roster import Record
 from phistack.ensemble.stacking.repeats import Mention, Repeat, SearchMode, WordCounts, search_mode
 from phistack.ensemble.stacking.repeats import search as search_again
 from phistack.features.documents import Document, Span
+from phistack.features.formats.cells import separated
 from phistack.features.letters import fold
 from phistack.features.plain_view import plain_text, plain_view
 from phistack.features.ranges import covering

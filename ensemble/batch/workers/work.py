@@ -17,8 +17,8 @@ from functools import partial
 from itertools import groupby, islice
 from typing import Any
 
-from phistack.ensemble.batch.formats.columns import check_labels
-from phistack.ensemble.batch.formats.rows import Part
+from phistack.ensemble.batch.columns import check_labels, coded
+from phistack.ensemble.batch.rows import Part
 from phistack.ensemble.batch.workers.column_identifiers import with_column_identifiers
 from phistack.ensemble.batch.workers.detection import Detection
 from phistack.ensemble.batch.workers.job import (
@@ -97,7 +97,7 @@ def _processed(job: Job, bundle: Bundle, notes: Sequence[NoteInput]) -> list[Not
     """De-identify notes with one engine."""
     start_worker(job)
     worker = _Worker(job, bundle, *_loaded(job, bundle))
-    under_way = [_Note(note, NoteResult()) for note in notes]
+    under_way = [_Note(note.labelled(worker.engine.label_set), NoteResult()) for note in notes]
     worker.find(under_way)
     for _, of_patient in groupby(under_way, key=lambda note: note.input.patient):
         worker.replace_phi(list(of_patient))
@@ -223,7 +223,12 @@ class _Worker:
             self.deidentifier.remember(memory, document, spans)
 
     def _change(self, note: _Note, memory: PatientMemory, known: KnownWords) -> None:
-        changed = [self.deidentifier.apply(document, spans, memory) for document, spans in note.marked]
+        changed = [
+            coded(document, spans, self.job.run.key)
+            if part.is_coded and self.job.run.key
+            else self.deidentifier.apply(document, spans, memory)
+            for part, (document, spans) in zip(note.input.parts, note.marked, strict=True)
+        ]
         for (document, spans), result in zip(note.marked, changed, strict=True):
             verify(document, result, spans)
         note.result = audit_record(self.job, self.bundle, note.input, note.found, changed, known, self.engine.known)

@@ -24,8 +24,8 @@ from itertools import islice
 from pathlib import Path
 
 from phistack.ensemble.stacking.known.columns import PARTS, PATIENT, role_of, roles
-from phistack.ensemble.stacking.known.reading import Cells, rows_of
 from phistack.features.errors import SettingsError, StorageError
+from phistack.features.formats.cells import Cells, rows_of
 from phistack.features.regular_files import open_regular
 from phistack.features.shown import shown_label
 from phistack.features.user_files import file_named
