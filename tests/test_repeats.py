@@ -16,8 +16,8 @@ from phistack.ensemble.bundles.bundle import load_bundle, save_bundle
 from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.engine import Engine
 from phistack.ensemble.stacking.candidates import Decision, pools_of
-from phistack.ensemble.stacking.repeats.classifier import SAID_AGAIN, RepeatClassifier
-from phistack.ensemble.stacking.repeats.search import Mention, search, words_of
+from phistack.ensemble.stacking.repeats.classifier import REPEAT, RepeatClassifier
+from phistack.ensemble.stacking.repeats.search import Mention, search
 from phistack.ensemble.stacking.repeats.word_counts import Seen, WordCounts
 from phistack.ensemble.stacking.stacker import Stacker
 from phistack.ensemble.stacking.stacker_files import load_stacker, save_stacker
@@ -32,6 +32,7 @@ from phistack.features.errors import BundleError
 from phistack.features.labels import LabelSet
 from phistack.features.letters import fold
 from phistack.features.saved_files import SavedFiles
+from phistack.features.text_words import words_of
 from phistack.submodels.base import Candidate
 
 PATIENT, DOCTOR = "PATIENT", "DOCTOR"
@@ -170,7 +171,7 @@ def test_a_name_that_was_missed_in_the_header_is_accepted_and_words_of_the_langu
     assert _accepted(classifier.out_of_fold_) == [list(table.document.spans) for table in tables]
     assert _accepted(classifier.extended(tables[:2], decisions[:2])) == [list(t.document.spans) for t in tables[:2]]
     refused = [d for d in classifier.out_of_fold_[0] if not d.accepted]
-    assert [vote.source for d in refused for vote in d.votes] == [SAID_AGAIN] * 2
+    assert [vote.source for d in refused for vote in d.votes] == [REPEAT] * 2
 
 
 def test_with_too_few_repeats_a_rule_decides_and_where_it_does_harm_nothing_is_accepted() -> None:
@@ -225,7 +226,7 @@ def test_an_explanation_tells_that_a_name_is_said_again_and_where_without_its_te
     console = Console(width=140, record=True, file=io.StringIO())
     print_explanation(table.document, decisions, console)
     shown = console.export_text()
-    assert "said again 0.950: all of what is at 27; mentions: 1" in shown and "Selwyn" not in shown
+    assert "repeated mention 0.950: all of what is at 27; mentions: 1" in shown and "Selwyn" not in shown
 
 
 def test_an_accepted_repeat_takes_the_place_of_what_it_holds() -> None:
@@ -311,7 +312,7 @@ def test_seeking_again_can_be_switched_off(training: Any) -> None:
     stacker = Stacker(StackerSettings(seek_again=False)).fit(tables, pools, sources=engine.names)
     assert stacker.repeats_ is None and stacker.counts is None
     said = [vote.source for note in stacker.decide_all(tables, pools) for d in note for vote in d.votes]
-    assert SAID_AGAIN not in said
+    assert REPEAT not in said
     assert replace(SETTINGS, stacker=StackerSettings(seek_again=False)).digest != SETTINGS.digest
 
 

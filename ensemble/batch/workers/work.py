@@ -26,7 +26,7 @@ from phistack.ensemble.batch.workers.record import counted, put_down
 from phistack.ensemble.batch.workers.review_words import KnownWords, struck_places
 from phistack.ensemble.bundles.files import manifest_digest
 from phistack.ensemble.deidentification import REMOVING, Deidentifier, PatientMemory, kind_of, verify
-from phistack.ensemble.stacking.repeats.unmarked import unmarked
+from phistack.ensemble.stacking.known.unmarked import unmarked
 from phistack.ensemble.tools.deadline import deadline
 from phistack.ensemble.tools.garbage import keep_all
 from phistack.ensemble.tools.version import code_digest

@@ -5,7 +5,7 @@
     role_of("DOCTOR"), role_of("ward")              "", "": the first can be a label of the engine
 
 A role is what a value is to the patient: `name`, `relative`, `staff`, `birth_date` and so on. The tables are in
-`columns.toml`. A column can also be named as a label of the engine, and is then sought as that kind of PHI is.
+`columns.toml`. A column can also be named as a label of the engine; its values are searched for as that kind of PHI is.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ PARTS = ("first", "middle", "last")
 """The roles of columns that hold a part of the patient's name, in the order of the whole."""
 
 SearchedAs = Literal["name", "date", "code", "phone", "phrase", "address"]
-"""How a value is sought; what each is, `ensemble.stacking.known.search` says."""
+"""How a value is searched for, see `ensemble.stacking.known.search`."""
 
 _BY_KIND: dict[str, SearchedAs] = {
     "PERSON": "name", "RELATIVE": "name", "DATE": "date", "PHONE": "phone", "ID": "code", "ZIP": "code",
     "STREET": "address", "ADDRESS": "address",
 }  # fmt: skip
-"""For columns that are named as a label; all others are sought as a phrase."""
+"""For columns that are named as a label; all others hold phrases."""
 
 
 class _Role(TypedDict):
@@ -61,10 +61,13 @@ def roles() -> tuple[str, ...]:
     return tuple(_tables()["roles"])
 
 
-def searched_as(role: str, label: str, label_set: LabelSet) -> SearchedAs:
-    """How values are sought, by their role; of a column that is named as a label, which has none, by its kind."""
+def searched_as(role: str, label: str, label_set: str = "") -> SearchedAs:
+    """How the values of a role are searched for; of a column that is named as a label, those of its kind.
+
+    :param label_set: the name of the label set, for the kind of the label.
+    """
     known = _tables()["roles"].get(role)
-    return known["search"] if known else _BY_KIND.get(kind_of(label, label_set.name), "phrase")
+    return known["search"] if known else _BY_KIND.get(kind_of(label, label_set), "phrase")
 
 
 def label_of(role: str, label_set: LabelSet) -> str:

@@ -1,6 +1,7 @@
-"""The initials of a known person, without any part of the name beside them.
+"""The initials of known persons, without any part of the name beside them.
 
-    list(initials_in("J.S. is well. JS", "Jane Smith", "en"))    [Initials(0, 4, False), Initials(14, 16, True)]
+    known = KnownInitials({1: "Jane Smith"}, "en")
+    list(known.find("J.S. is well. JS"))    [FoundInitials(0, 4, 1, False), FoundInitials(14, 16, 1, True)]
 
 They are capitals, in the order of the name, from that of its first word: two of them or more, with full stops, hyphens
 and blanks or without. What may well be anything else needs a sign: letters with full stops if they are a usual
@@ -12,14 +13,16 @@ word such as `patient` is a sign; so is a line of their own for what is no usual
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Mapping
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from phistack.ensemble.deidentification.word_lists import known_words
 from phistack.ensemble.stacking.known.signs import AROUND, is_abbreviation, names_somebody
-from phistack.ensemble.stacking.repeats.search import NUMERALS, words_of
+from phistack.ensemble.stacking.repeats.search import NUMERALS
 from phistack.features.letters import fold
+from phistack.features.text_words import folded_words
 
 _MOST = 6
 """Longer names have so many combinations of letters that any abbreviation is one of them."""
@@ -33,41 +36,45 @@ _NAME_AFTER = re.compile(r"[ \t][A-ZÀ-ÖØ-Þ][a-zß-öø-ÿ]")
 _SURE = 3
 
 
-class Initials(NamedTuple):
-    """Where initials stand, and whether they may be anything else where nothing speaks for them."""
+class FoundInitials(NamedTuple):
+    """Where initials are, whose, and whether they may be anything else, with nothing to support them."""
 
     start: int
     end: int
+    which: Any
     needs_sign: bool
 
 
-def initials_in(text: str, name: str, language: str) -> Iterator[Initials]:
-    """The places of a text where the initials of a name stand.
+class KnownInitials:
+    """The initials of some persons.
 
-    :param text: in its plain view.
-    :param name: first name first, unless there is a comma behind the last one.
+    :param names: whose -> the name, first name first unless there is a comma behind the last one.
+    :param language: ISO 639-1 code, for titles and abbreviations.
     """
-    forms = _forms(name, language)
-    for match in _LETTERS.finditer(text) if forms else ():
-        letters = "".join(filter(str.isalpha, match[0]))
-        if letters.isupper() and fold(letters) in forms:
-            yield Initials(*match.span(), _needs_sign(text, match, fold(letters), language))
+
+    def __init__(self, names: Mapping[Hashable, str], language: str) -> None:
+        self._language = language
+        self._whose: defaultdict[str, list[Hashable]] = defaultdict(list)
+        for which, name in names.items():
+            for form in _forms(name, language):
+                self._whose[form].append(which)
+
+    def find(self, text: str) -> Iterator[FoundInitials]:
+        """Every place of a text, in its plain view, where initials of one of them are."""
+        for match in _LETTERS.finditer(text) if self._whose else ():
+            letters = "".join(filter(str.isalpha, match[0]))
+            whose = self._whose.get(fold(letters), ()) if letters.isupper() else ()
+            needs_sign = bool(whose) and _needs_sign(text, match, fold(letters), self._language)
+            yield from (FoundInitials(*match.span(), which, needs_sign) for which in whose)
 
 
-def _forms(name: str, language: str) -> frozenset[str]:
-    idle = known_words(language, "names", "titles", "credentials", "connectors") | NUMERALS
+def _forms(name: str, language: str) -> set[str]:
+    no_names = known_words(language, "names", "titles", "credentials", "connectors") | NUMERALS
     last, _, first = name.partition(",")
-    whole = f"{first} {last}" if any(word not in idle for word in _words(first)) else last
-    letters = [word[0] for word in _words(whole) if word not in idle and word[0].isalpha()][:_MOST]
-    return frozenset(
-        "".join((letters[0], *others))
-        for count in range(1, len(letters))
-        for others in combinations(letters[1:], count)
-    )
-
-
-def _words(text: str) -> list[str]:
-    return [fold(text[start:end]) for start, end in words_of(text)]
+    whole = f"{first} {last}" if any(word not in no_names for word in folded_words(first)) else last
+    letters = [word[0] for word in folded_words(whole) if word not in no_names and word[0].isalpha()][:_MOST]
+    rest = (others for count in range(1, len(letters)) for others in combinations(letters[1:], count))
+    return {"".join((letters[0], *others)) for others in rest}
 
 
 def _needs_sign(text: str, match: re.Match[str], letters: str, language: str) -> bool:

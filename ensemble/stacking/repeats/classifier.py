@@ -3,17 +3,17 @@
     classifier = RepeatClassifier(counts).fit(tables, decisions, folds)    of stackers that never saw the patient
     classifier.extended(tables, decisions)                                 the decisions, with repeats among them
 
-What the stacker accepted is searched for again in the note and in the notes of the same patient right before and after
-it. An SVM, trained out of fold as the stacker's is, judges each repeat by named features. Its threshold is the lowest
-with about the best strict F1 of the whole result; where that is clearly worse than the result without repeats, none is
-accepted. An accepted repeat replaces what it overlaps. Where training has too few repeats to learn from, a rule accepts
-capitalised names that are not words of the language.
+What the stacker accepted is searched for in the note and in the patient's notes right before and after it. An SVM,
+trained out of fold as the stacker's is, judges each repeat by named features. Its threshold is the lowest with about
+the best strict F1 of the whole result; where that is clearly worse than the result without repeats, none is accepted. Where
+training has too few repeats to learn from, a rule accepts capitalised names that are not words of the language.
+
+An accepted repeat replaces what it overlaps, but never part of an accepted span of its own label.
 """
 
 from __future__ import annotations
 
 import logging
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from itertools import groupby, islice
@@ -24,17 +24,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phistack.ensemble.stacking.calibration_curve import Curve, calibrated, platt_scaling
-from phistack.ensemble.stacking.candidates import Decision, non_overlapping
+from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.cross_fitting import margins_out_of_fold
 from phistack.ensemble.stacking.kernel_svm import KernelSettings, KernelSVM
 from phistack.ensemble.stacking.repeats.repeat_features import REPEAT_FEATURES, RepeatPlace, is_plain_name, matrix_of
 from phistack.ensemble.stacking.repeats.scores import RepeatScores
-from phistack.ensemble.stacking.repeats.search import Mention, Repeat, search
+from phistack.ensemble.stacking.repeats.search import Mention, search
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts
 from phistack.features.arrays import Floats
 from phistack.features.columns.table import FeatureTable
+from phistack.features.documents import Span
 from phistack.features.errors import BundleError
-from phistack.features.ranges import touching
+from phistack.features.ranges import non_overlapping, overlapping_each, ranges_of, touching
 from phistack.features.saved_files import SavedFiles, damage_refused
 from phistack.features.writing import write_json
 from phistack.submodels.base import Candidate
@@ -42,7 +43,7 @@ from phistack.submodels.base import Candidate
 _LOG = logging.getLogger("phistack")
 Decided = Sequence[Sequence[Decision]]
 
-SAID_AGAIN = "said again"
+REPEAT = "repeated mention"
 """The source of the vote for a repeat."""
 
 _KERNELS = (KernelSettings(0.01, 1.0, 1.0), KernelSettings(0.03, 1.0, 1.0), KernelSettings(0.01, 5.0, 5.0))
@@ -168,9 +169,13 @@ class RepeatClassifier:
             mentions = [[Mention(d.span, d.probability) for d in found if d.accepted] for _, found in notes]
             without = patient if is_training else ""
             for i, repeats in enumerate(search(texts, mentions, self.counts.language)):
-                near = _overlapping(notes[i][1], repeats)
-                pairs = zip(repeats, near, strict=True)
-                places.append([RepeatPlace(r, i, texts[i], found, self.counts, without) for r, found in pairs])
+                places.append(
+                    [
+                        RepeatPlace(repeat, i, texts[i], near, self.counts, without)
+                        for repeat, near in zip(repeats, overlapping_each(repeats, notes[i][1]), strict=True)
+                        if not any(_cuts(repeat.span, decision) for decision in near)
+                    ]
+                )
         return places
 
     def save(self, folder: Path) -> None:
@@ -209,14 +214,11 @@ class RepeatClassifier:
         return classifier
 
 
-def _overlapping(decisions: Sequence[Decision], repeats: Sequence[Repeat]) -> list[list[Decision]]:
-    """For each repeat the decisions that share a character with it, those of the note being sorted by span."""
-    starts = [decision.span.start for decision in decisions]
-    longest = max((decision.span.end - decision.span.start for decision in decisions), default=0)
-    windows = (
-        decisions[bisect_left(starts, r.span.start - longest) : bisect_left(starts, r.span.end)] for r in repeats
-    )
-    return [[d for d in window if d.span.overlaps(r.span)] for r, window in zip(repeats, windows, strict=True)]
+def _cuts(repeat: Span, decision: Decision) -> bool:
+    """Whether a repeat would take the place of an accepted span of its label without containing it."""
+    span = decision.span
+    is_within = repeat.start <= span.start and span.end <= repeat.end
+    return decision.accepted and span.label == repeat.label and not is_within
 
 
 def _by_rule(places: Sequence[RepeatPlace]) -> Floats:
@@ -238,21 +240,18 @@ def _with_repeats(
     decided: Sequence[Decision], places: Sequence[RepeatPlace], probabilities: Floats, threshold: float
 ) -> list[Decision]:
     """The decisions on a note; what an accepted repeat overlaps is no longer accepted."""
-    accepted = _accepted([place.repeat for place in places], probabilities, threshold)
-    is_taken = touching((places[i].repeat.span.start, places[i].repeat.span.end) for i in accepted)
+    repeats = [place.repeat for place in places]
+    accepted = {*non_overlapping(repeats, (probabilities - threshold).tolist())}
+    is_taken = touching(ranges_of(repeats[i] for i in accepted))
     by_span = {
         d.span: replace(d, accepted=False) if d.accepted and is_taken(d.span.start, d.span.end) else d for d in decided
     }
     for i, (place, probability) in enumerate(zip(places, probabilities.tolist(), strict=True)):
         span = place.repeat.span
-        vote = Candidate(span, SAID_AGAIN, probability, i in accepted, _where(place))
+        vote = Candidate(span, REPEAT, probability, i in accepted, _where(place))
         known = by_span.get(span, Decision(span, 0.0, False, ()))
         by_span[span] = Decision(span, max(probability, known.probability), i in accepted, (*known.votes, vote))
     return [by_span[span] for span in sorted(by_span)]
-
-
-def _accepted(repeats: Sequence[Repeat], probabilities: Floats, threshold: float) -> set[int]:
-    return set(non_overlapping(repeats, (probabilities - threshold).tolist()))
 
 
 def _where(place: RepeatPlace) -> str:

@@ -15,11 +15,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from phistack.ensemble.stacking.candidates import Decision, non_overlapping
+from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.repeats.search import Repeat
 from phistack.features.arrays import Floats
 from phistack.features.columns.table import FeatureTable
 from phistack.features.documents import Span
+from phistack.features.ranges import non_overlapping, overlapping_groups
 
 
 @dataclass(slots=True)
@@ -98,16 +99,8 @@ class RepeatScores:
 
 def _clusters(spans: set[Span], repeats: Sequence[Repeat], first: int) -> Iterator[_Cluster]:
     """The repeats of a note in clusters that overlap; `first` is the place of the first among those of all notes."""
-    items: list[tuple[Span, tuple[int, Repeat] | None]] = [(span, None) for span in spans]
-    items += [(repeat.span, (place, repeat)) for place, repeat in enumerate(repeats, start=first)]
-    cluster, end = _Cluster(), 0
-    for span, repeat in sorted(items, key=lambda item: item[0].start):
-        if span.start >= end:
-            if cluster.repeats:
-                yield cluster
-            cluster = _Cluster()
-        cluster.spans += [span] if repeat is None else []
-        cluster.repeats += [repeat] if repeat is not None else []
-        end = max(end, span.end)
-    if cluster.repeats:
-        yield cluster
+    numbers = {id(repeat): number for number, repeat in enumerate(repeats, first)}
+    for group in overlapping_groups([*spans, *repeats]):
+        of_group = [(numbers[id(item)], item) for item in group if isinstance(item, Repeat)]
+        if of_group:
+            yield _Cluster(of_group, [item for item in group if isinstance(item, Span)])

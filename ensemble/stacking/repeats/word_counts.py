@@ -21,10 +21,11 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple, TypedDict
 
 from phistack.ensemble.deidentification.word_lists import LANGUAGES, known_words
-from phistack.ensemble.stacking.repeats.search import search_mode, words_of
+from phistack.ensemble.stacking.repeats.search import search_mode
 from phistack.features.documents import Document
 from phistack.features.letters import fold
 from phistack.features.saved_files import SavedFiles
+from phistack.features.text_words import words_of
 from phistack.features.writing import write_json
 
 _SMALL, _OUTSIDE = 2, 3
