@@ -13,6 +13,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from unicodedata import combining, name, normalize
 
+from rapidfuzz.distance import OSA
+
 LETTER = "[^\\W\\d_][\u0300-\u036f]*"
 """A letter with its combining accents."""
 
@@ -74,17 +76,6 @@ def in_case_of(word: str, original: str) -> str:
 def edits(a: str, b: str, limit: int) -> int:
     """Insertions, deletions, substitutions and swaps of neighbours between two words, or `limit` + 1 if more.
 
-    This is the restricted edit distance of Damerau (1964).
+    This is the restricted edit distance of Damerau (1964), "optimal string alignment".
     """
-    if abs(len(a) - len(b)) > limit:
-        return limit + 1
-    before, row = list(range(len(b) + 1)), list(range(len(b) + 1))
-    for i, c in enumerate(a, 1):
-        older, before, row = before, row, [i]
-        for j, d in enumerate(b, 1):
-            row.append(min(before[j] + 1, row[-1] + 1, before[j - 1] + (c != d)))
-            if i > 1 and j > 1 and c == b[j - 2] and d == a[i - 2]:
-                row[-1] = min(row[-1], older[j - 2] + 1)
-        if min(row) > limit:
-            return limit + 1
-    return min(row[-1], limit + 1)
+    return OSA.distance(a, b, score_cutoff=limit)

@@ -26,6 +26,7 @@ from phistack.features.documents import Span
 from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
 from phistack.features.plain_view import PlainView
+from phistack.features.ranges import overlapping_groups
 from phistack.features.suggestions import no_such
 from phistack.submodels.base import Candidate
 from phistack.submodels.regex.pattern_files import ANY_SET, Pattern, read_own_patterns
@@ -170,7 +171,7 @@ def _added(decisions: Sequence[Decision], votes: Sequence[Candidate]) -> list[De
     if not votes:
         return list(decisions)
     accepted = [decision for decision in decisions if decision.accepted]
-    joined = [_joined(group) for group in _groups([*accepted, *votes])]
+    joined = [_joined(group) for group in overlapping_groups([*accepted, *votes])]
     before = {d.span: replace(d, accepted=False) if d.accepted else d for d in decisions}
     new = {d.span: replace(d, votes=_with_votes_of(before.get(d.span), d.votes)) for d in joined}
     return [new.get(span) or before[span] for span in sorted({*before, *new})]
@@ -178,18 +179,6 @@ def _added(decisions: Sequence[Decision], votes: Sequence[Candidate]) -> list[De
 
 def _with_votes_of(decision: Decision | None, votes: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
     return tuple(dict.fromkeys((*votes, *(decision.votes if decision else ()))))
-
-
-def _groups(items: Sequence[Decision | Candidate]) -> list[list[Decision | Candidate]]:
-    """What overlaps, directly or by way of others, together."""
-    groups: list[list[Decision | Candidate]] = []
-    end = -1
-    for item in sorted(items, key=lambda item: (item.span.start, item.span.end)):
-        if item.span.start >= end:
-            groups.append([])
-        groups[-1].append(item)
-        end = max(end, item.span.end)
-    return groups
 
 
 def _joined(group: Sequence[Decision | Candidate]) -> Decision:

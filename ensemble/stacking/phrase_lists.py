@@ -9,11 +9,11 @@
     always = read_list(Path("ours.txt"), ALWAYS)
     list(always.find("moved to ward 7b", "en"))      [Hit(9, 16, "HOSPITAL", "line 3")]
 
-One phrase a line; blank lines and lines that begin with `#` mean nothing. `[LABEL]` holds for the lines below it. What
-stands between slashes is a regular expression, with the flags of Python (`i`, `m`, `s`, `x`) behind the last one. A
-phrase is found where its words stand as whole words, with any white space between them: those of a list of what is
-always PHI in small and capital letters alike, those of one of what never is only as they are written, so that `Brown`
-uncovers no `BROWN`.
+One phrase a line; blank lines and lines that begin with `#` mean nothing. `[LABEL]` holds for the lines below it. A
+line between slashes is a regular expression, with the flags of Python (`i`, `m`, `s`, `x`) behind the last one. A
+phrase is found as whole words, with any white space between them, whichever hyphens, apostrophes and quotation marks it
+has. For a list of what is always PHI capitals and accents do not count either, as for a roster; a list of what never is
+takes them as written, so that `Brown` uncovers no `BROWN`.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from functools import cached_property
 from pathlib import Path
 
 from phistack.features.errors import SettingsError
+from phistack.features.letters import fold
+from phistack.features.phrases import Index
 from phistack.features.plain_view import plain_text
 from phistack.features.regular_files import read_regular
 from phistack.features.suggestions import no_such
@@ -36,12 +38,21 @@ ALWAYS, NEVER = "always", "never"
 
 _LARGEST_FILE, _MOST_PATTERNS, _MOST_WORDS = 2**24, 2_000, 100
 _PIECE = re.compile(r"\w+|[^\w\s]")
+_SIGNS = {
+    **dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63"), "-"),
+    **dict.fromkeys(map(ord, "\u2018\u2019\u201a\u201b\u02bc\u00b4\u0060\u2032"), "'"),
+    **dict.fromkeys(map(ord, "\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033"), '"'),
+}
+"""Dashes, apostrophes and quotation marks -> the one that is on every keyboard."""
+
+_END = "\0"
+"""Behind each word or sign, so that a phrase is found as it is cut."""
 _REGEX = re.compile(r"/(.+)/([imsx]*)")
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """Where something that a user wrote stands in a text.
+    """Where something that a user wrote is in a text.
 
     :param start: in code points.
     :param end: after the last character.
@@ -75,10 +86,10 @@ class Phrase:
     @property
     def key(self) -> tuple[str, ...]:
         """What two lists must not both hold."""
-        return ("/", self.pattern.regex) if self.pattern else tuple(word.casefold() for word in self.words)
+        return ("/", self.pattern.regex) if self.pattern else tuple(_as_read(word, ALWAYS) for word in self.words)
 
     def hit(self, start: int, end: int) -> Hit:
-        """The phrase where it stands."""
+        """The phrase at a place."""
         return Hit(start, end, self.label, f"line {self.line}")
 
 
@@ -86,7 +97,7 @@ class Phrase:
 class PhraseList:
     """The phrases of a file.
 
-    :param kind: `ALWAYS`, for which small and capital letters are one, or `NEVER`.
+    :param kind: `ALWAYS`, for which capitals and accents do not count, or `NEVER`.
     :param phrases: in the order of the file.
     :param path: of the file, for messages.
     :param text: of the file, which decides what a run makes.
@@ -98,34 +109,19 @@ class PhraseList:
     text: str = field(default="", repr=False)
 
     @cached_property
-    def _by_words(self) -> dict[tuple[str, ...], list[Phrase]]:
-        found: dict[tuple[str, ...], list[Phrase]] = {}
-        for phrase in self.phrases:
-            if phrase.words:
-                found.setdefault(tuple(map(self._read, phrase.words)), []).append(phrase)
-        return found
-
-    @cached_property
-    def _lengths(self) -> dict[str, list[int]]:
-        """How many words the phrases have that begin with a word."""
-        lengths: dict[str, set[int]] = {}
-        for words in self._by_words:
-            lengths.setdefault(words[0], set()).add(len(words))
-        return {word: sorted(found) for word, found in lengths.items()}
-
-    def _read(self, word: str) -> str:
-        return word.casefold() if self.kind == ALWAYS else word
+    def _index(self) -> Index[Phrase]:
+        pairs = ((phrase.words, phrase) for phrase in self.phrases if phrase.words)
+        return Index(("".join(_as_read(word, self.kind) + _END for word in words), phrase) for words, phrase in pairs)
 
     def find(self, text: str, language: str) -> Iterator[Hit]:
-        """Every place of a text in its plain view at which a phrase stands; they may overlap."""
+        """Every place of a text in its plain view where a phrase is; they may overlap."""
         if not self.phrases:
             return
-        pieces = list(_PIECE.finditer(text))
-        words = [self._read(piece[0]) for piece in pieces]
-        for i, word in enumerate(words):
-            for length in self._lengths.get(word, ()):
-                for phrase in self._by_words.get(tuple(words[i : i + length]), ()):
-                    yield phrase.hit(pieces[i].start(), pieces[i + length - 1].end())
+        pieces = [(*match.span(), _as_read(match[0], self.kind)) for match in _PIECE.finditer(text)]
+        # An accent that is no part of a letter here is no piece.
+        pieces = [piece for piece in pieces if piece[2]]
+        for first, after, phrase in self._index.find([read + _END for _, _, read in pieces]):
+            yield phrase.hit(pieces[first][0], pieces[after - 1][1])
         for phrase in self.phrases:
             if phrase.pattern:
                 yield from (phrase.hit(*place) for place in phrase.pattern.find(text, language))
@@ -136,6 +132,11 @@ class PhraseList:
             if phrase.label and phrase.label not in labels:
                 with file_named(f"the list of --{self.kind}", self.path):
                     raise SettingsError(f"line {phrase.line}: {no_such('label', phrase.label, labels)}")
+
+
+def _as_read(word: str, kind: str) -> str:
+    """A word or sign as it is compared."""
+    return fold(word.translate(_SIGNS)) if kind == ALWAYS else word.translate(_SIGNS)
 
 
 def read_list(path: Path | None, kind: str) -> PhraseList:
@@ -176,7 +177,7 @@ def _phrases(text: str, kind: str) -> Iterator[Phrase]:
         if entry.startswith("["):
             label = entry[1:-1].strip() if entry.endswith("]") else ""
             if not label:
-                raise _wrong(number, column, "a label stands between brackets, as in [HOSPITAL]")
+                raise _wrong(number, column, "a label is written between brackets, as in [HOSPITAL]")
         elif entry and not entry.startswith("#"):
             if kind == ALWAYS and not label:
                 raise _wrong(number, column, "the phrase has no label; put a line such as [HOSPITAL] before it")
@@ -197,7 +198,9 @@ def _phrase(line: int, column: int, label: str, entry: str) -> Phrase:
 def _pattern(line: int, column: int, entry: str) -> Pattern:
     form = _REGEX.fullmatch(entry)
     if form is None or not form[1].strip():
-        raise _wrong(line, column, "a regular expression stands between two slashes, as in /WD-\\d{4}/ or /wd-\\d+/i")
+        raise _wrong(
+            line, column, "a regular expression is written between two slashes, as in /WD-\\d{4}/ or /wd-\\d+/i"
+        )
     try:
         re.compile(form[1])
         return Pattern("there", form[1], {ANY_SET: ANY_SET}, form[2])

@@ -5,8 +5,8 @@
 
 What the stacker accepted is searched for in the note and in the patient's notes right before and after it. An SVM,
 trained out of fold as the stacker's is, judges each repeat by named features. Its threshold is the lowest with about
-the best strict F1 of the whole result; where that is clearly worse than the result without repeats, none is accepted. Where
-training has too few repeats to learn from, a rule accepts capitalised names that are not words of the language.
+the best strict F1 of the whole result; where that is clearly worse than the result without repeats, none is accepted.
+Where training has too few repeats to learn from, a rule accepts capitalised names that are not words of the language.
 
 An accepted repeat replaces what it overlaps, but never part of an accepted span of its own label.
 """

@@ -6,9 +6,9 @@
     repeats[1][0].seeds[0].places                                     {0: 8}: it repeats what is there in the first note
 
 Case and accents do not count, and only whole words are found. Of a name any part counts, in its order, or with the last
-words before a comma and the first ones behind it; but no title, and a part of less than three letters only beside
-another. Of a number, an address or a user name the whole counts. What a mention already covers is no repeat; what holds
-a mention and goes on is one.
+words before a comma and the first ones behind it; a title only before the name, as in the mention, and a part of less
+than three letters only beside another. Of a number, an address or a user name the whole counts. What a mention already
+covers is no repeat; what holds a mention and goes on is one.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ class Seed:
     :param label: of the mentions.
     :param words: folded, in order.
     :param parts: those of the words that are found by themselves; of what is searched for whole, none.
-    :param order: place of each word but titles among them.
+    :param order: place of each word among them.
+    :param first: place of the first word that is no title.
     :param is_inverted: whether a comma is in a mention, so that the first words may follow.
     :param written: the words as they are in the mentions.
     :param places: place of a note among those that are searched -> where its first mention begins.
@@ -81,6 +82,7 @@ class Seed:
     words: tuple[str, ...] = field(repr=False)
     parts: frozenset[str] = field(repr=False)
     order: Mapping[str, int] = field(repr=False)
+    first: int
     is_inverted: bool
     written: frozenset[str] = field(repr=False)
     places: Mapping[int, int]
@@ -147,12 +149,13 @@ def _seeds(texts: Sequence[str], mentions: Sequence[Sequence[Mention]], language
         parts = frozenset(w for w in words if len(w) >= _SHORTEST_PART and w.isalpha() and w not in no_names)
         is_whole = search_mode(label) == "whole"
         if sum(map(len, words)) >= _SHORTEST_CODE if is_whole else parts and len(words) <= _LONGEST:
-            in_order = dict.fromkeys(word for word in words if word not in titles)
+            order = {word: place for place, word in enumerate(dict.fromkeys(words))}
             yield Seed(
                 label,
                 words,
                 frozenset() if is_whole else parts,
-                {word: place for place, word in enumerate(in_order)},
+                order,
+                min((place for word, place in order.items() if word not in titles), default=0),
                 any("," in said for _, _, said in group),
                 frozenset(said[start:end] for _, _, said in group for start, end in words_of(said)),
                 {note: mention.span.start for note, mention, _ in reversed(group)},
@@ -223,7 +226,7 @@ def _stretch(words: _Words, at: int, seed: Seed) -> tuple[int, int]:
     last = _last(words, at, seed)
     # The last words of the name before a comma, then the first ones: `Smith, Dana`.
     if last + 1 < len(words.folded) and seed.order[words.folded[last]] == len(seed.order) - 1:
-        is_first = seed.order.get(words.folded[last + 1]) == 0 != seed.order[words.folded[first]]
+        is_first = seed.order.get(words.folded[last + 1]) == seed.first < seed.order[words.folded[first]]
         if is_first and _joined(words, last) and (seed.is_inverted or "," in words.gap(last)):
             end = _last(words, last + 1, seed)
             if seed.order[words.folded[end]] < seed.order[words.folded[first]]:
