@@ -45,6 +45,7 @@ class RunSettings:
     :param recall: which threshold of the engine: `high`, `balanced` or `precise`.
     :param overruling: lists and patterns of the user.
     :param known: a roster of what is known of the patients.
+    :param unmatched_roster: whether to go on although the roster has the patient of no note.
     :param timeout: seconds for a note, for each 100,000 characters begun; 0 for no limit.
     :param second_pass: whether to run the detector over the output.
     :param any_language: whether to read notes that the engine cannot read by its language gate.
@@ -67,6 +68,7 @@ class RunSettings:
     form_settings: FormatSettings = field(default_factory=FormatSettings)
     struck: frozenset[str] = field(default=frozenset(), repr=False)
     known: Path | None = field(default=None, kw_only=True)
+    unmatched_roster: bool = field(default=False, kw_only=True)
     by_language: Mapping[str, Path] = field(default_factory=dict, kw_only=True)
     timeout: float = 60.0
     overruling: Overruling = field(default_factory=Overruling, repr=False)

@@ -26,6 +26,7 @@ from phistack.ensemble.command_line.options import (
     PolicyOption,
     RecallOption,
     StrategyOption,
+    UnmatchedRosterOption,
 )
 from phistack.ensemble.command_line.output import fail, say, tell_reliability, told_engines, warn
 from phistack.ensemble.tools.processes import keeping
@@ -43,6 +44,7 @@ def deidentify(
     strategy: StrategyOption = None,
     key_file: KeyOption = None,
     known: KnownOption = None,
+    unmatched_roster: UnmatchedRosterOption = False,
     strike: Annotated[Path | None, typer.Option(help="Words to be removed everywhere.", show_default=False)] = None,
     always: AlwaysOption = None,
     never: NeverOption = None,
@@ -86,9 +88,9 @@ def deidentify(
     settings = RunSettings(
         source, out, model, policy_from(policy, merged(context, "strategy", strategy)), key_from(key_file),
         form, format_settings, read_struck(strike), timeout,
-        read_overruling(always, never, patterns), recall, known=known, by_language=by_language,
-        second_pass=second_pass, any_language=any_language, cascade=cascade, hide_ids=hide_ids, jobs=jobs,
-        cluster=cluster, restart=restart,
+        read_overruling(always, never, patterns), recall, known=known, unmatched_roster=unmatched_roster,
+        by_language=by_language, second_pass=second_pass, any_language=any_language, cascade=cascade, hide_ids=hide_ids,
+        jobs=jobs, cluster=cluster, restart=restart,
     )  # fmt: skip
     tell_reliability(model)
     with keeping(lambda: kept(settings)):

@@ -113,7 +113,7 @@ def annotate(
         from phistack.ensemble.tasks.engines import Source, annotate_corpus, with_roster
         from phistack.ensemble.tools.garbage import keep_all
 
-        notes = Source(source, reading.reader, any_language)
+        notes = Source(source, reading.reader, any_language, knowledge.unmatched_roster)
         model = told_engine(model, notes.sample)
         engine = with_roster(load_bundle(model, only=comma_list(submodels), cascade=cascade), knowledge.known)
         engine = engine.recalling(recall).overruled_by(knowledge.overruling)
@@ -146,7 +146,7 @@ def explain(
     from phistack.ensemble.bundles.bundle import load_bundle
     from phistack.ensemble.tasks.engines import Source, explain_corpus, with_roster
 
-    notes = Source(source, reading.reader, any_language)
+    notes = Source(source, reading.reader, any_language, knowledge.unmatched_roster)
     model = told_engine(model, notes.sample)
     engine = with_roster(load_bundle(model, only=comma_list(submodels), cascade=cascade), knowledge.known)
     engine = engine.recalling(recall).overruled_by(knowledge.overruling)

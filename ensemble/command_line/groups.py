@@ -34,6 +34,7 @@ from phistack.ensemble.command_line.options import (
     PresetOption,
     SubmodelsOption,
     UnknownLabelsOption,
+    UnmatchedRosterOption,
 )
 from phistack.ensemble.tools.comma_lists import comma_list
 
@@ -96,6 +97,7 @@ class KnowledgeOptions:
     """What the user knows better than the engine."""
 
     known: KnownOption = None
+    unmatched_roster: UnmatchedRosterOption = False
     always: AlwaysOption = None
     never: NeverOption = None
     patterns: PatternsOption = None

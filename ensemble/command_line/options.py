@@ -218,6 +218,9 @@ KnownOption = Annotated[
         show_default=False,
     ),
 ]
+UnmatchedRosterOption = Annotated[
+    bool, typer.Option("--unmatched-roster", help="Go on although the roster has the patient of no note.")
+]
 IdColumnOption = Annotated[
     str, typer.Option("--id-column", help="Column with the note's id, in JSONL, CSV or Parquet.")
 ]

@@ -171,7 +171,8 @@ def _added(decisions: Sequence[Decision], votes: Sequence[Candidate]) -> list[De
     if not votes:
         return list(decisions)
     accepted = [decision for decision in decisions if decision.accepted]
-    joined = [_joined(group) for group in overlapping_groups([*accepted, *votes])]
+    every: list[Decision | Candidate] = [*accepted, *votes]
+    joined = [_joined(group) for group in overlapping_groups(every)]
     before = {d.span: replace(d, accepted=False) if d.accepted else d for d in decisions}
     new = {d.span: replace(d, votes=_with_votes_of(before.get(d.span), d.votes)) for d in joined}
     return [new.get(span) or before[span] for span in sorted({*before, *new})]

@@ -96,7 +96,8 @@ def _counted(
     alone: list[float] = []
     right: list[bool] = []
     for pool, probability, spans in zip(pools, probabilities, gold, strict=True):
-        of_span = {pool[i].span: (pool[i], float(probability[i])) for i in np.flatnonzero(probability > thresholds[0])}
+        usable = np.flatnonzero(probability > thresholds[0]).tolist()
+        of_span = {pool[i].span: (pool[i], float(probability[i])) for i in usable}
         for group in overlapping_groups(of_span):
             run = [of_span[span] for span in group]
             if len(run) == 1:

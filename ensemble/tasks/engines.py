@@ -159,11 +159,13 @@ class Source:
     :param path: a file or folder, or `-` for standard input.
     :param reader: how it is read.
     :param any_language: whether to read the notes that the engine cannot read by its language gate, too.
+    :param unmatched_roster: whether to go on although the engine's roster has the patient of no note.
     """
 
     path: Path
     reader: Reader = USUAL_READER
     any_language: bool = False
+    unmatched_roster: bool = False
 
     @property
     def format(self) -> str:
@@ -181,8 +183,14 @@ class Source:
         return [document.text for document in self.notes.documents[:: 1 + (len(self.notes) - 1) // most]]
 
     def read(self, engine: Engine) -> tuple[Corpus, HeldBack]:
-        """The notes that the engine can read; :raises CorpusError: if it can none."""
+        """The notes that the engine can read.
+
+        :raises CorpusError: if it can none.
+        :raises SettingsError: if its roster has the patient of no note.
+        """
         corpus = self.notes
+        if engine.known is not None and not self.unmatched_roster:
+            engine.known.roster.check_fits(document.group for document in corpus.documents)
         objection = engine.language_gate.objection
         reasons = {} if self.any_language else {document.id: objection(document.text) for document in corpus.documents}
         held_back = {id: reason for id, reason in reasons.items() if reason}

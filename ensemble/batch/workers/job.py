@@ -156,6 +156,8 @@ class NoteInput:
     id: str
     patient: str = field(repr=False)
     parts: tuple[Part, ...] = field(repr=False)
+    kept: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """Column and value of what passes as it is."""
 
     @property
     def documents(self) -> tuple[Document, ...]:

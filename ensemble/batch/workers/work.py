@@ -32,7 +32,9 @@ from phistack.ensemble.tools.garbage import keep_all
 from phistack.ensemble.tools.version import code_digest
 from phistack.features.documents import Document, Span
 from phistack.features.errors import BundleError, OverdueError, PhistackError, SettingsError, place_of
+from phistack.features.plain_view import plain_text
 from phistack.features.ranges import covering, touching
+from phistack.features.shown import shown_label
 
 _NOTES_OF_A_LIMIT = 32
 _COMMON_KINDS = ("DATE", "AGE", "SEX")
@@ -82,6 +84,8 @@ def _processed(job: Job, notes: Sequence[NoteInput]) -> list[NoteResult]:
     under_way = [_Note(note, NoteResult()) for note in notes]
     for note in under_way if not job.any_language else ():
         worker.attempt([note], partial(worker.check_language, note))
+    for note in under_way if worker.detector.known is not None else ():
+        worker.attempt([note], partial(worker.check_kept, note))
     worker.find(_readable(under_way))
     for _, of_patient in groupby(under_way, key=lambda note: note.input.patient):
         worker.replace_phi(list(of_patient))
@@ -134,6 +138,16 @@ class _Worker:
         """Hold back a note that the engine cannot read."""
         objections = [self.detector.objection(part.text) for part in note.input.parts if not part.label]
         note.result.problem = next(filter(None, objections), "")
+
+    def check_kept(self, note: _Note) -> None:
+        """Hold back a note with a name of the roster in a column, an id or the name of a file that passes as it is."""
+        known = self.detector.known
+        for column, value in note.input.kept:
+            if known is not None and known.search.has_name(
+                plain_text(value), known.index(note.input.patient), self._removes
+            ):
+                what = f"a name of the roster is in what is kept as it is: {shown_label(column)}"
+                note.result.problem = note.result.problem or what
 
     def find(self, notes: Sequence[_Note]) -> None:
         """Detect in all notes at once; where that fails, one by one, so that only the note at fault is lost."""

@@ -1,8 +1,8 @@
 """Known dates in a text in whatever way it writes them, whole or in part.
 
-    known = KnownDates({"dob": "1950-04-03"}, "en")
-    list(known.find("born April 3rd, 1950"))    [FoundDate(5, 20, "dob")]; also 4/3/50, 03.04.1950, 3-IV-1950
-    list(known.find("born in 1950"))            [FoundDate(8, 12, "dob", is_whole=False)]
+    known = KnownDates({1: "1950-04-03"}, "en")
+    list(known.find("born April 3rd, 1950"))    [FoundDate(5, 20, 1)]; also 4/3/50, 03.04.1950, 3-IV-1950
+    list(known.find("born in 1950"))            [FoundDate(8, 12, 1, is_whole=False)]
 
 Day and month may be in either order, and where the record's own order is open both readings count. A part of a date is
 the day and the month, the month and the year, or the year. It is certain with the name of a month in it, and as month
@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from phistack.ensemble.deidentification.dates.parsing import EARLIEST_YEAR, LATEST_YEAR, parse_dates
 from phistack.ensemble.deidentification.dates.patterns import names
@@ -46,7 +46,7 @@ class FoundDate(NamedTuple):
 
     start: int
     end: int
-    which: Any
+    which: int
     is_whole: bool = True
     needs_sign: bool = False
 
@@ -70,7 +70,8 @@ class _Form(NamedTuple):
 
 _FORMS = (
     _Form(f"{_D}{_SIGN}{_M}{_SIGN}{_Y}"), _Form(f"{_M}{_SIGN}{_D}{_SIGN}{_Y}"), _Form(f"{_Y}{_SIGN}{_M}{_SIGN}{_D}"),
-    _Form(f"{_D}{_NTH}{_LOOSE}ROMAN{_LOOSE}{_Y}"), _Form(rf"ROMAN{_LOOSE}(?P<d>\d{{1,2}}){_NTH}{_LOOSE}{_Y}"),
+    _Form(f"{_D}{_NTH}{_LOOSE}ROMAN{_LOOSE}{_Y}"), _Form(f"ROMAN{_LOOSE}{_D}{_NTH}{_LOOSE}{_Y}"),
+    _Form(rf"ROMAN{_LOOSE}(?P<d>\d{{1,2}}){_FULL}(?!\d)"),
     _Form(f"{_Y}{_LOOSE}ROMAN{_LOOSE}{_D}{_NTH}"),
     _Form(r"(?P<d>\d\d)(?P<m>\d\d)(?P<y>\d{4}|\d\d)"), _Form(r"(?P<m>\d\d)(?P<d>\d\d)(?P<y>\d{4}|\d\d)"),
     _Form(r"(?P<y>\d{4}|\d\d)(?P<m>\d\d)(?P<d>\d\d)"),
@@ -88,15 +89,15 @@ _FORMS = (
 class KnownDates:
     """Some dates.
 
-    :param written: what a date is -> the date as a record has it: ISO, as notes in the language write it, or a year.
+    :param written: number -> a date as a record has it: ISO, as notes in the language write it, or a year alone.
     :param language: ISO 639-1 code, for the names of months.
-    :ivar others: what is no date, and must be found otherwise.
+    :ivar others: the numbers of what is no date, and must be found otherwise.
     """
 
-    def __init__(self, written: Mapping[Hashable, str], language: str) -> None:
+    def __init__(self, written: Mapping[int, str], language: str) -> None:
         self._language = language
-        self._known: defaultdict[_Key, dict[Hashable, None]] = defaultdict(dict)
-        self.others: list[Hashable] = []
+        self._known: defaultdict[_Key, dict[int, None]] = defaultdict(dict)
+        self.others: list[int] = []
         for which, value in written.items():
             keys = [*_keys(value, language)]
             for key in keys:
@@ -109,7 +110,7 @@ class KnownDates:
             return
         month, forms = _grammar(self._language)
         has_month = month.search(text) is not None
-        taken: defaultdict[Hashable, list[Range]] = defaultdict(list)
+        taken: defaultdict[int, list[Range]] = defaultdict(list)
         for form, pattern in forms:
             if not form.has_month or has_month:
                 found = [
@@ -120,9 +121,9 @@ class KnownDates:
                 yield from found
 
     def _places(
-        self, form: _Form, pattern: re.Pattern[str], text: str, is_taken: Mapping[Hashable, Test]
+        self, form: _Form, pattern: re.Pattern[str], text: str, is_taken: Mapping[int, Test]
     ) -> Iterator[FoundDate]:
-        ends: dict[Hashable, int] = {}
+        ends: dict[int, int] = {}
         for match in pattern.finditer(text):
             start, end = match.span("date")
             for which in self._known.get(_said(match, self._language), ()):

@@ -80,6 +80,14 @@ class RecordSearch:
                 best[span] = replace(hit, span=span), is_sure
         return _laid_over(document.text, decisions, best) if best else list(decisions)
 
+    def has_name(self, text: str, index: KnownIndex, removes: Callable[[str], bool]) -> bool:
+        """Whether a text that is no note, such as the name of a file, has a name of the record.
+
+        :param removes: whether what has a label must not come out.
+        """
+        names = (hit for hit in index.find(text) if self._kind(hit.span.label) == "PERSON" and removes(hit.span.label))
+        return any(hit.how != "initials alone" and self._is_sure(hit, text, hit.span.label, ()) for hit in names)
+
     def _is_told(self, hit: KnownMention, text: str) -> bool:
         if hit.needs_sign or hit.how in _GUESSES:
             return False

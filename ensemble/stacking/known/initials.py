@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from phistack.ensemble.deidentification.word_lists import known_words
 from phistack.ensemble.stacking.known.signs import AROUND, is_abbreviation, names_somebody
@@ -41,20 +41,20 @@ class FoundInitials(NamedTuple):
 
     start: int
     end: int
-    which: Any
+    which: int
     needs_sign: bool
 
 
 class KnownInitials:
     """The initials of some persons.
 
-    :param names: whose -> the name, first name first unless there is a comma behind the last one.
+    :param names: number -> a name, first name first unless there is a comma behind the last one.
     :param language: ISO 639-1 code, for titles and abbreviations.
     """
 
-    def __init__(self, names: Mapping[Hashable, str], language: str) -> None:
+    def __init__(self, names: Mapping[int, str], language: str) -> None:
         self._language = language
-        self._whose: defaultdict[str, list[Hashable]] = defaultdict(list)
+        self._whose: defaultdict[str, list[int]] = defaultdict(list)
         for which, name in names.items():
             for form in _forms(name, language):
                 self._whose[form].append(which)

@@ -27,7 +27,7 @@ How = Literal[
 ]  # fmt: skip
 """`exact` in all but case, accents, order and grouping; `initials` beside a word of the name."""
 
-_SUREST = ("exact", "in one word", "letters apart", "one typing error", "short form", "user name")
+_SUREST: tuple[How, ...] = ("exact", "in one word", "letters apart", "one typing error", "short form", "user name")
 
 _SHORTEST, _SHORTEST_USER_NAME, _LONG_USER_NAME = 2, 5, 8
 _AFTER_INITIAL = frozenset(".'’")
@@ -196,7 +196,8 @@ def _place(reading: Reading, run: Sequence[Stretch], stretches: Mapping[int, Str
     initials = [one for one in run if one.first not in stretches and len(reading.folded[one.first]) == 1]
     start, end = reading.places[run[0].first][0], reading.places[run[-1].after - 1][1]
     end += run[-1] in initials and reading.text[end : end + 1] == "."
-    how = next((one.how for one in of_name if one.how != "exact"), "initials" if initials else "exact")
+    plain: How = "initials" if initials else "exact"
+    how = next((one.how for one in of_name if one.how != "exact"), plain)
     # Two words of a name support each other, but not two short forms, as in `we will bill you`.
     if len(of_name) > 1 and any(one.how != "short form" for one in of_name):
         return Place(start, end, how)

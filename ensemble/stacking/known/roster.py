@@ -18,7 +18,7 @@ import json
 import logging
 import os
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
@@ -36,6 +36,8 @@ Record = Mapping[str, tuple[str, ...]]
 _LOG = logging.getLogger("phistack")
 _WHAT = "the roster"
 _AT_ONCE, _PIECE = 10_000, 2**20
+_MOST_ROWS = 1000
+"""Of one patient; searching for many times as much would take longer than a note may."""
 
 
 class Roster:
@@ -74,6 +76,14 @@ class Roster:
                 if not columns:
                     raise ValueError("it has no rows")
             database.execute("CREATE INDEX of_patient ON record (patient)")
+            (most,) = database.execute(
+                "SELECT COUNT(DISTINCT row) AS n FROM record GROUP BY patient ORDER BY n DESC LIMIT 1"
+            ).fetchone()
+            if most > _MOST_ROWS:
+                raise SettingsError(
+                    f"the roster {path} has {most} different rows for one patient: a wrong column seems to be named as "
+                    f"that of the patient; correct it, or give a patient at most {_MOST_ROWS} rows"
+                )
             database.executemany("INSERT INTO about VALUES ('column', ?)", ((name,) for name in columns))
         except sqlite3.Error:
             raise StorageError("the folder for temporary files has no room for the roster; set TMPDIR") from None
@@ -115,6 +125,23 @@ class Roster:
                 raise ValueError(
                     f"none of its columns says anything of a patient ({others}); usual names are {', '.join(roles())}"
                 )
+
+    def check_fits(self, patients: Iterable[str]) -> None:
+        """Refuse a roster of other patients.
+
+        :param patients: of all notes; read until the first that is in the roster.
+        :raises SettingsError: if there are notes, and none is of a patient in the roster.
+        """
+        n_notes = 0
+        for n_notes, patient in enumerate(patients, 1):  # noqa: B007
+            if patient in self:
+                return
+        if n_notes:
+            raise SettingsError(
+                f"none of the {n_notes} notes is of a patient in the roster {self.path}: name the column of the notes "
+                "that says whose they are with --patient-column, correct the roster, or give --unmatched-roster if "
+                "this is right"
+            )
 
     def __contains__(self, patient: str) -> bool:
         return self._rows(patient).fetchone() is not None

@@ -181,12 +181,11 @@ class KnownIndex:
             kind = self._identifiers[string.number].kind
             if kind in ("code", "phone"):
                 place = _place_of_code(reading, first, after, string, kind == "phone")
-                yield from ((string.number, place) for _ in range(place is not None))
+                if place is not None:
+                    yield string.number, place
+            elif (stretch := _stretch(reading, first, after, string)) is None:
                 continue
-            stretch = _stretch(reading, first, after, string)
-            if stretch is None:
-                continue
-            if kind == "name":
+            elif kind == "name":
                 known = stretches[string.number].get(first)
                 if known is None or stretch.rank < known.rank:
                     stretches[string.number][first] = stretch

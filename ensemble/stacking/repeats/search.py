@@ -174,8 +174,8 @@ def _strings(seeds: Iterable[Seed]) -> Iterator[tuple[str, Seed]]:
     """What finds each seed, no more than so many by one word."""
     times: Counter[str] = Counter()
     for seed in seeds:
-        for words in [(part,) for part in sorted(seed.parts)] or [seed.words]:
-            string = "".join(word + _END for word in words)
+        strings = [part + _END for part in sorted(seed.parts)]
+        for string in strings or ["".join(word + _END for word in seed.words)]:
             times[string] += 1
             if times[string] <= _MOST_SEEDS:
                 yield string, seed
