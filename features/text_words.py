@@ -12,7 +12,6 @@ letter and where letters and digits meet; in scripts without blanks between word
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
@@ -84,6 +83,16 @@ class Reading:
         """The text of some pieces."""
         return self.text[self.places[first][0] : self.places[after - 1][1]]
 
+    def folded_words(self, first: int, after: int) -> tuple[str, ...]:
+        """The words that some pieces are, folded."""
+        words: list[str] = []
+        for at in range(first, after):
+            if at > first and not self.gap(at):
+                words[-1] += self.folded[at]
+            else:
+                words.append(self.folded[at])
+        return tuple(words)
+
     def is_start(self, piece: int) -> bool:
         """Whether a word begins with a piece, or would behind the last one."""
         return piece in (0, len(self)) or self.places[piece - 1][1] < self.places[piece][0]
@@ -93,14 +102,6 @@ class Reading:
         """The first piece of each word, and the piece after its last one."""
         starts = [piece for piece in range(len(self)) if self.is_start(piece)]
         return list(pairwise([*starts, len(self)]))
-
-    @cached_property
-    def at(self) -> dict[str, list[int]]:
-        """Folded piece -> where it is."""
-        found: defaultdict[str, list[int]] = defaultdict(list)
-        for number, piece in enumerate(self.folded):
-            found[piece].append(number)
-        return dict(found)
 
 
 @lru_cache(maxsize=65536)

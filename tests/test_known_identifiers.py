@@ -22,7 +22,6 @@ from phistack.ensemble.deidentification import Policy
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.known import KNOWN, KnownIdentifiers, RecordSearch, Roster
 from phistack.ensemble.stacking.known.columns import label_of, role_of, roles
-from phistack.ensemble.stacking.known.dates import KnownDates
 from phistack.ensemble.stacking.overruling import read_overruling
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.synthesis.people import invent_patient
@@ -261,9 +260,11 @@ def mistyped(word: str, rng: random.Random) -> str:
 
 @given(st.dates(date(1900, 1, 1), date(2099, 12, 31)), st.sampled_from(("en", "es", "nl", "sv", "de")))
 def test_every_usual_way_to_write_a_date_is_found(day: date, language: str) -> None:
+    index = RecordSearch(I2B2, language).index({"birth_date": (day.isoformat(),)})
+
     def whole(text: str) -> list[str]:
-        return [
-            text[one.start : one.end] for one in KnownDates({1: day.isoformat()}, language).find(text) if one.is_whole
+        return sorted({text[hit.span.start : hit.span.end] for hit in index.find(text) if hit.how == "exact"}, key=len)[
+            -1:
         ]
 
     from phistack.ensemble.deidentification.dates.patterns import names

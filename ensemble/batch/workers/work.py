@@ -34,7 +34,6 @@ from phistack.features.documents import Document, Span
 from phistack.features.errors import BundleError, OverdueError, PhistackError, SettingsError, place_of
 from phistack.features.plain_view import plain_text
 from phistack.features.ranges import covering, touching
-from phistack.features.shown import shown_label
 
 _NOTES_OF_A_LIMIT = 32
 _COMMON_KINDS = ("DATE", "AGE", "SEX")
@@ -146,8 +145,8 @@ class _Worker:
             if known is not None and known.search.has_name(
                 plain_text(value), known.index(note.input.patient), self._removes
             ):
-                what = f"a name of the roster is in what is kept as it is: {shown_label(column)}"
-                note.result.problem = note.result.problem or what
+                reason = f"a name of the roster is in what is kept as it is: {column}"
+                note.result.problem = note.result.problem or reason
 
     def find(self, notes: Sequence[_Note]) -> None:
         """Detect in all notes at once; where that fails, one by one, so that only the note at fault is lost."""

@@ -29,13 +29,14 @@ from phistack.features.ranges import Range, Test, touching
 
 _ROMAN = {name: month for month, name in enumerate("i ii iii iv v vi vii viii ix x xi xii".split(), 1)}
 _NTH = r"(?:\s?(?:st|nd|rd|th|er|ste|de|º|°|ª|:?[ea])|\.)?"
-_LOOSE = r"[\s,./-]{0,3}(?:(?:of|the|del?|a[nñ]o|van|den|von)\b\s*){0,3}"
-_SIGN = r"(?:\s{0,2}[-/.,‐‑–]\s{0,2}|\s)"
+_LOOSE = r"[\s,./_^|~-]{0,3}(?:(?:of|the|del?|a[nñ]o|van|den|von)\b\s*){0,3}"
+_SIGN = r"(?:\s{0,2}[^\w\s]\s{0,2}|[\s_])"
 _D, _M, _Y = r"(?P<d>\d{1,2})(?!\d)", r"(?P<m>\d{1,2})(?!\d)", r"['’]?(?P<y>\d{4}|\d{2})(?!\d)"
 _FULL, _SHORT = r"(?P<y>\d{4})", r"(?P<y>\d{2})"
 _DAY_BEFORE = re.compile(rf"(?<!\w)\d{{1,2}}{_NTH}{_LOOSE}$", re.IGNORECASE)
 _NO_YEAR_AFTER = rf"(?!{_LOOSE}(?:(?:1[89]|20|21)\d\d|['’]\d\d)(?!\w))"
 _MONTHS_IN_CAPITALS = ("en", "de")
+_FEWEST_DIGITS = 6
 
 _Key = tuple[int | None, int | None, int | None]
 """Year, month and day, as far as they are said; a year below 100 is one of two digits."""
@@ -73,8 +74,6 @@ _FORMS = (
     _Form(f"{_D}{_NTH}{_LOOSE}ROMAN{_LOOSE}{_Y}"), _Form(f"ROMAN{_LOOSE}{_D}{_NTH}{_LOOSE}{_Y}"),
     _Form(rf"ROMAN{_LOOSE}(?P<d>\d{{1,2}}){_FULL}(?!\d)"),
     _Form(f"{_Y}{_LOOSE}ROMAN{_LOOSE}{_D}{_NTH}"),
-    _Form(r"(?P<d>\d\d)(?P<m>\d\d)(?P<y>\d{4}|\d\d)"), _Form(r"(?P<m>\d\d)(?P<d>\d\d)(?P<y>\d{4}|\d\d)"),
-    _Form(r"(?P<y>\d{4}|\d\d)(?P<m>\d\d)(?P<d>\d\d)"),
     # `Take 1 may repeat` is no date.
     _Form(f"{_D}{_NTH}{_LOOSE}NAME{_NO_YEAR_AFTER}", False, "in small letters"),
     _Form(f"NAME{_LOOSE}{_D}{_NTH}{_NO_YEAR_AFTER}", False, "in small letters"),
@@ -139,6 +138,19 @@ class KnownDates:
         if form.needs_sign == "in small letters":
             return self._language in _MONTHS_IN_CAPITALS and date.islower()
         return form.needs_sign
+
+
+def figures_of(written: str, language: str) -> set[str]:
+    """The digits of a date of a record in each order, without anything between, of six digits or more."""
+    days = {day for day_first in (True, False) for day in _days(written, language, day_first)}
+    ways = {
+        order
+        for full, month, day in days
+        for year in (f"{full}", f"{full % 100:02}")
+        for m, d in ((f"{month:02}", f"{day:02}"), (f"{month}", f"{day}"))
+        for order in (f"{year}{m}{d}", f"{d}{m}{year}", f"{m}{d}{year}")
+    }
+    return {way for way in ways if len(way) >= _FEWEST_DIGITS}
 
 
 def _keys(written: str, language: str) -> Iterator[_Key]:

@@ -1,8 +1,8 @@
 """A known person's name in a text: its words in any order and number, with initials, however they are written.
 
     name = Name("Ann García-Miller", "en")
-    [string for string, _ in name.strings()]      ["ann", "garcia", "miller", "garciamiller", "agarcia", ...]
-    list(name.places(reading, stretches))         the runs of these words and of initials in a text
+    [spelling.string for spelling in name.spellings()]    ["ann", "garcia", "miller", "garciamiller", "agarcia", ...]
+    list(name.places(reading, stretches))                 the runs of these words and of initials in a text
 
 A word of a name may be spelt out (`oestergaard`), have signs or blanks between its letters (`Mac Donald`, `B.i.r.c.h`)
 or be another form of a first name (`Lupe`); several may be one word, as in a user name (`aHill2`, `hillann`). `Hill` is
@@ -22,17 +22,29 @@ from phistack.features.letters import fold
 from phistack.features.text_words import Reading, is_without_blanks, words_of
 
 How = Literal[
-    "exact", "initials", "in one word", "letters apart", "short form", "user name", "one typing error",
-    "initials alone", "a part of it",
+    "exact", "initials", "letters apart", "one typing error", "short form", "user name", "initials alone",
+    "a part of it",
 ]  # fmt: skip
-"""`exact` in all but case, accents, order and grouping; `initials` beside a word of the name."""
+"""`exact` in all but case, accents, order and grouping; `initials` beside a word of the name. The surest first."""
 
-_SUREST: tuple[How, ...] = ("exact", "in one word", "letters apart", "one typing error", "short form", "user name")
-
+_SUREST: tuple[How, ...] = ("exact", "letters apart", "one typing error", "short form", "user name")
 _SHORTEST, _SHORTEST_USER_NAME, _LONG_USER_NAME = 2, 5, 8
 _AFTER_INITIAL = frozenset(".'’")
 _GAP = re.compile(r"[ \t]{0,3},?[ \t]{0,3}(?:\r?\n)?[ \t]{0,3}|[-‐‑'’_^/|+]")
 _AFTER_SHORT = re.compile(r"\.[ \t]{0,3}[,-]?[ \t]{0,3}(?:\r?\n)?")
+
+
+class Spelling(NamedTuple):
+    """A string that is an identifier, or a part of one.
+
+    :param string: folded, without anything between its letters and digits.
+    :param n_words: how many words it is.
+    :param how: what a text writes that has it; a user name must be one word there.
+    """
+
+    string: str
+    n_words: int = 1
+    how: How = "exact"
 
 
 class Stretch(NamedTuple):
@@ -45,6 +57,7 @@ class Stretch(NamedTuple):
     first: int
     after: int
     how: How = "exact"
+    n_words: int = 1
 
     @property
     def rank(self) -> tuple[int, int]:
@@ -70,47 +83,48 @@ class Name:
     """
 
     def __init__(self, value: str, language: str) -> None:
-        no_names, never = non_name_words(language) | NUMERALS, known_words(language, "names", "credentials") | NUMERALS
+        no_names = non_name_words(language) | NUMERALS
+        never = known_words(language, "names", "credentials") | NUMERALS
         written = _words(value)
         own = list(map(fold, written))
         self._beside = {word[0] for word in own if word[0].isalpha()} | {*own}
         # The last word is a part of the name whatever it is elsewhere (`Danny Le`, `Ann Nurse`), but no credential.
+        long = [word for word in written if len(word) >= _SHORTEST]
         self._parts = [
-            word
-            for word, plain in zip(written, own, strict=True)
-            if len(word) >= _SHORTEST and (plain not in no_names or (plain == own[-1] and plain not in never))
-        ] or [word for word in written if len(word) >= _SHORTEST]
+            word for word in long if fold(word) not in no_names or (fold(word) == own[-1] and own[-1] not in never)
+        ] or long
         # A hyphen or an apostrophe may be left out.
-        unbroken = [re.sub(r"\W", "", part) for part in value.split() if len(words_of(part)) > 1]
-        self._unbroken = {form for part in unbroken for form in (fold(part), spelt_out(part))}
+        self._unbroken = [words for part in value.split() if len(words := _words(part)) > 1]
         last, _, first = value.partition(",")
         others = never | known_words(language, "names", "titles")
-        in_order = [word for word in _words(f"{first} {last}") if fold(word) not in others]
-        self._orders = {tuple(map(fold, in_order)), tuple(map(spelt_out, in_order))}
+        self._in_order = [word for word in _words(f"{first} {last}") if fold(word) not in others]
 
     @property
     def long_words(self) -> list[str]:
-        """Those that may have a typing error, folded."""
+        """The strings that may have a typing error."""
+        unbroken = {form for words in self._unbroken for form in _forms("".join(words))}
         return [
             string
-            for string, how in self.strings()
-            if how == "exact" or (how == "in one word" and (string in self._unbroken or len(string) > _LONG_USER_NAME))
+            for string, n_words, how in self.spellings()
+            if how == "exact" and (n_words == 1 or string in unbroken or len(string) > _LONG_USER_NAME)
         ]
 
-    def strings(self) -> Iterator[tuple[str, How]]:
-        """All that is a part of the name as one word, folded, and how it is written."""
+    def spellings(self) -> Iterator[Spelling]:
+        """All that is a part of the name."""
         for part in self._parts:
-            for word in {fold(part), spelt_out(part)}:
-                yield word, "exact"
-            yield from ((other, "short form") for other in other_names(fold(part)))
+            yield from map(Spelling, _forms(part))
+            yield from (Spelling(other, 1, "short form") for other in other_names(fold(part)))
             if is_without_blanks(part) and len(part) > _SHORTEST:
-                # The family name is the first character or two, of four the first two.
-                yield from ((fold(some), "exact") for some in (part[-2:], *[part[:2]] * (len(part) > _SHORTEST + 1)))
-        yield from ((form, "in one word") for form in sorted(self._unbroken))
-        for words in self._orders:
-            yield from (
-                (form, how) for form, how in _joined(words) if how != "user name" or len(form) >= _SHORTEST_USER_NAME
-            )
+                # The family name is the first character or two; the first two of four.
+                yield from (Spelling(fold(some)) for some in (part[-2:], part[:2] if len(part) > 3 else part))
+        yield from (Spelling(form, len(words)) for words in self._unbroken for form in _forms("".join(words)))
+        for words in _together(self._in_order):
+            n_long = sum(len(word) > 1 or is_without_blanks(word) for word in words)
+            for string in _forms("".join(words)):
+                if n_long > 1:
+                    yield Spelling(string, len(words))
+                elif len(string) >= _SHORTEST_USER_NAME:
+                    yield Spelling(string, 1, "user name")
 
     def places(self, reading: Reading, stretches: Mapping[int, Stretch]) -> Iterator[Place]:
         """The longest runs of words of the name and its initials.
@@ -133,8 +147,8 @@ class Name:
             run.insert(0, Stretch(at, at + 1))
         while (at := run[-1].after) < len(reading) and _is_near(reading, at):
             following = stretches.get(at) or Stretch(at, at + 1)
-            is_end = following.how == "user name" or _is_again(reading, run, following)
-            if is_end if at in stretches else not self._is_beside(reading, at):
+            is_other = following.how == "user name" or _is_again(reading, run, following)
+            if is_other if at in stretches else not self._is_beside(reading, at):
                 break
             run.append(following)
         return run
@@ -151,14 +165,10 @@ class Name:
             is_small = reading.text[start].islower() and reading.text[end : end + 1] not in _AFTER_INITIAL
             return one.first not in stretches and (is_small or reading.folded[one.first] not in self._beside)
 
-        def is_particle(one: Stretch) -> bool:
-            # It is before the name in small letters.
-            piece = reading.folded[one.first]
-            return len(piece) > 1 and piece in self._beside
-
         while is_loose(run[-1]):
             run = run[:-1]
-        while is_loose(run[0]) and not is_particle(run[0]):
+        # Particles of the name are before it in small letters.
+        while is_loose(run[0]) and (len(piece := reading.folded[run[0].first]) == 1 or piece not in self._beside):
             run = run[1:]
         return run
 
@@ -167,16 +177,20 @@ def _words(text: str) -> list[str]:
     return [text[start:end] for start, end in words_of(text)]
 
 
-def _joined(words: Sequence[str]) -> Iterator[tuple[str, How]]:
-    """Words of a name without anything between: in order, the last ones first, or with initials of the others."""
-    forms = [words[at : at + count] for count in range(2, len(words) + 1) for at in range(len(words) - count + 1)]
+def _forms(word: str) -> set[str]:
+    return {fold(word), spelt_out(word)}
+
+
+def _together(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Words of a name that may be written as one: in order, the last ones first, or with initials of the others."""
+    for count in range(2, len(words) + 1):
+        yield from (tuple(words[at : at + count]) for at in range(len(words) - count + 1))
     for at in range(1, len(words)):
+        yield *words[at:], *words[:at]
         initials = "".join(word[0] for word in words[:at])
-        forms += [(*words[at:], *words[:at]), (words[0], words[at]), (words[at], words[0]), (words[0], words[at][0])]
-        forms += [pair for some in (words[0][0], initials) for pair in ((some, words[at]), (words[at], some))]
-    for form in map(tuple, forms):
-        n_words = sum(len(word) > 1 or is_without_blanks(word) for word in form)
-        yield "".join(form), "in one word" if n_words > 1 else "user name"
+        for one in {words[0], words[0][0], initials}:
+            yield from ((one, words[at]), (words[at], one))
+        yield words[0], words[at][0]
 
 
 def _is_near(reading: Reading, at: int) -> bool:
@@ -187,19 +201,20 @@ def _is_near(reading: Reading, at: int) -> bool:
 
 def _is_again(reading: Reading, run: Iterable[Stretch], after: Stretch) -> bool:
     """Whether a word of the name is in a run already and a sign is between, as where the same name follows."""
-    word = reading.folded[after.first : after.after]
-    return reading.gap(after.first).strip() != "" and any(reading.folded[one.first : one.after] == word for one in run)
+    words = {word for word in reading.folded[after.first : after.after] if len(word) > 1}
+    before = (word for one in run for word in reading.folded[one.first : one.after])
+    return reading.gap(after.first).strip() != "" and not words.isdisjoint(before)
 
 
 def _place(reading: Reading, run: Sequence[Stretch], stretches: Mapping[int, Stretch]) -> Place:
     of_name = [one for one in run if one.first in stretches]
     initials = [one for one in run if one.first not in stretches and len(reading.folded[one.first]) == 1]
-    start, end = reading.places[run[0].first][0], reading.places[run[-1].after - 1][1]
-    end += run[-1] in initials and reading.text[end : end + 1] == "."
+    start, end = reading.place(run[0].first, run[-1].after)
+    end += len(reading.folded[run[-1].after - 1]) == 1 and reading.text[end : end + 1] == "."
     plain: How = "initials" if initials else "exact"
     how = next((one.how for one in of_name if one.how != "exact"), plain)
     # Two words of a name support each other, but not two short forms, as in `we will bill you`.
-    if len(of_name) > 1 and any(one.how != "short form" for one in of_name):
+    if sum(one.n_words for one in of_name) > 1 and any(one.how != "short form" for one in of_name):
         return Place(start, end, how)
     needs_sign = len(run) == len(of_name) and any(_is_doubtful(reading, one) for one in of_name)
     return Place(start, end, how, tuple(word for one in of_name for word in doubtful_words(reading, one)), needs_sign)
@@ -207,20 +222,15 @@ def _place(reading: Reading, run: Sequence[Stretch], stretches: Mapping[int, Str
 
 def doubtful_words(reading: Reading, stretch: Stretch) -> tuple[str, ...]:
     """The folded words of a stretch, which may be words of the language; none if its signs say that they are not."""
-    words: list[str] = []
-    for at in range(stretch.first, stretch.after):
-        if at > stretch.first and not reading.gap(at):
-            words[-1] += reading.folded[at]
-        else:
-            words.append(reading.folded[at])
-    signs = [gap.strip() for at in range(stretch.first + 1, stretch.after) if (gap := reading.gap(at))]
-    is_name = reading.written(stretch.first, stretch.after)[0].isupper() and all(signs)
-    return () if len(words) > 1 and (is_name or all(len(word) == 1 for word in words)) else tuple(words)
+    words = reading.folded_words(stretch.first, stretch.after)
+    signs = all(gap.strip() for at in range(stretch.first + 1, stretch.after) if (gap := reading.gap(at)))
+    is_name = reading.text[reading.places[stretch.first][0]].isupper() and signs
+    return () if len(words) > 1 and (is_name or all(len(word) == 1 for word in words)) else words
 
 
 def _is_doubtful(reading: Reading, stretch: Stretch) -> bool:
     """Whether a single word may well be another: a short user name, or a short form in small letters."""
-    start, end = reading.places[stretch.first][0], reading.places[stretch.after - 1][1]
+    start, end = reading.place(stretch.first, stretch.after)
     if stretch.how == "user name":
         beside = reading.text[max(0, start - 1) : start] + reading.text[end : end + 1]
         is_small = stretch.after - stretch.first == 1 and end - start < _LONG_USER_NAME
