@@ -6,34 +6,24 @@
     overlapping_groups(decisions)                 those that overlap, directly or by way of others, together
     best = non_overlapping(candidates, gains)     the set with the largest total gain
 
-A range is a start and an end, half-open; anything with such a `span` is an item.
+A range is a start and an end, half-open. An item is a `Span`, or anything that has one as its `span`.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from phistack.features.documents import Span
 
 Range = tuple[int, int]
 Test = Callable[[int, int], bool]
-
-
-class HasSpan(Protocol):
-    """A candidate, a decision, a repeat."""
-
-    @property
-    def span(self) -> Span:
-        """Where it is."""
-
-
 _Item = TypeVar("_Item")
 
 
 def span_of(item: Any) -> Span:
-    """The span of an item, or the item itself if it is one."""
+    """The span of an item."""
     span: Span = item if isinstance(item, Span) else item.span
     return span
 
@@ -69,9 +59,7 @@ def remainders(stretch: Range, taken: Iterable[Range]) -> list[Range]:
     """What some ranges leave of a stretch, in order."""
     found, position = [], stretch[0]
     for start, end in sorted(taken):
-        if start >= stretch[1]:
-            break
-        if position < start:
+        if position < start < stretch[1]:
             found.append((position, start))
         position = max(position, end)
     return [*found, (position, stretch[1])] if position < stretch[1] else found
@@ -82,49 +70,46 @@ def overlapping_groups(items: Iterable[_Item]) -> list[list[_Item]]:
     groups: list[list[_Item]] = []
     furthest = -1
     for item in sorted(items, key=lambda item: (span_of(item).start, span_of(item).end)):
-        span = span_of(item)
-        if span.start >= furthest:
+        if span_of(item).start >= furthest:
             groups.append([])
         groups[-1].append(item)
-        furthest = max(furthest, span.end)
+        furthest = max(furthest, span_of(item).end)
     return groups
 
 
-def overlapping_each(items: Iterable[Any], others: Sequence[_Item]) -> list[list[_Item]]:
-    """For each item those of the others that share a character with it.
-
-    :param others: sorted by start.
-    """
-    starts = [span_of(other).start for other in others]
-    longest = max((span_of(other).end - span_of(other).start for other in others), default=0)
+def overlapping_each(items: Iterable[Any], others: Iterable[_Item]) -> list[list[_Item]]:
+    """For each item those of the others that share a character with it, by their starts."""
+    by_start = sorted(others, key=lambda other: span_of(other).start)
+    starts = [span_of(other).start for other in by_start]
+    longest = max((span_of(other).end - span_of(other).start for other in by_start), default=0)
     found = []
     for span in map(span_of, items):
-        window = others[bisect_left(starts, span.start - longest) : bisect_left(starts, span.end)]
+        window = by_start[bisect_left(starts, span.start - longest) : bisect_left(starts, span.end)]
         found.append([other for other in window if span_of(other).overlaps(span)])
     return found
 
 
-def non_overlapping(items: Sequence[HasSpan], gains: Sequence[float]) -> list[int]:
+def non_overlapping(items: Sequence[Any], gains: Sequence[float]) -> list[int]:
     """The indices of the items without overlap whose total gain is largest; items with a gain of 0 or less are left.
 
     Weighted interval scheduling by dynamic programming, in O(n log n).
     """
-    order = sorted((i for i in range(len(items)) if gains[i] > 0), key=lambda i: (items[i].span.end, items[i].span))
-    ends = [items[i].span.end for i in order]
-    best: list[tuple[float, int]] = [(0.0, -1)]
+    spans = list(map(span_of, items))
+    order = sorted((i for i in range(len(spans)) if gains[i] > 0), key=lambda i: (spans[i].end, spans[i]))
+    ends = [spans[i].end for i in order]
+    best: list[tuple[float, bool]] = [(0.0, False)]
     before: list[int] = []
     for position, i in enumerate(order):
-        before.append(bisect_right(ends, items[i].span.start, hi=position))
+        before.append(bisect_right(ends, spans[i].start, hi=position))
         total = best[before[position]][0] + gains[i]
-        best.append((total, position) if total > best[position][0] else (best[position][0], -1))
+        best.append(max((best[position][0], False), (total, True), key=lambda sum: sum[0]))
     chosen: list[int] = []
     position = len(order)
     while position:
-        if best[position][1] >= 0:
-            chosen.append(order[position - 1])
-            position = before[position - 1]
-        else:
-            position -= 1
+        position -= 1
+        if best[position + 1][1]:
+            chosen.append(order[position])
+            position = before[position]
     return sorted(chosen)
 
 

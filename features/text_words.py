@@ -12,7 +12,7 @@ letter and where letters and digits meet; in scripts without blanks between word
 from __future__ import annotations
 
 import re
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import pairwise
 
 from phistack.features.letters import fold
@@ -20,14 +20,13 @@ from phistack.features.tokens import camel_case_pieces
 
 _WORD = re.compile("[^\\W_]+(?:[\u0300-\u036f]+[^\\W_]*)*")
 _RUN = re.compile("[^\\W\\d_]+(?:[\u0300-\u036f]+[^\\W\\d_]*)*|\\d+")
+# Thai, Lao, Burmese, Khmer, Japanese, Chinese, and Korean, which puts particles behind names.
 _WITHOUT_BLANKS = (
-    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
-    "\uf900-\ufaff\U00020000-\U0003ffff"
+    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
-"""Thai, Lao, Burmese, Khmer, Japanese, Chinese and Korean, which puts particles behind names."""
-
-_PIECES = re.compile(f"[{_WITHOUT_BLANKS}][\u0300-\u036f\u3099\u309a]*|[^{_WITHOUT_BLANKS}]+")
 _CHARACTER = re.compile(f"[{_WITHOUT_BLANKS}]")
+_PIECES = re.compile(f"[{_WITHOUT_BLANKS}][\u0300-\u036f\u3099\u309a]*|[^{_WITHOUT_BLANKS}]+")
 
 
 def words_of(text: str) -> list[tuple[int, int]]:
@@ -35,9 +34,14 @@ def words_of(text: str) -> list[tuple[int, int]]:
     return [match.span() for match in _WORD.finditer(text)]
 
 
+def written_words(text: str) -> list[str]:
+    """The words as they are written."""
+    return _WORD.findall(text)
+
+
 def folded_words(text: str) -> list[str]:
     """The words, folded."""
-    return [fold(word) for word in _WORD.findall(text)]
+    return list(map(fold, _WORD.findall(text)))
 
 
 def is_without_blanks(word: str) -> bool:
@@ -59,11 +63,8 @@ class Reading:
         self.folded: list[str] = []
         for match in _RUN.finditer(text):
             run, start = match[0], match.start()
-            if run.islower() or run.istitle() or run.isupper() or run.isdecimal():
-                self.places.append(match.span())
-                self.folded.append(fold(run))
-                continue
-            for piece in _pieces(run):
+            is_one = run.islower() or run.istitle() or run.isupper() or run.isdecimal()
+            for piece in (run,) if is_one else _pieces(run):
                 self.places.append((start, start + len(piece)))
                 self.folded.append(fold(piece))
                 start += len(piece)
@@ -79,29 +80,15 @@ class Reading:
         """Start and end of some pieces."""
         return self.places[first][0], self.places[after - 1][1]
 
-    def written(self, first: int, after: int) -> str:
-        """The text of some pieces."""
-        return self.text[self.places[first][0] : self.places[after - 1][1]]
-
-    def folded_words(self, first: int, after: int) -> tuple[str, ...]:
-        """The words that some pieces are, folded."""
-        words: list[str] = []
-        for at in range(first, after):
-            if at > first and not self.gap(at):
-                words[-1] += self.folded[at]
-            else:
-                words.append(self.folded[at])
-        return tuple(words)
-
     def is_start(self, piece: int) -> bool:
         """Whether a word begins with a piece, or would behind the last one."""
         return piece in (0, len(self)) or self.places[piece - 1][1] < self.places[piece][0]
 
-    @cached_property
-    def words(self) -> list[tuple[int, int]]:
-        """The first piece of each word, and the piece after its last one."""
-        starts = [piece for piece in range(len(self)) if self.is_start(piece)]
-        return list(pairwise([*starts, len(self)]))
+    def words(self, first: int = 0, after: int | None = None) -> list[tuple[int, int]]:
+        """The first piece of each word of some pieces, and the piece after its last one."""
+        after = len(self) if after is None else after
+        starts = [piece for piece in range(first, after) if piece == first or self.is_start(piece)]
+        return list(pairwise([*starts, after]))
 
 
 @lru_cache(maxsize=65536)

@@ -246,8 +246,8 @@ def test_every_spelling_of_a_name_is_found(words: list[str], rng: random.Random)
         spelt[at] = mistyped(spelt[at], rng)
     mention = rng.choice((" ", ", ", "-")).join(spelt)
     text = f"12: {mention} (3)"
-    hits = list(SEARCH.index({"name": (" ".join(words),)}).find(text))
-    assert Span(4, 4 + len(mention), "PATIENT") in [hit.span for hit in hits]
+    hits = SEARCH.index({"name": (" ".join(words),)}).find(text)
+    assert (4, 4 + len(mention)) in [(place.start, place.end) for _, place in hits]
 
 
 def mistyped(word: str, rng: random.Random) -> str:
@@ -263,9 +263,8 @@ def test_every_usual_way_to_write_a_date_is_found(day: date, language: str) -> N
     index = RecordSearch(I2B2, language).index({"birth_date": (day.isoformat(),)})
 
     def whole(text: str) -> list[str]:
-        return sorted({text[hit.span.start : hit.span.end] for hit in index.find(text) if hit.how == "exact"}, key=len)[
-            -1:
-        ]
+        exact = {text[place.start : place.end] for _, place in index.find(text) if place.how == "exact"}
+        return sorted(exact, key=len)[-1:]
 
     from phistack.ensemble.deidentification.dates.patterns import names
 
@@ -286,8 +285,8 @@ def test_every_usual_way_to_write_a_date_is_found(day: date, language: str) -> N
 def test_a_number_is_found_in_any_grouping(code: str, rng: random.Random) -> None:
     written = "".join(c + rng.choice(("", "", " ", "-", ".", "/")) for c in code[:-1]) + code[-1]
     index = SEARCH.index({"record_number": (code,)})
-    spans = [hit.span for hit in index.find(f"no. {written}, yes")]
-    assert spans == [Span(4, 4 + len(written), "MEDICALRECORD")]
+    ((known, place),) = index.find(f"no. {written}, yes")
+    assert (known.label, place.start, place.end) == ("MEDICALRECORD", 4, 4 + len(written))
     assert not list(index.find(f"no. {written}7, yes"))
 
 

@@ -53,7 +53,11 @@ class _Tables(TypedDict):
 @cache
 def role_of(column: str) -> str:
     """The role of a column by its name; empty for a name that is none of the usual ones."""
-    return _roles_by_name().get(re.sub(r"[\W_]+", "_", fold(column)).strip("_"), "")
+    name, tables = re.sub(r"[\W_]+", "_", fold(column)).strip("_"), _tables()
+    columns = {role: table["columns"] for role, table in tables["roles"].items()} | tables["parts"]
+    return next(
+        (role for role, names in {**columns, PATIENT: tables["patient"]["columns"]}.items() if name in names), ""
+    )
 
 
 def roles() -> tuple[str, ...]:
@@ -80,14 +84,6 @@ def label_of(role: str, label_set: LabelSet) -> str:
     if label is None:
         raise SettingsError(f"the engine has no label for {role.replace('_', ' ')}; leave that column out")
     return label
-
-
-@cache
-def _roles_by_name() -> dict[str, str]:
-    tables = _tables()
-    columns = {role: table["columns"] for role, table in tables["roles"].items()} | tables["parts"]
-    columns[PATIENT] = tables["patient"]["columns"]
-    return {name: role for role, names in columns.items() for name in names}
 
 
 @cache

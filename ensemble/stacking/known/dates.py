@@ -1,8 +1,8 @@
 """Known dates in a text in whatever way it writes them, whole or in part.
 
     known = KnownDates({1: "1950-04-03"}, "en")
-    list(known.find("born April 3rd, 1950"))    [FoundDate(5, 20, 1)]; also 4/3/50, 03.04.1950, 3-IV-1950
-    list(known.find("born in 1950"))            [FoundDate(8, 12, 1, is_whole=False)]
+    [place for _, place in known.find("born April 3rd, 1950")]     from 5 to 20; also 4/3/50, 03.04.1950, 3-IV-1950
+    [place for _, place in known.find("born in 1950")]             from 8 to 12, a part of it
 
 Day and month may be in either order, and where the record's own order is open both readings count. A part of a date is
 the day and the month, the month and the year, or the year. It is certain with the name of a month in it, and as month
@@ -23,7 +23,7 @@ from typing import Literal, NamedTuple
 from phistack.ensemble.deidentification.dates.parsing import EARLIEST_YEAR, LATEST_YEAR, parse_dates
 from phistack.ensemble.deidentification.dates.patterns import names
 from phistack.ensemble.deidentification.word_lists import LANGUAGES
-from phistack.ensemble.stacking.known.signs import AROUND, tells_birth
+from phistack.ensemble.stacking.known.signs import AROUND, Place, tells_birth
 from phistack.features.letters import fold
 from phistack.features.ranges import Range, Test, touching
 
@@ -42,16 +42,6 @@ _Key = tuple[int | None, int | None, int | None]
 """Year, month and day, as far as they are said; a year below 100 is one of two digits."""
 
 
-class FoundDate(NamedTuple):
-    """Where a date is, which one, whether whole, and whether it may be anything else, with nothing to support it."""
-
-    start: int
-    end: int
-    which: int
-    is_whole: bool = True
-    needs_sign: bool = False
-
-
 class _Form(NamedTuple):
     """A way to write a date; `NAME` in its pattern is the name of a month, `ROMAN` also a Roman figure.
 
@@ -63,17 +53,11 @@ class _Form(NamedTuple):
     needs_sign: bool | Literal["in small letters"] = False
     before: re.Pattern[str] | None = None
 
-    @property
-    def has_month(self) -> bool:
-        """Whether a month is written as a name."""
-        return "NAME" in self.pattern or "ROMAN" in self.pattern
-
 
 _FORMS = (
     _Form(f"{_D}{_SIGN}{_M}{_SIGN}{_Y}"), _Form(f"{_M}{_SIGN}{_D}{_SIGN}{_Y}"), _Form(f"{_Y}{_SIGN}{_M}{_SIGN}{_D}"),
     _Form(f"{_D}{_NTH}{_LOOSE}ROMAN{_LOOSE}{_Y}"), _Form(f"ROMAN{_LOOSE}{_D}{_NTH}{_LOOSE}{_Y}"),
-    _Form(rf"ROMAN{_LOOSE}(?P<d>\d{{1,2}}){_FULL}(?!\d)"),
-    _Form(f"{_Y}{_LOOSE}ROMAN{_LOOSE}{_D}{_NTH}"),
+    _Form(rf"ROMAN{_LOOSE}(?P<d>\d{{1,2}}){_FULL}(?!\d)"), _Form(f"{_Y}{_LOOSE}ROMAN{_LOOSE}{_D}{_NTH}"),
     # `Take 1 may repeat` is no date.
     _Form(f"{_D}{_NTH}{_LOOSE}NAME{_NO_YEAR_AFTER}", False, "in small letters"),
     _Form(f"NAME{_LOOSE}{_D}{_NTH}{_NO_YEAR_AFTER}", False, "in small letters"),
@@ -90,49 +74,50 @@ class KnownDates:
 
     :param written: number -> a date as a record has it: ISO, as notes in the language write it, or a year alone.
     :param language: ISO 639-1 code, for the names of months.
-    :ivar others: the numbers of what is no date, and must be found otherwise.
+    :ivar figures: number -> the digits of the date in each order, six or more; nothing for what is no date.
     """
 
     def __init__(self, written: Mapping[int, str], language: str) -> None:
         self._language = language
         self._known: defaultdict[_Key, dict[int, None]] = defaultdict(dict)
-        self.others: list[int] = []
-        for which, value in written.items():
-            keys = [*_keys(value, language)]
-            for key in keys:
-                self._known[key][which] = None
-            self.others += [] if keys else [which]
+        self.figures: dict[int, list[str]] = {}
+        for number, value in written.items():
+            days = sorted({day for day_first in (True, False) for day in _days(value, language, day_first)})
+            is_year = not days and value.isdecimal() and EARLIEST_YEAR <= int(value) <= LATEST_YEAR
+            for key in (*_keys(days), *([(int(value), None, None), (int(value) % 100, None, None)] if is_year else [])):
+                self._known[key][number] = None
+            if days or is_year:
+                self.figures[number] = [*_figures(days)]
 
-    def find(self, text: str) -> Iterator[FoundDate]:
-        """Every place of a text, in its plain view, where one of the dates is."""
+    def find(self, text: str) -> Iterator[tuple[int, Place]]:
+        """The number of a date, and where it is in a text in its plain view."""
         if not self._known:
             return
         month, forms = _grammar(self._language)
         has_month = month.search(text) is not None
         taken: defaultdict[int, list[Range]] = defaultdict(list)
         for form, pattern in forms:
-            if not form.has_month or has_month:
-                found = [
-                    *self._places(form, pattern, text, {which: touching(ranges) for which, ranges in taken.items()})
-                ]
-                for date in found:
-                    taken[date.which].append((date.start, date.end))
+            if has_month or not ("NAME" in form.pattern or "ROMAN" in form.pattern):
+                is_taken = {number: touching(ranges) for number, ranges in taken.items()}
+                found = [*self._places(form, pattern, text, is_taken)]
+                for number, place in found:
+                    taken[number].append((place.start, place.end))
                 yield from found
 
     def _places(
         self, form: _Form, pattern: re.Pattern[str], text: str, is_taken: Mapping[int, Test]
-    ) -> Iterator[FoundDate]:
+    ) -> Iterator[tuple[int, Place]]:
         ends: dict[int, int] = {}
         for match in pattern.finditer(text):
             start, end = match.span("date")
-            for which in self._known.get(_said(match, self._language), ()):
-                if start < ends.get(which, 0) or (which in is_taken and is_taken[which](start, end)):
+            for number in self._known.get(_said(match, self._language), ()):
+                if start < ends.get(number, 0) or (number in is_taken and is_taken[number](start, end)):
                     continue
                 before, after = text[max(0, start - AROUND) : start], text[end : end + AROUND]
                 if form.before is None or not form.before.search(before):
-                    ends[which] = end
+                    ends[number] = end
                     needs_sign = self._is_open(form, match["date"]) and not tells_birth(before, after, self._language)
-                    yield FoundDate(start, end, which, form.is_whole, needs_sign)
+                    yield number, Place(start, end, "exact" if form.is_whole else "a part of it", (), needs_sign)
 
     def _is_open(self, form: _Form, date: str) -> bool:
         if form.needs_sign == "in small letters":
@@ -140,33 +125,8 @@ class KnownDates:
         return form.needs_sign
 
 
-def figures_of(written: str, language: str) -> set[str]:
-    """The digits of a date of a record in each order, without anything between, of six digits or more."""
-    days = {day for day_first in (True, False) for day in _days(written, language, day_first)}
-    ways = {
-        order
-        for full, month, day in days
-        for year in (f"{full}", f"{full % 100:02}")
-        for m, d in ((f"{month:02}", f"{day:02}"), (f"{month}", f"{day}"))
-        for order in (f"{year}{m}{d}", f"{d}{m}{year}", f"{m}{d}{year}")
-    }
-    return {way for way in ways if len(way) >= _FEWEST_DIGITS}
-
-
-def _keys(written: str, language: str) -> Iterator[_Key]:
-    """All that a text may say of a date of a record."""
-    days = {day for day_first in (True, False) for day in _days(written, language, day_first)}
-    years = {year for year, _, _ in days}
-    if not days and written.isdecimal() and EARLIEST_YEAR <= int(written) <= LATEST_YEAR:
-        years = {int(written)}
-    for full in years:
-        yield from ((year, None, None) for year in (full, full % 100))
-    for full, month, day in days:
-        yield None, month, day
-        yield from ((year, month, part) for year in (full, full % 100) for part in (day, None))
-
-
 def _days(written: str, language: str, day_first: bool) -> Iterator[tuple[int, int, int]]:
+    """What a date of a record may be."""
     for tried in dict.fromkeys((language, *LANGUAGES)):
         points = parse_dates(written.partition("T")[0], tried, day_first)
         if points and len(points) == 1 and points[0].year and points[0].month and len(points[0].days) == 1:
@@ -174,15 +134,26 @@ def _days(written: str, language: str, day_first: bool) -> Iterator[tuple[int, i
             return
 
 
+def _keys(days: Iterable[tuple[int, int, int]]) -> Iterator[_Key]:
+    """All that a text may say of some dates."""
+    for full, month, day in days:
+        yield None, month, day
+        for year in (full, full % 100):
+            yield from ((year, month, day), (year, month, None), (year, None, None))
+
+
+def _figures(days: Iterable[tuple[int, int, int]]) -> Iterator[str]:
+    for full, month, day in days:
+        for year in (f"{full}", f"{full % 100:02}"):
+            for m, d in {(f"{month:02}", f"{day:02}"): 0, (f"{month}", f"{day}"): 0}:
+                ways = (f"{year}{m}{d}", f"{d}{m}{year}", f"{m}{d}{year}")
+                yield from (way for way in ways if len(way) >= _FEWEST_DIGITS)
+
+
 def _said(match: re.Match[str], language: str) -> _Key:
-    said = match.groupdict()
-    name = said.get("name")
-    month = _months(language)[fold(name)] if name else _number(said.get("m"))
-    return _number(said.get("y")), month, _number(said.get("d"))
-
-
-def _number(digits: str | None) -> int | None:
-    return int(digits.strip("'’")) if digits else None
+    said = {part: text.strip("'’") for part, text in match.groupdict().items() if text}
+    year, month, day = (int(said[part]) if part in said else None for part in "ymd")
+    return year, _months(language)[fold(said["name"])] if "name" in said else month, day
 
 
 @cache

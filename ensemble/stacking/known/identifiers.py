@@ -20,7 +20,8 @@ from phistack.ensemble.deidentification.kinds import kind_of
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.known.columns import label_of, roles
 from phistack.ensemble.stacking.known.roster import Record, Roster
-from phistack.ensemble.stacking.known.search import KnownIndex, KnownMention, identifiers_of
+from phistack.ensemble.stacking.known.search import KnownIndex, identifiers_of
+from phistack.ensemble.stacking.known.signs import Place
 from phistack.ensemble.stacking.repeats import WordCounts
 from phistack.ensemble.stacking.repeats.classifier import REPEAT
 from phistack.ensemble.stacking.repeats.search import non_name_words
@@ -65,59 +66,61 @@ class RecordSearch:
         """The decisions on a note and on what a record says, sorted by span.
 
         :param is_of_columns: whether the record comes with the note itself, so that a single word counts unless it is
-            in small letters and an everyday word.
+            an everyday word in small letters.
         """
         view = plain_view(document.with_spans(()), html=self.html)
-        best: dict[Span, tuple[KnownMention, bool]] = {}
-        hits = [(hit, view.in_note(hit.span)) for hit in index.find(view.document.text)]
-        all_near = overlapping_each([span for _, span in hits], sorted(decisions, key=lambda d: d.span.start))
-        for (hit, span), near in zip(hits, all_near, strict=True):
-            is_sure = (is_of_columns and self._is_told(hit, view.document.text)) or self._is_sure(
-                hit, view.document.text, span.label, near
-            )
-            known = best.get(span)
-            if known is None or (is_sure, hit.how == "exact") > (known[1], known[0].how == "exact"):
-                best[span] = replace(hit, span=span), is_sure
-        return _laid_over(document.text, decisions, best) if best else list(decisions)
+        text, hits = view.document.text, list(index.find(view.document.text))
+        spans = [view.in_note(Span(place.start, place.end, known.label)) for known, place in hits]
+        best: dict[Span, tuple[bool, bool, Candidate]] = {}
+        for (known, place), span, near in zip(hits, spans, overlapping_each(spans, decisions), strict=True):
+            is_sure = self._is_sure(place, text, span.label, near) or (is_of_columns and self._is_told(place, text))
+            found = (is_sure, place.how == "exact")
+            if span not in best or found > best[span][:2]:
+                what = "it may be anything" if place.needs_sign else "a word of the language"
+                doubt = "" if is_sure else f"; {what} that nothing else supports"
+                vote = Candidate(span, KNOWN, float(is_sure), is_sure, f"{known.role}: {place.how}{doubt}")
+                best[span] = (*found, vote)
+        # A policy may keep the names of staff, but not a word of them that is also of the patient's name.
+        of_staff = {known.label for known, _ in hits if known.role == "staff"}
+        votes = {span: vote for span, (_, _, vote) in best.items()}
+        return _laid_over(document.text, decisions, votes, of_staff) if votes else list(decisions)
 
     def has_name(self, text: str, index: KnownIndex, removes: Callable[[str], bool]) -> bool:
         """Whether a text that is no note, such as the name of a file, has a name of the record.
 
         :param removes: whether what has a label must not come out.
         """
-        names = (hit for hit in index.find(text) if self._kind(hit.span.label) == "PERSON" and removes(hit.span.label))
-        return any(hit.how != "initials alone" and self._is_sure(hit, text, hit.span.label, ()) for hit in names)
+        names = ((known.label, place) for known, place in index.find(text) if self._kind(known.label) == "PERSON")
+        return any(
+            removes(label) and place.how != "initials alone" and self._is_sure(place, text, label, ())
+            for label, place in names
+        )
 
-    def _is_told(self, hit: KnownMention, text: str) -> bool:
-        if hit.needs_sign or hit.how in _GUESSES:
-            return False
-        is_small = len(hit.words) == 1 and text[hit.span.start].islower()
-        word = hit.words[0] if hit.words else ""
-        return not (is_small and (_is_short(word) or WordCounts(self.language).is_common(word)))
+    def _is_told(self, place: Place, text: str) -> bool:
+        word = place.words[0] if len(place.words) == 1 else ""
+        is_common = bool(word) and (_is_short(word) or WordCounts(self.language).is_common(word))
+        return not (place.needs_sign or place.how in _GUESSES or (is_common and text[place.start].islower()))
 
-    def _is_sure(self, hit: KnownMention, text: str, label: str, near: Sequence[Decision]) -> bool:
+    def _is_sure(self, place: Place, text: str, label: str, near: Sequence[Decision]) -> bool:
         """Whether it is accepted.
 
-        :param text: in its plain view, in which the hit is.
+        :param text: in its plain view, in which the place is.
         :param near: the decisions that overlap it.
         """
-        if not hit.needs_sign and not (hit.words and all(map(self._is_word, hit.words))):
+        if not place.needs_sign and not (place.words and all(map(self._is_word, place.words))):
             return True
         kind = self._kind(label)
         if any(_is_proposed(decision) and self._kind(decision.span.label) == kind for decision in near):
             return True
         # Abbreviations have capitals everywhere.
-        if hit.needs_sign or hit.how in ("one typing error", "initials alone"):
+        if place.needs_sign or place.how in ("one typing error", "initials alone"):
             return False
-        taken = any(d.accepted and self._kind(d.span.label) != kind for d in near)
-        return not taken and _is_capital_inside(text, hit.span)
+        is_taken = any(d.accepted and self._kind(d.span.label) != kind for d in near)
+        return not is_taken and _is_capital_inside(text, place)
 
     def _is_word(self, word: str) -> bool:
-        return (
-            _is_short(word)
-            or word in non_name_words(self.language)
-            or (self.is_word or WordCounts(self.language).is_word)(word)
-        )
+        is_word = self.is_word or WordCounts(self.language).is_word
+        return _is_short(word) or word in non_name_words(self.language) or is_word(word)
 
     def _kind(self, label: str) -> str:
         kind = kind_of(label, self.label_set.name)
@@ -171,61 +174,48 @@ def _is_proposed(decision: Decision) -> bool:
     return decision.accepted or any(vote.chosen and vote.source != REPEAT for vote in decision.votes)
 
 
-def _is_capital_inside(text: str, span: Span) -> bool:
+def _is_capital_inside(text: str, place: Place) -> bool:
     """Whether it begins with a capital, is after a word of the same sentence, and not all around is in capitals."""
-    line = text[text.rfind("\n", 0, span.start) + 1 : span.start]
-    word = text[span.start : span.end]
-    return (
-        word[0].isupper()
-        and not (word.isupper() and line.isupper())
-        and _INSIDE_A_SENTENCE.search(text[max(0, span.start - 6) : span.start]) is not None
-    )
+    word, line = text[place.start : place.end], text[text.rfind("\n", 0, place.start) + 1 : place.start]
+    is_inside = _INSIDE_A_SENTENCE.search(text[max(0, place.start - 6) : place.start]) is not None
+    return word[0].isupper() and is_inside and not (word.isupper() and line.isupper())
 
 
-def _laid_over(text: str, decisions: Sequence[Decision], hits: dict[Span, tuple[KnownMention, bool]]) -> list[Decision]:
-    """Decisions with the hits in them; what is accepted does not overlap, and covers all that it covered."""
+def _laid_over(
+    text: str, decisions: Sequence[Decision], votes: dict[Span, Candidate], of_staff: set[str]
+) -> list[Decision]:
+    """Decisions with the votes in them; what is accepted does not overlap, and covers all that it covered."""
     before = {decision.span: decision for decision in decisions}
-    votes = {span: _vote(hit, is_sure) for span, (hit, is_sure) in hits.items()}
     result = {span: replace(decision, accepted=False) for span, decision in before.items()}
     for span, vote in votes.items():
         old = result.get(span, Decision(span, 0.0, False, ()))
         result[span] = replace(old, votes=(*old.votes, vote))
-    # A policy may keep the names of staff, but not a word of them that is also of the patient's name.
-    of_staff = {hit.span.label for hit, _ in hits.values() if hit.role == "staff"}
-    sure = {span for span, (_, is_sure) in hits.items() if is_sure}
-    for group in overlapping_groups(sure | {decision.span for decision in decisions if decision.accepted}):
+    sure = {span for span, vote in votes.items() if vote.chosen}
+    accepted = {decision.span for decision in decisions if decision.accepted}
+    for group in overlapping_groups(sure | accepted):
         taken: list[Span] = []
         for span in sorted(_joined(group, sure), key=lambda s: (s.start - s.end, s.label in of_staff, s)):
             taken += _pieces(text, span, taken)
         for piece in taken:
             old = result.get(piece, Decision(piece, 0.0, False, ()))
-            added = [votes[span] for span in group if span in sure and span.overlaps(piece)]
+            added = (votes[span] for span in group if span in sure and span.overlaps(piece))
             result[piece] = Decision(piece, 1.0, True, tuple(dict.fromkeys((*old.votes, *added))))
-        for span in group:
-            if span in before and before[span].accepted:
-                for piece in _pieces(text, span, taken):
-                    votes_of_piece = result[piece].votes if piece in result else before[span].votes
-                    result[piece] = Decision(piece, before[span].probability, True, votes_of_piece)
+        for span in (span for span in group if span in accepted):
+            for piece in _pieces(text, span, taken):
+                old = result.get(piece, before[span])
+                result[piece] = Decision(piece, before[span].probability, True, old.votes)
     return [result[span] for span in sorted(result)]
 
 
-def _vote(hit: KnownMention, is_sure: bool) -> Candidate:
-    what = "it may be anything" if hit.needs_sign else "a word of the language"
-    doubt = "" if is_sure else f"; {what} that nothing else supports"
-    return Candidate(hit.span, KNOWN, 1.0 if is_sure else 0.0, is_sure, f"{hit.role}: {hit.how}{doubt}")
-
-
-def _joined(group: Iterable[Span], sure: set[Span]) -> list[Span]:
+def _joined(group: Iterable[Span], sure: set[Span]) -> Iterator[Span]:
     """The sure spans of a group, each with the others of its label that overlap it."""
     by_label: dict[str, list[Span]] = {}
     for span in group:
         by_label.setdefault(span.label, []).append(span)
-    return [
-        Span(same[0].start, max(span.end for span in same), label)
-        for label, spans in by_label.items()
-        for same in overlapping_groups(spans)
-        if not sure.isdisjoint(same)
-    ]
+    for label, spans in by_label.items():
+        for same in overlapping_groups(spans):
+            if not sure.isdisjoint(same):
+                yield Span(same[0].start, max(span.end for span in same), label)
 
 
 def _pieces(text: str, span: Span, taken: Iterable[Span]) -> list[Span]:
@@ -235,8 +225,6 @@ def _pieces(text: str, span: Span, taken: Iterable[Span]) -> list[Span]:
         return [span]
     found = []
     for start, end in remainders((span.start, span.end), ranges_of(over)):
-        piece = text[start:end]
-        left, right = len(piece) - len(re.sub(r"^[\W_]+", "", piece)), len(re.sub(r"[\W_]+$", "", piece))
-        if left < right:
-            found.append(Span(start + left, start + right, span.label))
+        core = re.search(r"[^\W_](?:.*[^\W_])?", text[start:end], re.DOTALL)
+        found += [Span(start + core.start(), start + core.end(), span.label)] if core else []
     return found

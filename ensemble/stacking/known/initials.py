@@ -1,7 +1,7 @@
 """The initials of known persons, without any part of the name beside them.
 
     known = KnownInitials({1: "Jane Smith"}, "en")
-    list(known.find("J.S. is well. JS"))    [FoundInitials(0, 4, 1, False), FoundInitials(14, 16, 1, True)]
+    [place for _, place in known.find("J.S. is well. JS")]    at 0 and at 14, where they need a sign
 
 They are capitals, in the order of the name, from that of its first word: two of them or more, with full stops, hyphens
 and blanks or without. What may well be anything else needs a sign: letters with full stops if they are a usual
@@ -16,10 +16,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from itertools import combinations
-from typing import NamedTuple
 
 from phistack.ensemble.deidentification.word_lists import known_words
-from phistack.ensemble.stacking.known.signs import AROUND, is_abbreviation, names_somebody
+from phistack.ensemble.stacking.known.signs import AROUND, Place, is_abbreviation, names_somebody
 from phistack.ensemble.stacking.repeats.search import NUMERALS
 from phistack.features.letters import fold
 from phistack.features.text_words import folded_words
@@ -36,15 +35,6 @@ _NAME_AFTER = re.compile(r"[ \t][A-ZÀ-ÖØ-Þ][a-zß-öø-ÿ]")
 _SURE = 3
 
 
-class FoundInitials(NamedTuple):
-    """Where initials are, whose, and whether they may be anything else, with nothing to support them."""
-
-    start: int
-    end: int
-    which: int
-    needs_sign: bool
-
-
 class KnownInitials:
     """The initials of some persons.
 
@@ -55,17 +45,19 @@ class KnownInitials:
     def __init__(self, names: Mapping[int, str], language: str) -> None:
         self._language = language
         self._whose: defaultdict[str, list[int]] = defaultdict(list)
-        for which, name in names.items():
+        for number, name in names.items():
             for form in _forms(name, language):
-                self._whose[form].append(which)
+                self._whose[form].append(number)
 
-    def find(self, text: str) -> Iterator[FoundInitials]:
-        """Every place of a text, in its plain view, where initials of one of them are."""
+    def find(self, text: str) -> Iterator[tuple[int, Place]]:
+        """The number of a name, and where its initials are in a text in its plain view."""
         for match in _LETTERS.finditer(text) if self._whose else ():
             letters = "".join(filter(str.isalpha, match[0]))
             whose = self._whose.get(fold(letters), ()) if letters.isupper() else ()
+            # Two letters are a word of every language, which they need a sign for anyway.
+            words = (fold(letters),) if match[0].isalpha() and len(letters) >= _SURE else ()
             needs_sign = bool(whose) and _needs_sign(text, match, fold(letters), self._language)
-            yield from (FoundInitials(*match.span(), which, needs_sign) for which in whose)
+            yield from ((number, Place(*match.span(), "initials alone", words, needs_sign)) for number in whose)
 
 
 def _forms(name: str, language: str) -> set[str]:
@@ -78,19 +70,15 @@ def _forms(name: str, language: str) -> set[str]:
 
 
 def _needs_sign(text: str, match: re.Match[str], letters: str, language: str) -> bool:
-    is_dotted, line = "." in match[0], _rest_of_line(text, match)
+    (start, end), is_dotted = match.span(), "." in match[0]
+    line_end = text.find("\n", end)
+    line = text[text.rfind("\n", 0, start) + 1 : start] + text[end : line_end if line_end >= 0 else len(text)]
     is_usual = is_abbreviation(letters, language, dotted=is_dotted)
     if is_dotted:
-        is_doubtful = is_usual or _NAME_AFTER.match(text, match.end()) is not None
+        is_doubtful = is_usual or _NAME_AFTER.match(text, end) is not None
     elif not any(map(str.isalnum, line)):
         is_doubtful = is_usual
     else:
         is_doubtful = is_usual or len(letters) < _SURE or not match[0].isalpha() or line.isupper()
-    start, end = match.span()
     before, after = text[max(0, start - AROUND) : start], text[end : end + AROUND]
     return is_doubtful and not names_somebody(before, after, language, may_be_else=is_usual or line.isupper())
-
-
-def _rest_of_line(text: str, match: re.Match[str]) -> str:
-    start, end = text.rfind("\n", 0, match.start()) + 1, text.find("\n", match.end())
-    return text[start : match.start()] + text[match.end() : end if end >= 0 else len(text)]

@@ -12,20 +12,15 @@ no part of `Hillary`, but of `AnnHill` and of `hill7`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from phistack.ensemble.deidentification.word_lists import known_words
+from phistack.ensemble.stacking.known.signs import How, Place
 from phistack.ensemble.stacking.known.spellings import other_names, spelt_out
 from phistack.ensemble.stacking.repeats.search import NUMERALS, non_name_words
 from phistack.features.letters import fold
-from phistack.features.text_words import Reading, is_without_blanks, words_of
-
-How = Literal[
-    "exact", "initials", "letters apart", "one typing error", "short form", "user name", "initials alone",
-    "a part of it",
-]  # fmt: skip
-"""`exact` in all but case, accents, order and grouping; `initials` beside a word of the name. The surest first."""
+from phistack.features.text_words import Reading, is_without_blanks, written_words
 
 _SUREST: tuple[How, ...] = ("exact", "letters apart", "one typing error", "short form", "user name")
 _SHORTEST, _SHORTEST_USER_NAME, _LONG_USER_NAME = 2, 5, 8
@@ -48,11 +43,7 @@ class Spelling(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """Pieces of a text that are a word of a name, or several.
-
-    :param first: the first piece.
-    :param after: the piece after the last one.
-    """
+    """Pieces of a text, from the first one to that before `after`, that are a word of a name, or several."""
 
     first: int
     after: int
@@ -65,16 +56,6 @@ class Stretch(NamedTuple):
         return -self.after, _SUREST.index(self.how)
 
 
-class Place(NamedTuple):
-    """Where an identifier is: see `known.search.KnownMention`."""
-
-    start: int
-    end: int
-    how: How = "exact"
-    words: tuple[str, ...] = ()
-    needs_sign: bool = False
-
-
 class Name:
     """The name of a person.
 
@@ -85,7 +66,7 @@ class Name:
     def __init__(self, value: str, language: str) -> None:
         no_names = non_name_words(language) | NUMERALS
         never = known_words(language, "names", "credentials") | NUMERALS
-        written = _words(value)
+        written = written_words(value)
         own = list(map(fold, written))
         self._beside = {word[0] for word in own if word[0].isalpha()} | {*own}
         # The last word is a part of the name whatever it is elsewhere (`Danny Le`, `Ann Nurse`), but no credential.
@@ -94,15 +75,15 @@ class Name:
             word for word in long if fold(word) not in no_names or (fold(word) == own[-1] and own[-1] not in never)
         ] or long
         # A hyphen or an apostrophe may be left out.
-        self._unbroken = [words for part in value.split() if len(words := _words(part)) > 1]
+        self._unbroken = [words for part in value.split() if len(words := written_words(part)) > 1]
         last, _, first = value.partition(",")
         others = never | known_words(language, "names", "titles")
-        self._in_order = [word for word in _words(f"{first} {last}") if fold(word) not in others]
+        self._in_order = [word for word in written_words(f"{first} {last}") if fold(word) not in others]
 
     @property
     def long_words(self) -> list[str]:
         """The strings that may have a typing error."""
-        unbroken = {form for words in self._unbroken for form in _forms("".join(words))}
+        unbroken = {form for words in self._unbroken for form in _forms(words)}
         return [
             string
             for string, n_words, how in self.spellings()
@@ -112,16 +93,15 @@ class Name:
     def spellings(self) -> Iterator[Spelling]:
         """All that is a part of the name."""
         for part in self._parts:
-            yield from map(Spelling, _forms(part))
-            yield from (Spelling(other, 1, "short form") for other in other_names(fold(part)))
+            yield from map(Spelling, _forms([part]))
+            yield from (Spelling(other, 1, "short form") for other in sorted(other_names(fold(part))))
             if is_without_blanks(part) and len(part) > _SHORTEST:
                 # The family name is the first character or two; the first two of four.
                 yield from (Spelling(fold(some)) for some in (part[-2:], part[:2] if len(part) > 3 else part))
-        yield from (Spelling(form, len(words)) for words in self._unbroken for form in _forms("".join(words)))
-        for words in _together(self._in_order):
+        for words in (*self._unbroken, *_together(self._in_order)):
             n_long = sum(len(word) > 1 or is_without_blanks(word) for word in words)
-            for string in _forms("".join(words)):
-                if n_long > 1:
+            for string in _forms(words):
+                if n_long > 1 or words in self._unbroken:
                     yield Spelling(string, len(words))
                 elif len(string) >= _SHORTEST_USER_NAME:
                     yield Spelling(string, 1, "user name")
@@ -173,24 +153,20 @@ class Name:
         return run
 
 
-def _words(text: str) -> list[str]:
-    return [text[start:end] for start, end in words_of(text)]
+def _forms(words: Sequence[str]) -> tuple[str, ...]:
+    word = "".join(words)
+    return tuple(dict.fromkeys((fold(word), spelt_out(word))))
 
 
-def _forms(word: str) -> set[str]:
-    return {fold(word), spelt_out(word)}
-
-
-def _together(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+def _together(words: list[str]) -> Iterator[list[str]]:
     """Words of a name that may be written as one: in order, the last ones first, or with initials of the others."""
     for count in range(2, len(words) + 1):
-        yield from (tuple(words[at : at + count]) for at in range(len(words) - count + 1))
+        yield from (words[at : at + count] for at in range(len(words) - count + 1))
     for at in range(1, len(words)):
-        yield *words[at:], *words[:at]
-        initials = "".join(word[0] for word in words[:at])
-        for one in {words[0], words[0][0], initials}:
-            yield from ((one, words[at]), (words[at], one))
-        yield words[0], words[at][0]
+        yield words[at:] + words[:at]
+        for one in (words[0], words[0][0], "".join(word[0] for word in words[:at])):
+            yield from ([one, words[at]], [words[at], one])
+        yield [words[0], words[at][0]]
 
 
 def _is_near(reading: Reading, at: int) -> bool:
@@ -199,7 +175,7 @@ def _is_near(reading: Reading, at: int) -> bool:
     return _GAP.fullmatch(gap) is not None or (is_short and _AFTER_SHORT.fullmatch(gap) is not None)
 
 
-def _is_again(reading: Reading, run: Iterable[Stretch], after: Stretch) -> bool:
+def _is_again(reading: Reading, run: Sequence[Stretch], after: Stretch) -> bool:
     """Whether a word of the name is in a run already and a sign is between, as where the same name follows."""
     words = {word for word in reading.folded[after.first : after.after] if len(word) > 1}
     before = (word for one in run for word in reading.folded[one.first : one.after])
@@ -208,11 +184,11 @@ def _is_again(reading: Reading, run: Iterable[Stretch], after: Stretch) -> bool:
 
 def _place(reading: Reading, run: Sequence[Stretch], stretches: Mapping[int, Stretch]) -> Place:
     of_name = [one for one in run if one.first in stretches]
-    initials = [one for one in run if one.first not in stretches and len(reading.folded[one.first]) == 1]
+    has_initial = any(len(reading.folded[one.first]) == 1 for one in run if one.first not in stretches)
     start, end = reading.place(run[0].first, run[-1].after)
     end += len(reading.folded[run[-1].after - 1]) == 1 and reading.text[end : end + 1] == "."
-    plain: How = "initials" if initials else "exact"
-    how = next((one.how for one in of_name if one.how != "exact"), plain)
+    how = max((one.how for one in of_name), key=_SUREST.index)
+    how = "initials" if how == "exact" and has_initial else how
     # Two words of a name support each other, but not two short forms, as in `we will bill you`.
     if sum(one.n_words for one in of_name) > 1 and any(one.how != "short form" for one in of_name):
         return Place(start, end, how)
@@ -222,9 +198,10 @@ def _place(reading: Reading, run: Sequence[Stretch], stretches: Mapping[int, Str
 
 def doubtful_words(reading: Reading, stretch: Stretch) -> tuple[str, ...]:
     """The folded words of a stretch, which may be words of the language; none if its signs say that they are not."""
-    words = reading.folded_words(stretch.first, stretch.after)
-    signs = all(gap.strip() for at in range(stretch.first + 1, stretch.after) if (gap := reading.gap(at)))
-    is_name = reading.text[reading.places[stretch.first][0]].isupper() and signs
+    places = reading.words(stretch.first, stretch.after)
+    words = tuple("".join(reading.folded[first:after]) for first, after in places)
+    has_signs = all(reading.gap(first).strip() for first, _ in places[1:])
+    is_name = reading.text[reading.places[stretch.first][0]].isupper() and has_signs
     return () if len(words) > 1 and (is_name or all(len(word) == 1 for word in words)) else words
 
 

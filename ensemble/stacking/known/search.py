@@ -1,8 +1,7 @@
 """Where known identifiers are in a text, however they are written: one index, and one pass over the text.
 
     index = KnownIndex(identifiers_of(record, label_set), "en")
-    hits = list(index.find("Hill, A. (born 4/3/50)"))
-    hits[0].span, hits[0].how         Span(0, 7, "PATIENT"), "initials"
+    [(place.start, place.end, place.how) for _, place in index.find("Hill, A. (born 4/3/50)")]    [(0, 8, "initials"), ...]
 
     name      its words in any order and number, see `ensemble.stacking.known.names`; its initials alone, see `initials`
     phrase    the words of a value one after the other; of an address also each part between commas
@@ -18,17 +17,16 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from itertools import combinations
 from typing import NamedTuple
 
 from phistack.ensemble.stacking.known.columns import SearchedAs, label_of, roles, searched_as
-from phistack.ensemble.stacking.known.dates import KnownDates, figures_of
+from phistack.ensemble.stacking.known.dates import KnownDates
 from phistack.ensemble.stacking.known.initials import KnownInitials
-from phistack.ensemble.stacking.known.names import How, Name, Place, Spelling, Stretch, doubtful_words
+from phistack.ensemble.stacking.known.names import Name, Spelling, Stretch, doubtful_words
 from phistack.ensemble.stacking.known.roster import Record
+from phistack.ensemble.stacking.known.signs import Place
 from phistack.ensemble.stacking.known.spellings import Misspellings, spelt_out
-from phistack.features.documents import Span
 from phistack.features.labels import LabelSet
 from phistack.features.letters import fold
 from phistack.features.phrases import Index
@@ -46,7 +44,7 @@ _BETWEEN = re.compile(r"(?:[^\w\n]|_){0,4}\n?(?:[^\w\n]|_){0,4}")
 _WIDEST_GAPS: dict[SearchedAs, int] = {"code": 3, "phone": 3, "date": 1}
 """Kinds of identifiers that are found by their letters and digits alone -> the most signs between two of them."""
 
-_WHOLE_DATE, _AROUND, _SHORT = 7, 24, 2
+_WHOLE_DATE, _AROUND = 7, 24
 _COUNTRY = re.compile(
     r"(?<![^\W_])(?:\(\s?)?(?:(?:\+|\b00)\d{1,3}[\s()./-]{0,3}(?:\(0\)[\s./-]?)?|\b[01][\s./-])?\(?0?$"
 )
@@ -56,7 +54,7 @@ _EXTENSION = re.compile(r"[\s,]{0,2}(?:x|ext(?:ension)?\b\.?|#|app(?:arat)?\b\.?
 class Identifier(NamedTuple):
     """What is known of a person.
 
-    :param value: as it is written in a record or a note.
+    :param value: as it is written in a record or a note, in its plain view.
     :param label: that it has in an engine.
     :param role: what it is to the patient, or the name of its column.
     :param kind: how it is searched for.
@@ -82,28 +80,9 @@ def identifiers_of(record: Record, label_set: LabelSet) -> list[Identifier]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class KnownMention:
-    """An identifier, found in a text.
-
-    :param span: where, with the label of the identifier.
-    :param role: of the identifier.
-    :param how: in what way it is written.
-    :param words: folded, as the text has them; where all of them are words of the language, it may be none.
-    :param needs_sign: whether it may be anything else, with nothing beside it to support it.
-    """
-
-    span: Span
-    role: str
-    how: How = "exact"
-    words: tuple[str, ...] = field(default=(), repr=False)
-    needs_sign: bool = False
-
-
 class KnownIndex:
     """Identifiers, ready to be found in many texts.
 
-    :param identifiers: with values in their plain view.
     :param language: ISO 639-1 code.
     :param is_guessing: whether typing errors, initials alone, short forms and parts of dates count.
     """
@@ -113,7 +92,7 @@ class KnownIndex:
         of_kind: defaultdict[SearchedAs, dict[int, str]] = defaultdict(dict)
         for number, identifier in enumerate(self._identifiers):
             of_kind[identifier.kind][number] = identifier.value
-        self._language, self._is_guessing, self._has_phones = language, is_guessing, bool(of_kind["phone"])
+        self._is_guessing, self._has_phones = is_guessing, bool(of_kind["phone"])
         self._names = {number: Name(value, language) for number, value in of_kind["name"].items()}
         self._dates = KnownDates(of_kind["date"], language)
         self._initials = KnownInitials(of_kind["name"] if is_guessing else {}, language)
@@ -135,21 +114,17 @@ class KnownIndex:
             yield from (one for one in every if self._is_guessing or one.how != "short form")
         elif kind == "phone":
             yield from (Spelling(form) for form in _forms_of_phone(value) if len(form) >= _SHORTEST)
-        elif kind == "date" and number not in self._dates.others:
-            yield from map(Spelling, figures_of(value, self._language))
+        elif number in self._dates.figures:
+            yield from map(Spelling, self._dates.figures[number])
         else:
             parts = value.split(",") if kind == "address" else [value]
             for first, after in combinations(range(len(parts) + 1), 2):
                 yield from _phrase(",".join(parts[first:after]))
 
-    def find(self, text: str) -> Iterator[KnownMention]:
-        """All hits, in no order; they may overlap.
-
-        :param text: in its plain view.
-        """
+    def find(self, text: str) -> Iterator[tuple[Identifier, Place]]:
+        """Identifiers and their places in a text in its plain view, in no order; they may overlap."""
         for number, place in self._places(text) if self._identifiers else ():
-            _, label, role, _ = self._identifiers[number]
-            yield KnownMention(Span(place.start, place.end, label), role, place.how, place.words, place.needs_sign)
+            yield self._identifiers[number], place
 
     def _places(self, text: str) -> Iterator[tuple[int, Place]]:
         reading = Reading(text)
@@ -169,22 +144,18 @@ class KnownIndex:
                 of_names[number][first] = stretch
         for number, stretches in of_names.items():
             yield from ((number, place) for place in self._names[number].places(reading, stretches))
-        for found in self._initials.find(text):
-            # Two letters are a word of every language, which they need a sign for anyway.
-            letters = fold(text[found.start : found.end])
-            words = (letters,) if letters.isalpha() and len(letters) > _SHORT else ()
-            yield found.which, Place(found.start, found.end, "initials alone", words, found.needs_sign)
-        for date in self._dates.find(text):
-            if date.is_whole or self._is_guessing:
-                yield date.which, Place(*date[:2], "exact" if date.is_whole else "a part of it", (), date.needs_sign)
+        yield from self._initials.find(text)
+        for number, place in self._dates.find(text):
+            if self._is_guessing or place.how == "exact":
+                yield number, place
 
     def _others(self, reading: Reading) -> dict[int, list[tuple[int, str]]]:
         """What the words of a text, and the pieces of longer ones, may be read as, too."""
         found: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)
-        for first, after in reading.words:
+        for first, after in reading.words():
             pieces = [(at, at + 1) for at in range(first, after)] if after - first > 1 else []
             for start, end in ((first, after), *pieces):
-                word = reading.written(start, end)
+                word = reading.text[slice(*reading.place(start, end))]
                 if word not in self._readings:
                     spelt = () if word.isascii() else (spelt_out(word),)
                     self._readings[word] = (*spelt, *self._misspellings.of(fold(word)))
@@ -209,7 +180,7 @@ def _stretch(reading: Reading, first: int, after: int, spelling: Spelling) -> St
     if not all(map(_BETWEEN.fullmatch, gaps)) or (gaps and how == "user name"):
         return None
     if "".join(reading.folded[first:after]) != spelling.string:
-        spelt = spelt_out("".join(reading.written(at, at + 1) for at in range(first, after)))
+        spelt = spelt_out("".join(reading.text[slice(*place)] for place in reading.places[first:after]))
         how = how if spelt == spelling.string else "one typing error"
     if not gaps and not _is_by_itself(reading, first, after):
         return None
@@ -225,7 +196,7 @@ def _stretch(reading: Reading, first: int, after: int, spelling: Spelling) -> St
 def _is_by_itself(reading: Reading, first: int, after: int) -> bool:
     """Whether pieces are words, or behind or before digits and capitals with which a word begins."""
     is_word = reading.is_start(first) and reading.is_start(after)
-    is_long = len(reading.written(first, after)) >= _SHORTEST
+    is_long = len("".join(reading.folded[first:after])) >= _SHORTEST
     is_other_name = not reading.is_start(first) and reading.folded[first - 1] in _BEFORE_A_NAME
     return is_word or is_without_blanks(reading.folded[first]) or (is_long and not is_other_name)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -24,13 +24,16 @@ _LONG_WORD = 5
 
 def spelt_out(word: str) -> str:
     """The word, folded, with two letters for each letter with a mark that can be written so."""
-    return fold(word.casefold().translate(_letters()))
+    return fold(word.casefold().translate(str.maketrans(_tables()["letters"])))
 
 
 @cache
 def other_names(name: str) -> frozenset[str]:
     """Short forms of a folded first name, or the names that it is a short form of."""
-    return frozenset(_nicknames().get(name, ()))
+    found: set[str] = set()
+    for names in _tables()["nicknames"].values():
+        found |= {*names.get(name, "").split()} | {full for full, short in names.items() if name in short.split()}
+    return frozenset(map(fold, found))
 
 
 class Misspellings:
@@ -45,9 +48,8 @@ class Misspellings:
     def __init__(self, words: Iterable[str]) -> None:
         self._by_rest: defaultdict[str, list[str]] = defaultdict(list)
         for word in dict.fromkeys(words):
-            if len(word) >= _LONG_WORD and word.isalpha():
-                for rest in _rests(word):
-                    self._by_rest[rest].append(word)
+            for rest in _rests(word) if len(word) >= _LONG_WORD and word.isalpha() else ():
+                self._by_rest[rest].append(word)
 
     def of(self, word: str) -> list[str]:
         """The known words that a folded word is meant to be; none if it is one of them."""
@@ -57,25 +59,8 @@ class Misspellings:
         return [] if word in near else [known for known in near if edits(word, known, 1) == 1]
 
 
-def _rests(word: str) -> Iterator[str]:
-    yield word
-    yield from {word[:at] + word[at + 1 :] for at in range(len(word))}
-
-
-@cache
-def _letters() -> dict[int, str]:
-    return str.maketrans(_tables()["letters"])
-
-
-@cache
-def _nicknames() -> Mapping[str, set[str]]:
-    found: defaultdict[str, set[str]] = defaultdict(set)
-    for names in _tables()["nicknames"].values():
-        for name, short in names.items():
-            for form in map(fold, short.split()):
-                found[name].add(form)
-                found[form].add(name)
-    return found
+def _rests(word: str) -> dict[str, None]:
+    return dict.fromkeys((word, *(word[:at] + word[at + 1 :] for at in range(len(word)))))
 
 
 @cache

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from phistack.ensemble.stacking.known.columns import searched_as
-from phistack.ensemble.stacking.known.search import Identifier, KnownIndex, KnownMention
+from phistack.ensemble.stacking.known.search import Identifier, KnownIndex
+from phistack.ensemble.stacking.known.signs import Place
 from phistack.ensemble.stacking.repeats import search_mode
 from phistack.features.documents import Document, Span
 from phistack.features.plain_view import PlainView, plain_view
@@ -37,26 +38,26 @@ def unmarked(
     :returns: spans of the notes as they were written.
     """
     views = [plain_view(note.with_spans(span for span in found if is_removed(span.label))) for note, found in notes]
-    index = KnownIndex((identifier for view in views for identifier in _identifiers(view)), language, is_guessing=False)
+    identifiers = (
+        Identifier(view.document.text[span.start : span.end], span.label, "", searched_as("", span.label))
+        for view in views
+        for span in view.document.spans
+        if search_mode(span.label)
+    )
+    index = KnownIndex(identifiers, language, is_guessing=False)
     return [tuple(sorted({*_more(view, index, is_word)})) for view in views]
-
-
-def _identifiers(view: PlainView) -> Iterator[Identifier]:
-    for span in view.document.spans:
-        if search_mode(span.label):
-            mention = view.document.text[span.start : span.end]
-            yield Identifier(mention, span.label, "", searched_as("", span.label))
 
 
 def _more(view: PlainView, index: KnownIndex, is_word: Callable[[str], bool]) -> Iterator[Span]:
     is_marked = covering(ranges_of(view.document.spans))
-    for hit in index.find(view.document.text):
-        if not is_marked(hit.span.start, hit.span.end) and _must_go(hit, view.document.text, is_word):
-            yield view.in_note(hit.span)
+    for known, place in index.find(view.document.text):
+        text = view.document.text[place.start : place.end]
+        if not is_marked(place.start, place.end) and _must_go(place, text, known.kind == "name", is_word):
+            yield view.in_note(Span(place.start, place.end, known.label))
 
 
-def _must_go(hit: KnownMention, text: str, is_word: Callable[[str], bool]) -> bool:
-    if search_mode(hit.span.label) != "parts":
-        return sum(map(str.isalnum, text[hit.span.start : hit.span.end])) >= _SHORTEST_CODE
-    is_short = bool(hit.words) and all(len(w) < _SHORTEST_PART and not is_without_blanks(w) for w in hit.words)
-    return not (hit.needs_sign or is_short or (hit.words and all(map(is_word, hit.words))))
+def _must_go(place: Place, text: str, is_name: bool, is_word: Callable[[str], bool]) -> bool:
+    if not is_name:
+        return sum(map(str.isalnum, text)) >= _SHORTEST_CODE
+    is_short = all(len(word) < _SHORTEST_PART and not is_without_blanks(word) for word in place.words)
+    return not (place.needs_sign or (place.words and (is_short or all(map(is_word, place.words)))))

@@ -16,7 +16,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from itertools import groupby, islice
+from itertools import groupby
 from pathlib import Path
 from typing import TypedDict
 
@@ -48,11 +48,8 @@ REPEAT = "repeated mention"
 
 _KERNELS = (KernelSettings(0.01, 1.0, 1.0), KernelSettings(0.03, 1.0, 1.0), KernelSettings(0.01, 5.0, 5.0))
 _THRESHOLDS = tuple(np.round(np.arange(0.10, 0.91, 0.02), 2).tolist())
-_NEVER = 1.0
-"""A threshold that no repeat passes."""
-
-_BY_RULE = 0.5
-"""The threshold where there is no SVM."""
+_NEVER, _BY_RULE = 1.0, 0.5
+"""A threshold that no repeat passes, and the one where there is no SVM."""
 
 _FEWEST = 20
 """The fewest right repeats, and wrong ones, that an SVM is trained on."""
@@ -62,8 +59,6 @@ _ABOUT = 0.0002
 
 
 class _ClassifierState(TypedDict):
-    """What `repeats.json` holds."""
-
     evidence: list[str]
     kernel: KernelSettings
     curve: Curve
@@ -102,8 +97,8 @@ class RepeatClassifier:
         n_right = sum(int(answers.sum()) for answers in is_phi)
         n_wrong = sum(map(len, is_phi)) - n_right
         self.svm_: KernelSVM | None = None
-        self.kernel_, self.threshold_ = _KERNELS[0], _BY_RULE
         self.calibration_: Curve = (1.0, 0.0)
+        self.kernel_, self.threshold_ = _KERNELS[0], _BY_RULE
         probabilities = list(map(_by_rule, places))
         self.figures_ = {
             "right repeats": float(n_right),
@@ -153,17 +148,17 @@ class RepeatClassifier:
     def _probabilities(self, places: Sequence[Sequence[RepeatPlace]]) -> list[Floats]:
         if self.svm_ is None:
             return list(map(_by_rule, places))
-        together = [place for found in places for place in found]
-        probabilities = iter(calibrated(self.svm_.margins(matrix_of(together)), self.calibration_).tolist())
-        return [np.array(list(islice(probabilities, len(found)))) for found in places]
+        margins = self.svm_.margins(matrix_of([place for found in places for place in found]))
+        bounds = np.cumsum([len(found) for found in places])[:-1]
+        return list(np.split(calibrated(margins, self.calibration_), bounds))
 
     def _places(
         self, tables: Sequence[FeatureTable], decisions: Decided, *, is_training: bool = False
     ) -> list[list[RepeatPlace]]:
         """For each note its repeats, with what their features are read from."""
         places: list[list[RepeatPlace]] = []
-        numbered = zip(tables, decisions, strict=True)
-        for patient, run in groupby(numbered, key=lambda item: item[0].document.group):
+        pairs = zip(tables, decisions, strict=True)
+        for patient, run in groupby(pairs, key=lambda pair: pair[0].document.group):
             notes = list(run)
             texts = [table.document.text for table, _ in notes]
             mentions = [[Mention(d.span, d.probability) for d in found if d.accepted] for _, found in notes]
@@ -200,17 +195,12 @@ class RepeatClassifier:
         state = files.json("repeats.json", _ClassifierState)
         with damage_refused("the repeats of the engine"):
             if state["evidence"] != list(REPEAT_FEATURES):
-                raise BundleError(
-                    "this phistack does not know the features by which the engine judges repeats; train it again"
-                )
-            classifier.kernel_ = state["kernel"]
-            classifier.calibration_ = state["curve"]
-            classifier.threshold_ = state["threshold"]
-            classifier.figures_ = state["figures"]
-            has_machine = state["has_machine"]
-            classifier.svm_ = (
-                KernelSVM.from_arrays(files.arrays("repeats.npz"), len(REPEAT_FEATURES)) if has_machine else None
-            )
+                reason = "this phistack does not know the features by which the engine judges repeats; train it again"
+                raise BundleError(reason)
+            classifier.kernel_, classifier.calibration_ = state["kernel"], state["curve"]
+            classifier.threshold_, classifier.figures_ = state["threshold"], state["figures"]
+            arrays = files.arrays("repeats.npz") if state["has_machine"] else None
+            classifier.svm_ = None if arrays is None else KernelSVM.from_arrays(arrays, len(REPEAT_FEATURES))
         return classifier
 
 
@@ -230,10 +220,8 @@ def _by_rule(places: Sequence[RepeatPlace]) -> Floats:
 def _extended(
     decisions: Decided, places: Sequence[Sequence[RepeatPlace]], probabilities: Sequence[Floats], threshold: float
 ) -> list[list[Decision]]:
-    return [
-        _with_repeats(decided, found, probability, threshold) if found else list(decided)
-        for decided, found, probability in zip(decisions, places, probabilities, strict=True)
-    ]
+    notes = zip(decisions, places, probabilities, strict=True)
+    return [_with_repeats(*note, threshold) if note[1] else list(note[0]) for note in notes]
 
 
 def _with_repeats(
@@ -257,7 +245,7 @@ def _with_repeats(
 def _where(place: RepeatPlace) -> str:
     """Where the repeated mentions are, without their text."""
     seeds = place.repeat.seeds
-    whole = any(len(seed.words) == len(place.repeat.words) for seed in seeds)
+    share = "all" if any(len(seed.words) == len(place.repeat.words) for seed in seeds) else "part"
     here = [seed.places[place.note] for seed in seeds if place.note in seed.places]
     where = f"at {min(here)}" if here else "in another note of the patient"
-    return f"{'all' if whole else 'part'} of what is {where}; mentions: {sum(seed.times for seed in seeds)}"
+    return f"{share} of what is {where}; mentions: {sum(seed.times for seed in seeds)}"

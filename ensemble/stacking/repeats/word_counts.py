@@ -1,12 +1,12 @@
 """Which words are words of the language, and not only names.
 
     counts = WordCounts.of(documents, "en")
-    counts.is_word("brown")                       True: it stands in small letters outside PHI, or in a list of ours
+    counts.is_word("brown")                       True: it is in small letters outside PHI, or in a list of ours
     counts.count("brown")                         Seen(small=14, outside=17, inside=2), in patients
     counts.count("brown", without="110")          the same without the notes of a patient, as if it were a new one
 
-A name that is also a word is a danger to the text, and a word that is also a name is one to the patient. The training
-notes say how often a word occurs where nothing is marked; `common_words.toml` lists names that are everyday words.
+The training notes show how often a word occurs where nothing is marked; `common_words.toml` lists names that are
+everyday words.
 """
 
 from __future__ import annotations
@@ -29,14 +29,13 @@ from phistack.features.text_words import words_of
 from phistack.features.writing import write_json
 
 _SMALL, _OUTSIDE = 2, 3
-"""In the notes of how many patients a word must stand in small letters, or in any, to be one of the language."""
+"""In the notes of how many patients a word of the language is at least in small letters, or in any."""
 
-_SHORTEST = 3
-_NAME = 2
+_SHORTEST, _NAME = 3, 2
 
 
 class Seen(NamedTuple):
-    """In the notes of how many patients a word stands.
+    """In the notes of how many patients a word is.
 
     :param small: outside PHI, in small letters.
     :param outside: outside PHI.
@@ -49,8 +48,6 @@ class Seen(NamedTuple):
 
 
 class _CountsState(TypedDict):
-    """What is saved."""
-
     language: str
     seen: dict[str, Seen]
 
@@ -60,7 +57,7 @@ class WordCounts:
     """The words of three letters and more of annotated notes.
 
     :param language: ISO 639-1 code.
-    :param seen: folded word -> where it stands; without names of one patient alone.
+    :param seen: folded word -> where it is; without names of one patient alone.
     :param patients: patient -> the words of their notes, each with 1 or 0; known in training only.
     """
 
@@ -84,7 +81,7 @@ class WordCounts:
         return cls(language, seen, patients)
 
     def count(self, word: str, without: str = "") -> Seen:
-        """Where a folded word stands; `without` leaves out a patient of the training."""
+        """Where a folded word is; `without` leaves out a patient of the training."""
         every = self.seen.get(word)
         if every is None or not without:
             return every or Seen()
