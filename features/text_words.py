@@ -25,6 +25,7 @@ _WITHOUT_BLANKS = (
     "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
+_CORE = re.compile(r"[^\W_](?:.*[^\W_])?", re.DOTALL)
 _CHARACTER = re.compile(f"[{_WITHOUT_BLANKS}]")
 _PIECES = re.compile(f"[{_WITHOUT_BLANKS}][\u0300-\u036f\u3099\u309a]*|[^{_WITHOUT_BLANKS}]+")
 
@@ -42,6 +43,12 @@ def written_words(text: str) -> list[str]:
 def folded_words(text: str) -> list[str]:
     """The words, folded."""
     return list(map(fold, _WORD.findall(text)))
+
+
+def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """A stretch without what is neither letter nor digit at its ends; unchanged if it has none."""
+    core = _CORE.search(text, start, end)
+    return core.span() if core else (start, end)
 
 
 def is_without_blanks(word: str) -> bool:

@@ -17,7 +17,7 @@ from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.engine import Engine
 from phistack.ensemble.stacking.candidates import Decision, pools_of
 from phistack.ensemble.stacking.repeats.classifier import REPEAT, RepeatClassifier
-from phistack.ensemble.stacking.repeats.search import Mention, search
+from phistack.ensemble.stacking.repeats.search import search
 from phistack.ensemble.stacking.repeats.word_counts import Seen, WordCounts
 from phistack.ensemble.stacking.stacker import Stacker
 from phistack.ensemble.stacking.stacker_files import load_stacker, save_stacker
@@ -38,9 +38,13 @@ from phistack.submodels.base import Candidate
 PATIENT, DOCTOR = "PATIENT", "DOCTOR"
 
 
+def mention(span: Span) -> Decision:
+    return Decision(span, 1.0, True, ())
+
+
 def found_again(seed: Any, text: Any, label: Any = PATIENT, language: str = "en") -> Any:
     """What is found in a note when another note of the patient names `seed`."""
-    repeats = search([seed, text], [[Mention(Span(0, len(seed), label))], []], language)
+    repeats = search([seed, text], [[mention(Span(0, len(seed), label))], []], language)
     return [text[repeat.span.start : repeat.span.end] for repeat in repeats[1]]
 
 
@@ -84,7 +88,7 @@ def test_numbers_and_addresses_are_sought_whole_and_dates_not_at_all(
 
 def test_what_is_marked_is_no_repeat_but_what_goes_beyond_it_is() -> None:
     text = "Smith, Dana was seen. Dana Smith left."
-    marked = [Mention(Span(7, 11, PATIENT)), Mention(Span(22, 32, PATIENT))]
+    marked = [mention(Span(7, 11, PATIENT)), mention(Span(22, 32, PATIENT))]
     assert [repeat.span for repeat in search([text], [marked], "en")[0]] == [Span(0, 11, PATIENT)]
 
 
@@ -96,7 +100,7 @@ def test_every_whole_part_of_a_name_is_found_and_nothing_else(words: Any, name: 
     """The oracle: folded words compared one by one."""
     seed, text = " ".join(name), " ; ".join(words)
     parts = {fold(w) for w in name if len(w) > 2 and w.isalpha()} - {"van"}
-    repeats = search([seed, text], [[Mention(Span(0, len(seed), PATIENT))], []], "en")[1]
+    repeats = search([seed, text], [[mention(Span(0, len(seed), PATIENT))], []], "en")[1]
     expected = [place for place in words_of(text) if fold(text[slice(*place)]) in parts]
     assert [(repeat.span.start, repeat.span.end) for repeat in repeats] == expected
 

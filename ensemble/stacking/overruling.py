@@ -3,10 +3,9 @@
     overruling = read_overruling(always=Path("ours.txt"), never=Path("drugs.txt"), patterns=Path("numbers.toml"))
     engine.overruled_by(overruling).annotate(documents)
 
-What a pattern finds is accepted; then accepted spans that are wholly a phrase of the list of `never` are not; then all
-that the list of `always` says is accepted. A new span that overlaps accepted ones takes them in, so that nothing that
-was covered becomes uncovered. Nothing else changes. Who said it is among the votes of the decision, with the line of
-the list or the name of the pattern, and never the text.
+What a pattern finds is accepted; then accepted spans that are wholly a phrase of the list of `never` are refused; then
+all phrases of the list of `always` are accepted. A new span that overlaps accepted ones takes them in, so that nothing
+that was covered becomes uncovered. The votes of a decision name the line of the list or the pattern, never the text.
 
 A span that one of the sources in `CERTAIN` says is of a record, such as a roster of patients: no list uncovers it.
 """
@@ -26,8 +25,9 @@ from phistack.features.documents import Span
 from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
 from phistack.features.plain_view import PlainView
-from phistack.features.ranges import overlapping_groups
+from phistack.features.ranges import Range, overlapping_groups
 from phistack.features.suggestions import no_such
+from phistack.features.text_words import trimmed
 from phistack.submodels.base import Candidate
 from phistack.submodels.regex.pattern_files import ANY_SET, Pattern, read_own_patterns
 
@@ -59,10 +59,10 @@ class Overruling:
         for phrase in self.never.phrases:
             other = lines.get(phrase.key)
             if other is not None:
+                places = (f"line {one.line}, column {one.column} of" for one in (other, phrase))
                 raise SettingsError(
-                    f"the lists contradict each other: line {other.line}, column {other.column} of {self.always.path} "
-                    f"and line {phrase.line}, column {phrase.column} of {self.never.path} are the same phrase; take "
-                    f"one of them out"
+                    f"the lists contradict each other: {next(places)} {self.always.path} and {next(places)} "
+                    f"{self.never.path} are the same phrase; take one of them out"
                 )
 
     def __bool__(self) -> bool:
@@ -71,7 +71,8 @@ class Overruling:
     @property
     def digests(self) -> dict[str, str]:
         """What decides what it does, by the name of its option; empty for an option that was not given."""
-        patterns = "\n".join(repr(_what_it_finds(pattern)) for pattern in self.patterns)
+        finds = ((p.name, p.regex, p.flags, p.validator, sorted(p.labels.items())) for p in self.patterns)
+        patterns = "\n".join(map(repr, finds))
         texts = {"always list": self.always.text, "never list": self.never.text, "own patterns": patterns}
         return {name: text and hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
 
@@ -88,7 +89,7 @@ class Overruling:
         return {p.label for p in self.always.phrases} | {pattern.labels[ANY_SET] for pattern in self.patterns}
 
     def applied(self, view: PlainView, note: str, decisions: Sequence[Decision]) -> list[Decision]:
-        """The decisions on a note, on spans of the note as it was written, after it has been asked.
+        """The decisions on a note, on spans of the note as it was written, with what lists and patterns say.
 
         :param note: the text of the note as it was written.
         """
@@ -110,10 +111,10 @@ class Overruling:
     def _without_never(self, view: PlainView, note: str, decisions: Sequence[Decision]) -> list[Decision]:
         if not (self.never.phrases and any(decision.accepted for decision in decisions)):
             return list(decisions)
-        hits: dict[tuple[int, int], list[Hit]] = {}
+        hits: dict[Range, list[Hit]] = {}
         for hit in self.never.find(view.document.text, self.language):
-            hits.setdefault(_core(note, *view.place(hit.start, hit.end)), []).append(hit)
-        return [_refused(d, hits.get(_core(note, d.span.start, d.span.end), ())) for d in decisions]
+            hits.setdefault(trimmed(note, *view.place(hit.start, hit.end)), []).append(hit)
+        return [_refused(d, hits.get(trimmed(note, d.span.start, d.span.end), ())) for d in decisions]
 
 
 def read_overruling(always: Path | None = None, never: Path | None = None, patterns: Path | None = None) -> Overruling:
@@ -124,14 +125,8 @@ def read_overruling(always: Path | None = None, never: Path | None = None, patte
 
 def overruled(decisions: Iterable[Decision]) -> Counter[str]:
     """On how many spans each list and the patterns had a say."""
-    return Counter(
-        source for d in decisions for source in {vote.source for vote in d.votes} & {ALWAYS, NEVER, PATTERNS}
-    )
-
-
-def _what_it_finds(pattern: Pattern) -> tuple[object, ...]:
-    """All that decides what a pattern finds."""
-    return pattern.name, pattern.regex, pattern.flags, pattern.validator, sorted(pattern.labels.items())
+    ours = {ALWAYS, NEVER, PATTERNS}
+    return Counter(source for d in decisions for source in ours.intersection(vote.source for vote in d.votes))
 
 
 def _labelled(pattern: Pattern, label_set: LabelSet) -> Pattern:
@@ -145,16 +140,6 @@ def _labelled(pattern: Pattern, label_set: LabelSet) -> Pattern:
 
 def _votes(view: PlainView, source: str, hits: Iterable[Hit]) -> list[Candidate]:
     return [Candidate(view.in_note(Span(h.start, h.end, h.label)), source, evidence=h.evidence) for h in hits]
-
-
-def _core(note: str, start: int, end: int) -> tuple[int, int]:
-    """The stretch without what is neither letter nor digit at its ends, where anything is left then."""
-    first, last = start, end
-    while first < last and not note[first].isalnum():
-        first += 1
-    while first < last and not note[last - 1].isalnum():
-        last -= 1
-    return (first, last) if first < last else (start, end)
 
 
 def _refused(decision: Decision, hits: Iterable[Hit]) -> Decision:
@@ -174,12 +159,11 @@ def _added(decisions: Sequence[Decision], votes: Sequence[Candidate]) -> list[De
     every: list[Decision | Candidate] = [*accepted, *votes]
     joined = [_joined(group) for group in overlapping_groups(every)]
     before = {d.span: replace(d, accepted=False) if d.accepted else d for d in decisions}
-    new = {d.span: replace(d, votes=_with_votes_of(before.get(d.span), d.votes)) for d in joined}
+    new = {}
+    for decision in joined:
+        old = before[decision.span].votes if decision.span in before else ()
+        new[decision.span] = replace(decision, votes=tuple(dict.fromkeys((*decision.votes, *old))))
     return [new.get(span) or before[span] for span in sorted({*before, *new})]
-
-
-def _with_votes_of(decision: Decision | None, votes: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
-    return tuple(dict.fromkeys((*votes, *(decision.votes if decision else ()))))
 
 
 def _joined(group: Sequence[Decision | Candidate]) -> Decision:

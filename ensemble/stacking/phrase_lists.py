@@ -23,6 +23,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from phistack.features.errors import SettingsError
 from phistack.features.letters import fold
@@ -50,12 +51,9 @@ _END = "\0"
 _REGEX = re.compile(r"/(.+)/([imsx]*)")
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """Where something that a user wrote is in a text.
 
-    :param start: in code points.
-    :param end: after the last character.
     :param label: empty for any.
     :param evidence: the line or the name of what was found; never text of a note.
     """
@@ -88,10 +86,6 @@ class Phrase:
         """What two lists must not both hold."""
         return ("/", self.pattern.regex) if self.pattern else tuple(_as_read(word, ALWAYS) for word in self.words)
 
-    def hit(self, start: int, end: int) -> Hit:
-        """The phrase at a place."""
-        return Hit(start, end, self.label, f"line {self.line}")
-
 
 @dataclass(frozen=True)
 class PhraseList:
@@ -121,10 +115,10 @@ class PhraseList:
         # An accent that is no part of a letter here is no piece.
         pieces = [piece for piece in pieces if piece[2]]
         for first, after, phrase in self._index.find([read + _END for _, _, read in pieces]):
-            yield phrase.hit(pieces[first][0], pieces[after - 1][1])
+            yield Hit(pieces[first][0], pieces[after - 1][1], phrase.label, f"line {phrase.line}")
         for phrase in self.phrases:
-            if phrase.pattern:
-                yield from (phrase.hit(*place) for place in phrase.pattern.find(text, language))
+            for start, end in phrase.pattern.find(text, language) if phrase.pattern else ():
+                yield Hit(start, end, phrase.label, f"line {phrase.line}")
 
     def check_labels(self, labels: Collection[str]) -> None:
         """See that an engine has all labels; :raises SettingsError: with line and column of one that it does not."""

@@ -29,7 +29,7 @@ from phistack.features.documents import Document, Span
 from phistack.features.labels import LabelSet
 from phistack.features.plain_view import plain_view
 from phistack.features.ranges import overlapping_each, overlapping_groups, ranges_of, remainders
-from phistack.features.text_words import is_without_blanks
+from phistack.features.text_words import is_without_blanks, trimmed
 from phistack.submodels.base import Candidate
 
 KNOWN = "known"
@@ -223,8 +223,5 @@ def _pieces(text: str, span: Span, taken: Iterable[Span]) -> list[Span]:
     over = [other for other in taken if other.overlaps(span)]
     if not over:
         return [span]
-    found = []
-    for start, end in remainders((span.start, span.end), ranges_of(over)):
-        core = re.search(r"[^\W_](?:.*[^\W_])?", text[start:end], re.DOTALL)
-        found += [Span(start + core.start(), start + core.end(), span.label)] if core else []
-    return found
+    left = remainders((span.start, span.end), ranges_of(over))
+    return [Span(*trimmed(text, *one), span.label) for one in left if any(map(str.isalnum, text[slice(*one)]))]

@@ -68,7 +68,7 @@ class Name:
         never = known_words(language, "names", "credentials") | NUMERALS
         written = written_words(value)
         own = list(map(fold, written))
-        self._beside = {word[0] for word in own if word[0].isalpha()} | {*own}
+        self._initials = {word[0] for word in own if word[0].isalpha()}
         # The last word is a part of the name whatever it is elsewhere (`Danny Le`, `Ann Nurse`), but no credential.
         long = [word for word in written if len(word) >= _SHORTEST]
         self._parts = [
@@ -90,11 +90,12 @@ class Name:
             if how == "exact" and (n_words == 1 or string in unbroken or len(string) > _LONG_USER_NAME)
         ]
 
-    def spellings(self) -> Iterator[Spelling]:
-        """All that is a part of the name."""
+    def spellings(self, *, with_short_forms: bool = True) -> Iterator[Spelling]:
+        """All that is a part of the name; short forms are those of first names, and the names for a short form."""
         for part in self._parts:
             yield from map(Spelling, _forms([part]))
-            yield from (Spelling(other, 1, "short form") for other in sorted(other_names(fold(part))))
+            if with_short_forms:
+                yield from (Spelling(other, 1, "short form") for other in sorted(other_names(fold(part))))
             if is_without_blanks(part) and len(part) > _SHORTEST:
                 # The family name is the first character or two; the first two of four.
                 yield from (Spelling(fold(some)) for some in (part[-2:], part[:2] if len(part) > 3 else part))
@@ -116,41 +117,31 @@ class Name:
             if first >= behind:
                 run = self._run(reading, stretches, first, behind)
                 behind = run[-1].after
-                yield _place(reading, self._trimmed(reading, run, stretches), stretches)
+                yield _place(reading, run, stretches)
 
     def _run(self, reading: Reading, stretches: Mapping[int, Stretch], first: int, behind: int) -> list[Stretch]:
-        """A word of the name with what may belong to it before and behind."""
+        """A word of the name with the words and initials before and behind it."""
         run = [stretches[first]]
         if run[0].how == "user name":
             return run
-        while (at := run[0].first - 1) >= behind and self._is_beside(reading, at) and _is_near(reading, at + 1):
+        while (at := run[0].first - 1) >= behind and self._is_initial(reading, at) and _is_near(reading, at + 1):
             run.insert(0, Stretch(at, at + 1))
         while (at := run[-1].after) < len(reading) and _is_near(reading, at):
-            following = stretches.get(at) or Stretch(at, at + 1)
-            is_other = following.how == "user name" or _is_again(reading, run, following)
-            if is_other if at in stretches else not self._is_beside(reading, at):
+            # Whatever initial is between two words of a name is a part of it.
+            is_between = len(reading.folded[at]) == 1 and at + 1 in stretches and _is_near(reading, at + 1)
+            following = stretches.get(at)
+            if following is None and (is_between or self._is_initial(reading, at)):
+                run.append(Stretch(at, at + 1))
+            elif following is None or following.how == "user name" or _is_again(reading, run, following):
                 break
-            run.append(following)
+            else:
+                run.append(following)
         return run
 
-    def _is_beside(self, reading: Reading, at: int) -> bool:
-        piece = reading.folded[at]
-        return piece in self._beside or (len(piece) == 1 and piece.isalpha() and not is_without_blanks(piece))
-
-    def _trimmed(self, reading: Reading, run: list[Stretch], stretches: Mapping[int, Stretch]) -> list[Stretch]:
-        """The run without what is no part of the name at its ends, and small letters that are a word."""
-
-        def is_loose(one: Stretch) -> bool:
-            start, end = reading.places[one.first]
-            is_small = reading.text[start].islower() and reading.text[end : end + 1] not in _AFTER_INITIAL
-            return one.first not in stretches and (is_small or reading.folded[one.first] not in self._beside)
-
-        while is_loose(run[-1]):
-            run = run[:-1]
-        # Particles of the name are before it in small letters.
-        while is_loose(run[0]) and (len(piece := reading.folded[run[0].first]) == 1 or piece not in self._beside):
-            run = run[1:]
-        return run
+    def _is_initial(self, reading: Reading, at: int) -> bool:
+        start, end = reading.places[at]
+        is_written = reading.text[start].isupper() or reading.text[end : end + 1] in _AFTER_INITIAL
+        return is_written and end - start == 1 and reading.folded[at] in self._initials
 
 
 def _forms(words: Sequence[str]) -> tuple[str, ...]:
@@ -167,6 +158,12 @@ def _together(words: list[str]) -> Iterator[list[str]]:
         for one in (words[0], words[0][0], "".join(word[0] for word in words[:at])):
             yield from ([one, words[at]], [words[at], one])
         yield [words[0], words[at][0]]
+
+
+def is_sentence_end(reading: Reading, at: int) -> bool:
+    """Whether a full stop and a blank are before a piece, and no initial or the like before these."""
+    gap = reading.gap(at)
+    return len(reading.folded[at - 1]) > _SHORTEST and gap[:1] == "." and gap[1:2].isspace()
 
 
 def _is_near(reading: Reading, at: int) -> bool:

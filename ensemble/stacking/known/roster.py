@@ -19,8 +19,7 @@ import logging
 import os
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import lru_cache, partial
-from itertools import islice
+from functools import lru_cache
 from pathlib import Path
 
 from phistack.ensemble.stacking.known.columns import PARTS, PATIENT, role_of, roles
@@ -35,7 +34,7 @@ Record = Mapping[str, tuple[str, ...]]
 
 _LOG = logging.getLogger("phistack")
 _WHAT = "the roster"
-_AT_ONCE, _PIECE = 10_000, 2**20
+_LARGEST_RECORD = "SELECT COUNT(DISTINCT row) AS n FROM record GROUP BY patient ORDER BY n DESC LIMIT 1"
 _MOST_ROWS = 1000
 """Of one patient; searching for many times as much would take longer than a note may."""
 
@@ -64,21 +63,17 @@ class Roster:
         """
         columns: dict[str, None] = {}
         try:
-            # An empty name stands for a database on disk that nobody else can open.
+            # An empty name makes a database on disk that no other process can open.
             database = sqlite3.connect("", check_same_thread=False, isolation_level=None)
             database.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-8000;")
             database.execute("CREATE TABLE record (patient TEXT, row TEXT)")
             database.execute("CREATE TABLE about (name TEXT, value TEXT)")
             with file_named(_WHAT, path), rows_of(path) as rows:
-                pairs = _pairs(rows, columns)
-                while some := list(islice(pairs, _AT_ONCE)):
-                    database.executemany("INSERT INTO record VALUES (?, ?)", some)
+                database.executemany("INSERT INTO record VALUES (?, ?)", _pairs(rows, columns))
                 if not columns:
                     raise ValueError("it has no rows")
             database.execute("CREATE INDEX of_patient ON record (patient)")
-            (most,) = database.execute(
-                "SELECT COUNT(DISTINCT row) AS n FROM record GROUP BY patient ORDER BY n DESC LIMIT 1"
-            ).fetchone()
+            (most,) = database.execute(_LARGEST_RECORD).fetchone()
             if most > _MOST_ROWS:
                 raise SettingsError(
                     f"the roster {path} has {most} different rows for one patient: a wrong column seems to be named as "
@@ -150,9 +145,8 @@ class Roster:
     def roles(self) -> tuple[str, ...]:
         """The roles of its columns, and the names of those that have none."""
         found = dict.fromkeys(role_of(column) or column for column in self.columns)
-        return tuple(role for role in found if role not in (PATIENT, *PARTS)) + ("name",) * bool(
-            found.keys() & set(PARTS)
-        )
+        whole = dict.fromkeys("name" if role in PARTS else role for role in found)
+        return tuple(role for role in whole if role != PATIENT)
 
     def record(self, patient: str) -> Record:
         """What is known of a patient; nothing of one who is not there."""
@@ -168,7 +162,7 @@ class Roster:
 
 @lru_cache(maxsize=1)
 def kept_open(path: Path, digest: str, key: bytes | None, index: Path | None) -> Roster:
-    """The roster of that digest, read once in a process, whose columns nobody has checked.
+    """The roster of that digest, read once in a process; its columns are not checked.
 
     :param index: where another process may have saved it; `None` if none has.
     :raises SettingsError: if it is no longer that, and as `Roster.open` does.
@@ -182,25 +176,16 @@ def kept_open(path: Path, digest: str, key: bytes | None, index: Path | None) ->
 
 
 def tell_unused(roster: Roster, labels: Collection[str]) -> None:
-    """Warn of columns that are not sought, as their names say nothing.
-
-    :param labels: of the engine.
-    """
+    """Warn of columns that are not searched for; :param labels: of the engine, which columns may be named as."""
     unused = [shown_label(column) for column in roster.columns if not role_of(column) and column not in labels]
     if unused:
-        names = ", ".join(unused)
-        _LOG.warning(
-            "not sought, as no usual name or label says what they are, are these columns of the roster: %s", names
-        )
+        _LOG.warning("columns of the roster that are ignored, as their names say nothing: %s", ", ".join(unused))
 
 
 def roster_digest(path: Path, key: bytes | None) -> str:
     """SHA-256 of the file, or HMAC-SHA256 under a key; :raises SettingsError: if it cannot be read."""
     with file_named(_WHAT, path), open_regular(path) as file:
-        digest = hashlib.sha256()
-        for piece in iter(partial(file.read, _PIECE), b""):
-            digest.update(piece)
-    plain = digest.digest()
+        plain = hashlib.file_digest(file, "sha256").digest()
     return plain.hex() if key is None else hmac.digest(key, b"roster:" + plain, "sha256").hex()
 
 

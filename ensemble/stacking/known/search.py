@@ -1,7 +1,7 @@
 """Where known identifiers are in a text, however they are written: one index, and one pass over the text.
 
     index = KnownIndex(identifiers_of(record, label_set), "en")
-    [(place.start, place.end, place.how) for _, place in index.find("Hill, A. (born 4/3/50)")]    [(0, 8, "initials"), ...]
+    [(place.start, place.end, place.how) for _, place in index.find("Hill, A., is well")]      [(0, 8, "initials")]
 
     name      its words in any order and number, see `ensemble.stacking.known.names`; its initials alone, see `initials`
     phrase    the words of a value one after the other; of an address also each part between commas
@@ -23,7 +23,7 @@ from typing import NamedTuple
 from phistack.ensemble.stacking.known.columns import SearchedAs, label_of, roles, searched_as
 from phistack.ensemble.stacking.known.dates import KnownDates
 from phistack.ensemble.stacking.known.initials import KnownInitials
-from phistack.ensemble.stacking.known.names import Name, Spelling, Stretch, doubtful_words
+from phistack.ensemble.stacking.known.names import Name, Spelling, Stretch, doubtful_words, is_sentence_end
 from phistack.ensemble.stacking.known.roster import Record
 from phistack.ensemble.stacking.known.signs import Place
 from phistack.ensemble.stacking.known.spellings import Misspellings, spelt_out
@@ -100,20 +100,17 @@ class KnownIndex:
         spellings = dict.fromkeys((number, spelling) for number in numbers for spelling in self._spellings(number))
         self._index = Index((spelling.string, (number, spelling)) for number, spelling in spellings)
         words = [word for name in self._names.values() for word in name.long_words]
-        words += [
-            word for value in {**of_kind["phrase"], **of_kind["address"]}.values() for word in folded_words(value)
-        ]
-        self._misspellings = Misspellings(words if is_guessing else ())
+        phrases = [*of_kind["phrase"].values(), *of_kind["address"].values()]
+        self._misspellings = Misspellings([*words, *folded_words(" ".join(phrases))] if is_guessing else ())
         self._readings: dict[str, tuple[str, ...]] = {}
 
     def _spellings(self, number: int) -> Iterator[Spelling]:
         """The strings of an identifier."""
         value, _, _, kind = self._identifiers[number]
         if kind == "name":
-            every = self._names[number].spellings()
-            yield from (one for one in every if self._is_guessing or one.how != "short form")
+            yield from self._names[number].spellings(with_short_forms=self._is_guessing)
         elif kind == "phone":
-            yield from (Spelling(form) for form in _forms_of_phone(value) if len(form) >= _SHORTEST)
+            yield from map(Spelling, _forms_of_phone(value))
         elif number in self._dates.figures:
             yield from map(Spelling, self._dates.figures[number])
         else:
@@ -137,6 +134,8 @@ class KnownIndex:
                     yield number, place
             elif (stretch := _stretch(reading, first, after, spelling)) is None:
                 continue
+            elif kind == "name" and any(is_sentence_end(reading, at) for at in range(first + 1, after)):
+                continue
             elif kind != "name":
                 words = doubtful_words(reading, stretch) if spelling.n_words == 1 else ()
                 yield number, Place(*reading.place(first, after), stretch.how, words)
@@ -159,7 +158,8 @@ class KnownIndex:
                 if word not in self._readings:
                     spelt = () if word.isascii() else (spelt_out(word),)
                     self._readings[word] = (*spelt, *self._misspellings.of(fold(word)))
-                found[start] += ((end, other) for other in self._readings[word])
+                for other in self._readings[word]:
+                    found[start].append((end, other))
             if self._has_phones and reading.folded[first].isdecimal():
                 found[first] += ((first + 1, rest) for rest in _without_prefix(reading, first))
         return found
@@ -168,9 +168,8 @@ class KnownIndex:
 def _phrase(value: str) -> Iterator[Spelling]:
     words = folded_words(value)
     if sum(map(len, words)) >= _SHORTEST or any(map(is_without_blanks, words)):
-        yield from (
-            Spelling(string, len(words)) for string in {"".join(words), "".join(folded_words(spelt_out(value)))}
-        )
+        for string in dict.fromkeys(("".join(words), "".join(folded_words(spelt_out(value))))):
+            yield Spelling(string, len(words))
 
 
 def _stretch(reading: Reading, first: int, after: int, spelling: Spelling) -> Stretch | None:
@@ -222,14 +221,15 @@ def _place_of_code(reading: Reading, first: int, after: int, spelling: Spelling,
     return Place(start, end)
 
 
-def _forms_of_phone(value: str) -> set[str]:
+def _forms_of_phone(value: str) -> list[str]:
     number = _EXTENSION.sub("", value).strip()
     digits = "".join(filter(str.isdigit, number))
     bare = digits.removeprefix("00") if number.startswith("00") else digits
     is_abroad = number.startswith("+") or bare != digits
     forms = [digits, bare] + [bare[n:] for n in range(1, _LONGEST_COUNTRY + 1) if is_abroad]
     forms += [form.removeprefix("0") for form in forms] + ([bare[1:]] if len(bare) == 11 and bare[0] == "1" else [])
-    return {form for form in forms if len(form) >= _SHORTEST_PHONE} or {digits}
+    long = [form for form in forms if len(form) >= _SHORTEST_PHONE]
+    return long or ([digits] if len(digits) >= _SHORTEST else [])
 
 
 def _without_prefix(reading: Reading, at: int) -> Iterator[str]:

@@ -7,7 +7,7 @@ scores           what accepted repeats do to the F1 of the training notes
 classifier       learned from repeats in held-out notes: which repeats are PHI
 """
 
-from phistack.ensemble.stacking.repeats.search import Mention, Repeat, SearchMode, search, search_mode
+from phistack.ensemble.stacking.repeats.search import Repeat, SearchMode, search, search_mode
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts
 
-__all__ = ["Mention", "Repeat", "SearchMode", "WordCounts", "search", "search_mode"]
+__all__ = ["Repeat", "SearchMode", "WordCounts", "search", "search_mode"]

@@ -29,7 +29,7 @@ from phistack.ensemble.stacking.cross_fitting import margins_out_of_fold
 from phistack.ensemble.stacking.kernel_svm import KernelSettings, KernelSVM
 from phistack.ensemble.stacking.repeats.repeat_features import REPEAT_FEATURES, RepeatPlace, is_plain_name, matrix_of
 from phistack.ensemble.stacking.repeats.scores import RepeatScores
-from phistack.ensemble.stacking.repeats.search import Mention, search
+from phistack.ensemble.stacking.repeats.search import search
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts
 from phistack.features.arrays import Floats
 from phistack.features.columns.table import FeatureTable
@@ -161,9 +161,9 @@ class RepeatClassifier:
         for patient, run in groupby(pairs, key=lambda pair: pair[0].document.group):
             notes = list(run)
             texts = [table.document.text for table, _ in notes]
-            mentions = [[Mention(d.span, d.probability) for d in found if d.accepted] for _, found in notes]
+            accepted = [[decision for decision in found if decision.accepted] for _, found in notes]
             without = patient if is_training else ""
-            for i, repeats in enumerate(search(texts, mentions, self.counts.language)):
+            for i, repeats in enumerate(search(texts, accepted, self.counts.language)):
                 places.append(
                     [
                         RepeatPlace(repeat, i, texts[i], near, self.counts, without)

@@ -1,7 +1,7 @@
 """Repeated mentions: accepted names and numbers, found again where nothing marks them.
 
-    mentions = [[Mention(Span(8, 18, "PATIENT"), 0.98)], []]          of two notes of one patient
-    repeats = search(["Patient Dana Smith.", "Smith, Dana: fell."], mentions, "en")
+    accepted = [[Decision(Span(8, 18, "PATIENT"), 0.98, True, ())], []]          of two notes of one patient
+    repeats = search(["Patient Dana Smith.", "Smith, Dana: fell."], accepted, "en")
     repeats[1][0].span                                                Span(0, 11, "PATIENT")
     repeats[1][0].seeds[0].places                                     {0: 8}: it repeats what is there in the first note
 
@@ -22,51 +22,34 @@ from typing import Literal
 
 from phistack.ensemble.deidentification.kinds import kind_anywhere
 from phistack.ensemble.deidentification.word_lists import known_words
+from phistack.ensemble.stacking.candidates import Decision
 from phistack.features.documents import Span
 from phistack.features.letters import fold
 from phistack.features.phrases import Index
 from phistack.features.ranges import covering, ranges_of
-from phistack.features.text_words import words_of
+from phistack.features.text_words import words_of, written_words
 
 SearchMode = Literal["parts", "whole"]
 """How a mention is searched for."""
 
-_SEARCH_MODES: dict[str, SearchMode] = {
-    "PERSON": "parts",
-    "INITIALS": "whole",
-    "USERNAME": "whole",
-    "PHONE": "whole",
-    "EMAIL": "whole",
-    "ID": "whole",
-}
-"""Kind of PHI -> how it is searched for; these are the direct identifiers of patients, relatives and staff."""
+_WHOLE = ("INITIALS", "USERNAME", "PHONE", "EMAIL", "ID")
+"""Kinds of PHI that are searched for whole; with names, the direct identifiers of patients, relatives and staff."""
 
 _GAP = re.compile(r"[ \t]{0,3},?[ \t]{0,3}(?:\r?\n)?[ \t]{0,3}|[-‐‑'’]")
 _AFTER_INITIAL = re.compile(r"\.?[ \t]?,?[ \t]?")
-_SHORTEST_PART, _SHORTEST_CODE = 3, 4
-NUMERALS = frozenset({"ii", "iii", "iv"})
-_LONGEST = 9
-_WIDEST_GAP = 3
+_SHORTEST_PART, _SHORTEST_CODE, _LONGEST, _WIDEST_GAP = 3, 4, 9, 3
 _MOST_SEEDS = 20
 """By one word; of more names with a word in common, the most frequent ones are searched for."""
 
+NUMERALS = frozenset({"ii", "iii", "iv"})
 _END = " "
 """Behind each word of the index, so that whole words are found."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mention:
-    """PHI that was found, and how sure the finder is."""
-
-    span: Span
-    probability: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Seed:
     """What is searched for: all mentions that have one label and the same words, but for case and accents.
 
-    :param label: of the mentions.
     :param words: folded, in order.
     :param parts: those of the words that are found by themselves; of what is searched for whole, none.
     :param order: place of each word among them.
@@ -92,7 +75,7 @@ class Seed:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A place where a seed stands again.
+    """A place where a seed is repeated.
 
     :param span: where, with the label of the seeds.
     :param words: as written, in order.
@@ -117,34 +100,40 @@ class Repeat:
 
 def search_mode(label: str) -> SearchMode | None:
     """How mentions of a label are searched for; nothing for those that are not."""
-    return _SEARCH_MODES.get(kind_anywhere(label))
+    kind = kind_anywhere(label)
+    return "parts" if kind == "PERSON" else "whole" if kind in _WHOLE else None
 
 
-def search(texts: Sequence[str], mentions: Sequence[Sequence[Mention]], language: str) -> list[list[Repeat]]:
-    """Where the mentions are repeated in notes of one patient.
+@cache
+def non_name_words(language: str) -> frozenset[str]:
+    """What is in many names and says nothing by itself: titles, particles, credentials."""
+    return known_words(language, "names", "titles", "particles", "connectors", "credentials")
+
+
+def search(texts: Sequence[str], accepted: Sequence[Sequence[Decision]], language: str) -> list[list[Repeat]]:
+    """Where what was accepted is repeated in notes of one patient.
 
     :param texts: the notes.
-    :param mentions: for each note what was found there; only labels with a search mode are searched for.
+    :param accepted: for each note what was accepted there; only labels with a search mode are searched for.
     :param language: ISO 639-1 code; decides what is a title or a particle and no name.
     :returns: for each note its repeats, sorted by span; each span and label once.
     """
-    seeds = list(_seeds(texts, mentions, language))
-    if not seeds:
+    strings = [*_strings(_seeds(texts, accepted, language))]
+    if not strings:
         return [[] for _ in texts]
-    index = Index(_strings(seeds))
-    return [list(_repeats(_Words(text), index, found)) for text, found in zip(texts, mentions, strict=True)]
+    index = Index(strings)
+    return [list(_repeats(_Words(text), index, found)) for text, found in zip(texts, accepted, strict=True)]
 
 
-def _seeds(texts: Sequence[str], mentions: Sequence[Sequence[Mention]], language: str) -> Iterator[Seed]:
+def _seeds(texts: Sequence[str], accepted: Sequence[Sequence[Decision]], language: str) -> Iterator[Seed]:
     """What is searched for, the most frequent first."""
     no_names, titles = NUMERALS | non_name_words(language), known_words(language, "names", "titles")
-    alike: defaultdict[tuple[str, tuple[str, ...]], list[tuple[int, Mention, str]]] = defaultdict(list)
-    for note, (text, found) in enumerate(zip(texts, mentions, strict=True)):
+    alike: defaultdict[tuple[str, tuple[str, ...]], list[tuple[int, Decision, str]]] = defaultdict(list)
+    for note, (text, found) in enumerate(zip(texts, accepted, strict=True)):
         for mention in found:
             if search_mode(mention.span.label) is not None:
                 said = text[mention.span.start : mention.span.end]
-                words = tuple(fold(said[start:end]) for start, end in words_of(said))
-                alike[mention.span.label, words].append((note, mention, said))
+                alike[mention.span.label, tuple(map(fold, written_words(said)))].append((note, mention, said))
     for (label, words), group in sorted(alike.items(), key=lambda item: (-len(item[1]), item[0])):
         parts = frozenset(w for w in words if len(w) >= _SHORTEST_PART and w.isalpha() and w not in no_names)
         is_whole = search_mode(label) == "whole"
@@ -157,17 +146,11 @@ def _seeds(texts: Sequence[str], mentions: Sequence[Sequence[Mention]], language
                 order,
                 min((place for word, place in order.items() if word not in titles), default=0),
                 any("," in said for _, _, said in group),
-                frozenset(said[start:end] for _, _, said in group for start, end in words_of(said)),
+                frozenset(word for _, _, said in group for word in written_words(said)),
                 {note: mention.span.start for note, mention, _ in reversed(group)},
                 len(group),
                 max(mention.probability for _, mention, _ in group),
             )
-
-
-@cache
-def non_name_words(language: str) -> frozenset[str]:
-    """What is in many names and says nothing by itself: titles, particles, credentials."""
-    return known_words(language, "names", "titles", "particles", "connectors", "credentials")
 
 
 def _strings(seeds: Iterable[Seed]) -> Iterator[tuple[str, Seed]]:
@@ -193,22 +176,19 @@ class _Words:
         return self.text[self.places[at][1] : self.places[at + 1][0]]
 
 
-def _repeats(words: _Words, index: Index[Seed], marked: Sequence[Mention]) -> Iterator[Repeat]:
+def _repeats(words: _Words, index: Index[Seed], marked: Sequence[Decision]) -> Iterator[Repeat]:
     runs: defaultdict[Span, dict[int, Seed]] = defaultdict(dict)
     within: dict[Span, tuple[int, int]] = {}
     is_marked = covering(ranges_of(marked))
     for at, after, seed in index.find([word + _END for word in words.folded]):
-        if seed.parts:
-            first, last = _stretch(words, at, seed)
-        elif all(len(gap) <= _WIDEST_GAP and "\n" not in gap for gap in map(words.gap, range(at, after - 1))):
-            first, last = at, after - 1
-        else:
-            continue
-        start, end = words.places[first][0], words.places[last][1]
-        if not is_marked(start, end):
-            span = Span(start, end, seed.label)
-            within[span] = first, last
-            runs[span][id(seed)] = seed
+        gaps = () if seed.parts else map(words.gap, range(at, after - 1))
+        if all(len(gap) <= _WIDEST_GAP and "\n" not in gap for gap in gaps):
+            first, last = _stretch(words, at, seed) if seed.parts else (at, after - 1)
+            start, end = words.places[first][0], words.places[last][1]
+            if not is_marked(start, end):
+                span = Span(start, end, seed.label)
+                within[span] = first, last
+                runs[span][id(seed)] = seed
     furthest: dict[str, int] = {}
     for span in sorted(runs, key=lambda span: (span.start, -span.end, span.label)):
         if span.end > furthest.get(span.label, 0):
@@ -229,8 +209,7 @@ def _stretch(words: _Words, at: int, seed: Seed) -> tuple[int, int]:
         is_first = seed.order.get(words.folded[last + 1]) == seed.first < seed.order[words.folded[first]]
         if is_first and _joined(words, last) and (seed.is_inverted or "," in words.gap(last)):
             end = _last(words, last + 1, seed)
-            if seed.order[words.folded[end]] < seed.order[words.folded[first]]:
-                last = end
+            last = end if seed.order[words.folded[end]] < seed.order[words.folded[first]] else last
     return first, last
 
 
@@ -248,6 +227,5 @@ def _follow(words: _Words, at: int, seed: Seed) -> bool:
 
 def _joined(words: _Words, at: int) -> bool:
     """Whether a word and the next can be of one name: only that is between them which is in names."""
-    gap = words.gap(at)
-    is_short = len(words.folded[at]) < _SHORTEST_PART
+    gap, is_short = words.gap(at), len(words.folded[at]) < _SHORTEST_PART
     return _GAP.fullmatch(gap) is not None or (is_short and _AFTER_INITIAL.fullmatch(gap) is not None)
