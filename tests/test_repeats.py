@@ -60,6 +60,10 @@ def found_again(seed: Any, text: Any, label: Any = PATIENT, language: str = "en"
         ("Ann O'Brien", "O'Brien's sister Ann\nO'Brien", ["O'Brien", "Ann\nO'Brien"]),
         ("Dana Smith", "Smith. Dana came.", ["Smith", "Dana"]),
         ("Jo Li", "Li and Jo Li came", []),
+        ("Dana Smith", "Smith Dana came.", ["Smith", "Dana"]),
+        ("Smith, Dana", "Dana Smith came.", ["Dana Smith"]),
+        ("Dana Mary Smith", "Smith, Dana came; Smith, Mary", ["Smith, Dana", "Smith", "Mary"]),
+        ("Mr Juan Peral", "Juan Peral , Mr Luis Otero; Mr Peral", ["Juan Peral", "Mr Peral"]),
     ],
 )
 def test_names_are_found_whole_or_in_part_whatever_their_order_case_and_accents(
@@ -240,6 +244,31 @@ def test_an_accepted_repeat_takes_the_place_of_what_it_holds() -> None:
     classifier = RepeatClassifier(WordCounts("en"))
     classifier.svm_, classifier.threshold_ = None, 0.5
     assert _accepted(classifier.extended([table], decisions)) == [[Span(0, 12, PATIENT), Span(27, 38, PATIENT)]]
+
+
+def test_in_a_list_of_names_no_accepted_name_is_lost_to_a_repeat_of_its_words() -> None:
+    """As in decisions of courts: each name with its title, and commas between."""
+    text = "Sr . Juan Peral , Sr . Luis Otero , Sr . Juan Soto , Sr . Peral Luna , notario"
+    table = _tables([Document("100-01", text)])[0]
+    starts = [at for at in range(len(text)) if text.startswith("Sr . ", at)]
+    spans = [Span(start, text.index(" ,", start), "PER") for start in starts]
+    counts = WordCounts("es")
+    classifier = RepeatClassifier(counts)
+    classifier.svm_, classifier.threshold_ = None, 0.5
+    decisions = [_decided(table, spans)]
+    assert len(spans) == 4 and _accepted(classifier.extended([table], decisions)) == [spans]
+
+
+@pytest.mark.parametrize(("label", "is_replaced"), [(PATIENT, False), (DOCTOR, True)])
+def test_a_repeat_takes_a_part_only_of_accepted_spans_of_other_labels(label: str, is_replaced: bool) -> None:
+    text = "Patient Dana Selwyn left. Dr. Dana Selwyn Ames"
+    table = _tables([Document("100-01", text)])[0]
+    seed, other = Span(8, 19, PATIENT), Span(35, len(text), label)
+    classifier = RepeatClassifier(WordCounts("en"))
+    classifier.svm_, classifier.threshold_ = None, 0.5
+    inner = Span(30, 41, PATIENT)
+    decisions = [_decided(table, [seed]) + [Decision(other, 0.9, True, ())]]
+    assert _accepted(classifier.extended([table], decisions)) == [[seed, inner if is_replaced else other]]
 
 
 def _corpus() -> Any:

@@ -104,17 +104,20 @@ class PhraseList:
 
     @cached_property
     def _index(self) -> Index[Phrase]:
-        pairs = ((phrase.words, phrase) for phrase in self.phrases if phrase.words)
-        return Index(("".join(_as_read(word, self.kind) + _END for word in words), phrase) for words, phrase in pairs)
+        phrases = (phrase for phrase in self.phrases if phrase.words)
+        return Index(("".join(self._read(word) for word in phrase.words), phrase) for phrase in phrases)
+
+    def _read(self, word: str) -> str:
+        """A word or sign as it is in the index; nothing for an accent that is no part of a letter."""
+        read = _as_read(word, self.kind)
+        return read and read + _END
 
     def find(self, text: str, language: str) -> Iterator[Hit]:
         """Every place of a text in its plain view where a phrase is; they may overlap."""
         if not self.phrases:
             return
-        pieces = [(*match.span(), _as_read(match[0], self.kind)) for match in _PIECE.finditer(text)]
-        # An accent that is no part of a letter here is no piece.
-        pieces = [piece for piece in pieces if piece[2]]
-        for first, after, phrase in self._index.find([read + _END for _, _, read in pieces]):
+        pieces = [(*match.span(), read) for match in _PIECE.finditer(text) if (read := self._read(match[0]))]
+        for first, after, phrase in self._index.find([read for _, _, read in pieces]):
             yield Hit(pieces[first][0], pieces[after - 1][1], phrase.label, f"line {phrase.line}")
         for phrase in self.phrases:
             for start, end in phrase.pattern.find(text, language) if phrase.pattern else ():
@@ -192,9 +195,8 @@ def _phrase(line: int, column: int, label: str, entry: str) -> Phrase:
 def _pattern(line: int, column: int, entry: str) -> Pattern:
     form = _REGEX.fullmatch(entry)
     if form is None or not form[1].strip():
-        raise _wrong(
-            line, column, "a regular expression is written between two slashes, as in /WD-\\d{4}/ or /wd-\\d+/i"
-        )
+        reason = "a regular expression is written between two slashes, as in /WD-\\d{4}/ or /wd-\\d+/i"
+        raise _wrong(line, column, reason)
     try:
         re.compile(form[1])
         return Pattern("there", form[1], {ANY_SET: ANY_SET}, form[2])

@@ -14,7 +14,7 @@ import re
 import tomllib
 from functools import cache
 from importlib import resources
-from typing import Literal, TypedDict, cast
+from typing import Any, Literal
 
 from phistack.ensemble.deidentification.kinds import kind_of
 from phistack.features.errors import SettingsError
@@ -37,19 +37,6 @@ _BY_KIND: dict[str, SearchedAs] = {
 """For columns that are named as a label; all others hold phrases."""
 
 
-class _Role(TypedDict):
-    search: SearchedAs
-    kinds: list[str]
-    columns: list[str]
-
-
-class _Tables(TypedDict):
-    patient: dict[str, list[str]]
-    roles: dict[str, _Role]
-    parts: dict[str, list[str]]
-    labels: dict[str, dict[str, str]]
-
-
 @cache
 def role_of(column: str) -> str:
     """The role of a column by its name; empty for a name that is none of the usual ones."""
@@ -70,8 +57,8 @@ def searched_as(role: str, label: str, label_set: str = "") -> SearchedAs:
 
     :param label_set: the name of the label set, for the kind of the label.
     """
-    known = _tables()["roles"].get(role)
-    return known["search"] if known else _BY_KIND.get(kind_of(label, label_set), "phrase")
+    known: dict[str, SearchedAs] = _tables()["roles"].get(role, {})
+    return known.get("search") or _BY_KIND.get(kind_of(label, label_set), "phrase")
 
 
 def label_of(role: str, label_set: LabelSet) -> str:
@@ -80,13 +67,13 @@ def label_of(role: str, label_set: LabelSet) -> str:
     usual = tables["labels"].get(label_set.name, {}).get(role)
     kinds = tables["roles"][role]["kinds"]
     fitting = (label for kind in kinds for label in label_set.labels if kind_of(label, label_set.name) == kind)
-    label = usual if usual in label_set.labels else next(fitting, None)
+    label: str | None = usual if usual in label_set.labels else next(fitting, None)
     if label is None:
         raise SettingsError(f"the engine has no label for {role.replace('_', ' ')}; leave that column out")
     return label
 
 
 @cache
-def _tables() -> _Tables:
+def _tables() -> dict[str, Any]:
     text = (resources.files("phistack.ensemble.stacking.known") / "columns.toml").read_text(encoding="utf-8")
-    return cast(_Tables, tomllib.loads(text))
+    return tomllib.loads(text)

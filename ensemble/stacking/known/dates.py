@@ -116,13 +116,10 @@ class KnownDates:
                 before, after = text[max(0, start - AROUND) : start], text[end : end + AROUND]
                 if form.before is None or not form.before.search(before):
                     ends[number] = end
-                    needs_sign = self._is_open(form, match["date"]) and not tells_birth(before, after, self._language)
+                    is_small = self._language in _MONTHS_IN_CAPITALS and match["date"].islower()
+                    is_open = is_small if form.needs_sign == "in small letters" else form.needs_sign
+                    needs_sign = is_open and not tells_birth(before, after, self._language)
                     yield number, Place(start, end, "exact" if form.is_whole else "a part of it", (), needs_sign)
-
-    def _is_open(self, form: _Form, date: str) -> bool:
-        if form.needs_sign == "in small letters":
-            return self._language in _MONTHS_IN_CAPITALS and date.islower()
-        return form.needs_sign
 
 
 def _days(written: str, language: str, day_first: bool) -> Iterator[tuple[int, int, int]]:

@@ -185,7 +185,7 @@ def tell_unused(roster: Roster, labels: Collection[str]) -> None:
 def roster_digest(path: Path, key: bytes | None) -> str:
     """SHA-256 of the file, or HMAC-SHA256 under a key; :raises SettingsError: if it cannot be read."""
     with file_named(_WHAT, path), open_regular(path) as file:
-        plain = hashlib.file_digest(file, "sha256").digest()
+        plain = hashlib.file_digest(file, "sha256").digest()  # type: ignore[arg-type]
     return plain.hex() if key is None else hmac.digest(key, b"roster:" + plain, "sha256").hex()
 
 

@@ -132,15 +132,13 @@ class KnownIndex:
                 place = _place_of_code(reading, first, after, spelling, kind)
                 if place is not None:
                     yield number, place
-            elif (stretch := _stretch(reading, first, after, spelling)) is None:
                 continue
-            elif kind == "name" and any(is_sentence_end(reading, at) for at in range(first + 1, after)):
-                continue
-            elif kind != "name":
+            stretch = _stretch(reading, first, after, spelling)
+            if stretch is not None and kind != "name":
                 words = doubtful_words(reading, stretch) if spelling.n_words == 1 else ()
                 yield number, Place(*reading.place(first, after), stretch.how, words)
-            elif first not in of_names[number] or stretch.rank < of_names[number][first].rank:
-                of_names[number][first] = stretch
+            elif stretch is not None and not any(is_sentence_end(reading, at) for at in range(first + 1, after)):
+                of_names[number][first] = min(stretch, of_names[number].get(first, stretch), key=lambda one: one.rank)
         for number, stretches in of_names.items():
             yield from ((number, place) for place in self._names[number].places(reading, stretches))
         yield from self._initials.find(text)

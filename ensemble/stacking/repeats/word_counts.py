@@ -24,6 +24,7 @@ from phistack.ensemble.deidentification.word_lists import LANGUAGES, known_words
 from phistack.ensemble.stacking.repeats.search import search_mode
 from phistack.features.documents import Document
 from phistack.features.letters import fold
+from phistack.features.ranges import ranges_of, touching
 from phistack.features.saved_files import SavedFiles
 from phistack.features.text_words import words_of
 from phistack.features.writing import write_json
@@ -31,7 +32,7 @@ from phistack.features.writing import write_json
 _SMALL, _OUTSIDE = 2, 3
 """In the notes of how many patients a word of the language is at least in small letters, or in any."""
 
-_SHORTEST, _NAME = 3, 2
+_SHORTEST = 3
 
 
 class Seen(NamedTuple):
@@ -73,7 +74,10 @@ class WordCounts:
         sets: defaultdict[str, tuple[set[str], set[str], set[str]]] = defaultdict(lambda: (set(), set(), set()))
         for document in documents:
             _add(document, *sets[document.group])
-        patients = {patient: _as_seen(*found) for patient, found in sets.items()}
+        patients = {
+            patient: {word: Seen(word in small, word in outside, word in inside) for word in outside | inside}
+            for patient, (small, outside, inside) in sets.items()
+        }
         totals = [Counter(word for found in sets.values() for word in found[i]) for i in range(3)]
         # A name of only one patient says nothing of others, and should not be kept.
         kept = sorted(totals[1].keys() | {word for word, patients in totals[2].items() if patients > 1})
@@ -111,29 +115,16 @@ class WordCounts:
 
 
 def _add(document: Document, small: set[str], outside: set[str], inside: set[str]) -> None:
-    marks = _marks(document)
+    is_phi = touching(ranges_of(document.spans))
+    is_name = touching(ranges_of(span for span in document.spans if search_mode(span.label) == "parts"))
     for start, end in words_of(document.text):
         word = fold(document.text[start:end])
         if len(word) >= _SHORTEST and word.isalpha():
-            mark = max(marks[start:end])
-            if mark == _NAME:
+            if is_name(start, end):
                 inside.add(word)
-            elif not mark:
+            elif not is_phi(start, end):
                 outside.add(word)
                 small.update([word] if document.text[start:end].islower() else [])
-
-
-def _marks(document: Document) -> bytearray:
-    """For each character 0 outside PHI, 1 inside, 2 inside a name."""
-    marks = bytearray(len(document.text))
-    for span in document.spans:
-        mark = _NAME if search_mode(span.label) == "parts" else 1
-        marks[span.start : span.end] = bytes(max(mark, old) for old in marks[span.start : span.end])
-    return marks
-
-
-def _as_seen(small: set[str], outside: set[str], inside: set[str]) -> dict[str, Seen]:
-    return {word: Seen(word in small, word in outside, word in inside) for word in outside | inside}
 
 
 @cache
