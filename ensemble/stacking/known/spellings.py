@@ -47,13 +47,15 @@ class Misspellings:
 
     def __init__(self, words: Iterable[str]) -> None:
         self._by_rest: defaultdict[str, list[str]] = defaultdict(list)
-        for word in dict.fromkeys(words):
-            for rest in _rests(word) if len(word) >= _LONG_WORD and word.isalpha() else ():
+        long = [word for word in dict.fromkeys(words) if len(word) >= _LONG_WORD and word.isalpha()]
+        self._longest = max(map(len, long), default=0)
+        for word in long:
+            for rest in _rests(word):
                 self._by_rest[rest].append(word)
 
     def of(self, word: str) -> list[str]:
         """The known words that a folded word is meant to be; none if it is one of them."""
-        if len(word) < _LONG_WORD - 1 or not word.isalpha():
+        if not _LONG_WORD - 1 <= len(word) <= self._longest + 1 or not word.isalpha():
             return []
         near = dict.fromkeys(known for rest in _rests(word) for known in self._by_rest.get(rest, ()))
         return [] if word in near else [known for known in near if edits(word, known, 1) == 1]
