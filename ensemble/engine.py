@@ -110,7 +110,7 @@ class Engine:
         engine = copy(self)
         settings, counts = self.space.settings, self.stacker.counts
         is_word = counts.is_word if counts is not None else None
-        search = RecordSearch(self.label_set, settings.language, is_word, settings.html)
+        search = RecordSearch(self.label_set, settings.language, is_word)
         engine.known = KnownIdentifiers(roster, search)
         return engine
 

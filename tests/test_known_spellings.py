@@ -37,6 +37,9 @@ def found(text: str, **record: str) -> list[str]:
         ("Anselm Birchwood", "Birch-\nwood; Birch wood.", ["Birch-\nwood", "Birch wood"]),
         ("Anselm Birchwood", "seen B i r c h w o o d here", ["B i r c h w o o d"]),
         ("Anselm Birchwood", "Bir·ch_wood and An/selm", ["Bir·ch_wood", "An/selm"]),
+        ("Anselm Birchwood", "to=Anselm%20Birchwood&x", ["Anselm%20Birchwood"]),
+        ("Anselm Birchwood", "&#65;nselm, <b>Birch</b>wood", ["&#65;nselm, <b>Birch</b>wood"]),
+        ("José Soto", "Jos=C3=A9 So=\nto, Jos%c3%a9", ["Jos=C3=A9 So=\nto", "Jos%c3%a9"]),
         ("Hilda Quackenbush", "quackenbush123; hquackenbush2", ["quackenbush", "hquackenbush"]),
         ("Guadalupe Soto", "Then Lupe came.", ["Lupe"]),
         ("Lupe Soto", "Then Guadalupe came.", ["Guadalupe"]),
@@ -76,6 +79,7 @@ def test_numbers_are_found_with_any_sign_between_their_digits(sign: str) -> None
         spaced = sign.join(value)
         assert found(f"no. {spaced} is known", **{role: value}) == [spaced]
     assert found("MRN7284519", record_number="7284519") == ["7284519"]
+    assert found("MRN=2045519, 7284%2045", record_number="2045519") == ["2045519"]
     assert found("+496175550123", telephone="06175550123") == ["+496175550123"]
 
 

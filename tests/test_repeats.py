@@ -267,7 +267,7 @@ def test_a_repeat_takes_a_part_only_of_accepted_spans_of_other_labels(label: str
     classifier = RepeatClassifier(WordCounts("en"))
     classifier.svm_, classifier.threshold_ = None, 0.5
     inner = Span(30, 41, PATIENT)
-    decisions = [_decided(table, [seed]) + [Decision(other, 0.9, True, ())]]
+    decisions = [[*_decided(table, [seed]), Decision(other, 0.9, True, ())]]
     assert _accepted(classifier.extended([table], decisions)) == [[seed, inner if is_replaced else other]]
 
 

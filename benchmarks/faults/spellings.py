@@ -5,7 +5,7 @@
     unlisted()                               phrases of a list of what is always PHI that are not found
 
 A sign is between the words of an identifier, in the middle of each word, or between all of its letters and digits.
-Markup is read as `html = true` reads it.
+Markup is read whether the engine reads HTML or not.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ SIGNS = (
 )  # fmt: skip
 """Blanks, dashes, invisible characters, marks over letters, control characters, what programs put between fields."""
 
-MARKUPS = ("<b></b>", "</i><i>", '<span class="x"></span>', "<br>", "&nbsp;", "&shy;", "&#8203;", "-\n")
-"""HTML, and a word that is hyphenated at a line end."""
+MARKUPS = ("<b></b>", '<span class="x"></span>', "<br>", "&ndash;", "&shy;", "%20", "=20", "-\n")
+"""HTML, characters written as their bytes, and a word that is hyphenated at a line end."""
 
 SPELLINGS = {
     "Anselm Birchwood": (
-        "#AnselmBirchwood", "AnselmBirchwood@", "BirchwoodAnselm", "anselmbirchwood", "anselm.birchwood",
-        "BIRCHWOOD^ANSELM", "Birch-\nwood", "abirchwood7", "Mr.Birchwood",
+        "#AnselmBirchwood", "AnselmBirchwood@", "Anselm%20Birchwood", "&#65;nselm", "BirchwoodAnselm",
+        "anselmbirchwood", "anselm.birchwood", "BIRCHWOOD^ANSELM", "Birch-\nwood", "An=\nselm", "abirchwood7", "Mr.Birchwood",
     ),
     "Hilda Quackenbush": ("quackenbush123", "hquackenbush2", "hilda_quackenbush", "HQuackenbush", "quackenbushh99"),
     "Guadalupe Soto": ("Lupe", "Lupita", "lupe soto"),
@@ -120,7 +120,7 @@ def spelt_cases() -> Iterator[Case]:
 
 def in_clear(cases: Iterable[Case]) -> list[str]:
     """The cases of which a letter or digit is not covered."""
-    search = RecordSearch(_LABEL_SET, "en", html=True)
+    search = RecordSearch(_LABEL_SET, "en")
     left = []
     for case in cases:
         decisions = search.added(Document("1", case.text), [], search.index(case.record))

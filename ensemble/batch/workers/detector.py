@@ -94,7 +94,7 @@ class Detector:
     @property
     def record_search(self) -> RecordSearch:
         """The search for what is known of a patient."""
-        return RecordSearch(self.label_set, self.language, self.is_word, self.html)
+        return RecordSearch(self.label_set, self.language, self.is_word)
 
     def is_word(self, word: str) -> bool:
         """Whether a folded word is one of the language, as far as is known."""

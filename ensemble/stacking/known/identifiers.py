@@ -27,7 +27,7 @@ from phistack.ensemble.stacking.repeats.classifier import REPEAT
 from phistack.ensemble.stacking.repeats.search import non_name_words
 from phistack.features.documents import Document, Span
 from phistack.features.labels import LabelSet
-from phistack.features.plain_view import plain_view
+from phistack.features.plain_view import PlainView, plain_view
 from phistack.features.ranges import overlapping_each, overlapping_groups, ranges_of, remainders
 from phistack.features.text_words import is_without_blanks, trimmed
 from phistack.submodels.base import Candidate
@@ -48,13 +48,11 @@ class RecordSearch:
     :param label_set: of the decisions.
     :param language: ISO 639-1 code.
     :param is_word: whether a folded word is one of the language; otherwise by a list of names that are.
-    :param html: whether notes are read without the markup of HTML.
     """
 
     label_set: LabelSet
     language: str
     is_word: Callable[[str], bool] | None = None
-    html: bool = False
 
     def index(self, record: Record) -> KnownIndex:
         """A record, ready to be found; :raises SettingsError: if the label set has no label for what it holds."""
@@ -68,11 +66,14 @@ class RecordSearch:
         :param is_of_columns: whether the record comes with the note itself, so that a single word counts unless it is
             an everyday word in small letters.
         """
-        view = plain_view(document.with_spans(()), html=self.html)
-        text, hits = view.document.text, list(index.find(view.document.text))
-        spans = [view.in_note(Span(place.start, place.end, known.label)) for known, place in hits]
+        hits = [
+            (known, place, view.document.text, view.in_note(Span(place.start, place.end, known.label)))
+            for view in _views(document.with_spans(()))
+            for known, place in index.find(view.document.text)
+        ]
         best: dict[Span, tuple[bool, bool, Candidate]] = {}
-        for (known, place), span, near in zip(hits, spans, overlapping_each(spans, decisions), strict=True):
+        all_near = overlapping_each((span for _, _, _, span in hits), decisions)
+        for (known, place, text, span), near in zip(hits, all_near, strict=True):
             is_sure = self._is_sure(place, text, span.label, near) or (is_of_columns and self._is_told(place, text))
             found = (is_sure, place.how == "exact")
             if span not in best or found > best[span][:2]:
@@ -81,7 +82,7 @@ class RecordSearch:
                 vote = Candidate(span, KNOWN, float(is_sure), is_sure, f"{known.role}: {place.how}{doubt}")
                 best[span] = (*found, vote)
         # A policy may keep the names of staff, but not a word of them that is also of the patient's name.
-        of_staff = {known.label for known, _ in hits if known.role == "staff"}
+        of_staff = {known.label for known, *_ in hits if known.role == "staff"}
         votes = {span: vote for span, (_, _, vote) in best.items()}
         return _laid_over(document.text, decisions, votes, of_staff) if votes else list(decisions)
 
@@ -162,6 +163,12 @@ class KnownIdentifiers:
     def added(self, document: Document, decisions: Sequence[Decision]) -> list[Decision]:
         """The decisions on a note and on what the record of its patient says, sorted by span."""
         return self.search.added(document, decisions, self.index(document.group))
+
+
+def _views(document: Document) -> tuple[PlainView, ...]:
+    """A note as it is written and, if it has markup or characters written as bytes, without these."""
+    read = plain_view(document, html=True, encoded=True)
+    return (read,) if read.markup is None else (plain_view(document), read)
 
 
 def _is_short(word: str) -> bool:
