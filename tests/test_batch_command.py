@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.labels import LabelSet

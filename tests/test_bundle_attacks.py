@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.files import bundle_labels, manifest_digest, read_manifest
-from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.errors import BundleError

@@ -22,7 +22,7 @@ from phistack.ensemble.batch.formats.recognise import open_format
 from phistack.ensemble.batch.formats.rows import FormatSettings
 from phistack.ensemble.command_line.app import app
 from phistack.ensemble.command_line.groups import ReadingOptions
-from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features import files
 from phistack.features.documents import Corpus, Document, Span
@@ -255,7 +255,7 @@ def test_another_pipe_that_breaks_is_reported(phistack: Phistack, home: Any, mon
     def fail(*arguments: Any, **options: Any) -> None:
         raise BrokenPipeError(32, "Broken pipe")
 
-    monkeypatch.setattr("phistack.ensemble.tasks.engines.explain_corpus", fail)
+    monkeypatch.setattr("phistack.ensemble.tasks.explaining.explain_corpus", fail)
     monkeypatch.setattr("phistack.ensemble.command_line.output._is_cut_off", lambda: False)
     status, shown, error = phistack("explain", home / "notes.jsonl", "--model", home / "engine")
     assert (status, shown) == (1, "")

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from phistack.ensemble.batch import Columns, RunSettings, audit_run, deidentify
 from phistack.ensemble.batch.formats.rows import FormatSettings
 from phistack.ensemble.deidentification import Policy
+from phistack.ensemble.engine import EngineOptions
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.overruling import Overruling, read_overruling
 from phistack.ensemble.stacking.phrase_lists import ALWAYS, NEVER, parse_list
-from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import SettingsError
@@ -177,7 +178,7 @@ def run(engines: ModuleType, tmp_path: Path) -> Any:
     lists = read_overruling(tmp_path / "always.txt", tmp_path / "never.txt")
     return RunSettings(
         tmp_path / "in.jsonl", tmp_path / "out.jsonl", engines.bundle(tmp_path / "bundle"), Policy.named("tag"),
-        form_settings=FormatSettings(Columns(rest="keep")), load=engines.quick, overruling=lists,
+        form_settings=FormatSettings(Columns(rest="keep")), load=engines.quick, options=EngineOptions(overruling=lists),
     )  # fmt: skip
 
 
@@ -209,9 +210,9 @@ def test_a_run_obeys_its_lists_and_its_log_counts_them(run: Any, jobs: int) -> N
 
 def test_lists_are_of_the_settings_of_a_run(run: Any) -> None:
     deidentify(run)
-    other = replace(run.overruling, never=parse_list("Aspirin", NEVER))
+    other = replace(run.options.overruling, never=parse_list("Aspirin", NEVER))
     with pytest.raises(SettingsError, match="already there"):
-        deidentify(replace(run, overruling=other))
+        deidentify(replace(run, options=EngineOptions(overruling=other)))
     deidentify(run)
 
 
@@ -221,7 +222,7 @@ def test_a_run_whose_lists_cannot_be_obeyed_leaves_nothing(run: Any, tmp_path: P
     lists = read_overruling(tmp_path / "always.txt")
     policy = Policy.named("tag").with_overrides({"HOSPITAL": "keep"})
     with pytest.raises(SettingsError, match=r"no label named WARD|the policy keeps HOSPITAL"):
-        deidentify(replace(run, overruling=lists, policy=policy))
+        deidentify(replace(run, options=EngineOptions(overruling=lists), policy=policy))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["always.txt", "bundle", "in.jsonl", "never.txt"]
 
 

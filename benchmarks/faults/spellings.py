@@ -42,7 +42,8 @@ MARKUPS = ("<b></b>", '<span class="x"></span>', "<br>", "&ndash;", "&shy;", "%2
 SPELLINGS = {
     "Anselm Birchwood": (
         "#AnselmBirchwood", "AnselmBirchwood@", "Anselm%20Birchwood", "&#65;nselm", "BirchwoodAnselm",
-        "anselmbirchwood", "anselm.birchwood", "BIRCHWOOD^ANSELM", "Birch-\nwood", "An=\nselm", "abirchwood7", "Mr.Birchwood",
+        "anselmbirchwood", "anselm.birchwood", "BIRCHWOOD^ANSELM", "Birch-\nwood", "An=\nselm", "abirchwood7",
+        "Mr.Birchwood",
     ),
     "Hilda Quackenbush": ("quackenbush123", "hquackenbush2", "hilda_quackenbush", "HQuackenbush", "quackenbushh99"),
     "Guadalupe Soto": ("Lupe", "Lupita", "lupe soto"),

@@ -93,7 +93,7 @@ def _answers(engine: Engine, texts: Sequence[str], subsets: Iterable[Subset]) ->
             decided = engine.decide_on(tables)
         else:
             proposals = proposals or engine.propose(tables)
-            decided = engine.weigh(tables, {name: proposals[name] for name in subset})
+            decided = engine.decide_from(tables, {name: proposals[name] for name in subset})
         answers[subset_name(subset)] = list(map(_answered, decided))
     return answers
 

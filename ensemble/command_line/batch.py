@@ -9,31 +9,25 @@ from typing import Annotated
 import typer
 
 from phistack.ensemble.command_line.config import ConfigOption, merged
+from phistack.ensemble.command_line.groups import EngineUseOptions, with_options
 from phistack.ensemble.command_line.options import (
-    AlwaysOption,
-    AnyLanguageOption,
-    CascadeOption,
     ColumnOption,
     FormOption,
     IdColumnOption,
     JobsOption,
     KeyOption,
-    KnownOption,
     ModelChoiceOption,
-    NeverOption,
     PatientColumnOption,
-    PatternsOption,
     PolicyOption,
-    RecallOption,
     StrategyOption,
-    UnmatchedRosterOption,
 )
-from phistack.ensemble.command_line.output import fail, say, tell_reliability, told_engines, warn
+from phistack.ensemble.command_line.output import choose_engines, fail, say, tell_reliability, warn
 from phistack.ensemble.tools.processes import keeping
 from phistack.features.errors import SettingsError
 from phistack.features.shown import explained
 
 
+@with_options
 def deidentify(
     context: typer.Context,
     source: Annotated[Path, typer.Argument(metavar="IN", help="A folder, JSONL, CSV or Parquet.", show_default=False)],
@@ -43,13 +37,7 @@ def deidentify(
     policy: PolicyOption = "tag",
     strategy: StrategyOption = None,
     key_file: KeyOption = None,
-    known: KnownOption = None,
-    unmatched_roster: UnmatchedRosterOption = False,
     strike: Annotated[Path | None, typer.Option(help="Words to be removed everywhere.", show_default=False)] = None,
-    always: AlwaysOption = None,
-    never: NeverOption = None,
-    patterns: PatternsOption = None,
-    recall: RecallOption = "balanced",
     form: FormOption = "",
     id_column: IdColumnOption = "id",
     text_column: Annotated[
@@ -61,12 +49,12 @@ def deidentify(
     encoding: Annotated[str, typer.Option(help="Encoding of text, brat and CSV files.")] = "utf-8",
     timeout: Annotated[float, typer.Option(help="Seconds for a note; 0 for no limit.", min=0)] = 60.0,
     second_pass: Annotated[bool, typer.Option(help="Run the detector over the output too.")] = True,
-    any_language: AnyLanguageOption = False,
-    cascade: CascadeOption = True,
     hide_ids: Annotated[bool, typer.Option("--hide-ids", help="Name notes in reports by HMACs of their ids.")] = False,
     restart: Annotated[bool, typer.Option("--restart", help="Discard what an unfinished run did.")] = False,
     jobs: JobsOption = 1,
     cluster: Annotated[str, typer.Option(help="Address of a Dask scheduler, tcp://HOST:PORT.")] = "",
+    *,
+    use: EngineUseOptions,
 ) -> None:
     """Take the PHI out of many notes; after an interruption, the same command continues. Reports are in OUT.run."""
     from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, deidentify, first_texts, kept, notices
@@ -74,7 +62,6 @@ def deidentify(
     from phistack.ensemble.batch.formats.columns import treatments_of
     from phistack.ensemble.batch.reports.terminal_summary import done, held_back
     from phistack.ensemble.batch.settings import read_struck
-    from phistack.ensemble.stacking.overruling import read_overruling
 
     if "-" in (str(source), str(out)):
         raise SettingsError(
@@ -84,12 +71,11 @@ def deidentify(
     treatments = treatments_of(merged(context, "column", column))
     columns = Columns(id_column, tuple(text_column or ("text",)), patient_column, treatments)
     format_settings = FormatSettings(columns, encoding)
-    model, by_language = told_engines(model, lambda most: first_texts(source, format_settings, form=form, most=most))
+    model, by_language = choose_engines(model, lambda most: first_texts(source, format_settings, form=form, most=most))
     settings = RunSettings(
         source, out, model, policy_from(policy, merged(context, "strategy", strategy)), key_from(key_file),
-        form, format_settings, read_struck(strike), timeout,
-        read_overruling(always, never, patterns), recall, known=known, unmatched_roster=unmatched_roster,
-        by_language=by_language, second_pass=second_pass, any_language=any_language, cascade=cascade, hide_ids=hide_ids,
+        form, format_settings, read_struck(strike), known=use.known, unmatched_roster=use.unmatched_roster,
+        by_language=by_language, options=use.options, timeout=timeout, second_pass=second_pass, hide_ids=hide_ids,
         jobs=jobs, cluster=cluster, restart=restart,
     )  # fmt: skip
     tell_reliability(model)

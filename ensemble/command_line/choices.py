@@ -38,6 +38,7 @@ STRATEGIES = (
 INPUT_FORMATS = ("jsonl", "csv", "parquet", "text", "brat", "i2b2", "ngrid", "meddocan")
 FORMATS = ("i2b2", "ngrid", "meddocan", "brat", "conll", "jsonl", "csv", "parquet", "text")
 RECALLS = ("high", "balanced", "precise")
+OTHER_LANGUAGES = ("replace", "hold", "read")
 SUBMODELS = usual_names()
 DRAWN = ("patients", "sentences")
 

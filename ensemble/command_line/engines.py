@@ -7,24 +7,22 @@ from typing import Annotated
 
 import typer
 
-from phistack.ensemble.command_line.groups import KnowledgeOptions, ReadingOptions, TrainingOptions, with_options
+from phistack.ensemble.command_line.groups import EngineUseOptions, ReadingOptions, TrainingOptions, with_options
 from phistack.ensemble.command_line.options import (
     AnnotatedFormatOption,
-    AnyLanguageOption,
     BundleArgument,
-    CascadeOption,
     CorpusArgument,
     JobsOption,
     ModelChoiceOption,
     NewModelOption,
     PageOption,
-    RecallOption,
     SeedOption,
     SourceArgument,
     SubsetOption,
     TargetArgument,
 )
 from phistack.ensemble.command_line.output import (
+    choose_engines,
     console,
     fail_for,
     say,
@@ -32,7 +30,6 @@ from phistack.ensemble.command_line.output import (
     say_what_tags_cannot,
     say_where,
     tell_reliability,
-    told_engine,
     warn,
 )
 from phistack.ensemble.tools.comma_lists import comma_list
@@ -75,7 +72,7 @@ def train(
 ) -> None:
     """Train all submodels and the stacker, and write a bundle."""
     with stage("reading the notes"):
-        from phistack.ensemble.tasks.engines import train_with_report
+        from phistack.ensemble.tasks.training import train_with_report
 
         notes = training.read(corpus)
         more = training.read(add, notes.label_set) if add else None
@@ -101,22 +98,17 @@ def annotate(
     model: ModelChoiceOption = None,
     to: AnnotatedFormatOption = "",
     submodels: SubsetOption = "",
-    any_language: AnyLanguageOption = False,
-    cascade: CascadeOption = True,
-    recall: RecallOption = "balanced",
-    knowledge: KnowledgeOptions,
+    use: EngineUseOptions,
     reading: ReadingOptions,
 ) -> None:
     """Find the PHI of notes and write them in a shared-task format; any spans in IN are not looked at."""
     with stage("loading the engine"):
-        from phistack.ensemble.bundles.bundle import load_bundle
-        from phistack.ensemble.tasks.engines import Source, annotate_corpus, with_roster
+        from phistack.ensemble.tasks.annotating import Source, annotate_corpus, engine_with
         from phistack.ensemble.tools.garbage import keep_all
 
-        notes = Source(source, reading.reader, any_language, knowledge.unmatched_roster)
-        model = told_engine(model, notes.sample)
-        engine = with_roster(load_bundle(model, only=comma_list(submodels), cascade=cascade), knowledge.known)
-        engine = engine.recalling(recall).overruled_by(knowledge.overruling)
+        notes = Source(source, reading.reader, use.unmatched_roster)
+        model, by_language = choose_engines(model, notes.sample)
+        engine = engine_with(model, use.options, by_language=by_language, only=comma_list(submodels), known=use.known)
         keep_all()
     tell_reliability(model)
     corpus, held_back = annotate_corpus(notes, out, engine, format=to)
@@ -136,20 +128,16 @@ def explain(
     html: PageOption = None,
     text: Annotated[bool, typer.Option("--text", help="Show the text of the spans.")] = False,
     submodels: SubsetOption = "",
-    any_language: AnyLanguageOption = False,
-    cascade: CascadeOption = True,
-    recall: RecallOption = "balanced",
-    knowledge: KnowledgeOptions,
+    use: EngineUseOptions,
     reading: ReadingOptions,
 ) -> None:
     """Show who proposed which span, and how it was decided."""
-    from phistack.ensemble.bundles.bundle import load_bundle
-    from phistack.ensemble.tasks.engines import Source, explain_corpus, with_roster
+    from phistack.ensemble.tasks.annotating import Source, engine_with
+    from phistack.ensemble.tasks.explaining import explain_corpus
 
-    notes = Source(source, reading.reader, any_language, knowledge.unmatched_roster)
-    model = told_engine(model, notes.sample)
-    engine = with_roster(load_bundle(model, only=comma_list(submodels), cascade=cascade), knowledge.known)
-    engine = engine.recalling(recall).overruled_by(knowledge.overruling)
+    notes = Source(source, reading.reader, use.unmatched_roster)
+    model, by_language = choose_engines(model, notes.sample)
+    engine = engine_with(model, use.options, by_language=by_language, only=comma_list(submodels), known=use.known)
     n_shown, held_back = explain_corpus(notes, engine, console(), html=html, show_text=text)
     fail_for(held_back, n_shown)
 

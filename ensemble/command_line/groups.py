@@ -24,14 +24,17 @@ import typer
 from phistack.ensemble.command_line.choices import FORMATS, completing, one_of
 from phistack.ensemble.command_line.options import (
     AlwaysOption,
+    CascadeOption,
     IdColumnOption,
     JobsOption,
     KnownOption,
     LabelSetOption,
     NeverOption,
+    OtherLanguagesOption,
     PatientColumnOption,
     PatternsOption,
     PresetOption,
+    RecallOption,
     SubmodelsOption,
     UnknownLabelsOption,
     UnmatchedRosterOption,
@@ -39,7 +42,7 @@ from phistack.ensemble.command_line.options import (
 from phistack.ensemble.tools.comma_lists import comma_list
 
 if TYPE_CHECKING:
-    from phistack.ensemble.stacking.overruling import Overruling
+    from phistack.ensemble.engine import EngineOptions
     from phistack.ensemble.training.settings import EngineSettings
     from phistack.features.documents import Corpus
     from phistack.features.formats import Reader
@@ -93,8 +96,8 @@ class CorpusOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class KnowledgeOptions:
-    """What the user knows better than the engine."""
+class EngineUseOptions:
+    """How an engine reads, and what the user knows better."""
 
     known: KnownOption = None
     unmatched_roster: UnmatchedRosterOption = False
@@ -102,12 +105,20 @@ class KnowledgeOptions:
     never: NeverOption = None
     patterns: PatternsOption = None
 
+    cascade: CascadeOption = True
+    recall: RecallOption = "balanced"
+    other_languages: OtherLanguagesOption = "replace"
+
     @property
-    def overruling(self) -> Overruling:
-        """The lists and patterns; :raises SettingsError: with file and place, for what cannot be used."""
+    def options(self) -> EngineOptions:
+        """The options but for the roster; :raises SettingsError: with file and place, for what cannot be used."""
+        from phistack.ensemble.engine import EngineOptions
         from phistack.ensemble.stacking.overruling import read_overruling
 
-        return read_overruling(self.always, self.never, self.patterns)
+        overruling = read_overruling(self.always, self.never, self.patterns)
+        return EngineOptions(
+            cascade=self.cascade, recall=self.recall, other_languages=self.other_languages, overruling=overruling
+        )
 
 
 @dataclass(frozen=True, slots=True)

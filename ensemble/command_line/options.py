@@ -18,6 +18,7 @@ from phistack.ensemble.command_line.choices import (
     FORMATS,
     INPUT_FORMATS,
     LABEL_SETS,
+    OTHER_LANGUAGES,
     POLICIES,
     PRESETS,
     RECALLS,
@@ -177,8 +178,13 @@ CascadeOption = Annotated[
     bool,
     typer.Option("--cascade/--no-cascade", help="Let costly submodels read only lines in which others leave doubt."),
 ]
-AnyLanguageOption = Annotated[
-    bool, typer.Option("--any-language", help="Read notes that are not in the engine's language or script, too.")
+OtherLanguagesOption = Annotated[
+    str,
+    typer.Option(
+        "--other-languages",
+        help=f"Text in a language that no engine reads: {one_of(OTHER_LANGUAGES)} it.",
+        autocompletion=completing(OTHER_LANGUAGES),
+    ),
 ]
 AlwaysOption = Annotated[
     Path | None,

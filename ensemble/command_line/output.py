@@ -58,22 +58,13 @@ def warn(counts: Mapping[str, int]) -> None:
         print(f"phistack: warning: {what}: {count}", file=sys.stderr)
 
 
-def told_engine(model: Path | None, sample: Callable[[int], Iterable[str]]) -> Path:
-    """The engine that was named, or else the one that ships for the language of the notes, which is said then.
+def choose_engines(model: Path | None, sample: Callable[[int], Iterable[str]]) -> tuple[Path, Mapping[str, Path]]:
+    """The engine that was named, or the one that ships for the language of the notes, which is then printed.
 
     :param sample: the texts of at most so many of the notes.
-    :raises SettingsError: if none was named and none ships for them.
+    :returns: the bundle, and those for all languages; none beside one that was named.
+    :raises SettingsError: if none was named and none ships for the notes.
     """
-    if model is not None:
-        return model
-    chosen = _chosen(sample)
-    others = "".join(f"; notes in {what} are held back: --model {name}" for what, name in chosen.others.items())
-    print(f"engine: {chosen.reason}{others or '; --model names another'}", file=sys.stderr)
-    return chosen.path
-
-
-def told_engines(model: Path | None, sample: Callable[[int], Iterable[str]]) -> tuple[Path, Mapping[str, Path]]:
-    """The same, and the engines that read the notes in other languages; none beside one that was named."""
     if model is not None:
         return model, {}
     chosen = _chosen(sample)

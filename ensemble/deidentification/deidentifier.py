@@ -25,6 +25,7 @@ from phistack.features.documents import Document, Span
 from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
 from phistack.features.letters import normalised
+from phistack.features.passages import UNREAD
 from phistack.features.plain_view import plain_text
 from phistack.features.ranges import overlapping_groups
 
@@ -131,7 +132,9 @@ class Deidentifier:
         return known
 
     def strategy(self, label: str) -> str:
-        """What the policy does with a label."""
+        """What the policy does with a label; what no engine read is always tagged."""
+        if label.startswith(UNREAD):
+            return "tag"
         return self.policy.strategy(label, kind_of(label, self.label_set.name))
 
     def _context(self, document: Document, known: PatientMemory) -> Context:

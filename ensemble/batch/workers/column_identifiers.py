@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from phistack.ensemble.batch.formats.rows import Part
-from phistack.ensemble.batch.workers.detector import Detection
+from phistack.ensemble.batch.workers.detection import Detection
 from phistack.ensemble.deidentification.kinds import kind_anywhere
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.known import RecordSearch

@@ -143,17 +143,6 @@ class KnownIdentifiers:
             if role in roles():
                 label_of(role, search.label_set)
 
-    def over(
-        self, decide: Callable[[Iterable[Document]], Iterator[list[Decision]]]
-    ) -> Callable[..., Iterator[list[Decision]]]:
-        """The same way to decide on notes, with what is known."""
-
-        def decide_with(documents: Iterable[Document]) -> Iterator[list[Decision]]:
-            notes = list(documents)
-            return map(self.added, notes, decide(notes))
-
-        return decide_with
-
     def index(self, patient: str) -> KnownIndex:
         """What is known of a patient, ready to be found; notes of a patient mostly follow each other."""
         if self._last is None or self._last[0] != patient:
