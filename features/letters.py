@@ -3,7 +3,7 @@
 fold("García")                   "garcia"
 in_case_of("miller", "SMITH")    "MILLER"
 edits("jonson", "johnson", 2)    1
-"a1".translate(ByCharacter(...))  what a function says of each character
+"a1".translate(ByCharacter(...))  what a function returns for each character
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PLAIN = str.maketrans({"ø": "o", "æ": "ae", "œ": "oe", "đ": "d", "ł": "l",
 
 
 class ByCharacter(dict[int, str]):
-    """For `str.translate`: what a function says of each character, which is asked when that is first met."""
+    """For `str.translate`: what a function returns for each character, computed when it first occurs."""
 
     def __init__(self, function: Callable[[str], str]) -> None:
         super().__init__()
@@ -54,9 +54,9 @@ def normalised(mention: str) -> str:
     return " ".join(fold(mention).replace(".", " ").split())
 
 
-def parts(mention: str, shortest: int = 3) -> frozenset[str]:
-    """The folded words of at least so many letters."""
-    return frozenset(word for word in re.findall(r"[^\W\d_]+", fold(mention)) if len(word) >= shortest)
+def parts(mention: str) -> frozenset[str]:
+    """The folded words of three letters or more."""
+    return frozenset(re.findall(r"[^\W\d_]{3,}", fold(mention)))
 
 
 def is_latin(word: str) -> bool:

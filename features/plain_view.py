@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -88,10 +87,6 @@ class PlainView:
         if self.bounds is not None:
             start, end = int(self.bounds[start]), int(self.bounds[end])
         return (start, end) if self.markup is None or start == end else self.markup.place(start, end)
-
-    def all_in_note(self, spans: Iterable[Span]) -> list[Span]:
-        """The same for many spans."""
-        return list(map(self.in_note, spans))
 
 
 def plain_view(document: Document, *, html: bool = False, encoded: bool = False) -> PlainView:

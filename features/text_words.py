@@ -1,6 +1,7 @@
 """The words of a text, and the pieces that its words are made of.
 
     words_of("An-na O'Brien")                [(0, 2), (3, 5), (6, 7), (8, 13)]
+    Words("An-na O'Brien").folded            ["an", "na", "o", "brien"]
     read = Reading("#AnselmBirchwood7")
     read.folded                              ["anselm", "birchwood", "7"]
     read.gap(1), read.is_start(1)            "", False: what is before a piece, and whether a word begins there
@@ -12,6 +13,7 @@ letter and where letters and digits meet; in scripts without blanks between word
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
 
@@ -56,36 +58,39 @@ def is_without_blanks(word: str) -> bool:
     return _CHARACTER.match(word) is not None
 
 
-class Reading:
-    """The pieces of a text.
+class Words:
+    """The words of a text.
 
     :param text: in its plain view.
-    :ivar places: start and end of each piece.
-    :ivar folded: the pieces, folded.
+    :ivar places: start and end of each.
+    :ivar folded: the words, folded.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, places: Iterable[tuple[int, int]] | None = None) -> None:
         self.text = text
-        self.places: list[tuple[int, int]] = []
-        self.folded: list[str] = []
-        for match in _RUN.finditer(text):
-            run, start = match[0], match.start()
-            is_one = run.islower() or run.istitle() or run.isupper() or run.isdecimal()
-            for piece in (run,) if is_one else _pieces(run):
-                self.places.append((start, start + len(piece)))
-                self.folded.append(fold(piece))
-                start += len(piece)
+        self.places = words_of(text) if places is None else list(places)
+        self.folded = [fold(text[start:end]) for start, end in self.places]
 
     def __len__(self) -> int:
         return len(self.folded)
 
-    def gap(self, piece: int) -> str:
-        """What is between a piece and the one before."""
-        return self.text[self.places[piece - 1][1] : self.places[piece][0]]
+    def gap(self, word: int) -> str:
+        """What is between a word and the one before."""
+        return self.text[self.places[word - 1][1] : self.places[word][0]]
 
     def place(self, first: int, after: int) -> tuple[int, int]:
-        """Start and end of some pieces."""
+        """Start and end of some words."""
         return self.places[first][0], self.places[after - 1][1]
+
+
+class Reading(Words):
+    """The pieces of a text, in place of its words.
+
+    :param text: in its plain view.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, _piece_places(text))
 
     def is_start(self, piece: int) -> bool:
         """Whether a word begins with a piece, or would behind the last one."""
@@ -96,6 +101,15 @@ class Reading:
         after = len(self) if after is None else after
         starts = [piece for piece in range(first, after) if piece == first or self.is_start(piece)]
         return list(pairwise([*starts, after]))
+
+
+def _piece_places(text: str) -> Iterator[tuple[int, int]]:
+    for match in _RUN.finditer(text):
+        run, start = match[0], match.start()
+        is_one = run.islower() or run.istitle() or run.isupper() or run.isdecimal()
+        for piece in (run,) if is_one else _pieces(run):
+            yield start, start + len(piece)
+            start += len(piece)
 
 
 @lru_cache(maxsize=65536)

@@ -1,13 +1,13 @@
-"""What a hospital knows better than the stacker: phrases that always are PHI or never are, and patterns of its own.
+"""What a hospital knows better than the stacker: phrases that are always or never PHI, and its own patterns.
 
     overruling = read_overruling(always=Path("ours.txt"), never=Path("drugs.txt"), patterns=Path("numbers.toml"))
     engine.with_options(overruling=overruling).annotate(documents)
 
 What a pattern finds is accepted; then accepted spans that are wholly a phrase of the list of `never` are refused; then
-all phrases of the list of `always` are accepted. A new span that overlaps accepted ones takes them in, so that nothing
-that was covered becomes uncovered. The votes of a decision name the line of the list or the pattern, never the text.
+all phrases of the list of `always` are accepted. A new span that overlaps accepted ones becomes one with them, so
+nothing is uncovered. The votes of a decision name the line of the list or the pattern, never the text.
 
-A span that one of the sources in `CERTAIN` says is of a record, such as a roster of patients: no list uncovers it.
+No list of `never` uncovers a span of a source in `CERTAIN`, such as a roster.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Overruling:
     """Lists and patterns of a user.
 
     :param always: what is PHI whatever the stacker says.
-    :param never: what is not, unless a source in `CERTAIN` says so.
+    :param never: what is not, except spans of a source in `CERTAIN`.
     :param patterns: of the user; what they find is PHI.
     :param language: of the notes, as an ISO 639-1 code, for the validators of patterns.
     :raises SettingsError: if the same phrase is in both lists.
@@ -143,7 +143,7 @@ def _votes(view: PlainView, source: str, hits: Iterable[Hit]) -> list[Candidate]
 
 
 def _refused(decision: Decision, hits: Iterable[Hit]) -> Decision:
-    """The decision, no longer accepted where a hit of its label says so and none that is certain speaks for it."""
+    """The decision, no longer accepted if a hit has its label and no certain source proposes it."""
     hit = next((hit for hit in hits if hit.label in ("", decision.span.label)), None)
     if hit is None or not decision.accepted or any(v.source in CERTAIN and v.chosen for v in decision.votes):
         return decision
@@ -173,8 +173,8 @@ def _joined(group: Sequence[Decision | Candidate]) -> Decision:
     if not votes:
         return decisions[0]
     start, end = group[0].span.start, max(item.span.end for item in group)
-    said = tuple({(vote.source, vote.evidence): vote for vote in votes}.values())
-    every = (*said, *(vote for decision in decisions for vote in decision.votes))
+    distinct = tuple({(vote.source, vote.evidence): vote for vote in votes}.values())
+    every = (*distinct, *(vote for decision in decisions for vote in decision.votes))
     longest = max(votes, key=lambda vote: vote.span.end - vote.span.start).span
     whole = decisions[0].span if len(decisions) == 1 else longest
     if (whole.start, whole.end) == (start, end) != (longest.start, longest.end):

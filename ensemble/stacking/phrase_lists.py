@@ -36,7 +36,7 @@ from phistack.features.user_files import file_named
 from phistack.submodels.regex.pattern_files import ANY_SET, Pattern
 
 ALWAYS, NEVER = "always", "never"
-"""What a list says of its phrases, and the source of its votes."""
+"""The kind of a list, and the source of its votes."""
 
 _LARGEST_FILE, _MOST_PATTERNS, _MOST_WORDS = 2**24, 2_000, 100
 _PIECE = re.compile(r"\w+|[^\w\s]")

@@ -4,9 +4,9 @@
     with_column_identifiers([parts], found, search)[0][1].spans    (Span(12, 20, "PATIENT"),): nothing had to detect it
 
 A table knows the patient's name for certain, so its columns are a roster of the patient's own, searched for as
-`ensemble.stacking.known` searches for what a record says, also in parts of two letters (`Ng`, `Li`). Only a single word
-in small letters stays that is an everyday word, such as `hope`, or has two letters, such as `ng` for nanogram. What
-anybody may share, such as an age, is not searched for.
+`ensemble.stacking.known` searches for what a record holds, also in parts of two letters (`Ng`, `Li`). Only a single
+word in small letters stays that is an everyday word, such as `hope`, or has two letters, such as `ng` for nanogram.
+What many people share, such as an age, is not searched for.
 """
 
 from __future__ import annotations

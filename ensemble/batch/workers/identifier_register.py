@@ -16,10 +16,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from phistack.features.documents import Document
-from phistack.features.letters import fold
 from phistack.features.plain_view import plain_text, plain_view
 from phistack.features.ranges import Range, covering
-from phistack.features.text_words import folded_words, words_of
+from phistack.features.text_words import Words, folded_words
 
 _LONGEST = 12
 _SHORT = 4
@@ -75,17 +74,16 @@ class IdentifierRegister:
             than four letters and digits, which also match by chance.
         """
         view = plain_view(Document("output", text))
-        places = words_of(view.document.text)
-        words = [fold(view.document.text[start:end]) for start, end in places]
+        words = Words(view.document.text)
         is_inside = covering(replaced)
         found: Counter[tuple[str, str]] = Counter()
         for length, labels in entries.items():
-            stretches = [" ".join(stretch) for stretch in zip(*(words[i:] for i in range(length)), strict=False)]
+            stretches = [" ".join(stretch) for stretch in zip(*(words.folded[i:] for i in range(length)), strict=False)]
             hashes = {stretch: self._hash(stretch) for stretch in set(stretches)}
             for first, stretch in enumerate(stretches):
                 label = labels.get(hashes[stretch])
                 if label is not None:
-                    inside = is_inside(*view.place(places[first][0], places[first + length - 1][1]))
+                    inside = is_inside(*view.place(*words.place(first, first + length)))
                     is_short = len(stretch.replace(" ", "")) < _SHORT
                     found[label, "inside" if inside else "short" if is_short else "outside"] += 1
         return found

@@ -100,8 +100,9 @@ def _processed(job: Job, bundle: Bundle, notes: Sequence[NoteInput]) -> list[Not
     worker = _Worker(job, bundle, *_loaded(job, bundle))
     under_way = [_Note(note, NoteResult()) for note in notes]
     known = worker.engine.known
-    for note in under_way if known is not None else ():
-        worker.attempt([note], partial(worker.check_kept, note, known))
+    if known is not None:
+        for note in under_way:
+            worker.attempt([note], partial(worker.check_kept, note, known))
     worker.find(_readable(under_way))
     for _, of_patient in groupby(under_way, key=lambda note: note.input.patient):
         worker.replace_phi(list(of_patient))

@@ -22,7 +22,7 @@ from phistack.features.labels import LabelSet
 from phistack.features.letters import fold
 
 PATIENT = "patient"
-"""The role of the column that says whose record it is."""
+"""The role of the column that names the patient."""
 
 PARTS = ("first", "middle", "last")
 """The roles of columns that hold a part of the patient's name, in the order of the whole."""

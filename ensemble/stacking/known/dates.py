@@ -9,7 +9,7 @@ the day and the month, the month and the year, or the year. It is certain with t
 and year of four digits; other figures (`4/3`, `1950`) may be anything, unless words around them say that somebody was
 born then.
 
-Each form of a date is searched for once, however many dates are known: what it says is looked up among them.
+Each form of a date is searched for once, however many dates are known; each match is looked up among them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _MONTHS_IN_CAPITALS = ("en", "de")
 _FEWEST_DIGITS = 6
 
 _Key = tuple[int | None, int | None, int | None]
-"""Year, month and day, as far as they are said; a year below 100 is one of two digits."""
+"""Year, month and day, as far as they are given; a year below 100 is one of two digits."""
 
 
 class _Form(NamedTuple):
@@ -110,7 +110,7 @@ class KnownDates:
         ends: dict[int, int] = {}
         for match in pattern.finditer(text):
             start, end = match.span("date")
-            for number in self._known.get(_said(match, self._language), ()):
+            for number in self._known.get(_key(match, self._language), ()):
                 if start < ends.get(number, 0) or (number in is_taken and is_taken[number](start, end)):
                     continue
                 before, after = text[max(0, start - AROUND) : start], text[end : end + AROUND]
@@ -147,10 +147,10 @@ def _figures(days: Iterable[tuple[int, int, int]]) -> Iterator[str]:
                 yield from (way for way in ways if len(way) >= _FEWEST_DIGITS)
 
 
-def _said(match: re.Match[str], language: str) -> _Key:
-    said = {part: text.strip("'’") for part, text in match.groupdict().items() if text}
-    year, month, day = (int(said[part]) if part in said else None for part in "ymd")
-    return year, _months(language)[fold(said["name"])] if "name" in said else month, day
+def _key(match: re.Match[str], language: str) -> _Key:
+    given = {part: text.strip("'’") for part, text in match.groupdict().items() if text}
+    year, month, day = (int(given[part]) if part in given else None for part in "ymd")
+    return year, _months(language)[fold(given["name"])] if "name" in given else month, day
 
 
 @cache

@@ -3,8 +3,8 @@
     known = KnownIdentifiers(roster, RecordSearch(label_set, "en", counts.is_word))
     known.added(document, decisions)        with decisions whose votes are of the source `known`
 
-What a record says is accepted, unless it is a word of the language, or initials or a part of a date that may be
-anything else, and nothing else supports it: neither a chosen candidate of a submodel that touches it and is of the same
+What a record holds is accepted, unless it is ambiguous (a word of the language, initials, a part of a date) and nothing
+else supports it: neither a chosen candidate of a submodel that touches it and is of the same
 kind, nor, for a word that is written without a typing error, a capital letter inside a sentence that is not in an
 accepted span of another kind. Two words of a name support each other. An accepted span of the same label that overlaps
 becomes one with it; one of another label keeps what is left of it, so that nothing that was accepted is uncovered.
@@ -33,7 +33,7 @@ from phistack.features.text_words import is_without_blanks, trimmed
 from phistack.submodels.base import Candidate
 
 KNOWN = "known"
-"""The source of the votes for what a record says."""
+"""The source of the votes for what a record holds."""
 
 _SHORT = 2
 _PERSONS = ("PERSON", "INITIALS", "USERNAME", "RELATIVE")
@@ -43,7 +43,7 @@ _INSIDE_A_SENTENCE = re.compile(r"[^\W_][,;]?[ \t]+$|[^\W_][,;]?\n$")
 
 @dataclass(frozen=True, slots=True)
 class RecordSearch:
-    """The search for what the record of a patient says.
+    """The search for what the record of a patient holds.
 
     :param label_set: of the decisions.
     :param language: ISO 639-1 code.
@@ -61,7 +61,7 @@ class RecordSearch:
     def added(
         self, document: Document, decisions: Sequence[Decision], index: KnownIndex, *, is_of_columns: bool = False
     ) -> list[Decision]:
-        """The decisions on a note and on what a record says, sorted by span.
+        """The decisions on a note and on what a record holds, sorted by span.
 
         :param is_of_columns: whether the record comes with the note itself, so that a single word counts unless it is
             an everyday word in small letters.
@@ -129,10 +129,10 @@ class RecordSearch:
 
 
 class KnownIdentifiers:
-    """The search for what the records of a roster say.
+    """The search for what the records of a roster hold.
 
     :param roster: the records.
-    :param search: for what each of them says.
+    :param search: for what each of them holds.
     :raises SettingsError: if the label set has no label for what a column of the roster holds.
     """
 
@@ -150,7 +150,7 @@ class KnownIdentifiers:
         return self._last[1]
 
     def added(self, document: Document, decisions: Sequence[Decision]) -> list[Decision]:
-        """The decisions on a note and on what the record of its patient says, sorted by span."""
+        """The decisions on a note and on what the record of its patient holds, sorted by span."""
         return self.search.added(document, decisions, self.index(document.group))
 
 
@@ -166,7 +166,7 @@ def _is_short(word: str) -> bool:
 
 
 def _is_proposed(decision: Decision) -> bool:
-    """Whether it is accepted, or a submodel would mark it; that a word is a repeat says nothing of it."""
+    """Whether it is accepted, or a submodel would mark it; being a repeat does not count."""
     return decision.accepted or any(vote.chosen and vote.source != REPEAT for vote in decision.votes)
 
 
@@ -215,7 +215,7 @@ def _joined(group: Iterable[Span], sure: set[Span]) -> Iterator[Span]:
 
 
 def _pieces(text: str, span: Span, taken: Iterable[Span]) -> list[Span]:
-    """What others leave of a span, without signs and blanks at its ends; nothing is cut from one that they let be."""
+    """What others leave of a span, without signs and blanks at its ends; unchanged if they do not overlap it."""
     over = [other for other in taken if other.overlaps(span)]
     if not over:
         return [span]

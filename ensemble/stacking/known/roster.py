@@ -58,7 +58,7 @@ class Roster:
 
         :param labels: of the engine, as which columns may be named too; None if that is checked later.
         :raises SettingsError: if it cannot be read as UTF-8 rows, has no column of patients or more than one, rows
-            without a patient, two columns of one name, or none that says anything of a patient.
+            without a patient, two columns of one name, or none that holds identifiers.
         :raises StorageError: if there is no room for the database.
         """
         columns: dict[str, None] = {}
@@ -88,7 +88,7 @@ class Roster:
         return roster
 
     def save(self, index: Path, digest: str) -> None:
-        """Write the records to a new file that nobody else may read.
+        """Write the records to a new file that only its owner may read.
 
         :param digest: of the roster, by which `saved` knows it.
         :raises StorageError: if there is no room for it.
@@ -113,12 +113,12 @@ class Roster:
         return cls(path, database, columns) if ("digest", digest) in about else None
 
     def check(self, labels: Collection[str]) -> None:
-        """Refuse a roster that says nothing; :raises SettingsError: if no column has a usual name or is a label."""
+        """Refuse a roster without identifiers; :raises SettingsError: if no column has a usual name or is a label."""
         if not any(role_of(name) not in ("", PATIENT) or name in labels for name in self.columns):
             others = ", ".join(shown_label(name) for name in self.columns if role_of(name) != PATIENT) or "none"
             with file_named(_WHAT, self.path):
                 raise ValueError(
-                    f"none of its columns says anything of a patient ({others}); usual names are {', '.join(roles())}"
+                    f"none of its columns holds identifiers ({others}); usual names are {', '.join(roles())}"
                 )
 
     def check_fits(self, patients: Iterable[str]) -> None:
@@ -133,8 +133,8 @@ class Roster:
                 return
         if n_notes:
             raise SettingsError(
-                f"none of the {n_notes} notes is of a patient in the roster {self.path}: name the column of the notes "
-                "that says whose they are with --patient-column, correct the roster, or give --unmatched-roster if "
+                f"none of the {n_notes} notes is of a patient in the roster {self.path}: name the notes' "
+                "column of patients with --patient-column, correct the roster, or give --unmatched-roster if "
                 "this is right"
             )
 
@@ -197,7 +197,7 @@ def _pairs(rows: Iterator[tuple[str, Cells]], columns: dict[str, None]) -> Itera
         if len(patients) > 1:
             raise ValueError(f"its {place} names the patient in {len(patients)} columns; keep one of them")
         if not patients and not any(role_of(name) == PATIENT for name in columns):
-            raise ValueError("it has no column of patients; name the one that says whose record it is patient")
+            raise ValueError("it has no column of patients; name it patient")
         if not patients or len(row[patients[0]]) > 1:
             raise ValueError(f"its {place} names no patient or several; give each row the one whose record it is")
         yield row.pop(patients[0])[0], json.dumps(row, ensure_ascii=False)

@@ -67,7 +67,7 @@ class Identifier(NamedTuple):
 
 
 def identifiers_of(record: Record, label_set: LabelSet) -> list[Identifier]:
-    """What a record says, without what has no label of the set.
+    """What a record holds, without what has no label of the set.
 
     :raises SettingsError: if the label set has no label for what a column of usual name holds.
     """

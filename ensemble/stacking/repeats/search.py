@@ -27,7 +27,7 @@ from phistack.features.documents import Span
 from phistack.features.letters import fold
 from phistack.features.phrases import Index
 from phistack.features.ranges import covering, ranges_of
-from phistack.features.text_words import words_of, written_words
+from phistack.features.text_words import Words, written_words
 
 SearchMode = Literal["parts", "whole"]
 """How a mention is searched for."""
@@ -106,7 +106,7 @@ def search_mode(label: str) -> SearchMode | None:
 
 @cache
 def non_name_words(language: str) -> frozenset[str]:
-    """What is in many names and says nothing by itself: titles, particles, credentials."""
+    """What is in many names and identifies nobody by itself: titles, particles, credentials."""
     return known_words(language, "names", "titles", "particles", "connectors", "credentials")
 
 
@@ -122,7 +122,7 @@ def search(texts: Sequence[str], accepted: Sequence[Sequence[Decision]], languag
     if not strings:
         return [[] for _ in texts]
     index = Index(strings)
-    return [list(_repeats(_Words(text), index, found)) for text, found in zip(texts, accepted, strict=True)]
+    return [list(_repeats(Words(text), index, found)) for text, found in zip(texts, accepted, strict=True)]
 
 
 def _seeds(texts: Sequence[str], accepted: Sequence[Sequence[Decision]], language: str) -> Iterator[Seed]:
@@ -132,8 +132,8 @@ def _seeds(texts: Sequence[str], accepted: Sequence[Sequence[Decision]], languag
     for note, (text, found) in enumerate(zip(texts, accepted, strict=True)):
         for mention in found:
             if search_mode(mention.span.label) is not None:
-                said = text[mention.span.start : mention.span.end]
-                alike[mention.span.label, tuple(map(fold, written_words(said)))].append((note, mention, said))
+                written = text[mention.span.start : mention.span.end]
+                alike[mention.span.label, tuple(map(fold, written_words(written)))].append((note, mention, written))
     for (label, words), group in sorted(alike.items(), key=lambda item: (-len(item[1]), item[0])):
         parts = frozenset(w for w in words if len(w) >= _SHORTEST_PART and w.isalpha() and w not in no_names)
         is_whole = search_mode(label) == "whole"
@@ -145,8 +145,8 @@ def _seeds(texts: Sequence[str], accepted: Sequence[Sequence[Decision]], languag
                 frozenset() if is_whole else parts,
                 order,
                 min((place for word, place in order.items() if word not in titles), default=0),
-                any("," in said for _, _, said in group),
-                frozenset(word for _, _, said in group for word in written_words(said)),
+                any("," in written for _, _, written in group),
+                frozenset(word for _, _, written in group for word in written_words(written)),
                 {note: mention.span.start for note, mention, _ in reversed(group)},
                 len(group),
                 max(mention.probability for _, mention, _ in group),
@@ -164,27 +164,15 @@ def _strings(seeds: Iterable[Seed]) -> Iterator[tuple[str, Seed]]:
                 yield string, seed
 
 
-class _Words:
-    """The words of a text, folded, and where they are."""
-
-    def __init__(self, text: str) -> None:
-        self.text, self.places = text, words_of(text)
-        self.folded = [fold(text[start:end]) for start, end in self.places]
-
-    def gap(self, at: int) -> str:
-        """What is between a word and the next."""
-        return self.text[self.places[at][1] : self.places[at + 1][0]]
-
-
-def _repeats(words: _Words, index: Index[Seed], marked: Sequence[Decision]) -> Iterator[Repeat]:
+def _repeats(words: Words, index: Index[Seed], marked: Sequence[Decision]) -> Iterator[Repeat]:
     runs: defaultdict[Span, dict[int, Seed]] = defaultdict(dict)
     within: dict[Span, tuple[int, int]] = {}
     is_marked = covering(ranges_of(marked))
     for at, after, seed in index.find([word + _END for word in words.folded]):
-        gaps = () if seed.parts else map(words.gap, range(at, after - 1))
+        gaps = () if seed.parts else map(words.gap, range(at + 1, after))
         if all(len(gap) <= _WIDEST_GAP and "\n" not in gap for gap in gaps):
             first, last = _stretch(words, at, seed) if seed.parts else (at, after - 1)
-            start, end = words.places[first][0], words.places[last][1]
+            start, end = words.place(first, last + 1)
             if not is_marked(start, end):
                 span = Span(start, end, seed.label)
                 within[span] = first, last
@@ -198,34 +186,34 @@ def _repeats(words: _Words, index: Index[Seed], marked: Sequence[Decision]) -> I
             yield Repeat(span, written, tuple(runs[span].values()))
 
 
-def _stretch(words: _Words, at: int, seed: Seed) -> tuple[int, int]:
+def _stretch(words: Words, at: int, seed: Seed) -> tuple[int, int]:
     """First and last word of the longest stretch around a word that has words of the seed only, in its order."""
     first = at
     while first > 0 and _follow(words, first - 1, seed):
         first -= 1
     last = _last(words, at, seed)
     # The last words of the name before a comma, then the first ones: `Smith, Dana`.
-    if last + 1 < len(words.folded) and seed.order[words.folded[last]] == len(seed.order) - 1:
+    if last + 1 < len(words) and seed.order[words.folded[last]] == len(seed.order) - 1:
         is_first = seed.order.get(words.folded[last + 1]) == seed.first < seed.order[words.folded[first]]
-        if is_first and _joined(words, last) and (seed.is_inverted or "," in words.gap(last)):
+        if is_first and _joined(words, last) and (seed.is_inverted or "," in words.gap(last + 1)):
             end = _last(words, last + 1, seed)
             last = end if seed.order[words.folded[end]] < seed.order[words.folded[first]] else last
     return first, last
 
 
-def _last(words: _Words, at: int, seed: Seed) -> int:
-    while at + 1 < len(words.folded) and _follow(words, at, seed):
+def _last(words: Words, at: int, seed: Seed) -> int:
+    while at + 1 < len(words) and _follow(words, at, seed):
         at += 1
     return at
 
 
-def _follow(words: _Words, at: int, seed: Seed) -> bool:
+def _follow(words: Words, at: int, seed: Seed) -> bool:
     """Whether a word and the next are words of the seed in its order."""
     before, after = (seed.order.get(word) for word in words.folded[at : at + 2])
     return before is not None and after is not None and before < after and _joined(words, at)
 
 
-def _joined(words: _Words, at: int) -> bool:
+def _joined(words: Words, at: int) -> bool:
     """Whether a word and the next can be of one name: only that is between them which is in names."""
-    gap, is_short = words.gap(at), len(words.folded[at]) < _SHORTEST_PART
+    gap, is_short = words.gap(at + 1), len(words.folded[at]) < _SHORTEST_PART
     return _GAP.fullmatch(gap) is not None or (is_short and _AFTER_INITIAL.fullmatch(gap) is not None)

@@ -80,7 +80,7 @@ class WordCounts:
             for patient, (small, outside, inside) in sets.items()
         }
         totals = [Counter(word for found in sets.values() for word in found[i]) for i in range(3)]
-        # A name of only one patient says nothing of others, and should not be kept.
+        # A name of only one patient is of no use for others, and should not be kept.
         kept = sorted(totals[1].keys() | {word for word, patients in totals[2].items() if patients > 1})
         seen = {word: Seen(*(total[word] for total in totals)) for word in kept}
         return cls(language, seen, patients)
