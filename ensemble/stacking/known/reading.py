@@ -62,7 +62,7 @@ def _of_text(rows: _Rows) -> _Rows:
 def _csv(text: io.TextIOWrapper) -> _Rows:
     head = text.readline()
     text.seek(0)
-    # An unclosed quote would make names of a patient part of another column.
+    # Quotes that nobody closes would make names of a patient part of another column.
     reader = csv.reader(text, delimiter=max(",;\t", key=head.count), strict=True)
     columns = [name.strip() for name in next(reader, [])]
     _refuse_doubles(columns)
@@ -110,7 +110,7 @@ def _parquet(file: Any) -> _Rows:
 def _refuse_doubles(columns: Sequence[str]) -> None:
     doubles = [name for name in columns if columns.count(name) > 1]
     if doubles:
-        raise ValueError(f"it has two columns {shown_label(doubles[0])}; rename one of them")
+        raise ValueError(f"it has two columns {shown_label(doubles[0])}; give each a name of its own")
 
 
 def _row(cells: Iterable[tuple[str, Any]]) -> Cells:
