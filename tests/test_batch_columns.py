@@ -244,15 +244,15 @@ def test_a_column_is_a_roster_of_the_patient(engines: ModuleType, tmp_path: Path
 
 
 def test_for_a_patient_of_many_rows_the_work_grows_with_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What differs from row to row is found in its own row in any format."""
-    sought = []
-    added = RecordSearch.added
+    """What differs from row to row is found in each row in any format, by one index."""
+    made = []
+    index = RecordSearch.index
 
-    def counting(self: Any, document: Any, decisions: Any, record: Any) -> Any:
-        sought.append(sum(map(len, record.values())))
-        return added(self, document, decisions, record)
+    def counting(self: Any, record: Any) -> Any:
+        made.append(sum(map(len, record.values())))
+        return index(self, record)
 
-    monkeypatch.setattr(RecordSearch, "added", counting)
+    monkeypatch.setattr(RecordSearch, "index", counting)
     notes = []
     for i in range(40):
         month, day = divmod(i, 28)
@@ -261,7 +261,7 @@ def test_for_a_patient_of_many_rows_the_work_grows_with_their_number(monkeypatch
         notes.append((*columns, Part(f"{4711000 + i}", "IDNUM"), Part(text)))
     found = [[Detection((Span(0, len(p.text), p.label),) if p.label else ()) for p in parts] for parts in notes]
     known = with_column_identifiers(notes, found, RecordSearch(LabelSet.named("i2b2-2014"), "en"))
-    assert sought == [3] * 40, "a name, a date and a number"
+    assert made == [81], "a name, and the dates and numbers of 40 rows"
     for parts, (*_, in_text) in zip(notes, known, strict=True):
         there = {parts[-1].text[span.start : span.end] for span in in_text.spans}
         assert {"A. Castellanos", parts[-1].text.partition("seen ")[2].rstrip(".")} <= there

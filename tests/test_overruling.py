@@ -139,7 +139,7 @@ def test_a_pattern_is_accepted_and_never_can_refuse_it_but_for_what_is_certain()
         (ALWAYS, b"\n  Ames\n", "line 2, column 3: the phrase has no label"),
         (ALWAYS, b"[DOCTR]\nAmes\n", "line 2: there is no label named DOCTR (did you mean DOCTOR?)"),
         (NEVER, b"[DOCTR]\nAmes\n", "line 2: there is no label named DOCTR (did you mean DOCTOR?)"),
-        (ALWAYS, b"[]\nAmes\n", "line 1, column 1: a label stands between brackets"),
+        (ALWAYS, b"[]\nAmes\n", "line 1, column 1: a label is written between brackets"),
         (NEVER, b"Ames\n...\n", "line 2, column 1: the phrase is empty"),
         (NEVER, b"Ames\n//\n", "line 2, column 1: write a regular expression between two slashes"),
         (NEVER, b"# nothing\n", "it holds no phrase"),

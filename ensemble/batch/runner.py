@@ -78,7 +78,7 @@ def deidentify(settings: RunSettings) -> Summary:
     digest, labels = manifest_digest(settings.model), bundle_labels(settings.model)
     settings = _with_columns(settings, form, labels)
     fingerprint = settings.fingerprint(form.name, digest)
-    roster = _roster(settings, fingerprint["roster"], labels)
+    roster = _roster(settings, form, fingerprint["roster"], labels)
     engines = suited_engines(settings, roster)
     fingerprint["choice of engines"] = {language: bundle for language, (_, bundle) in engines.items()}
     with locked(settings.work):
@@ -95,13 +95,16 @@ def deidentify(settings: RunSettings) -> Summary:
                 remove(settings.work)
 
 
-def _roster(settings: RunSettings, digest: str, labels: Sequence[str]) -> Roster | None:
+def _roster(settings: RunSettings, form: InputFormat, digest: str, labels: Sequence[str]) -> Roster | None:
     """The roster, if there is one; what is wrong with it is said before anything is begun."""
     if settings.known is None:
         return None
     roster = kept_open(settings.known.resolve(), digest, settings.key, None)
     roster.check(labels)
     tell_unused(roster, labels)
+    if not settings.unmatched_roster:
+        notes = open_format(settings.source, settings.target, settings.form_settings, form.name).rows()
+        roster.check_fits(note.patient for note in notes if note.parts)
     return roster
 
 
@@ -204,7 +207,7 @@ def _process(settings: RunSettings, form: InputFormat, store: Store, workers: Wo
             digests.update(chunk.digest)
             done = store.journal.done(chunk.number)
             if done is None:
-                yield chunk, [NoteInput(row.id, row.patient, row.parts) for row in chunk.rows if row.parts]
+                yield chunk, [NoteInput(row.id, row.patient, row.parts, row.kept) for row in chunk.rows if row.parts]
             elif done.input != chunk.digest:
                 raise changed_input(settings, store.journal)
             else:

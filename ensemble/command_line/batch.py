@@ -75,8 +75,8 @@ def deidentify(
     chosen = policy_from(policy, merged(context, "strategy", strategy), merged(context, "substitute", substitute))
     settings = RunSettings(
         source, out, model, chosen, key_from(key_file), form, format_settings, read_struck(strike),
-        known=use.known, by_language=by_language, options=use.options, timeout=timeout, second_pass=second_pass,
-        hide_ids=hide_ids, jobs=jobs, cluster=cluster, restart=restart,
+        known=use.known, unmatched_roster=use.unmatched_roster, by_language=by_language, options=use.options,
+        timeout=timeout, second_pass=second_pass, hide_ids=hide_ids, jobs=jobs, cluster=cluster, restart=restart,
     )  # fmt: skip
     tell_reliability(model)
     with keeping(lambda: kept(settings)):

@@ -144,6 +144,9 @@ KnownOption = Annotated[
 AlwaysOption = Annotated[
     Path | None, option("List of phrases that are PHI, under lines such as [HOSPITAL].", "--always")
 ]
+UnmatchedRosterOption = Annotated[
+    bool, option("Go on although the roster has the patient of no note.", "--unmatched-roster")
+]
 NeverOption = Annotated[Path | None, option("List of phrases that are not PHI, one on each line.", "--never")]
 PatternsOption = Annotated[Path | None, option("TOML file of your own patterns.", "--patterns")]
 RecallOption = Annotated[

@@ -61,10 +61,12 @@ class Source:
 
     :param path: a file or folder, or `-` for standard input.
     :param reader: how it is read.
+    :param unmatched_roster: whether to go on although the engine's roster has the patient of no note.
     """
 
     path: Path
     reader: Reader = USUAL_READER
+    unmatched_roster: bool = False
 
     @cached_property
     def notes(self) -> Found:
@@ -99,10 +101,13 @@ class Source:
         :param held_back: gets the id of each other note, and the reason.
         :param traced: whether the readings have a trace.
         :raises CorpusError: if it can read none.
+        :raises SettingsError: if the engine's roster has the patient of no note.
         """
         roster, n_others, unread = engine.options.roster, 0, Counter[str]()
         with stage("reading the notes"):
             total = len(self)
+            if roster is not None and not self.unmatched_roster:
+                roster.check_fits(document.group for document in self.notes)
         with progress("annotating", total=total) as advance:
             for reading in engine.read(self.notes, traced=traced):
                 if reading.objection:

@@ -43,6 +43,7 @@ _REMEDIES = (
     (r"the file cannot be read: ", "give yourself permission to read the file"),
     (r"the encoding \S+ has no code for", "convert the input to UTF-8"),
     (r"the format of the output cannot hold", "give the notes as jsonl"),
+    (r"a name of the roster is in", "redact or remove the column with --column NAME=redact, or rename the files"),
     (r"it took longer than", "allow more with --timeout"),
     (r"its process ", "run the same command again, with fewer --jobs if memory is short"),
     (r"\w+Error in \w+\.py line N", "this is a bug in phistack: please report it, without any text of the note"),

@@ -135,6 +135,8 @@ class NoteInput:
     id: str
     patient: str = field(repr=False)
     parts: tuple[Part, ...] = field(repr=False)
+    kept: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """Column and value of what passes as it is."""
 
     def labelled(self, labels: LabelSet) -> NoteInput:
         """The same note, with the labels that an engine has for those of its columns."""
