@@ -24,6 +24,7 @@ from phistack.ensemble.command_line.options import (
     PatientColumnOption,
     PatternsOption,
     PolicyOption,
+    PresentYearOption,
     RecallOption,
     StrategyOption,
 )
@@ -41,6 +42,7 @@ def deidentify(
     config: ConfigOption = None,
     policy: PolicyOption = "tag",
     strategy: StrategyOption = None,
+    present_year: PresentYearOption = None,
     key_file: KeyOption = None,
     known: KnownOption = None,
     strike: Annotated[Path | None, typer.Option(help="Words to be removed everywhere.", show_default=False)] = None,
@@ -84,7 +86,7 @@ def deidentify(
     format_settings = FormatSettings(columns, encoding)
     model, by_language = told_engines(model, lambda most: first_texts(source, format_settings, form=form, most=most))
     settings = RunSettings(
-        source, out, model, policy_from(policy, merged(context, "strategy", strategy)), key_from(key_file),
+        source, out, model, policy_from(policy, merged(context, "strategy", strategy), present_year=present_year), key_from(key_file),
         form, format_settings, read_struck(strike), timeout,
         read_overruling(always, never, patterns), recall, known=known, by_language=by_language,
         second_pass=second_pass, any_language=any_language, cascade=cascade, hide_ids=hide_ids, jobs=jobs,

@@ -17,6 +17,7 @@ from phistack.ensemble.command_line.options import (
     MapLabelsOption,
     NewFolderArgument,
     PolicyOption,
+    PresentYearOption,
     SeedOption,
     SourceArgument,
     StrategyOption,
@@ -127,6 +128,7 @@ def pseudonymise(
     *,
     policy: PolicyOption = "surrogate",
     strategy: StrategyOption = None,
+    present_year: PresentYearOption = None,
     substitute: SubstituteOption = None,
     key_file: KeyOption = None,
     seed: Annotated[
@@ -154,7 +156,7 @@ def pseudonymise(
     from phistack.features.writing import new_file, refuse_taken
 
     refuse_taken(*(path for path in (out, review) if path and str(path) != "-"))
-    chosen = policy_from(policy, strategy or (), substitute or ())
+    chosen = policy_from(policy, strategy or (), substitute or (), present_year=present_year)
     key = key_or_seed(key_file, seed)
     notes = corpora.read(input_path(corpus), language=language)
     format = to or format_told_by(out) or corpora.reading.reader.format_of(input_path(corpus))

@@ -153,6 +153,17 @@ StrategyOption = Annotated[
         autocompletion=completing(STRATEGIES, after="="),
     ),
 ]
+PresentYearOption = Annotated[
+    int | None,
+    typer.Option(
+        "--present-year",
+        metavar="YEAR",
+        help="Year of the latest notes, in which ages over 89 count.",
+        show_default="today's",
+        min=1900,
+        max=2199,
+    ),
+]
 SubstituteOption = Annotated[
     list[str] | None,
     typer.Option(

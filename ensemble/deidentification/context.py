@@ -20,9 +20,9 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Handed to every maker of surrogates.
+    """What every maker of surrogates gets.
 
-    :param keyed: choices for the patient; nothing where the policy makes no surrogates and no key was given.
+    :param keyed: choices for the patient; None without a key.
     :param language: of the note.
     :param memory: the identifiers of the note, and of the patient as far as they are known.
     :param attempt: 0 at first; a higher number gives other choices, after one that must not be used.
@@ -36,14 +36,14 @@ class Context:
 
     @property
     def choices(self) -> KeyedChoices:
-        """The keyed choices; the deidentifier sees to it that they are there where surrogates are made."""
+        """The keyed choices; a deidentifier that makes surrogates has a key."""
         if self.keyed is None:
             raise ValueError("surrogates need a key")
         return self.keyed
 
     @property
     def day_first(self) -> bool:
-        """Whether numeric dates have the day before the month: as the dates of the note show, or else the language."""
+        """Whether numeric dates have the day before the month, by the dates of the note, or else by the language."""
         shown = self.memory.day_first
         if shown[True] != shown[False]:
             return shown[True] > shown[False]

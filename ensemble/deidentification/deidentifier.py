@@ -2,49 +2,51 @@
 
     result = Deidentifier(policy, label_set, "en", key).apply(document, spans)
     result.replacements[0]       Replacement(span=Span(12, 17, "DOCTOR"), 12, 20, "tag")
+    redact(document)             "Seen by [DOCTOR] on [DATE].": the policy `tag` in one call
 
-Overlapping spans are one stretch, so that nothing of any of them can remain.
+Overlapping spans are one stretch, so that nothing of any of them remains.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
 from phistack.ensemble.deidentification import strategies
-from phistack.ensemble.deidentification.codes.patterns import same_pattern
 from phistack.ensemble.deidentification.context import Context
+from phistack.ensemble.deidentification.dates.over_89 import births, is_birth, kept_year, old_ages
+from phistack.ensemble.deidentification.dates.parsing import four_digit_year, year_of
 from phistack.ensemble.deidentification.keyed_choices import KeyedChoices, usable_key
 from phistack.ensemble.deidentification.kinds import kind_of, name_role
 from phistack.ensemble.deidentification.memory import PatientMemory
 from phistack.ensemble.deidentification.places.nearby import stays
-from phistack.ensemble.deidentification.policy import KEYED, Policy
-from phistack.ensemble.deidentification.surrogates import surrogate
-from phistack.ensemble.deidentification.verification import Deidentified, Replacement
+from phistack.ensemble.deidentification.policy import KEYED, REMEMBERING, Policy
+from phistack.ensemble.deidentification.strategies import CHANGES, Mention, Note, Shuffled
+from phistack.ensemble.deidentification.verification import Deidentified, Replacement, verify
 from phistack.ensemble.deidentification.word_lists import LANGUAGES
 from phistack.features.documents import Document, Span
 from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
-from phistack.features.letters import normalised
-from phistack.features.plain_view import plain_text
+from phistack.features.plain_view import plain_text, plain_view
 
-Shuffled = Mapping[tuple[str, str], str]
-"""Label and normalised mention -> the mention that takes its place."""
-
-_NUMBERS = 10**6
-_NUMBERING = {"number": strategies.number, "numbered": strategies.numbered}
-_SEVERITY = {"keep": 0, "generalise": 1}
+_BESIDE = re.compile(
+    r"[\s,(:-]*(?:(?:in|on|at|age|aged|of|old|years?|yrs?|yo|the|en|el|los|con|a[ñn]os|edad|im|mit|jahren?|jahre|i|vid|ved|"
+    r"år|jaar|op|ans|à)[\s,(:-]+){0,4}",
+    re.IGNORECASE,
+)
+"""What is between an age and the year in which it was reached."""
 
 
 class Deidentifier:
-    """Applies a policy to notes, one at a time; it can be used by many processes at once.
+    """Applies a policy to notes, one at a time; many processes can use it at once.
 
-    :param policy: what to do with each label.
+    :param policy: what to do with each label. Where it names no present year, that of today is taken.
     :param label_set: the labels of the spans; a label that is not in it is of the kind OTHER.
     :param language: of the notes, as an ISO 639-1 code; surrogates know en, es, nl, sv and de.
     :param key: the secret of the surrogates and of the numbers, at least 16 bytes; not needed without surrogates.
     :param shuffled: what takes the place of each mention of a corpus whose labels the policy shuffles.
     :raises SettingsError: if the policy names unknown labels, makes surrogates without a key or in a language for
-        which there are none, or shuffles where there is no corpus.
+        which there are none, or shuffles without a corpus.
     """
 
     def __init__(
@@ -57,61 +59,74 @@ class Deidentifier:
         shuffled: Shuffled | None = None,
     ) -> None:
         policy.check(label_set)
-        if policy.uses("shuffle", label_set) and shuffled is None:
+        if policy.uses(("shuffle",), label_set) and shuffled is None:
             raise SettingsError(
                 f"the policy {policy.name} shuffles mentions over a corpus, which only `phistack pseudonymise` has at "
                 "hand; use another strategy for these labels, for example surrogate"
             )
-        if any(policy.uses(strategy, label_set) for strategy in KEYED):
+        if policy.uses(KEYED, label_set):
             usable_key(key)
-            if language not in LANGUAGES and policy.uses("surrogate", label_set):
+            if language not in LANGUAGES and policy.uses(("surrogate",), label_set):
                 raise SettingsError(
                     f"there are no surrogates in the language {language}, only in {', '.join(LANGUAGES)}; "
                     "use another strategy, for example --policy tag"
                 )
-        self.policy = policy
+        self.policy = policy.in_year()
         self.label_set = label_set
         self.language = language
-        self._looks_back = any(policy.uses(strategy, label_set) for strategy in ("surrogate", *_NUMBERING))
+        self._remembers = policy.uses(REMEMBERING, label_set)
         self._shuffled = shuffled or {}
         self._key = None if key is None else usable_key(key)
+        self._labels = {self.kind(label): label for label in reversed(label_set.labels)}
 
     def __repr__(self) -> str:
         return f"Deidentifier(policy={self.policy.name!r}, label_set={self.label_set.name!r}, {self.language!r})"
 
+    def kind(self, label: str) -> str:
+        """The kind of PHI of a label."""
+        return kind_of(label, self.label_set.name)
+
+    def strategy(self, label: str) -> str:
+        """What the policy does with a label."""
+        return self.policy.strategy(label, self.kind(label))
+
     def remember(self, memory: PatientMemory, document: Document, spans: Iterable[Span]) -> None:
         """Add the identifiers of a note to what is known of its patient.
 
-        Whoever has all notes of a patient at hand remembers them all before the first `apply`: then misspelt names are
-        linked across notes, and no surrogate equals an identifier of any of them.
+        Remember all notes of a patient before the first `apply`, where they are at hand: then misspelt names are linked
+        across notes, and no surrogate equals an identifier of any of them.
         """
         if memory.has(document):
             return
         memory.documents.add((document.id, document.text))
-        for stretch in _stretches(spans, self.strategy):
-            kind = kind_of(stretch.label, self.label_set.name)
-            if self._looks_back or kind == "DATE":
+        for stretch in self._stretches(document, spans):
+            kind = self.kind(stretch.label)
+            if self._remembers or kind in ("DATE", "AGE"):
                 mention = plain_text(document.text[stretch.start : stretch.end])
-                memory.add(mention, kind, self.language, name_role(stretch.label))
+                memory.add(mention, kind, self.language, name_role(stretch.label), document.id)
 
-    def apply(self, document: Document, spans: Iterable[Span], memory: PatientMemory | None = None) -> Deidentified:
+    def apply(
+        self, document: Document, spans: Iterable[Span], memory: PatientMemory | None = None, *, heading: str = ""
+    ) -> Deidentified:
         """The note with its spans treated as the policy says.
 
-        :param document: the note; its own spans are not looked at.
+        :param document: the note; its own spans are not used.
         :param spans: the PHI; they may overlap.
-        :param memory: what is known of the patient; only numbers without a key are added to it. Without it the note
-            stands for itself.
+        :param memory: what is known of the patient; only numbers without a key are added to it.
+        :param heading: what the text stands under, such as the name of its column.
         :raises CorpusError: if a span ends beyond the text.
         """
         spans = document.with_spans(spans).spans
         known = self._known(document, spans, memory)
-        context = self._context(document, known)
+        keyed = None if self._key is None else KeyedChoices(self._key, document.group)
+        context = Context(keyed, self.language, self.policy.options, known)
+        note = Note(document, self.policy, context, known if memory is None else memory, self._shuffled, heading)
         pieces: list[str] = []
         replacements: list[Replacement] = []
         unresolved: list[Span] = []
         length = position = 0
-        for span in _stretches(spans, self.strategy):
-            strategy, new = self._replace(span, document.text[span.start : span.end], context, memory)
+        for mention in self._mentions(note, self._stretches(document, spans)):
+            span, (strategy, new) = mention.span, self._replacement(mention)
             if strategy == "tag" != self.strategy(span.label):
                 unresolved.append(span)
             start = length + span.start - position
@@ -129,72 +144,73 @@ class Deidentifier:
         self.remember(known, document, spans)
         return known
 
-    def strategy(self, label: str) -> str:
-        """What the policy does with a label."""
-        return self.policy.strategy(label, kind_of(label, self.label_set.name))
+    def _mentions(self, note: Note, stretches: Sequence[Span]) -> Iterator[Mention]:
+        """Each stretch as a mention; an age with the year beside it."""
+        text = note.document.text
+        for place, span in enumerate(stretches):
+            year, kind = 0, self.kind(span.label)
+            for other in (*stretches[max(0, place - 1) : place], *stretches[place + 1 : place + 2]):
+                first, second = sorted((span, other))
+                is_stated = (
+                    kind == "AGE" and self.kind(other.label) == "DATE" and not is_birth(text, other.start, other.end)
+                )
+                if is_stated and _BESIDE.fullmatch(text, first.end, second.start):
+                    year = year or four_digit_year(text[other.start : other.end]) or 0
+            yield Mention(span, kind, note, year)
 
-    def _context(self, document: Document, known: PatientMemory) -> Context:
-        keyed = None if self._key is None else KeyedChoices(self._key, document.group)
-        return Context(keyed, self.language, self.policy.options, known)
+    def _replacement(self, mention: Mention) -> tuple[str, str]:
+        """The strategy and the new text; a tag where the strategy can do nothing."""
+        strategy = self.strategy(mention.label)
+        if strategy == "surrogate" and stays(mention.kind, mention.text, mention.note.context):
+            strategy = "keep"
+        new = CHANGES[strategy](mention)
+        return ("tag", strategies.tag(mention.label)) if new is None else (strategy, new)
 
-    def _replace(self, span: Span, mention: str, context: Context, memory: PatientMemory | None) -> tuple[str, str]:
-        strategy, kind = self.strategy(span.label), kind_of(span.label, self.label_set.name)
-        if strategy in _NUMBERING:
-            number = self._number(span.label, kind, plain_text(mention), context, memory)
-            return strategy, _NUMBERING[strategy](span.label, number)
-        if strategy == "name":
-            return strategy, strategies.name(span.label)
-        if strategy == "surrogate" and stays(kind, plain_text(mention), context):
-            return "keep", mention
-        if strategy == "substitute":
-            new = self.policy.substitute(span.label, kind)
-        elif strategy == "shuffle":
-            new = self._shuffled.get((span.label, normalised(plain_text(mention))))
-        else:
-            new = self._changed(strategy, kind, mention, context)
-        if new is None:
-            return "tag", strategies.tag(span.label)
-        return strategy, new
+    def _stretches(self, document: Document, spans: Iterable[Span]) -> list[Span]:
+        """Overlapping spans as one stretch, under the label whose strategy takes away the most."""
+        joined: list[list[Span]] = []
+        end = 0
+        for span in sorted((*spans, *self._over_89(document)), key=lambda span: (span.start, -span.end, span.label)):
+            if not joined or span.start >= end:
+                joined.append([])
+            joined[-1].append(span)
+            end = max(end, span.end)
+        return [
+            Span(
+                overlapping[0].start, max(span.end for span in overlapping), max(overlapping, key=self._severity).label
+            )
+            for overlapping in joined
+        ]
 
-    def _changed(self, strategy: str, kind: str, mention: str, context: Context) -> str | None:
-        """The mention by a strategy that needs no label; nothing for `tag`, and where the strategy can do nothing."""
-        match strategy:
-            case "keep":
-                return mention
-            case "mask":
-                return strategies.mask(mention)
-            case "remove":
-                return ""
-            case "surrogate":
-                return surrogate(kind, plain_text(mention), context)
-            case "characters":
-                return same_pattern(plain_text(mention), context, "characters")
-            case "generalise":
-                latest = max(context.memory.latest_year or 0, context.options.present_year) or None
-                return strategies.generalise(kind, plain_text(mention), context.options, latest, self.language)
-            case _:
-                return None
+    def _severity(self, span: Span) -> tuple[int, bool]:
+        """A text that is an age and something else is generalised as an age, which fails where it is more than one."""
+        severity = {"keep": 0, "generalise": 1}.get(self.strategy(span.label), 2)
+        return severity, severity == 1 and self.kind(span.label) == "AGE"
 
-    def _number(self, label: str, kind: str, mention: str, context: Context, memory: PatientMemory | None) -> int:
-        """With a key a number of six digits, the same in every note; without one, the order of first mention."""
-        identity = context.memory.identity(mention, kind, self.language)
-        if context.keyed is not None:
-            return context.keyed.number(_NUMBERS, "number", label, identity)
-        return (context.memory if memory is None else memory).order(label, identity)
-
-
-def _stretches(spans: Iterable[Span], strategy_of: Callable[[str], str]) -> list[Span]:
-    """Overlapping spans as one stretch, under the label whose strategy takes away the most."""
-    joined: list[list[Span]] = []
-    end = 0
-    for span in sorted(spans, key=lambda span: (span.start, -span.end, span.label)):
-        if not joined or span.start >= end:
-            joined.append([])
-        joined[-1].append(span)
-        end = max(end, span.end)
-    return [_stretch(overlapping, strategy_of) for overlapping in joined]
+    def _over_89(self, document: Document) -> list[Span]:
+        """Ages over 89, and birth dates that show one, which must go whether or not anything marked them."""
+        if not self.policy.options.over_89:
+            return []
+        view = plain_view(document.with_spans(()))
+        text, present = view.document.text, {self.policy.options.present_year}
+        old = (
+            (start, end)
+            for start, end in births(text)
+            if year_of(text[start:end], self.language)
+            and not kept_year(text[start:end], self.language, present, is_birth=True)
+        )
+        places = {"AGE": old_ages(text), "DATE": old}
+        found = (Span(*at, self._labels.get(kind, kind)) for kind, where in places.items() for at in where)
+        return view.all_in_note(found)
 
 
-def _stretch(overlapping: list[Span], strategy_of: Callable[[str], str]) -> Span:
-    leading = max(overlapping, key=lambda span: _SEVERITY.get(strategy_of(span.label), 2))
-    return Span(overlapping[0].start, max(span.end for span in overlapping), leading.label)
+def redact(document: Document) -> str:
+    """The document's text with every span replaced by its label in brackets.
+
+    :raises CorpusError: if a span ends beyond the text.
+    :raises VerificationError: if the new text is anything else, so that it cannot be used.
+    """
+    labels = LabelSet("any", {span.label: span.label for span in document.spans})
+    result = Deidentifier(Policy(), labels, labels.language).apply(document, document.spans)
+    verify(document, result, document.spans)
+    return result.text

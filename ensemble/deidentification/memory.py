@@ -1,26 +1,28 @@
-"""What is known of one patient: names, in which role they stand, and every identifier.
+"""What is known of one patient: names, the roles of their words, and every identifier.
 
     memory = PatientMemory()
     memory.add("Johnson, Ann", "PERSON", "en")
-    memory.canonical("johnsson")          "johnson": an edit away, and itself no known name
+    memory.canonical("johnsson")          "johnson": an edit away, and no known name itself
     "johnson, ann" in memory.identifiers  True
 
-It holds originals, so it lives in working memory only and is never written anywhere; `repr` shows sizes. A memory of
-one note is made for each note anyway; a caller who holds several notes of a patient can fill one for all of them.
+It holds originals, so it lives in working memory only and is never written; `repr` shows sizes.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Set
+from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import ClassVar
 
+from phistack.ensemble.deidentification.dates.ages import is_old
 from phistack.ensemble.deidentification.dates.parsing import four_digit_year, order_shown_by
 from phistack.ensemble.deidentification.names.index import NameIndex
 from phistack.ensemble.deidentification.names.parsing import ParsedName, parse_name
 from phistack.features.documents import Document
 from phistack.features.letters import normalised
+
+_NAMED = ("PERSON", "INITIALS")
 
 
 @dataclass
@@ -28,27 +30,25 @@ class PatientMemory:
     """Names and identifiers of one patient, as far as they were added.
 
     :ivar identifiers: every mention of PHI, normalised.
-    :ivar latest_year: the latest year written with four digits in a date.
+    :ivar years: the latest year written with four digits in the dates of each note, by its id.
+    :ivar is_old: whether an age over 89 is stated.
     :ivar day_first: how many dates show that the day is before the month, and how many the contrary.
-    :ivar documents: ids and texts of the notes that were added; the id alone does not do, as a table may have the same
-        one in several rows.
+    :ivar documents: ids and texts of the notes that were added; a table may have one id in several rows.
     :ivar complete: whether all notes of the patient are known before the first surrogate is made. Then a surrogate that
         equals an identifier is made again, as every note will have the same new one, and a shifted date may be one that
         was in the notes, as that one is shifted too.
     """
 
     identifiers: set[str] = field(default_factory=set, repr=False)
-    latest_year: int | None = field(default=None, repr=False)
+    years: dict[str, int] = field(default_factory=dict, repr=False)
+    is_old: bool = field(default=False, repr=False)
     day_first: Counter[bool] = field(default_factory=Counter, repr=False)
     documents: set[tuple[str, str]] = field(default_factory=set, repr=False)
+    complete: bool = field(default=False, kw_only=True)
     _roles: dict[str, Counter[str]] = field(default_factory=dict, repr=False)
     _people: Counter[tuple[str, ...]] = field(default_factory=Counter, repr=False)
     _order: dict[str, dict[str, int]] = field(default_factory=dict, repr=False)
-
     _index: NameIndex | None = field(default=None, repr=False)
-    complete: bool = field(default=False, kw_only=True)
-
-    _NAMED: ClassVar[frozenset[str]] = frozenset({"PERSON", "INITIALS"})
 
     def has(self, document: Document) -> bool:
         """Whether the identifiers of a note were added."""
@@ -56,28 +56,23 @@ class PatientMemory:
 
     def copy(self) -> PatientMemory:
         """The same knowledge, to be added to without changing this one."""
-        return PatientMemory(
-            set(self.identifiers),
-            self.latest_year,
-            Counter(self.day_first),
-            set(self.documents),
-            {name: Counter(roles) for name, roles in self._roles.items()},
-            Counter(self._people),
-            {label: dict(order) for label, order in self._order.items()},
-            complete=self.complete,
-        )
+        return deepcopy(self)
 
-    def add(self, mention: str, kind: str, language: str, role: str = "") -> None:
+    def add(self, mention: str, kind: str, language: str, role: str = "", note: str = "") -> None:
         """Remember one mention.
 
         :param role: `first` or `last` where the label says that a name is one.
+        :param note: its id, for dates.
         """
         self.identifiers.add(normalised(mention))
         if kind == "DATE":
             year = four_digit_year(mention)
-            self.latest_year = max(self.latest_year or 0, year) if year else self.latest_year
+            if year:
+                self.years[note] = max(self.years.get(note, 0), year)
             self.day_first.update(order_shown_by(mention))
-        form = parse_name(mention, language) if kind in self._NAMED else None
+        if kind == "AGE":
+            self.is_old = self.is_old or is_old(mention, language)
+        form = parse_name(mention, language) if kind in _NAMED else None
         if form is not None:
             self._add_name(form, role)
 
@@ -91,12 +86,17 @@ class PatientMemory:
         self._index = None
 
     @property
+    def latest_year(self) -> int | None:
+        """The latest year written with four digits in a date of any note."""
+        return max(self.years.values(), default=None)
+
+    @property
     def names(self) -> Set[str]:
         """Every folded word of a name."""
         return self._roles.keys()
 
     def role(self, word: str) -> str | None:
-        """`first` or `last`, as the word stands in longer names of the patient's notes; nothing if in none."""
+        """`first` or `last`, by the longer names of the patient's notes that hold the word; None if none does."""
         roles = self._roles.get(self.canonical(word))
         return roles.most_common(1)[0][0] if roles else None
 
@@ -104,9 +104,9 @@ class PatientMemory:
         """The known name of which a folded word is a misspelling; the word itself if of none.
 
         A misspelling is one edit away from a name of five letters or more, two from one of eight or more, begins with
-        the same letter and is not itself a frequent name: Hansen and Jansen stay two persons. Where none of the notes
-        has such a name, it is the frequent one an edit away, so that it means the same in every note. Where more than
-        200 names begin with a letter none of the notes is linked, as most would be by chance.
+        the same letter and is not itself a frequent name: Hansen and Jansen stay two persons. Where no note has such a
+        name, it is the frequent one an edit away, so that it means the same in every note. Where more than 200 names
+        begin with a letter, those of the notes are not linked, as most links would be by chance.
         """
         return self._indexed().canonical(word)
 
@@ -117,7 +117,7 @@ class PatientMemory:
 
     def identity(self, mention: str, kind: str, language: str) -> str:
         """Whom or what a mention names: a shorter form of a name is the only longer name that holds all its words."""
-        form = parse_name(mention, language) if kind in self._NAMED else None
+        form = parse_name(mention, language) if kind in _NAMED else None
         if form is None or not form.words:
             return normalised(mention)
         return " ".join(sorted(self._indexed().fullest(form.words)))

@@ -204,10 +204,17 @@ class _Worker:
             self.deidentifier.remember(memory, document, spans)
 
     def _change(self, note: _Note, memory: PatientMemory, known: KnownWords) -> None:
-        changed = [self.deidentifier.apply(document, spans, memory) for document, spans in note.marked]
+        changed = [
+            self.deidentifier.apply(document, spans, memory, heading=self._heading(part.label))
+            for part, (document, spans) in zip(note.input.parts, note.marked, strict=True)
+        ]
         for (document, spans), result in zip(note.marked, changed, strict=True):
             verify(document, result, spans)
         note.result = put_down(self.job, note.input, note.found, changed, known, self.detector.known)
+
+    def _heading(self, label: str) -> str:
+        """The columns of a label, whose names may say that their dates are of birth."""
+        return " ".join(column for column, of_column in self.job.labels.items() if label == of_column)
 
     def look_again(self, notes: Sequence[_Note]) -> None:
         """Count what the detector finds in the output outside what was replaced."""

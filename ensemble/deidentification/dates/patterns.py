@@ -1,10 +1,8 @@
 """The ways in which a date is written, as regular expressions of a language.
 
-    patterns("en")[0]        the most specific first; with the groups
-                             `y`, `m`, `d`, `mon`, `wd`, `ord`, and `d2`, `ord2` of ranges
-    names("en").months       {"jan": 1, "january": 1, "sept": 9, ...}
-
-Every part of a date is a named group, so that whatever stands between the groups can stay as it was written.
+patterns("en")[0]        the most specific first; every part of a date is a group: `y`, `m`, `d`, `mon`, `wd`, `ord`,
+                         and `d2`, `ord2` of ranges; `a`, `b` are day and month in an order that is open
+names("en").months       {"jan": 1, "january": 1, "sept": 9, ...}
 """
 
 from __future__ import annotations
@@ -17,13 +15,7 @@ from functools import cache
 from phistack.ensemble.deidentification.word_lists import words
 from phistack.features.letters import fold
 
-_ORDINAL = {
-    "en": "st|nd|rd|th",
-    "es": r"\.?º|\.?°|er|ro",
-    "nl": "ste|de|e",
-    "sv": ":?e|:?a",
-    "de": "",
-}
+_ORDINAL = {"en": "st|nd|rd|th", "es": r"\.?º|\.?°|er|ro", "nl": "ste|de|e", "sv": ":?e|:?a"}
 _SMALL = r"(?:de[l]?|of|the|van|den|von)"
 _LOOSE = rf"(?:\s*[-/.,]\s*|\s+{_SMALL}\s+(?:{_SMALL}\s+|año\s+|ano\s+)?|\s*)"
 _TIGHT = rf"(?:\s*[-/.,]\s*|\s+{_SMALL}\s+(?:{_SMALL}\s+|año\s+|ano\s+)?|\s+)"
@@ -56,12 +48,14 @@ class DateNames:
 def names(language: str) -> DateNames:
     """The months and weekdays of a language."""
     table = words(language)["dates"]
-    months = {**table["other_months"], **_numbered(table["short_months"], 1), **_numbered(table["months"], 1)}
-    weekdays = {**table["other_weekdays"], **_numbered(table["short_weekdays"]), **_numbered(table["weekdays"])}
-    full, short, days, short_days = (
-        tuple(table[name]) for name in ("months", "short_months", "weekdays", "short_weekdays")
+    lists = tuple(tuple(table[name]) for name in ("months", "short_months", "weekdays", "short_weekdays"))
+    months, short_months, weekdays, short_weekdays = (
+        {fold(name): number for number, name in enumerate(some, start)}
+        for some, start in zip(lists, (1, 1, 0, 0), strict=True)
     )
-    return DateNames(months, weekdays, full, short, days, short_days)
+    return DateNames(
+        table["other_months"] | short_months | months, table["other_weekdays"] | short_weekdays | weekdays, *lists
+    )
 
 
 @cache
@@ -70,9 +64,8 @@ def patterns(language: str) -> tuple[re.Pattern[str], ...]:
     table = words(language)["dates"]
     month = _any((*table["months"], *table["short_months"], *table["other_months"]))
     weekday = _any((*table["weekdays"], *table["short_weekdays"], *table["other_weekdays"]))
-    ordinals = _ORDINAL.get(language, _ORDINAL["en"])
-    nth = rf"(?P<ord>{ordinals})?" if ordinals else ""
-    nth2 = rf"(?P<ord2>{ordinals})?" if ordinals else ""
+    ordinals = "" if language == "de" else _ORDINAL.get(language, _ORDINAL["en"])
+    nth, nth2 = (f"(?P<{name}>{ordinals})?" if ordinals else "" for name in ("ord", "ord2"))
     mon = rf"(?P<mon>(?:{month})(?![^\W\d_])\.?)"
     written = (
         rf"(?P<y>\d{{4}}){_LOOSE}{mon}{_LOOSE}{_D}{nth}{_END}",
@@ -117,7 +110,3 @@ def _any(alternatives: Iterable[str]) -> str:
     """The longest first; each also without its accents."""
     spelt = {form for name in alternatives for form in (name.casefold(), fold(name))}
     return "|".join(sorted(map(re.escape, spelt), key=lambda form: (-len(form), form)))
-
-
-def _numbered(table: Iterable[str], start: int = 0) -> dict[str, int]:
-    return {fold(name): number for number, name in enumerate(table, start)}

@@ -4,7 +4,7 @@
     form.roles      (("smith", "last"), ("john", "first"), ("m", "initial"))
     form.words      ("smith", "john")
 
-Roles: first, last, initial, title (kept), particle (dropped), connector (kept), gap (kept).
+Roles: first, last, initial, initials, title (kept), particle (dropped), connector (kept), gap (kept).
 """
 
 from __future__ import annotations
@@ -26,18 +26,16 @@ _NAMES = ("first", "last")
 
 @dataclass(frozen=True, slots=True)
 class NamePart:
-    """A word or what stands between words.
+    """A word or what is between words.
 
     :param text: as written, without its genitive ending.
     :param role: see the module's list.
     :param ending: the genitive ending, or nothing.
-    :param unit: words joined by hyphens share the number of their unit.
     """
 
     text: str = field(repr=False)
     role: str
     ending: str = field(default="", repr=False)
-    unit: int = -1
 
     @property
     def folded(self) -> str:
@@ -47,7 +45,7 @@ class NamePart:
 
 @dataclass(frozen=True, slots=True)
 class ParsedName:
-    """A mention as pieces, which together are the mention."""
+    """A mention as pieces, which together are the mention: gaps and words by turns."""
 
     pieces: tuple[NamePart, ...] = field(repr=False)
 
@@ -65,120 +63,105 @@ class ParsedName:
 def parse_name(mention: str, language: str) -> ParsedName | None:
     """The words of a mention and their roles.
 
-    :returns: nothing for what cannot be a name: digits, other signs, letters that are not Latin, too many words.
+    :returns: None for what cannot be a name: digits, other signs, letters that are not Latin, too many words.
     """
     pieces = _split(mention)
     if pieces is None:
         return None
-    pieces = _mark_words(pieces, language)
-    return ParsedName(tuple(_mark_names(pieces, name_tables(language), language)))
+    _mark_words(pieces, language)
+    _mark_names(pieces, name_tables(language), language)
+    return ParsedName(tuple(pieces))
 
 
 def _split(mention: str) -> list[NamePart] | None:
+    """Gaps at even places, words at odd ones."""
     pieces: list[NamePart] = []
     position = 0
     for match in WORD.finditer(mention):
-        gap = mention[position : match.start()]
-        if not _GAP.fullmatch(gap) or not is_latin(match[0].replace("'", "").replace("’", "")):
+        if not is_latin(match[0].replace("'", "").replace("’", "")):
             return None
-        pieces.append(NamePart(gap, "gap"))
         ending = _GENITIVE.search(match[0])
         cut = ending.start() if ending else len(match[0])
-        pieces.append(NamePart(match[0][:cut], "name", match[0][cut:]))
+        pieces += (NamePart(mention[position : match.start()], "gap"), NamePart(match[0][:cut], "name", match[0][cut:]))
         position = match.end()
-    rest = mention[position:]
-    if not pieces or len(pieces) > 2 * _MOST_WORDS or not _GAP.fullmatch(rest):
+    if not pieces or len(pieces) > 2 * _MOST_WORDS:
         return None
-    return [*pieces, NamePart(rest, "gap")]
+    pieces.append(NamePart(mention[position:], "gap"))
+    return pieces if all(_GAP.fullmatch(gap.text) for gap in pieces[::2]) else None
 
 
-def _mark_words(pieces: list[NamePart], language: str) -> list[NamePart]:
-    """Titles at the beginning, credentials at the end, connectors, particles and initials."""
+def _mark_words(pieces: list[NamePart], language: str) -> None:
+    """Mark titles at the beginning, credentials at the end, connectors, particles and initials."""
     titles, credentials, connectors, particles = (
         known_words(language, "names", name) for name in ("titles", "credentials", "connectors", "particles")
     )
-    marked = list(pieces)
-    places = range(1, len(pieces), 2)
-    last = places[-1]
+    last = len(pieces) - 2
     leading = True
-    for place in places:
-        word = pieces[place]
-        leading = leading and place < last and word.folded in titles and "," not in pieces[place + 1].text
-        trailing = place > _FIRST_CREDENTIAL and all(
-            pieces[after].folded in credentials for after in range(place, last + 1, 2)
-        )
-        if leading or trailing:
+    for place in range(1, len(pieces), 2):
+        word, after = pieces[place], pieces[place + 1].text
+        leading = leading and place < last and word.folded in titles and "," not in after
+        if leading or (
+            place > _FIRST_CREDENTIAL
+            and all(following.folded in credentials for following in pieces[place : last + 1 : 2])
+        ):
             role = "title"
         elif 1 < place < last and word.folded in connectors and word.text.islower():
             role = "connector"
-        elif place < last and word.folded in particles and _is_particle(word, pieces[place + 1].text, place):
+        elif (
+            # A particle is written small, or in capitals or with a capital inside a longer name.
+            place < last
+            and word.folded in particles
+            and after
+            and "." not in after
+            and (word.text.islower() or place > 1)
+        ):
             role = "particle"
-        elif len(word.folded) == 1:
-            role = "initial"
         else:
-            role = "name"
-        marked[place] = replace(word, role=role)
-    return marked
+            role = "initial" if len(word.folded) == 1 else "name"
+        pieces[place] = replace(word, role=role)
 
 
-def _is_particle(word: NamePart, gap_after: str, place: int) -> bool:
-    """A particle is written small, or in capitals or with a capital inside a longer name."""
-    return "." not in gap_after and gap_after != "" and (word.text.islower() or place > 1)
-
-
-def _mark_names(pieces: list[NamePart], tables: NameTables, language: str) -> list[NamePart]:
+def _mark_names(pieces: list[NamePart], tables: NameTables, language: str) -> None:
+    """Mark first and last names, or a word of initials."""
     places = [place for place, piece in enumerate(pieces) if piece.role == "name"]
-    units = _units(pieces, places)
-    if len(places) == 1 and _are_initials(pieces, places[0], tables):
-        roles = ["initials"]
-    elif any("," in piece.text for piece in pieces[_first(places) : _last(places)] if piece.role == "gap"):
-        comma = next(p for p in range(places[0], len(pieces)) if "," in pieces[p].text and pieces[p].role == "gap")
-        roles = ["last" if unit[0] < comma else "first" for unit in units]
-    else:
-        roles = _roles_by_order(pieces, units, tables, language)
-    marked = list(pieces)
-    for number, (unit, role) in enumerate(zip(units, roles, strict=True)):
-        for place in unit:
-            marked[place] = replace(pieces[place], role=role, unit=number)
-    return _genitives(marked, tables, language)
-
-
-def _first(places: Sequence[int]) -> int:
-    return places[0] if places else 0
-
-
-def _last(places: Sequence[int]) -> int:
-    return places[-1] if places else 0
-
-
-def _units(pieces: list[NamePart], places: Sequence[int]) -> list[list[int]]:
-    """Places of words, those joined by a hyphen together."""
-    units: list[list[int]] = []
+    if not places:
+        return
+    units: list[list[int]] = []  # Words joined by a hyphen are one name.
     for place in places:
-        joined = units and place - 2 == units[-1][-1] and pieces[place - 1].text in ("-", "‐", "‑")
-        if joined:
+        if units and place - 2 == units[-1][-1] and pieces[place - 1].text in ("-", "‐", "‑"):
             units[-1].append(place)
         else:
             units.append([place])
-    return units
+    commas = [place for place in range(0, len(pieces), 2) if place > places[0] and "," in pieces[place].text]
+    if len(places) == 1 and _are_initials(pieces, places[0], tables):
+        roles = ["initials"]
+    elif commas and commas[0] < places[-1]:
+        roles = ["last" if unit[0] < commas[0] else "first" for unit in units]
+    else:
+        before = {piece.role for piece in pieces[: places[0]]}
+        roles = _roles_by_order([pieces[unit[0]] for unit in units], before, tables, language)
+    for unit, role in zip(units, roles, strict=True):
+        for place in unit:
+            pieces[place] = replace(pieces[place], role=role)
+    if roles != ["initials"] and language in ("sv", "de", "nl", "en"):
+        pieces[places[-1]] = _without_genitive(pieces[places[-1]], tables)
 
 
 def _are_initials(pieces: list[NamePart], place: int, tables: NameTables) -> bool:
     word = pieces[place]
-    known = tables.gender(word.folded) is not None or tables.is_last(word.folded)
     alone = all(piece.role == "gap" for number, piece in enumerate(pieces) if number != place)
-    return alone and word.text.isupper() and len(word.folded) <= 3 and not known
+    return alone and word.text.isupper() and len(word.folded) <= 3 and not tables.has(word.folded)
 
 
-def _roles_by_order(pieces: list[NamePart], units: list[list[int]], tables: NameTables, language: str) -> list[str]:
-    words = [pieces[unit[0]].folded for unit in units]
-    firsts = [tables.gender(word) is not None for word in words]
-    lasts = [tables.is_last(word) for word in words]
-    if not units:
-        return []
-    before = {piece.role for piece in pieces[: units[0][0]]}
+def _roles_by_order(units: Sequence[NamePart], before: set[str], tables: NameTables, language: str) -> list[str]:
+    """The roles of names that no comma divides, by the tables, or else the last name last.
+
+    :param before: the roles of what is before the names.
+    """
+    firsts = [tables.gender(unit.folded) is not None for unit in units]
+    lasts = [tables.is_last(unit.folded) for unit in units]
     if len(units) == 1:
-        either = language == "es" and not pieces[units[0][0]].text.isupper()
+        either = language == "es" and not units[0].text.isupper()
         only_first = firsts[0] and (either or not lasts[0]) and not before & {"title", "particle", "initial"}
         return ["first" if only_first else "last"]
     if len(units) == 2 and lasts[0] and not firsts[0]:
@@ -191,15 +174,9 @@ def _roles_by_order(pieces: list[NamePart], units: list[list[int]], tables: Name
     return ["first"] * n_first + ["last"] * (len(units) - n_first)
 
 
-def _genitives(pieces: list[NamePart], tables: NameTables, language: str) -> list[NamePart]:
+def _without_genitive(word: NamePart, tables: NameTables) -> NamePart:
     """A final -s without apostrophe is an ending where the word without it is a frequent name and with it none."""
-    if language not in ("sv", "de", "nl", "en") or not any(piece.role in _NAMES for piece in pieces):
-        return pieces
-    place = max(number for number, piece in enumerate(pieces) if piece.role in _NAMES)
-    word = pieces[place]
     stem = word.folded[:-1]
-    known = [tables.gender(w) is not None or tables.is_last(w) for w in (word.folded, stem)]
-    if word.ending or word.folded[-1] != "s" or len(stem) < 3 or known != [False, True]:
-        return pieces
-    cut = replace(word, text=word.text[:-1], ending=word.text[-1])
-    return [*pieces[:place], cut, *pieces[place + 1 :]]
+    if word.ending or word.folded[-1] != "s" or len(stem) < 3 or tables.has(word.folded) or not tables.has(stem):
+        return word
+    return replace(word, text=word.text[:-1], ending=word.text[-1])

@@ -2,7 +2,7 @@
 
     names = name_tables("sv")
     names.female, names.male, names.last     names as written
-    names.gender("karin")                    "female"; "neutral" where both tables have it; nothing where none has
+    names.gender("karin")                    "female"; "neutral" where both tables have it; None where none has
 
 The tables are read, never called: Faker's own random choices play no part.
 """
@@ -10,6 +10,7 @@ The tables are read, never called: Faker's own random choices play no part.
 from __future__ import annotations
 
 import importlib
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
@@ -45,8 +46,8 @@ class NameTables:
     @cached_property
     def letters(self) -> str:
         """With which enough female, enough male and enough last names begin."""
-        common = _common_letters(self.female) & _common_letters(self.male) & _common_letters(self.last)
-        return "".join(sorted(common))
+        counts = [Counter(fold(name)[0] for name in names) for names in (self.female, self.male, self.last)]
+        return "".join(sorted(c for c in counts[0] if c.isascii() and all(count[c] >= _PER_LETTER for count in counts)))
 
     def gender(self, word: str) -> str | None:
         """`female`, `male` or `neutral` for a folded first name that the tables have."""
@@ -56,6 +57,10 @@ class NameTables:
     def is_last(self, word: str) -> bool:
         """Whether a folded word is a frequent last name."""
         return word in self._folded[2]
+
+    def has(self, word: str) -> bool:
+        """Whether a folded word is a frequent first or last name."""
+        return any(word in names for names in self._folded)
 
 
 @cache
@@ -73,15 +78,14 @@ def name_tables(language: str) -> NameTables:
 @lru_cache(maxsize=50_000)
 def is_known_name(word: str) -> bool:
     """Whether a folded word is a frequent first or last name in any of the languages."""
-    every = map(name_tables, LOCALES)
-    return any(tables.gender(word) is not None or tables.is_last(word) for tables in every)
+    return any(tables.has(word) for tables in map(name_tables, LOCALES))
 
 
 @lru_cache(maxsize=50_000)
 def nearest_name(word: str) -> str | None:
     """The frequent name of any language that is one edit from a folded word and begins as it does.
 
-    :returns: nothing if there is none; of several the longest, then the first in the alphabet.
+    :returns: None if there is none; of several the longest, then the first in the alphabet.
     """
     near = {name for shorter in _shortened(word) for name in _by_shortened().get(shorter, ())}
     alike = [name for name in near if name[0] == word[0] and edits(name, word, 1) == 1]
@@ -89,14 +93,14 @@ def nearest_name(word: str) -> str | None:
 
 
 @cache
-def _by_shortened() -> dict[str, tuple[str, ...]]:
+def _by_shortened() -> dict[str, set[str]]:
     """Folded frequent names by themselves and by what is left when one letter is missing."""
     found: dict[str, set[str]] = {}
     for tables in map(name_tables, LOCALES):
         for name in map(fold, (*tables.female, *tables.male, *tables.last)):
             for shorter in _shortened(name):
                 found.setdefault(shorter, set()).add(name)
-    return {shorter: tuple(names) for shorter, names in found.items()}
+    return found
 
 
 def _shortened(word: str) -> set[str]:
@@ -109,8 +113,3 @@ def _usual(names: Iterable[str], most: int) -> tuple[str, ...]:
     ordered = sorted(names, key=lambda name: -weights[name]) if weights else list(dict.fromkeys(names))
     usable = [n for n in ordered if WORD.fullmatch(n) and len(n) >= _SHORTEST and is_latin(n) and "'" not in n]
     return tuple(usable[:most] if weights else usable)
-
-
-def _common_letters(names: tuple[str, ...]) -> set[str]:
-    letters = [fold(name)[0] for name in names]
-    return {letter for letter in set(letters) if letters.count(letter) >= _PER_LETTER and letter.isascii()}

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import NamedTuple
 
 from phistack.ensemble.deidentification.context import Context
 from phistack.ensemble.deidentification.dates.patterns import names as date_names
@@ -23,58 +24,55 @@ _OF_PLACES = ("CITY", "STATE", "PLACE", "ADDRESS", "COUNTRY", "STREET")
 _COUNTY = re.compile(r"^(?:de )?(?:provincie|provinsen|landskapet) ")
 
 
+class _Places(NamedTuple):
+    """The places of a language.
+
+    :param groups: places that may stand for one another: squares, parks and islands, then those of each county.
+    :param on: folded names of those that are said with *on*, and codes of such countries.
+    :param large: folded names of what is larger than a town.
+    :param towns: folded names of all in the groups.
+    """
+
+    groups: tuple[tuple[str, ...], ...]
+    on: frozenset[str]
+    countries_on: frozenset[str]
+    large: frozenset[str]
+    towns: frozenset[str]
+
+
+@cache
+def _places(language: str) -> _Places:
+    tables, towns = table(language), {county: list(cities) for county, cities in counties(language).items()}
+    for county, more in tables.get("towns", {}).items():
+        towns.setdefault(county, []).extend(more)
+    groups = (*map(tuple, tables.get("alike", {}).values()), *map(tuple, towns.values()))
+    on, large = tables.get("on", {}), (*towns, *tables.get("general", {}).get("names", ()))
+    folded = (frozenset(map(fold, names)) for names in (large, (town for group in groups for town in group)))
+    return _Places(groups, frozenset(map(fold, on.get("places", ()))), frozenset(on.get("countries", ())), *folded)
+
+
 def stays(kind: str, mention: str, context: Context) -> bool:
     """Whether a mention is so general that the options let it stay.
 
     That is a county, province or continent, but no name that is also a town's, as Utrecht is, unless it says which;
-    and a day of the week alone where whole weeks are shifted.
+    and a day of the week alone where dates are shifted by whole weeks.
     """
     if not context.options.keep_general:
         return False
     said = fold(mention.strip()).rstrip(".")
     if kind == "DATE":
         return context.options.keep_weekday and said in date_names(context.language).weekdays
-    large, towns = _general(context.language)
-    bare = _COUNTY.sub("", said)
-    return kind in _OF_PLACES and bare in large and (bare != said or said not in towns)
+    places, bare = _places(context.language), _COUNTY.sub("", said)
+    return kind in _OF_PLACES and bare in places.large and (bare != said or said not in places.towns)
 
 
 def surrogate_nearby(mention: str, context: Context) -> str | None:
-    """Another place of the same county or kind, or another country; nothing for what no table has."""
-    said = fold(mention)
-    on = _said_with_on(context.language)
+    """Another place of the same county or kind, or another country; None for what no table has."""
+    said, places = fold(mention), _places(context.language)
     if country_code(mention, context.language) is not None:
-        return surrogate_country(mention, context, on["countries"])
-    for places in _groups(context.language):
-        if said in map(fold, places):
-            alike = [place for place in places if (fold(place) in on["places"]) == (said in on["places"])]
+        return surrogate_country(mention, context, places.countries_on)
+    for group in places.groups:
+        if said in map(fold, group):
+            alike = [place for place in group if (fold(place) in places.on) == (said in places.on)]
             return another(mention, alike, "near", context)
     return None
-
-
-@cache
-def _groups(language: str) -> tuple[tuple[str, ...], ...]:
-    """Places that may stand for one another: first squares, parks and islands, then the places of each county."""
-    towns = {county: list(cities) for county, cities in counties(language).items()}
-    for county, more in table(language).get("towns", {}).items():
-        towns.setdefault(county, []).extend(more)
-    return (*map(tuple, table(language).get("alike", {}).values()), *map(tuple, towns.values()))
-
-
-@cache
-def _said_with_on(language: str) -> dict[str, frozenset[str]]:
-    """The folded places, and the codes of the countries."""
-    on = table(language).get("on", {})
-    return {"places": frozenset(map(fold, on.get("places", ()))), "countries": frozenset(on.get("countries", ()))}
-
-
-@cache
-def _general(language: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The folded names of what is large, and of all towns."""
-    named = (
-        *counties(language),
-        *table(language).get("towns", {}),
-        *table(language).get("general", {}).get("names", ()),
-    )
-    towns = (town for group in _groups(language) for town in group)
-    return frozenset(map(fold, named)), frozenset(map(fold, towns))
