@@ -45,16 +45,15 @@ class Context:
     def day_first(self) -> bool:
         """Whether numeric dates have the day before the month, by the dates of the note, or else by the language."""
         shown = self.memory.day_first
-        if shown[True] != shown[False]:
-            return shown[True] > shown[False]
-        return bool(words(self.language)["dates"]["day_first"])
+        in_language = bool(words(self.language)["dates"]["day_first"])
+        return in_language if shown[True] == shown[False] else shown[True] > shown[False]
 
     def pick(self, options: Sequence[_T], *parts: object) -> _T:
         """One of the options, by the key, the patient, the parts and the attempt."""
         return self.choices.pick(options, *parts, self.attempt)
 
     def number(self, below: int, *parts: object) -> int:
-        """A number, by the key, the patient, the parts and the attempt."""
+        """A number below this one, likewise."""
         return self.choices.number(below, *parts, self.attempt)
 
     def next(self) -> Context:

@@ -9,13 +9,12 @@ Overlapping spans are one stretch, so that nothing of any of them remains.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
+from copy import deepcopy
 
 from phistack.ensemble.deidentification import strategies
 from phistack.ensemble.deidentification.context import Context
-from phistack.ensemble.deidentification.dates.over_89 import births, is_birth, kept_year, old_ages
-from phistack.ensemble.deidentification.dates.parsing import four_digit_year, year_of
+from phistack.ensemble.deidentification.dates.over_89 import unmarked
 from phistack.ensemble.deidentification.keyed_choices import KeyedChoices, usable_key
 from phistack.ensemble.deidentification.kinds import kind_of, name_role
 from phistack.ensemble.deidentification.memory import PatientMemory
@@ -28,13 +27,6 @@ from phistack.features.documents import Document, Span
 from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
 from phistack.features.plain_view import plain_text, plain_view
-
-_BESIDE = re.compile(
-    r"[\s,(:-]*(?:(?:in|on|at|age|aged|of|old|years?|yrs?|yo|the|en|el|los|con|a[ñn]os|edad|im|mit|jahren?|jahre|i|vid|ved|"
-    r"år|jaar|op|ans|à)[\s,(:-]+){0,4}",
-    re.IGNORECASE,
-)
-"""What is between an age and the year in which it was reached."""
 
 
 class Deidentifier:
@@ -123,48 +115,32 @@ class Deidentifier:
         note = Note(document, self.policy, context, known if memory is None else memory, self._shuffled, heading)
         pieces: list[str] = []
         replacements: list[Replacement] = []
-        unresolved: list[Span] = []
         length = position = 0
-        for mention in self._mentions(note, self._stretches(document, spans)):
-            span, (strategy, new) = mention.span, self._replacement(mention)
-            if strategy == "tag" != self.strategy(span.label):
-                unresolved.append(span)
+        for span in self._stretches(document, spans):
+            strategy, new = self._replacement(Mention(span, self.kind(span.label), note))
             start = length + span.start - position
             pieces += (document.text[position : span.start], new)
             length, position = start + len(new), span.end
             replacements.append(Replacement(span, start, length, strategy))
         pieces.append(document.text[position:])
+        unresolved = (r.span for r in replacements if r.strategy == "tag" != self.strategy(r.span.label))
         return Deidentified("".join(pieces), tuple(replacements), tuple(unresolved))
 
     def _known(self, document: Document, spans: tuple[Span, ...], memory: PatientMemory | None) -> PatientMemory:
         """The memory, if it has the note; or else a copy of it, or a new one, with the note."""
         if memory is not None and memory.has(document):
             return memory
-        known = PatientMemory() if memory is None else memory.copy()
+        known = PatientMemory() if memory is None else deepcopy(memory)
         self.remember(known, document, spans)
         return known
 
-    def _mentions(self, note: Note, stretches: Sequence[Span]) -> Iterator[Mention]:
-        """Each stretch as a mention; an age with the year beside it."""
-        text = note.document.text
-        for place, span in enumerate(stretches):
-            year, kind = 0, self.kind(span.label)
-            for other in (*stretches[max(0, place - 1) : place], *stretches[place + 1 : place + 2]):
-                first, second = sorted((span, other))
-                is_stated = (
-                    kind == "AGE" and self.kind(other.label) == "DATE" and not is_birth(text, other.start, other.end)
-                )
-                if is_stated and _BESIDE.fullmatch(text, first.end, second.start):
-                    year = year or four_digit_year(text[other.start : other.end]) or 0
-            yield Mention(span, kind, note, year)
-
     def _replacement(self, mention: Mention) -> tuple[str, str]:
         """The strategy and the new text; a tag where the strategy can do nothing."""
-        strategy = self.strategy(mention.label)
+        strategy, label = self.strategy(mention.span.label), mention.span.label
         if strategy == "surrogate" and stays(mention.kind, mention.text, mention.note.context):
             strategy = "keep"
         new = CHANGES[strategy](mention)
-        return ("tag", strategies.tag(mention.label)) if new is None else (strategy, new)
+        return ("tag", strategies.tag(label)) if new is None else (strategy, new)
 
     def _stretches(self, document: Document, spans: Iterable[Span]) -> list[Span]:
         """Overlapping spans as one stretch, under the label whose strategy takes away the most."""
@@ -188,20 +164,12 @@ class Deidentifier:
         return severity, severity == 1 and self.kind(span.label) == "AGE"
 
     def _over_89(self, document: Document) -> list[Span]:
-        """Ages over 89, and birth dates that show one, which must go whether or not anything marked them."""
+        """Ages over 89, and birth dates that show one, marked or not."""
         if not self.policy.options.over_89:
             return []
         view = plain_view(document.with_spans(()))
-        text, present = view.document.text, {self.policy.options.present_year}
-        old = (
-            (start, end)
-            for start, end in births(text)
-            if year_of(text[start:end], self.language)
-            and not kept_year(text[start:end], self.language, present, is_birth=True)
-        )
-        places = {"AGE": old_ages(text), "DATE": old}
-        found = (Span(*at, self._labels.get(kind, kind)) for kind, where in places.items() for at in where)
-        return view.all_in_note(found)
+        found = unmarked(view.document.text, self.language, self.policy.options.present_year)
+        return [view.in_note(Span(start, end, self._labels.get(kind, kind))) for kind, start, end in found]
 
 
 def redact(document: Document) -> str:

@@ -2,7 +2,7 @@
 
     memory = PatientMemory()
     memory.add("Johnson, Ann", "PERSON", "en")
-    memory.canonical("johnsson")          "johnson": an edit away, and no known name itself
+    memory.index.canonical("johnsson")    "johnson": an edit away, and no known name itself
     "johnson, ann" in memory.identifiers  True
 
 It holds originals, so it lives in working memory only and is never written; `repr` shows sizes.
@@ -12,13 +12,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Set
-from copy import deepcopy
 from dataclasses import dataclass, field
 
 from phistack.ensemble.deidentification.dates.ages import is_old
 from phistack.ensemble.deidentification.dates.parsing import four_digit_year, order_shown_by
 from phistack.ensemble.deidentification.names.index import NameIndex
-from phistack.ensemble.deidentification.names.parsing import ParsedName, parse_name
+from phistack.ensemble.deidentification.names.parsing import parse_name
 from phistack.features.documents import Document
 from phistack.features.letters import normalised
 
@@ -54,10 +53,6 @@ class PatientMemory:
         """Whether the identifiers of a note were added."""
         return (document.id, document.text) in self.documents
 
-    def copy(self) -> PatientMemory:
-        """The same knowledge, to be added to without changing this one."""
-        return deepcopy(self)
-
     def add(self, mention: str, kind: str, language: str, role: str = "", note: str = "") -> None:
         """Remember one mention.
 
@@ -73,16 +68,14 @@ class PatientMemory:
         if kind == "AGE":
             self.is_old = self.is_old or is_old(mention, language)
         form = parse_name(mention, language) if kind in _NAMED else None
-        if form is not None:
-            self._add_name(form, role)
-
-    def _add_name(self, form: ParsedName, said: str) -> None:
+        if form is None:
+            return
         self._people[form.words] += 1
-        for word, role in form.roles:
-            if role in ("first", "last"):
+        for word, by_place in form.roles:
+            if by_place in ("first", "last"):
                 roles = self._roles.setdefault(word, Counter())
-                if said or len(form.words) > 1:
-                    roles[said or role] += 1
+                if role or len(form.words) > 1:
+                    roles[role or by_place] += 1
         self._index = None
 
     @property
@@ -95,37 +88,24 @@ class PatientMemory:
         """Every folded word of a name."""
         return self._roles.keys()
 
+    @property
+    def index(self) -> NameIndex:
+        """The names by their words."""
+        if self._index is None:
+            self._index = NameIndex(self._people)
+        return self._index
+
     def role(self, word: str) -> str | None:
         """`first` or `last`, by the longer names of the patient's notes that hold the word; None if none does."""
-        roles = self._roles.get(self.canonical(word))
+        roles = self._roles.get(self.index.canonical(word))
         return roles.most_common(1)[0][0] if roles else None
-
-    def canonical(self, word: str) -> str:
-        """The known name of which a folded word is a misspelling; the word itself if of none.
-
-        A misspelling is one edit away from a name of five letters or more, two from one of eight or more, begins with
-        the same letter and is not itself a frequent name: Hansen and Jansen stay two persons. Where no note has such a
-        name, it is the frequent one an edit away, so that it means the same in every note. Where more than 200 names
-        begin with a letter, those of the notes are not linked, as most links would be by chance.
-        """
-        return self._indexed().canonical(word)
-
-    def companions(self, word: str) -> Set[str]:
-        """The folded words of every mention that has the word, or one of which it is a misspelling."""
-        index = self._indexed()
-        return index.companions.get(index.canonical(word), frozenset())
 
     def identity(self, mention: str, kind: str, language: str) -> str:
         """Whom or what a mention names: a shorter form of a name is the only longer name that holds all its words."""
         form = parse_name(mention, language) if kind in _NAMED else None
         if form is None or not form.words:
             return normalised(mention)
-        return " ".join(sorted(self._indexed().fullest(form.words)))
-
-    def _indexed(self) -> NameIndex:
-        if self._index is None:
-            self._index = NameIndex(self._people)
-        return self._index
+        return " ".join(sorted(self.index.fullest(form.words)))
 
     def order(self, label: str, identity: str) -> int:
         """1 for the first identity asked for under a label, 2 for the second, and so on."""

@@ -14,19 +14,7 @@ A policy names labels or kinds of PHI; a label beats its kind, and what is not n
     [options]
     keep_weekday = true
 
-    tag          [PATIENT]
-    number       [PATIENT-1], the same person the same number
-    name         PATIENT, the label without brackets
-    numbered     PATIENT 1, the same with a number for each person
-    mask         an asterisk for every character, whatever its alphabet
-    remove       nothing
-    surrogate    another of the same kind; tagged where none can be made
-    substitute   a string chosen for the label, from the table [substitutes] or `--substitute`
-    characters   each letter and digit by another of its class
-    shuffle      another mention of the same label in the corpus, where there is a whole corpus
-    generalise   dates to the year, ages of 90 and over to 90+, ZIP codes to three digits, professions to their group,
-                 relatives to words such as `mother`
-    keep         as it was
+The strategies are in `strategies.toml`.
 """
 
 from __future__ import annotations
@@ -62,8 +50,8 @@ REMEMBERING = _strategies("remembers")
 """Those that need the names and identifiers of the patient's notes."""
 
 RESTRICTED_ZIP3 = tuple("036 059 063 102 203 556 692 790 821 823 830 831 878 879 884 890 893".split())
-"""The ZIP code areas of 20,000 or fewer people in the census of 2000, which 45 CFR 164.514(b)(2)(i)(B) turns to 000
-(Department of Health and Human Services, Guidance Regarding Methods for De-identification, 2012)."""
+"""ZIP code areas of 20,000 or fewer people in the census of 2000, which 45 CFR 164.514(b)(2)(i)(B) turns to 000 (HHS,
+Guidance Regarding Methods for De-identification, 2012)."""
 
 _RANGES = {"shift_days": (7, 3650), "age_shift": (1, 5), "common_names": (0, 10_000)}
 _OLDEST_AGES = ("90+", "89")
@@ -76,20 +64,19 @@ class PolicyOptions:
 
     :param keep_weekday: shift dates by whole weeks only.
     :param shift_forward: shift dates into the future only.
-    :param shift_days: the greatest number of days by which the dates of a patient are shifted; 7 to 3650.
-    :param age_shift: the greatest number of years by which a surrogate age differs; 1 to 5.
+    :param shift_days: the most days by which the dates of a patient are shifted; 7 to 3650.
+    :param age_shift: the most years by which a surrogate age differs; 1 to 5.
     :param oldest_age: what `generalise` writes for an age of 90 or more: `90+` or `89`.
-    :param common_names: surrogate names are among so many of the most frequent of each list; 0 for all.
-    :param same_county: places by others of the same county and the same preposition, rather than of the same region.
-    :param generic_care_units: hospitals and departments by care units that any hospital may have.
+    :param common_names: take surrogate names from so many of the most frequent of each list; 0 for all.
+    :param same_county: replace places by others of the same county and preposition, rather than of the same region.
+    :param generic_care_units: replace hospitals and departments by care units that any hospital may have.
     :param area_codes: exchange the area codes of telephone numbers, and the prefixes of mobile ones, for others.
-    :param keep_general: counties, continents and, where dates are shifted by whole weeks, days of the week alone stay.
-    :param present_year: the year in which a patient's age counts, no earlier than the latest note: `generalise` writes
-        no year 90 years or more before it. 0 for the year of the run.
-    :param over_89: also change what shows an age over 89 although nothing marked it, such as `ninety-seven years old` and
-        `born in 1925`, and ages that are over 89 by the latest date of the patient's notes.
-    :param seek_again: in batch runs, remove names and numbers that were found elsewhere in the patient's notes, unless
-        they are words of the language, although nothing marked them.
+    :param keep_general: keep counties, continents and, where dates are shifted by whole weeks, days of the week alone.
+    :param present_year: no earlier than the latest note; `generalise` removes years 90 or more before it. 0: this year.
+    :param over_89: also change ages over 89 and birth years that show one where nothing marked them, and ages that are
+        over 89 by the latest date of the patient's notes.
+    :param seek_again: in batch runs, also remove unmarked names and numbers that were found elsewhere in the patient's
+        notes, unless they are words of the language.
     :param restricted_zip3: three-digit ZIP code areas with too few people, written 000.
     :raises SettingsError: if a value is out of its range.
     """
@@ -114,9 +101,7 @@ class PolicyOptions:
             if not _is_whole(getattr(self, name), low, high):
                 raise SettingsError(f"the policy option {name} must be a whole number from {low} to {high}")
         if not (_is_whole(self.present_year, 0, 0) or _is_whole(self.present_year, 1900, 2199)):
-            raise SettingsError(
-                "the policy option present_year must be a year from 1900 to 2199, or 0 for the year of the run"
-            )
+            raise SettingsError("the policy option present_year must be a year from 1900 to 2199, or 0 for this year")
         for name in (option.name for option in fields(self) if option.type == "bool"):
             if type(getattr(self, name)) is not bool:
                 raise SettingsError(f"the policy option {name} must be true or false")

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from phistack.ensemble.deidentification.codes.patterns import same_pattern
 from phistack.ensemble.deidentification.context import Context
 from phistack.ensemble.deidentification.dates.ages import cap_age
-from phistack.ensemble.deidentification.dates.over_89 import is_birth, kept_year
+from phistack.ensemble.deidentification.dates.over_89 import is_birth, is_birth_column, kept_year, year_beside
 from phistack.ensemble.deidentification.memory import PatientMemory
 from phistack.ensemble.deidentification.policy import Policy
 from phistack.ensemble.deidentification.surrogates import surrogate
@@ -37,7 +37,6 @@ class Note:
     """A note whose PHI is to be changed.
 
     :param counted: where numbers without a key are counted.
-    :param shuffled: what takes the place of each mention where a corpus is shuffled.
     :param heading: what the text stands under, such as the name of its column.
     """
 
@@ -51,39 +50,21 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A stretch of PHI in a note.
-
-    :param year: of the date right beside it, for an age; 0 for none.
-    """
+    """A stretch of PHI in a note, as it is written and in plain view."""
 
     span: Span
     kind: str
     note: Note
-    year: int = 0
-
-    @property
-    def label(self) -> str:
-        """The label that decides what becomes of it."""
-        return self.span.label
 
     @property
     def written(self) -> str:
-        """As it is in the note."""
+        """As the note has it."""
         return self.note.document.text[self.span.start : self.span.end]
 
     @property
     def text(self) -> str:
         """In plain view."""
         return plain_text(self.written)
-
-    @property
-    def number(self) -> int:
-        """With a key a number of six digits, the same in every note; without one, the order of first mention."""
-        context = self.note.context
-        identity = context.memory.identity(self.text, self.kind, context.language)
-        if context.keyed is None:
-            return self.note.counted.order(self.label, identity)
-        return context.keyed.number(_NUMBERS, "number", self.label, identity)
 
 
 def tag(label: str) -> str:
@@ -101,56 +82,62 @@ def mask(mention: str) -> str:
     return "*" * len(mention)
 
 
+def _number(mention: Mention) -> int:
+    """With a key a number of six digits, the same in every note; without one, the order of first mention."""
+    context, label = mention.note.context, mention.span.label
+    identity = context.memory.identity(mention.text, mention.kind, context.language)
+    if context.keyed is None:
+        return mention.note.counted.order(label, identity)
+    return context.keyed.number(_NUMBERS, "number", label, identity)
+
+
 def _generalised(mention: Mention) -> str | None:
-    make = _GENERALISED.get(mention.kind)
-    return make(mention) if make else None
+    context = mention.note.context
+    match mention.kind:
+        case "DATE":
+            return _year(mention)
+        case "AGE":
+            return _age(mention)
+        case "ZIP":
+            code = _ZIP.fullmatch(mention.text.strip())
+            return code and ("000" if code[1] in context.options.restricted_zip3 else code[1])
+        case "PROFESSION":
+            return profession_group(mention.text, context.language)
+        case "RELATIVE":
+            return kinship(mention.text, context.language)
+    return None
 
 
 def _year(mention: Mention) -> str | None:
-    """The year, unless it shows an age over 89 in the year of the run or in the latest one of the patient."""
-    context, span = mention.note.context, mention.span
-    present = {context.options.present_year, context.memory.latest_year or context.options.present_year}
-    heading = mention.note.heading.replace("_", " ")
-    born = is_birth(mention.note.document.text, span.start, span.end) or is_birth(heading, len(heading), len(heading))
-    return kept_year(mention.text, context.language, present, is_birth=born, is_old=context.memory.is_old)
+    """The year, unless it shows an age over 89 in the present year or in the latest one of the patient's dates."""
+    note, memory = mention.note, mention.note.context.memory
+    present = note.context.options.present_year
+    born = is_birth(note.document.text, mention.span.start, mention.span.end) or is_birth_column(note.heading)
+    years = {present, memory.latest_year or present}
+    return kept_year(mention.text, note.context.language, years, is_birth=born, is_old=memory.is_old)
 
 
 def _age(mention: Mention) -> str | None:
-    """90 years and over as one; nothing for an age that is over 89 by the latest date of the patient."""
-    context, note = mention.note.context, mention.note.document
-    latest = context.memory.latest_year or 0
-    stated = mention.year or context.memory.years.get(note.id, latest)
-    later = latest - stated if context.options.over_89 else 0
-    return cap_age(mention.text, context.language, context.options.oldest_age, later=later)
+    """90 years and over as one; None for an age that is over 89 by the latest date of the patient's notes."""
+    note, options, memory = mention.note, mention.note.context.options, mention.note.context.memory
+    latest, beside = memory.latest_year or 0, year_beside(note.document.text, mention.span.start, mention.span.end)
+    stated = beside or memory.years.get(note.document.id, latest)
+    later = latest - stated if options.over_89 else 0
+    return cap_age(mention.text, note.context.language, options.oldest_age, later=later)
 
-
-def _zip3(mention: Mention) -> str | None:
-    match = _ZIP.fullmatch(mention.text.strip())
-    if match is None:
-        return None
-    return "000" if match[1] in mention.note.context.options.restricted_zip3 else match[1]
-
-
-_GENERALISED: dict[str, Callable[[Mention], str | None]] = {
-    "DATE": _year,
-    "AGE": _age,
-    "ZIP": _zip3,
-    "PROFESSION": lambda mention: profession_group(mention.text, mention.note.context.language),
-    "RELATIVE": lambda mention: kinship(mention.text, mention.note.context.language),
-}
 
 CHANGES: dict[str, Callable[[Mention], str | None]] = {
-    "tag": lambda mention: tag(mention.label),
-    "number": lambda mention: tag(f"{mention.label}-{mention.number}"),
-    "name": lambda mention: name(mention.label),
+    "tag": lambda mention: tag(mention.span.label),
+    "number": lambda mention: f"[{mention.span.label}-{_number(mention)}]",
+    "name": lambda mention: name(mention.span.label),
     # AnonyMate (Adams et al. 2019) writes `Person 1`.
-    "numbered": lambda mention: f"{mention.label} {mention.number}",
+    "numbered": lambda mention: f"{mention.span.label} {_number(mention)}",
     "mask": lambda mention: mask(mention.written),
     "remove": lambda mention: "",
     "surrogate": lambda mention: surrogate(mention.kind, mention.text, mention.note.context),
-    "substitute": lambda mention: mention.note.policy.substitute(mention.label, mention.kind),
+    "substitute": lambda mention: mention.note.policy.substitute(mention.span.label, mention.kind),
     "characters": lambda mention: same_pattern(mention.text, mention.note.context, "characters"),
-    "shuffle": lambda mention: mention.note.shuffled.get((mention.label, normalised(mention.text))),
+    "shuffle": lambda mention: mention.note.shuffled.get((mention.span.label, normalised(mention.text))),
     "generalise": _generalised,
     "keep": lambda mention: mention.written,
 }

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
 
 from phistack.ensemble.deidentification.codes.patterns import same_pattern
 from phistack.ensemble.deidentification.context import Context
@@ -118,8 +117,8 @@ def surrogate_phone(mention: str, context: Context) -> str | None:
     number = "".join(bare[place] for place in places)
     if not _PHONE.fullmatch(bare) or len(places) < 3:
         return None
-    code = _area_code(mention, number, places, context) if context.options.area_codes else None
-    kept = code.digits if code else _prefix(bare, number, context.language)
+    code, other = _area_code(mention[places[0] :], number, context) if context.options.area_codes else ("", "")
+    kept = len(code) or _prefix(bare, number, context.language)
     wanted = _is_valid(bare, context.language)
     new: str | None = None
     for _ in range(_TRIES):
@@ -128,33 +127,22 @@ def surrogate_phone(mention: str, context: Context) -> str | None:
             return None
         changes = ((place, place + 1, digit) for place, digit in list(zip(places, coded, strict=True))[kept:])
         new = spliced(mention, changes) or mention
-        if code:
-            new = new[: code.start] + code.other + new[code.end :]
+        new = new[: places[0]] + other + new[places[0] + len(code) :]
         if not wanted or _is_valid(_PHONE_WORDS.sub(" ", new), context.language):
             break
         context = context.next()
     return new
 
 
-class _Code(NamedTuple):
-    """An area code or mobile prefix in a number: how many digits, from where to where, and which takes its place."""
-
-    digits: int
-    start: int
-    end: int
-    other: str
-
-
-def _area_code(mention: str, number: str, places: list[int], context: Context) -> _Code | None:
-    """The code at the head of a number, if its digits are together and the language has a list of codes."""
+def _area_code(mention: str, number: str, context: Context) -> tuple[str, str]:
+    """The area code or mobile prefix at the head of a number, and another; nothing if the language has no list of it."""
     for codes in words(context.language).get("phones", {}).values():
         for code in sorted(codes, key=len, reverse=True):
-            start, end = places[0], places[min(len(code), len(places)) - 1] + 1
-            if number.startswith(code) and len(number) > len(code) + 2 and mention[start:end] == code:
-                others = [other for other in codes if other != code and len(other) == len(code)]
-                others = others or [other for other in codes if other != code]
-                return _Code(len(code), start, end, context.pick(others, "area code", code))
-    return None
+            if mention.startswith(code) and number.startswith(code) and len(number) > len(code) + 2:
+                others = [other for other in codes if other != code]
+                alike = [other for other in others if len(other) == len(code)]
+                return code, context.pick(alike or others, "area code", code)
+    return "", ""
 
 
 def _prefix(bare: str, number: str, language: str) -> int:

@@ -1,7 +1,7 @@
 """What shows that somebody is over 89: ages in words and shorthand, and years of birth.
 
-    [text[a:b] for a, b in old_ages("97f, her mother is ninety-five years old")]    ["97", "ninety-five"]
-    kept_year("5/12/1925", "en", {2026})                                            None: 101 years ago
+    unmarked("97f, aged mother", "en", 2026)     ("AGE", 0, 2)
+    kept_year("5/12/1925", "en", {2026})         None: 101 years ago
 
 45 CFR 164.514(b)(2)(i)(C) removes "all ages over 89 and all elements of dates (including year) indicative of such age";
 both may become "a single category of age 90 or older". That holds whatever a detector finds, so the text itself is
@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from functools import cache
+from string import Template
 
 from phistack.ensemble.deidentification.dates.parsing import year_of
 from phistack.ensemble.deidentification.word_lists import shipped
@@ -24,76 +26,79 @@ OLDEST_AGE = 89
 GREATEST_AGE = 125
 
 
-def _any(name: str) -> str:
-    """The expressions of all languages under a name, as one."""
-    tables = shipped("over_89").values()
-    return "|".join(one.replace("{ones}", table["ones"]) for table in tables for one in table[name])
+class _Patterns:
+    """The expressions of `over_89.toml`; compiled when first needed, as that takes a while."""
+
+    def __init__(self) -> None:
+        languages = dict(shipped("over_89"))
+        expressions = languages.pop("expressions")
+        parts = {
+            name: "|".join(one.replace("{ones}", table["ones"]) for table in languages.values() for one in table[name])
+            for name in languages["en"]
+        }
+        self._compiled: dict[str, list[re.Pattern[str]]] = {}
+        for name, written in expressions.items():
+            several = written if isinstance(written, list) else [written]
+            filled = [Template(one).substitute(parts) for one in several]
+            parts[name] = filled[0]
+            self._compiled[name] = [re.compile(one, re.IGNORECASE) for one in filled]
+
+    def __getitem__(self, name: str) -> re.Pattern[str]:
+        return self._compiled[name][0]
+
+    def says_age(self, text: str, start: int, end: int) -> bool:
+        """Whether what stands beside a number from 90 to 125 says that it is an age."""
+        sides = zip(self._compiled["before"], self._compiled["behind"], strict=True)
+        before = max(0, start - 40)
+        if any(left.search(text, before, start) and right.match(text, end) for left, right in sides):
+            return True
+        is_short = text[start:end].isdecimal() and self["shorthand"].match(text, end)
+        is_measure = self["measured"].search(text, before, start) or self["measuring"].match(text, end)
+        return bool(is_short and not is_measure)
 
 
-_WORDS = rf"(?<!\w)(?:{_any('numbers')})"
-_AFTER = r"(?![\d%+]|[.,:/]\d)"
-_FIGURES = rf"(?<![\w+'’])(?<!\d[.,/])(?:9\d|1[01]\d|12[0-5]){_AFTER}"
-_APART = rf"(?<![\w+'’])(?<!\d[\s.,/])9 \d{_AFTER}"
-_CLAUSE_END = r"(?=\s*(?:[,;)!]|\.(?!\d)|$|(?:and|but|who|with)(?!\w)))"
-
-_STATED = re.compile(
-    rf"(?:{_FIGURES}|{_APART}|{_WORDS})(?=[\s-]{{0,3}}(?:{_any('units')}))"
-    rf"|(?<!\w)(?:{_any('labels')})[\s:=.,(-]{{1,4}}(?:(?:is|was|de|at|now)\s+)?(?P<labelled>{_FIGURES}|{_WORDS}(?!\w))"
-    r"(?!\s*(?:k|kg|lbs?|cm|mg|percent|days?|months?|weeks?|minutes?|degrees?)(?!\w))"
-    rf"|(?<!\w)(?:{_any('states')})\s+(?P<said>{_FIGURES}|{_WORDS}(?!\w)){_CLAUSE_END}"
-    rf"|{_FIGURES}(?=[\s-](?:{_any('people')})(?!\w))"
-    rf"|(?<!\w)(?:{_any('people')})[\s,/]{{1,2}}(?:de\s)?(?P<of>{_FIGURES})(?!\s*(?:k|kg|lbs?|cm)(?!\w))"
-    rf"|(?<!\w)[mf]/(?P<sex>{_FIGURES})"
-    rf"|(?<!\w)(?:{_any('nouns')})(?!\w)"
-    r"|(?<!\w)(?:his|her|their)\s+(?:(?:early|mid|late)[\s-]*)?(?P<decade>nineties|90['’]?s)(?!\w)",
-    re.IGNORECASE,
-)
-_SHORTHAND = re.compile(rf"(?<!-){_FIGURES}(?=\s?/?[mfw](?![\w/%²°'’]|\s?[-+=]))", re.IGNORECASE)
-_MEASURED_BEFORE = re.compile(
-    r"(?<!\w)(?:t|temp\w*|tmax|tm|tc|vitals?|vs|a?febrile|fever\w*|deg\w*|walk\w*|ambulat\w*|r[au]n\w*|sw[ai]m\w*|jog\w*|"
-    r"distance|6mwt?|within|over|for|every|last\w*|about|approx\w*|x|q|wbc|plt|hr|bp|rr|o2|spo2|sats?)(?!\w)[^\n]{0,20}$",
-    re.IGNORECASE,
-)
-_MEASURED_AFTER = re.compile(
-    r"\s?[mfw]\s*(?:,?\s*\d|(?:walk|run|dash|race|sprint|swim|freestyle|away|apart|high|long|deep|distance|oral|rectal|"
-    r"tympanic|axillary|per)(?!\w))",
-    re.IGNORECASE,
-)
-_SPELT = re.compile(rf"(?<!\w)(?:{_any('numbers')}|{_any('nouns')}|nineties|90['’]?s|9 \d)(?![\d/])", re.IGNORECASE)
-
-_BORN = rf"(?<!\w)(?:{_any('birth')})(?!\w)"
-_BORN_BEFORE = re.compile(rf"(?:{_BORN}|(?<!\w)(?:b\.|\*)(?=\s*\d))[^\d;]{{0,24}}$", re.IGNORECASE)
-_BORN_AFTER = re.compile(rf"[^\w\n.;]{{0,3}}{_BORN}", re.IGNORECASE)
-_BORN_ON = re.compile(
-    rf"{_BORN}[^\d\n;]{{0,24}}(?P<date>(?:\d{{1,2}}(?:[\s./-]{{1,2}}|\.?\s(?:de\s|of\s)?[^\W\d]{{3,10}}[\s.,]{{1,2}}(?:de\s)?|"
-    r",\s)){0,2}(?:\d{4}|['’]?\d{2})(?:-\d{1,2}){0,2})(?![\w/-])",
-    re.IGNORECASE,
-)
+_patterns = cache(_Patterns)
 
 
-def old_ages(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of every number, in words or figures, that is an age over 89 by what stands beside it."""
-    for match in _STATED.finditer(text):
-        yield match.span(match.lastgroup or 0)
-    for match in _SHORTHAND.finditer(text):
-        start, end = match.span()
-        if not (_MEASURED_BEFORE.search(text, max(0, start - 40), start) or _MEASURED_AFTER.match(text, end)):
-            yield start, end
+def unmarked(text: str, language: str, present: int) -> Iterator[tuple[str, int, int]]:
+    """Ages over 89 by what stands beside them, and birth dates that show one in the present year.
+
+    :returns: the kind, AGE or DATE, with start and end of the number, in words or figures, or of the date.
+    """
+    known = _patterns()
+    for match in known["certain"].finditer(text):
+        yield "AGE", *match.span(match.lastindex or 0)
+    for match in known["number"].finditer(text):
+        if known.says_age(text, *match.span()):
+            yield "AGE", *match.span()
+    for match in known["born_on"].finditer(text):
+        if year_of(match[1], language) and not kept_year(match[1], language, {present}, is_birth=True):
+            yield "DATE", *match.span(1)
 
 
 def without_spelt_ages(mention: str, oldest: str) -> str:
-    """The mention of an age with every number over 89 in words as `oldest`, which may be a figure."""
-    return _SPELT.sub(oldest, mention)
-
-
-def births(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of every date that the text calls one of birth, as far as it ends with a year."""
-    return (match.span("date") for match in _BORN_ON.finditer(text))
+    """The mention of an age with every number over 89 in words as `oldest`."""
+    return _patterns()["spelt"].sub(oldest, mention)
 
 
 def is_birth(text: str, start: int, end: int) -> bool:
     """Whether the words before or after a date say that it is one of birth."""
-    return bool(_BORN_BEFORE.search(text, max(0, start - 50), start) or _BORN_AFTER.match(text, end))
+    before, after = _patterns()["born_before"], _patterns()["born_after"]
+    return bool(before.search(text, max(0, start - 50), start) or after.match(text, end))
+
+
+def is_birth_column(name: str) -> bool:
+    """Whether the name of a column says that it holds dates of birth."""
+    return bool(_patterns()["born"].search(name.replace("_", " ")))
+
+
+def year_beside(text: str, start: int, end: int) -> int | None:
+    """The year right before or after an age, such as `turned 65 in 1990`, unless it is one of birth."""
+    before, after = _patterns()["year_before"], _patterns()["year_after"]
+    for match in (after.match(text, end), before.search(text, max(0, start - 60), start)):
+        if match and not is_birth(text, *match.span()):
+            return int(match[1])
+    return None
 
 
 def kept_year(
@@ -101,10 +106,10 @@ def kept_year(
 ) -> str | None:
     """The year of a date, if it shows no age over 89.
 
-    :param present: the years in which somebody's age may count: that of the run, and the latest of the patient.
+    :param present: the years in which somebody's age may count: the present one, and the latest of the patient.
     :param is_birth: whether the date is one of birth; then two digits that may be of the last century count as such.
-    :param is_old: whether an age over 89 is stated in the patient's notes; then no year of birth is kept.
-    :returns: nothing if there is no year, or more than one, or it shows such an age.
+    :param is_old: whether the patient's notes state an age over 89; then no year of birth is kept.
+    :returns: None if there is no year, or more than one, or it shows such an age.
     """
     year = year_of(mention, language)
     if year is None or (is_birth and is_old):
@@ -113,5 +118,4 @@ def kept_year(
         return year if max(present) - int(year) <= OLDEST_AGE else None
     # Two digits are of the latest year that they can mean: '25 in a note of 2019 is 1925.
     ago = [(now - int(year.strip("'"))) % 100 for now in present]
-    hidden = max(ago) > OLDEST_AGE or (is_birth and min(ago) <= GREATEST_AGE - 100)
-    return None if hidden else year
+    return None if max(ago) > OLDEST_AGE or (is_birth and min(ago) <= GREATEST_AGE - 100) else year

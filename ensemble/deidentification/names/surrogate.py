@@ -76,7 +76,7 @@ def _surrogate_word(word: str, role: str, titled: str | None, context: Context) 
     :param titled: the gender that a title shows, likewise.
     :returns: a name that does not hold the word, nor another of its mentions; None if there is none.
     """
-    name = context.memory.canonical(word)
+    name = context.memory.index.canonical(word)
     gender = _gender(name, role, titled, context)
     most = context.options.common_names
     # Names with a fitting letter, then all; or the most frequent only.
@@ -86,7 +86,7 @@ def _surrogate_word(word: str, role: str, titled: str | None, context: Context) 
         for attempt in range(_TRIES if options else 0):
             new = context.pick(options, "name", gender, sounds_like(name), attempt)
             if len(name) < _SHORTEST_PART or name not in fold(new):
-                if _is_free(fold(new), {word} | context.memory.companions(name), context):
+                if _is_free(fold(new), {word} | context.memory.index.companions(name), context):
                     return new
                 initial = initial or f"{new[0]}."
                 if not context.memory.complete:
