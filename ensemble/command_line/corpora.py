@@ -149,8 +149,7 @@ def pseudonymise(
     """Replace the annotated PHI of a corpus by surrogates and move its spans: how a corpus is made to be shared."""
     from phistack.ensemble.batch.commands import key_or_seed, policy_from
     from phistack.ensemble.deidentification.keyed_choices import usable_key
-    from phistack.ensemble.deidentification.pseudonymisation import renumbered
-    from phistack.ensemble.tasks.pseudonyms import pseudonymise_corpus
+    from phistack.ensemble.tasks.pseudonyms import pseudonymise_corpus, renumbered
     from phistack.features.formats.corpora import input_path, write_notes
     from phistack.features.formats.recognise import format_told_by
     from phistack.features.writing import new_file, refuse_taken
@@ -235,7 +234,7 @@ def _to_be_told(made: PseudonymousCorpus) -> dict[str, int]:
     """What a person should know of a pseudonymous corpus, and how often it was so."""
     told = {
         "tags in place of surrogates, for a person to rewrite (see --review)": len(made.result.tags),
-        "places where PHI of the patient stands that nothing marked (see --review)": made.n_still_there,
+        "places that still hold PHI of the patient, which nothing marked (see --review)": made.n_still_there,
         "spans that were removed with their text": made.result.removed,
         "notes without any PHI marked, which are as they were": made.n_unmarked,
     }

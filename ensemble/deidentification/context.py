@@ -22,31 +22,23 @@ _T = TypeVar("_T")
 class Context:
     """What every maker of surrogates gets.
 
-    :param keyed: choices for the patient; None without a key.
+    :param choices: for the patient.
     :param language: of the note.
     :param memory: the identifiers of the note, and of the patient as far as they are known.
     :param attempt: 0 at first; a higher number gives other choices, after one that must not be used.
     """
 
-    keyed: KeyedChoices | None
+    choices: KeyedChoices
     language: str
     options: PolicyOptions
     memory: PatientMemory
     attempt: int = 0
 
     @property
-    def choices(self) -> KeyedChoices:
-        """The keyed choices; a deidentifier that makes surrogates has a key."""
-        if self.keyed is None:
-            raise ValueError("surrogates need a key")
-        return self.keyed
-
-    @property
     def day_first(self) -> bool:
         """Whether numeric dates have the day before the month, by the dates of the note, or else by the language."""
-        shown = self.memory.day_first
-        in_language = bool(words(self.language)["dates"]["day_first"])
-        return in_language if shown[True] == shown[False] else shown[True] > shown[False]
+        shown, usual = self.memory.day_first, words(self.language)["dates"]["day_first"]
+        return bool(usual) if shown[True] == shown[False] else shown[True] > shown[False]
 
     def pick(self, options: Sequence[_T], *parts: object) -> _T:
         """One of the options, by the key, the patient, the parts and the attempt."""

@@ -18,9 +18,9 @@ from phistack.ensemble.deidentification.dates.over_89 import unmarked
 from phistack.ensemble.deidentification.keyed_choices import KeyedChoices, usable_key
 from phistack.ensemble.deidentification.kinds import kind_of, name_role
 from phistack.ensemble.deidentification.memory import PatientMemory
-from phistack.ensemble.deidentification.places.nearby import stays
+from phistack.ensemble.deidentification.places.cities import stays
 from phistack.ensemble.deidentification.policy import KEYED, REMEMBERING, Policy
-from phistack.ensemble.deidentification.strategies import CHANGES, Mention, Note, Shuffled
+from phistack.ensemble.deidentification.strategies import CHANGES, Note, Shuffled
 from phistack.ensemble.deidentification.verification import Deidentified, Replacement, verify
 from phistack.ensemble.deidentification.word_lists import LANGUAGES
 from phistack.features.documents import Document, Span
@@ -32,11 +32,11 @@ from phistack.features.plain_view import plain_text, plain_view
 class Deidentifier:
     """Applies a policy to notes, one at a time; many processes can use it at once.
 
-    :param policy: what to do with each label. Where it names no present year, that of today is taken.
+    :param policy: what to do with each label; its present year is this year unless it names one.
     :param label_set: the labels of the spans; a label that is not in it is of the kind OTHER.
-    :param language: of the notes, as an ISO 639-1 code; surrogates know en, es, nl, sv and de.
+    :param language: of the notes, as an ISO 639-1 code.
     :param key: the secret of the surrogates and of the numbers, at least 16 bytes; not needed without surrogates.
-    :param shuffled: what takes the place of each mention of a corpus whose labels the policy shuffles.
+    :param shuffled: what replaces each mention of a corpus whose labels the policy shuffles.
     :raises SettingsError: if the policy names unknown labels, makes surrogates without a key or in a language for
         which there are none, or shuffles without a corpus.
     """
@@ -69,18 +69,17 @@ class Deidentifier:
         self._remembers = policy.uses(REMEMBERING, label_set)
         self._shuffled = shuffled or {}
         self._key = None if key is None else usable_key(key)
-        self._labels = {self.kind(label): label for label in reversed(label_set.labels)}
+        self._labels = {self._kind(label): label for label in reversed(label_set.labels)}
 
     def __repr__(self) -> str:
         return f"Deidentifier(policy={self.policy.name!r}, label_set={self.label_set.name!r}, {self.language!r})"
 
-    def kind(self, label: str) -> str:
-        """The kind of PHI of a label."""
-        return kind_of(label, self.label_set.name)
-
     def strategy(self, label: str) -> str:
         """What the policy does with a label."""
-        return self.policy.strategy(label, self.kind(label))
+        return self.policy.strategy(label, self._kind(label))
+
+    def _kind(self, label: str) -> str:
+        return kind_of(label, self.label_set.name)
 
     def remember(self, memory: PatientMemory, document: Document, spans: Iterable[Span]) -> None:
         """Add the identifiers of a note to what is known of its patient.
@@ -92,7 +91,7 @@ class Deidentifier:
             return
         memory.documents.add((document.id, document.text))
         for stretch in self._stretches(document, spans):
-            kind = self.kind(stretch.label)
+            kind = self._kind(stretch.label)
             if self._remembers or kind in ("DATE", "AGE"):
                 mention = plain_text(document.text[stretch.start : stretch.end])
                 memory.add(mention, kind, self.language, name_role(stretch.label), document.id)
@@ -109,15 +108,17 @@ class Deidentifier:
         :raises CorpusError: if a span ends beyond the text.
         """
         spans = document.with_spans(spans).spans
-        known = self._known(document, spans, memory)
-        keyed = None if self._key is None else KeyedChoices(self._key, document.group)
-        context = Context(keyed, self.language, self.policy.options, known)
-        note = Note(document, self.policy, context, known if memory is None else memory, self._shuffled, heading)
+        counted = known = PatientMemory() if memory is None else memory
+        if not known.has(document):
+            known = deepcopy(known)
+            self.remember(known, document, spans)
+        context = Context(KeyedChoices(self._key, document.group), self.language, self.policy.options, known)
+        note = Note(document, self.label_set, self.policy, context, counted, self._shuffled, heading.replace("_", " "))
         pieces: list[str] = []
         replacements: list[Replacement] = []
         length = position = 0
         for span in self._stretches(document, spans):
-            strategy, new = self._replacement(Mention(span, self.kind(span.label), note))
+            strategy, new = self._replacement(note, span)
             start = length + span.start - position
             pieces += (document.text[position : span.start], new)
             length, position = start + len(new), span.end
@@ -126,21 +127,13 @@ class Deidentifier:
         unresolved = (r.span for r in replacements if r.strategy == "tag" != self.strategy(r.span.label))
         return Deidentified("".join(pieces), tuple(replacements), tuple(unresolved))
 
-    def _known(self, document: Document, spans: tuple[Span, ...], memory: PatientMemory | None) -> PatientMemory:
-        """The memory, if it has the note; or else a copy of it, or a new one, with the note."""
-        if memory is not None and memory.has(document):
-            return memory
-        known = PatientMemory() if memory is None else deepcopy(memory)
-        self.remember(known, document, spans)
-        return known
-
-    def _replacement(self, mention: Mention) -> tuple[str, str]:
+    def _replacement(self, note: Note, span: Span) -> tuple[str, str]:
         """The strategy and the new text; a tag where the strategy can do nothing."""
-        strategy, label = self.strategy(mention.span.label), mention.span.label
-        if strategy == "surrogate" and stays(mention.kind, mention.text, mention.note.context):
+        strategy = self.strategy(span.label)
+        if strategy == "surrogate" and stays(note.kind(span), note.text(span), note.context):
             strategy = "keep"
-        new = CHANGES[strategy](mention)
-        return ("tag", strategies.tag(label)) if new is None else (strategy, new)
+        new = CHANGES[strategy](note, span)
+        return ("tag", strategies.tag(span.label)) if new is None else (strategy, new)
 
     def _stretches(self, document: Document, spans: Iterable[Span]) -> list[Span]:
         """Overlapping spans as one stretch, under the label whose strategy takes away the most."""
@@ -151,17 +144,13 @@ class Deidentifier:
                 joined.append([])
             joined[-1].append(span)
             end = max(end, span.end)
-        return [
-            Span(
-                overlapping[0].start, max(span.end for span in overlapping), max(overlapping, key=self._severity).label
-            )
-            for overlapping in joined
-        ]
+        leading = ((group, max(group, key=self._severity)) for group in joined)
+        return [Span(group[0].start, max(span.end for span in group), first.label) for group, first in leading]
 
     def _severity(self, span: Span) -> tuple[int, bool]:
         """A text that is an age and something else is generalised as an age, which fails where it is more than one."""
         severity = {"keep": 0, "generalise": 1}.get(self.strategy(span.label), 2)
-        return severity, severity == 1 and self.kind(span.label) == "AGE"
+        return severity, severity == 1 and self._kind(span.label) == "AGE"
 
     def _over_89(self, document: Document) -> list[Span]:
         """Ages over 89, and birth dates that show one, marked or not."""

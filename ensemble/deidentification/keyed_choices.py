@@ -35,18 +35,21 @@ _T = TypeVar("_T")
 class KeyedChoices:
     """Reproducible choices for one patient.
 
-    :param key: the secret.
+    :param key: the secret; None where nothing will be chosen.
     :param group: the patient, `Document.group`.
+    :ivar has_key: whether there is a secret.
     """
 
-    def __init__(self, key: bytes, group: str) -> None:
-        self._key = hmac.digest(key, b"patient:" + _bytes(group), "sha256")
+    def __init__(self, key: bytes | None, group: str) -> None:
+        self.has_key = key is not None
+        self._key = hmac.digest(key or b"", b"patient:" + _bytes(group), "sha256")
 
     def __repr__(self) -> str:
         return "KeyedChoices()"
 
     def number(self, below: int, *parts: object) -> int:
         """A number from 0 to `below` - 1, as good as uniform, that depends on the parts and on their order."""
+        usable_key(self._key if self.has_key else None)
         wanted = math.ceil(below.bit_length() / 8) + 8
         message, stream = b"".join(len(data).to_bytes(8, "big") + data for data in map(_bytes, parts)), b""
         while len(stream) < wanted:

@@ -24,7 +24,6 @@ KINDS = (
 """PLACE is a city, a state or a postcode; ADDRESS is that or a street; URL is also an IP address; PHONE is also a fax
 number."""
 
-_OWN_LABELS = "own labels"
 _ROLES = {"FIRST_NAME": "first", "LAST_NAME": "last", "SURNAME": "last", "APELLIDOS": "last"}
 
 
@@ -41,8 +40,7 @@ def kind_of(label: str, label_set: str) -> str:
 def kind_anywhere(label: str) -> str:
     """The kind that any label set gives to a label, or that its name usually has; OTHER if unknown."""
     kinds = (table[label] for name, table in _tables().items() if name in LabelSet.recognised() and label in table)
-    usual = _tables()[_OWN_LABELS].get(label.upper().replace("-", "_"), "OTHER")
-    return next(kinds, usual)
+    return next(kinds, _tables()["own labels"].get(label.upper().replace("-", "_"), "OTHER"))
 
 
 def name_role(label: str) -> str:

@@ -3,25 +3,15 @@
     Policy.named("safe-harbor").strategy("ZIP", "ZIP")               "generalise"
     Policy.named("tag").with_overrides({"DATE": "surrogate"})        the same, but dates are shifted
 
-A policy names labels or kinds of PHI; a label beats its kind, and what is not named takes the default. As a file:
-
-    default = "tag"
-
-    [strategies]
-    DATE = "surrogate"
-    STATE = "keep"
-
-    [options]
-    keep_weekday = true
-
-The strategies are in `strategies.toml`.
+A policy names labels or kinds of PHI; a label beats its kind, and what is not named takes the default. `policies/` has
+those that ship, `strategies.toml` the strategies.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import date
 from importlib import resources
@@ -53,8 +43,14 @@ RESTRICTED_ZIP3 = tuple("036 059 063 102 203 556 692 790 821 823 830 831 878 879
 """ZIP code areas of 20,000 or fewer people in the census of 2000, which 45 CFR 164.514(b)(2)(i)(B) turns to 000 (HHS,
 Guidance Regarding Methods for De-identification, 2012)."""
 
-_RANGES = {"shift_days": (7, 3650), "age_shift": (1, 5), "common_names": (0, 10_000)}
-_OLDEST_AGES = ("90+", "89")
+_ALLOWED: dict[str, tuple[Container[object], str]] = {
+    "shift_days": (range(7, 3651), "a whole number from 7 to 3650"),
+    "age_shift": (range(1, 6), "a whole number from 1 to 5"),
+    "common_names": (range(10_001), "a whole number from 0 to 10000"),
+    "present_year": ((0, *range(1900, 2200)), "a year from 1900 to 2199, or 0 for this year"),
+    "oldest_age": (("90+", "89"), "90+ or 89, in quotes"),
+}
+_FLAGS = (False, True)
 _POLICIES = resources.files("phistack.ensemble.deidentification") / "policies"
 
 
@@ -97,21 +93,11 @@ class PolicyOptions:
     restricted_zip3: tuple[str, ...] = RESTRICTED_ZIP3
 
     def __post_init__(self) -> None:
-        for name, (low, high) in _RANGES.items():
-            if not _is_whole(getattr(self, name), low, high):
-                raise SettingsError(f"the policy option {name} must be a whole number from {low} to {high}")
-        if not (_is_whole(self.present_year, 0, 0) or _is_whole(self.present_year, 1900, 2199)):
-            raise SettingsError("the policy option present_year must be a year from 1900 to 2199, or 0 for this year")
-        for name in (option.name for option in fields(self) if option.type == "bool"):
-            if type(getattr(self, name)) is not bool:
-                raise SettingsError(f"the policy option {name} must be true or false")
-        if self.oldest_age not in _OLDEST_AGES:
-            raise SettingsError(f"the policy option oldest_age must be {' or '.join(_OLDEST_AGES)}, in quotes")
+        for option in fields(self)[:-1]:
+            value, (allowed, words) = getattr(self, option.name), _ALLOWED.get(option.name, (_FLAGS, "true or false"))
+            if type(value) is not type(option.default) or value not in allowed:
+                raise SettingsError(f"the policy option {option.name} must be {words}")
         object.__setattr__(self, "restricted_zip3", tuple(map(str, self.restricted_zip3)))
-
-
-def _is_whole(value: object, low: int, high: int) -> bool:
-    return type(value) is int and low <= value <= high
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +106,8 @@ class Policy:
 
     :param name: for reports; not part of the digest.
     :param strategies: label or kind -> strategy.
-    :param overrides: the same; asked before `strategies`.
+    :param overrides: the same; they go before `strategies`.
     :param default: the strategy of what neither names.
-    :param options: of the strategies.
     :param substitutes: label or kind -> the string that `substitute` writes.
     :raises SettingsError: for a strategy that does not exist, or a string to write that is empty.
     """
@@ -166,13 +151,12 @@ class Policy:
         for part in ("strategies", "options", "substitutes"):
             if not isinstance(table.get(part, {}), Mapping):
                 raise SettingsError(f"{part} must be a table: [{part}]")
-        options = table.get("options", {})
-        _refuse_unknown(options, [f.name for f in fields(PolicyOptions)], "the options of a policy")
-        strategies, substitutes = (
-            {label: str(value) for label, value in table.get(part, {}).items()}
-            for part in ("strategies", "substitutes")
+        strategies, options, substitutes = (
+            dict(table.get(part, {})) for part in ("strategies", "options", "substitutes")
         )
-        return cls(name, strategies, {}, str(table.get("default", "tag")), PolicyOptions(**options), substitutes)
+        _refuse_unknown(options, [f.name for f in fields(PolicyOptions)], "the options of a policy")
+        substitutes = {label: str(string) for label, string in substitutes.items()}
+        return cls(name, strategies, {}, table.get("default", "tag"), PolicyOptions(**options), substitutes)
 
     def with_overrides(self, overrides: Mapping[str, str]) -> Policy:
         """The same policy with other strategies for some labels or kinds."""

@@ -2,12 +2,10 @@
 
     result = pseudonymise(corpus, Policy.named("trienes2020"), key)
     result.corpus                 the same notes, labels and order; the text of each span is its surrogate
-    result.tags                   the tags where no surrogate could be made, for a person to rewrite
-    result.removed                how many spans were removed with their text
 
 This makes a corpus that can be shared (Stubbs et al. 2015; Trienes et al. 2020; Dalianis 2019). All notes of a patient
 are known before the first surrogate is made, so that misspelt names are linked across them and no surrogate is another
-identifier of the patient. Spans that overlap are one stretch and get one surrogate, which each of them covers.
+identifier of the patient. Spans that overlap get one surrogate, which each of them covers.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from phistack.ensemble.deidentification.deidentifier import Deidentifier
-from phistack.ensemble.deidentification.keyed_choices import KeyedChoices, usable_key
+from phistack.ensemble.deidentification.keyed_choices import KeyedChoices
 from phistack.ensemble.deidentification.kinds import kind_of
 from phistack.ensemble.deidentification.memory import PatientMemory
 from phistack.ensemble.deidentification.policy import Policy
@@ -29,7 +27,8 @@ from phistack.features.errors import CorpusError
 from phistack.features.letters import normalised
 from phistack.features.plain_view import plain_text
 
-_CORPUS = "the corpus as a whole"
+CORPUS = "the corpus as a whole"
+"""In the place of a patient, for choices that are made for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +43,11 @@ class Pseudonymised:
     corpus: Corpus
     results: tuple[Deidentified, ...] = field(repr=False)
     removed: int
+
+    @property
+    def counts(self) -> Counter[tuple[str, str]]:
+        """How many stretches of each label were treated by each strategy."""
+        return sum((result.counts for result in self.results), Counter())
 
     @property
     def tags(self) -> tuple[tuple[str, Span], ...]:
@@ -84,24 +88,6 @@ def pseudonymise(corpus: Corpus, policy: Policy, key: bytes | None, *, language:
     return Pseudonymised(replace(corpus, documents=documents), results, before - after)
 
 
-def renumbered(corpus: Corpus, key: bytes) -> Corpus:
-    """The corpus with new ids, `007-02` for the second note of the seventh patient, and in their order.
-
-    :param key: decides the order of the patients, which without it says nothing of who became whom.
-    """
-    keyed = KeyedChoices(usable_key(key), _CORPUS)
-    groups = {note.group: (keyed.number(10**12, "patient", note.group), note.group) for note in corpus.documents}
-    width = max(3, len(str(len(groups))))
-    numbers = {group: f"{i:0{width}d}" for i, group in enumerate(sorted(groups, key=groups.__getitem__), 1)}
-    records: Counter[str] = Counter()
-    renamed = []
-    for note in corpus.documents:
-        records[note.group] += 1
-        number = numbers[note.group]
-        renamed.append(replace(note, id=f"{number}-{records[note.group]:02d}", group=number))
-    return replace(corpus, documents=tuple(sorted(renamed, key=lambda note: note.id)))
-
-
 def _moved(note: Document, result: Deidentified) -> Iterator[Span]:
     """Each span where the surrogate of its stretch is; what was removed has no span."""
     stretches = iter(result.replacements)
@@ -126,7 +112,7 @@ def _shuffled(corpus: Corpus, policy: Policy, key: bytes | None) -> Shuffled:
                 written[span.label][normalised(mention)][mention] += 1
     if not written or key is None:
         return {}  # The deidentifier refuses to shuffle without a key.
-    keyed, table = KeyedChoices(key, _CORPUS), dict[tuple[str, str], str]()
+    keyed, table = KeyedChoices(key, CORPUS), dict[tuple[str, str], str]()
     for label, mentions in written.items():
         places = {
             mention: (keyed.number(10**12, "shuffle", label, mention), mention) for mention in mentions if mention

@@ -2,7 +2,7 @@
 
 tag("PATIENT")                 "[PATIENT]"
 mask("Zoë 7")                  "*****"
-CHANGES["remove"](mention)     ""
+CHANGES["remove"](note, span)  ""
 
 A new strategy is an entry in each of the two; policies, the deidentifier and the command line read them.
 """
@@ -13,15 +13,17 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from phistack.ensemble.deidentification.codes.patterns import same_pattern
+from phistack.ensemble.deidentification.codes.identifiers import same_pattern
 from phistack.ensemble.deidentification.context import Context
 from phistack.ensemble.deidentification.dates.ages import cap_age
-from phistack.ensemble.deidentification.dates.over_89 import is_birth, is_birth_column, kept_year, year_beside
+from phistack.ensemble.deidentification.dates.over_89 import is_birth, kept_year, year_beside
+from phistack.ensemble.deidentification.kinds import kind_of
 from phistack.ensemble.deidentification.memory import PatientMemory
 from phistack.ensemble.deidentification.policy import Policy
 from phistack.ensemble.deidentification.surrogates import surrogate
 from phistack.ensemble.deidentification.word_groups import kinship, profession_group
 from phistack.features.documents import Document, Span
+from phistack.features.labels import LabelSet
 from phistack.features.letters import normalised
 from phistack.features.plain_view import plain_text
 
@@ -41,30 +43,24 @@ class Note:
     """
 
     document: Document
+    label_set: LabelSet
     policy: Policy
     context: Context
     counted: PatientMemory
     shuffled: Shuffled = field(repr=False)
     heading: str = ""
 
+    def kind(self, span: Span) -> str:
+        """The kind of PHI of a span."""
+        return kind_of(span.label, self.label_set.name)
 
-@dataclass(frozen=True, slots=True)
-class Mention:
-    """A stretch of PHI in a note, as it is written and in plain view."""
+    def written(self, span: Span) -> str:
+        """What is at a span, as the note has it."""
+        return self.document.text[span.start : span.end]
 
-    span: Span
-    kind: str
-    note: Note
-
-    @property
-    def written(self) -> str:
-        """As the note has it."""
-        return self.note.document.text[self.span.start : self.span.end]
-
-    @property
-    def text(self) -> str:
-        """In plain view."""
-        return plain_text(self.written)
+    def text(self, span: Span) -> str:
+        """The same in plain view."""
+        return plain_text(self.written(span))
 
 
 def tag(label: str) -> str:
@@ -82,63 +78,61 @@ def mask(mention: str) -> str:
     return "*" * len(mention)
 
 
-def _number(mention: Mention) -> int:
+def _number(note: Note, span: Span) -> int:
     """With a key a number of six digits, the same in every note; without one, the order of first mention."""
-    context, label = mention.note.context, mention.span.label
-    identity = context.memory.identity(mention.text, mention.kind, context.language)
-    if context.keyed is None:
-        return mention.note.counted.order(label, identity)
-    return context.keyed.number(_NUMBERS, "number", label, identity)
+    context = note.context
+    identity = context.memory.identity(note.text(span), note.kind(span), context.language)
+    if context.choices.has_key:
+        return context.choices.number(_NUMBERS, "number", span.label, identity)
+    return note.counted.order(span.label, identity)
 
 
-def _generalised(mention: Mention) -> str | None:
-    context = mention.note.context
-    match mention.kind:
+def _generalised(note: Note, span: Span) -> str | None:
+    text, language = note.text(span), note.context.language
+    match note.kind(span):
         case "DATE":
-            return _year(mention)
+            return _year(note, span)
         case "AGE":
-            return _age(mention)
+            return _age(note, span)
         case "ZIP":
-            code = _ZIP.fullmatch(mention.text.strip())
-            return code and ("000" if code[1] in context.options.restricted_zip3 else code[1])
+            code = _ZIP.fullmatch(text.strip())
+            return code and ("000" if code[1] in note.policy.options.restricted_zip3 else code[1])
         case "PROFESSION":
-            return profession_group(mention.text, context.language)
+            return profession_group(text, language)
         case "RELATIVE":
-            return kinship(mention.text, context.language)
+            return kinship(text, language)
     return None
 
 
-def _year(mention: Mention) -> str | None:
+def _year(note: Note, span: Span) -> str | None:
     """The year, unless it shows an age over 89 in the present year or in the latest one of the patient's dates."""
-    note, memory = mention.note, mention.note.context.memory
-    present = note.context.options.present_year
-    born = is_birth(note.document.text, mention.span.start, mention.span.end) or is_birth_column(note.heading)
+    memory, present = note.context.memory, note.policy.options.present_year
+    born = is_birth(note.document.text, span.start, span.end) or is_birth(note.heading, len(note.heading))
     years = {present, memory.latest_year or present}
-    return kept_year(mention.text, note.context.language, years, is_birth=born, is_old=memory.is_old)
+    return kept_year(note.text(span), note.context.language, years, is_birth=born, is_old=memory.is_old)
 
 
-def _age(mention: Mention) -> str | None:
+def _age(note: Note, span: Span) -> str | None:
     """90 years and over as one; None for an age that is over 89 by the latest date of the patient's notes."""
-    note, options, memory = mention.note, mention.note.context.options, mention.note.context.memory
-    latest, beside = memory.latest_year or 0, year_beside(note.document.text, mention.span.start, mention.span.end)
-    stated = beside or memory.years.get(note.document.id, latest)
-    later = latest - stated if options.over_89 else 0
-    return cap_age(mention.text, note.context.language, options.oldest_age, later=later)
+    memory, options = note.context.memory, note.policy.options
+    latest, beside = memory.latest_year or 0, year_beside(note.document.text, span.start, span.end)
+    later = latest - (beside or memory.years.get(note.document.id, latest)) if options.over_89 else 0
+    return cap_age(note.text(span), note.context.language, options.oldest_age, later=later)
 
 
-CHANGES: dict[str, Callable[[Mention], str | None]] = {
-    "tag": lambda mention: tag(mention.span.label),
-    "number": lambda mention: f"[{mention.span.label}-{_number(mention)}]",
-    "name": lambda mention: name(mention.span.label),
+CHANGES: dict[str, Callable[[Note, Span], str | None]] = {
+    "tag": lambda note, span: tag(span.label),
+    "number": lambda note, span: f"[{span.label}-{_number(note, span)}]",
+    "name": lambda note, span: name(span.label),
     # AnonyMate (Adams et al. 2019) writes `Person 1`.
-    "numbered": lambda mention: f"{mention.span.label} {_number(mention)}",
-    "mask": lambda mention: mask(mention.written),
-    "remove": lambda mention: "",
-    "surrogate": lambda mention: surrogate(mention.kind, mention.text, mention.note.context),
-    "substitute": lambda mention: mention.note.policy.substitute(mention.span.label, mention.kind),
-    "characters": lambda mention: same_pattern(mention.text, mention.note.context, "characters"),
-    "shuffle": lambda mention: mention.note.shuffled.get((mention.span.label, normalised(mention.text))),
+    "numbered": lambda note, span: f"{span.label} {_number(note, span)}",
+    "mask": lambda note, span: mask(note.written(span)),
+    "remove": lambda note, span: "",
+    "surrogate": lambda note, span: surrogate(note.kind(span), note.text(span), note.context),
+    "substitute": lambda note, span: note.policy.substitute(span.label, note.kind(span)),
+    "characters": lambda note, span: same_pattern(note.text(span), note.context, "characters"),
+    "shuffle": lambda note, span: note.shuffled.get((span.label, normalised(note.text(span)))),
     "generalise": _generalised,
-    "keep": lambda mention: mention.written,
+    "keep": lambda note, span: note.written(span),
 }
-"""Strategy -> the new text of a mention, or None where the strategy can do nothing with it: then it is tagged."""
+"""Strategy -> the new text of a span, or None where the strategy can do nothing with it: then it is tagged."""

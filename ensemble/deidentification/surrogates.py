@@ -11,6 +11,7 @@ notes of the patient are known, it is made again. Nothing is left as it was beca
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from phistack.ensemble.deidentification.codes import contacts
 from phistack.ensemble.deidentification.codes.identifiers import surrogate_identifier
@@ -19,7 +20,6 @@ from phistack.ensemble.deidentification.dates.ages import surrogate_age
 from phistack.ensemble.deidentification.dates.shift import surrogate_date
 from phistack.ensemble.deidentification.names.surrogate import surrogate_name
 from phistack.ensemble.deidentification.places import addresses, cities, organisations
-from phistack.ensemble.deidentification.places.nearby import surrogate_nearby
 from phistack.ensemble.deidentification.word_groups import profession_group
 from phistack.features.letters import normalised
 
@@ -45,8 +45,8 @@ _MAKERS: dict[str, Callable[[str, Context], str | None]] = {
     "COUNTRY": cities.surrogate_country,
     "PLACE": addresses.surrogate_place,
     "ADDRESS": addresses.surrogate_address,
-    "HOSPITAL": organisations.surrogate_hospital,
-    "ORGANIZATION": organisations.surrogate_organisation,
+    "HOSPITAL": partial(organisations.surrogate_institution, kind="hospital"),
+    "ORGANIZATION": partial(organisations.surrogate_institution, kind="organisation"),
     "DEPARTMENT": organisations.surrogate_department,
     "ROOM": organisations.surrogate_room,
 }
@@ -77,7 +77,7 @@ def surrogate(kind: str, mention: str, context: Context) -> str | None:
 
 def _made(kind: str, mention: str, context: Context) -> str | None:
     """A surrogate by the maker of the kind, after that which the options prefer."""
-    near = surrogate_nearby(mention, context) if context.options.same_county and kind in _NEARBY else None
+    near = cities.surrogate_nearby(mention, context) if context.options.same_county and kind in _NEARBY else None
     if context.options.generic_care_units and kind in ("HOSPITAL", "DEPARTMENT"):
         near = organisations.surrogate_care_unit(mention, context)
     return near or (_MAKERS[kind](mention, context) if kind in _MAKERS else None)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from phistack.ensemble.deidentification.codes.patterns import same_pattern
+from phistack.ensemble.deidentification.codes.identifiers import same_pattern
 from phistack.ensemble.deidentification.context import Context
 from phistack.ensemble.deidentification.names.surrogate import name_words, new_letter
 from phistack.ensemble.deidentification.names.tables import LOCALES
@@ -135,7 +135,7 @@ def surrogate_phone(mention: str, context: Context) -> str | None:
 
 
 def _area_code(mention: str, number: str, context: Context) -> tuple[str, str]:
-    """The area code or mobile prefix at the head of a number, and another; nothing if the language has no list of it."""
+    """The area code or mobile prefix at the head of a number, and another; empty without a list."""
     for codes in words(context.language).get("phones", {}).values():
         for code in sorted(codes, key=len, reverse=True):
             if mention.startswith(code) and number.startswith(code) and len(number) > len(code) + 2:

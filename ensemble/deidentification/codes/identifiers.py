@@ -1,10 +1,11 @@
 """Surrogates of record numbers, identity cards, accounts, plates and other codes.
 
-    surrogate_identifier("NHC-1203491", context)    "QPT-5518027"
+    same_pattern("AB-1203/x", context)              "QM-7405/t"
     surrogate_identifier("12345678Z", context)      "48091177T" in Spanish notes: the letter is that of the number
 
-The pattern stays. Where the original is valid under a standard with a check digit, so is the surrogate; Swedish
-personal numbers hold a date of birth, which is shifted as all dates of the patient are.
+The pattern stays: a digit for a digit, a letter for a letter of the same case, all else as it is. Where the original is
+valid under a standard with a check digit, so is the surrogate; Swedish personal numbers hold a date of birth, which is
+shifted as all dates of the patient are.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
-from phistack.ensemble.deidentification.codes.patterns import same_pattern
 from phistack.ensemble.deidentification.context import Context
 from phistack.ensemble.deidentification.dates.shift import offset
+from phistack.features.letters import fold
 
-_TRIES = 40
+_RANGE = 10**12
+_TRIES_OF_PATTERN, _TRIES = 5, 40
 _LONGEST_WORD = 12
 
 _STANDARDS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
@@ -95,3 +97,31 @@ def _is_valid(module: str, code: str) -> bool:
 
 def _stdnum(module: str) -> Any:
     return importlib.import_module(f"stdnum.{module}")
+
+
+def same_pattern(code: str, context: Context, *purpose: object) -> str | None:
+    """A code of the same pattern, the same for every way of writing the original.
+
+    A first digit other than 0 does not become 0, so that no number gets shorter; a leading 0 stays.
+
+    :returns: None if there is no letter or digit in it, or none but a leading 0.
+    """
+    original = "".join(c for c in fold(code) if c.isalnum())
+    tries = range(_TRIES_OF_PATTERN if original else 0)
+    written = (_written(code, context, *purpose, number, original) for number in tries)
+    return next((new for new in written if fold(new) != fold(code)), None)
+
+
+def _written(code: str, context: Context, *parts: object) -> str:
+    written: list[str] = []
+    place = 0
+    for c in code:
+        if c.isalnum():
+            letters = string.ascii_uppercase if c.isupper() else string.ascii_lowercase
+            digits = string.digits if place else "0" if c == "0" else string.digits[1:]
+            signs = letters if c.isalpha() else digits
+            written.append(signs[context.number(_RANGE, "code", *parts, place) % len(signs)])
+            place += 1
+        elif not "\u0300" <= c <= "\u036f":  # A combining accent goes with its letter.
+            written.append(c)
+    return "".join(written)

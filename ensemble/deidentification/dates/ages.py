@@ -20,18 +20,20 @@ if TYPE_CHECKING:
 
 _PARTS = re.compile(r"\d+\+?|[^\W\d_]+")
 _NINETY = f"{OLDEST_AGE + 1}+"
-_SHORTHAND = frozenset(("f", "m", "w", "male", "female", "man", "woman", "lady", "gentleman", "yf", "ym", "yof", "yom"))
-_MAY_SAY_THE_SEX = frozenset(("m", "man"))
-"""Units shorter than a year that may as well say the sex: `97m`, Swedish `97 man`."""
+_SEXES = frozenset(("f", "m", "w", "male", "female", "man", "woman", "lady", "gentleman", "yf", "ym", "yof", "yom"))
 
 
 def cap_age(mention: str, language: str, oldest: str = _NINETY, *, later: int = 0) -> str | None:
     """The age, with 90 years and over as `90+`, or as `oldest` says.
 
-    :param later: by how many years the patient's notes go beyond the age; None for an age that is over 89 by then.
+    :param later: by how many years the patient's notes go beyond the age; an age that is over 89 by then has no form.
     :returns: None where there is no number, one that is no age, or words that do not belong to an age.
     """
-    return _changed(without_spelt_ages(mention, oldest), language, lambda age: age, oldest, _SHORTHAND, later)
+    mention = without_spelt_ages(mention, oldest)
+    ages = _ages(mention, language, _SEXES)
+    if any(age is not None and in_years and age <= OLDEST_AGE < age + later for age, in_years in ages):
+        return None
+    return _changed(mention, language, ages, lambda age: age, oldest)
 
 
 def is_old(mention: str, language: str) -> bool:
@@ -44,50 +46,54 @@ def surrogate_age(mention: str, context: Context) -> str | None:
     most = context.options.age_shift
     steps = context.number(2 * most, "age", most)
     shift = steps + 1 if steps < most else most - steps - 1
-    return _changed(mention, context.language, lambda age: age + shift if age + shift > 0 else age + abs(shift))
+    ages = _ages(mention, context.language)
+    return _changed(mention, context.language, ages, lambda age: age + shift if age + shift > 0 else age + abs(shift))
+
+
+_Ages = list[tuple[int | None, bool]]
+"""For each part of a mention its number, if it is one, and whether that counts years."""
+
+
+def _ages(mention: str, language: str, sexes: frozenset[str] = frozenset()) -> _Ages:
+    """The ages of a mention; none where it holds no age, or words that do not belong to one.
+
+    :param sexes: words that may say the sex, also where they are units shorter than a year: `97m`, Swedish `97 man`.
+    """
+    known = known_words(language, "ages", "years", "shorter", "fillers") | sexes
+    shorter = known_words(language, "ages", "shorter") - sexes
+    parts = _PARTS.findall(mention)
+    ages = [
+        (_number(part, language), fold(unit) not in shorter) for part, unit in zip(parts, (*parts[1:], ""), strict=True)
+    ]
+    unread = any(age is None and fold(part) not in known for (age, _), part in zip(ages, parts, strict=True))
+    return [] if unread or max((age or 0 for age, _ in ages), default=0) > GREATEST_AGE else ages
 
 
 def _changed(
-    mention: str,
-    language: str,
-    change: Callable[[int], int],
-    oldest: str = _NINETY,
-    fillers: frozenset[str] = frozenset(),
-    later: int = 0,
+    mention: str, language: str, ages: _Ages, change: Callable[[int], int], oldest: str = _NINETY
 ) -> str | None:
-    parts = _PARTS.findall(mention)
-    ages = [_age(part, language) for part in parts]
-    known = known_words(language, "ages", "years", "shorter", "fillers") | fillers
-    read = all(age is not None or fold(part) in known for age, part in zip(ages, parts, strict=True))
-    numbers = [age for age in ages if age is not None]
-    if not read or not numbers or max(numbers) > GREATEST_AGE:
-        return None
-    shorter = known_words(language, "ages", "shorter") - (_MAY_SAY_THE_SEX if fillers else frozenset())
-    in_years = [fold(unit) not in shorter for unit in (*parts[1:], "")]
-    if any(
-        age is not None and age <= OLDEST_AGE < age + later for age, years in zip(ages, in_years, strict=True) if years
-    ):
-        return None
-    new = (
-        part if age is None else oldest if change(age) > OLDEST_AGE and years else _written(change(age), part, language)
-        for part, age, years in zip(parts, ages, in_years, strict=True)
-    )
-    return _PARTS.sub(lambda _: next(new), mention)
+    """Each number in words where the original is and there is a word, or else in figures."""
+    spelt: list[str] = words(language)["ages"]["numbers"]
+    coming = iter(ages)
+
+    def new(match: re.Match[str]) -> str:
+        (number, in_years), old = next(coming), match[0]
+        if number is None:
+            return old
+        age = change(number)
+        if age > OLDEST_AGE and in_years:
+            return oldest
+        return in_case_of(spelt[age], old) if old.isalpha() and age < len(spelt) else f"{age}{'+' * old.endswith('+')}"
+
+    return _PARTS.sub(new, mention) if any(age is not None for age, _ in ages) else None
 
 
-def _age(word: str, language: str) -> int | None:
+def _number(word: str, language: str) -> int | None:
     """The number that a word or figure says; None for other words."""
     figure = word.removesuffix("+")
     if figure.isdecimal():
         return int(figure) if figure.isascii() else None
     return _numbers(language).get(fold(word))
-
-
-def _written(age: int, old: str, language: str) -> str:
-    """The age in words where the original is and there is a word, or else in figures."""
-    spelt: list[str] = words(language)["ages"]["numbers"]
-    plus = "+" * old.endswith("+")
-    return in_case_of(spelt[age], old) if old.isalpha() and age < len(spelt) else f"{age}{plus}"
 
 
 @cache

@@ -26,38 +26,34 @@ OLDEST_AGE = 89
 GREATEST_AGE = 125
 
 
-class _Patterns:
+@cache
+def _expressions() -> dict[str, list[re.Pattern[str]]]:
     """The expressions of `over_89.toml`; compiled when first needed, as that takes a while."""
-
-    def __init__(self) -> None:
-        languages = dict(shipped("over_89"))
-        expressions = languages.pop("expressions")
-        parts = {
-            name: "|".join(one.replace("{ones}", table["ones"]) for table in languages.values() for one in table[name])
-            for name in languages["en"]
-        }
-        self._compiled: dict[str, list[re.Pattern[str]]] = {}
-        for name, written in expressions.items():
-            several = written if isinstance(written, list) else [written]
-            filled = [Template(one).substitute(parts) for one in several]
-            parts[name] = filled[0]
-            self._compiled[name] = [re.compile(one, re.IGNORECASE) for one in filled]
-
-    def __getitem__(self, name: str) -> re.Pattern[str]:
-        return self._compiled[name][0]
-
-    def says_age(self, text: str, start: int, end: int) -> bool:
-        """Whether what stands beside a number from 90 to 125 says that it is an age."""
-        sides = zip(self._compiled["before"], self._compiled["behind"], strict=True)
-        before = max(0, start - 40)
-        if any(left.search(text, before, start) and right.match(text, end) for left, right in sides):
-            return True
-        is_short = text[start:end].isdecimal() and self["shorthand"].match(text, end)
-        is_measure = self["measured"].search(text, before, start) or self["measuring"].match(text, end)
-        return bool(is_short and not is_measure)
+    languages = dict(shipped("over_89"))
+    expressions = {name: one if isinstance(one, list) else [one] for name, one in languages.pop("expressions").items()}
+    parts = {
+        name: "|".join(one.replace("{ones}", table["ones"]) for table in languages.values() for one in table[name])
+        for name in languages["en"]
+    }
+    for name, several in expressions.items():
+        expressions[name] = [Template(one).substitute(parts) for one in several]
+        parts[name] = expressions[name][0]
+    return {name: [re.compile(one, re.IGNORECASE) for one in several] for name, several in expressions.items()}
 
 
-_patterns = cache(_Patterns)
+def _pattern(name: str) -> re.Pattern[str]:
+    return _expressions()[name][0]
+
+
+def _is_stated(text: str, start: int, end: int) -> bool:
+    """Whether what is beside a number from 90 to 125 says that it is an age."""
+    sides, before = zip(_expressions()["before"], _expressions()["behind"], strict=True), max(0, start - 40)
+    if any(left.search(text, before, start) and right.match(text, end) for left, right in sides):
+        return True
+    is_short = text[start:end].isdecimal() and _pattern("shorthand").match(text, end)
+    return bool(
+        is_short and not (_pattern("measured").search(text, before, start) or _pattern("measuring").match(text, end))
+    )
 
 
 def unmarked(text: str, language: str, present: int) -> Iterator[tuple[str, int, int]]:
@@ -65,40 +61,35 @@ def unmarked(text: str, language: str, present: int) -> Iterator[tuple[str, int,
 
     :returns: the kind, AGE or DATE, with start and end of the number, in words or figures, or of the date.
     """
-    known = _patterns()
-    for match in known["certain"].finditer(text):
+    for match in _pattern("certain").finditer(text):
         yield "AGE", *match.span(match.lastindex or 0)
-    for match in known["number"].finditer(text):
-        if known.says_age(text, *match.span()):
+    for match in _pattern("number").finditer(text):
+        if _is_stated(text, *match.span()):
             yield "AGE", *match.span()
-    for match in known["born_on"].finditer(text):
+    for match in _pattern("born_on").finditer(text):
         if year_of(match[1], language) and not kept_year(match[1], language, {present}, is_birth=True):
             yield "DATE", *match.span(1)
 
 
 def without_spelt_ages(mention: str, oldest: str) -> str:
     """The mention of an age with every number over 89 in words as `oldest`."""
-    return _patterns()["spelt"].sub(oldest, mention)
+    return _pattern("spelt").sub(oldest, mention)
 
 
-def is_birth(text: str, start: int, end: int) -> bool:
+def is_birth(text: str, start: int, end: int = 0) -> bool:
     """Whether the words before or after a date say that it is one of birth."""
-    before, after = _patterns()["born_before"], _patterns()["born_after"]
-    return bool(before.search(text, max(0, start - 50), start) or after.match(text, end))
-
-
-def is_birth_column(name: str) -> bool:
-    """Whether the name of a column says that it holds dates of birth."""
-    return bool(_patterns()["born"].search(name.replace("_", " ")))
+    before = _pattern("born_before").search(text, max(0, start - 50), start)
+    return bool(before or _pattern("born_after").match(text, max(start, end)))
 
 
 def year_beside(text: str, start: int, end: int) -> int | None:
     """The year right before or after an age, such as `turned 65 in 1990`, unless it is one of birth."""
-    before, after = _patterns()["year_before"], _patterns()["year_after"]
-    for match in (after.match(text, end), before.search(text, max(0, start - 60), start)):
-        if match and not is_birth(text, *match.span()):
-            return int(match[1])
-    return None
+    after, before = (
+        _pattern("year_after").match(text, end),
+        _pattern("year_before").search(text, max(0, start - 60), start),
+    )
+    years = (int(match[1]) for match in (after, before) if match and not is_birth(text, *match.span()))
+    return next(years, None)
 
 
 def kept_year(

@@ -79,10 +79,9 @@ def _shifted(mention: str, point: DatePoint, days: int, language: DateNames, nea
         return None
     written = {part: mention[start:end] for start, end, part in point.places}
     numbers = [written[part] for part in ("m", "d", "d2") if part in written]
-    width = 2 if any(n[0] == "0" for n in numbers) or ("m" in written and all(len(n) == 2 for n in numbers)) else 1
-    changes = (
-        (start, end, _part(part, mention[start:end], values, width, language)) for start, end, part in point.places
-    )
+    padded = any(n[0] == "0" for n in numbers) or ("m" in written and all(len(n) == 2 for n in numbers))
+    values["width"] = 2 if padded else 1
+    changes = ((start, end, _part(part, mention[start:end], values, language)) for start, end, part in point.places)
     new = spliced(mention[: point.end], changes)
     return new and new[point.start :]
 
@@ -111,18 +110,14 @@ def _middle(year: int | None, month: int, days: int, near: int | None) -> date:
 def _range(mention: str, point: DatePoint, dates: Sequence[date], language: DateNames) -> str | None:
     """A range of days that now ends in another month: both days with their own months."""
     written = {part: mention[start:end] for start, end, part in point.places}
-    if "mon" not in written:
-        return None
-    days = [
-        f"{day.day} {_name(written['mon'], day.month - 1, language.full_months, language.short_months)}"
-        for day in dates
-    ]
-    if "y" in written:
-        days = [f"{text} {_year(written['y'], day.year)}" for text, day in zip(days, dates, strict=True)]
-    return " - ".join(days)
+    days: list[str] = []
+    for day in dates if "mon" in written else ():
+        parts = (_part(p, written[p], {"m": day.month, "y": day.year}, language) for p in ("mon", "y") if p in written)
+        days.append(" ".join((str(day.day), *parts)))
+    return " - ".join(days) or None
 
 
-def _part(part: str, old: str, values: dict[str, int], width: int, language: DateNames) -> str:
+def _part(part: str, old: str, values: dict[str, int], language: DateNames) -> str:
     """The new value of a part, written as the old one is."""
     match part:
         case "y":
@@ -133,13 +128,12 @@ def _part(part: str, old: str, values: dict[str, int], width: int, language: Dat
             return _name(old, values["wd"], language.full_weekdays, language.short_weekdays)
         case "ord" | "ord2":
             return _ordinal(old, values["d2" if part == "ord2" else "d"])
-        case _:
-            return f"{values[part]:0{width}d}"
+    return f"{values[part]:0{values['width']}d}"
 
 
 def _year(old: str, year: int) -> str:
     digits = old.lstrip("'’")
-    return old[: len(old) - len(digits)] + (str(year) if len(digits) == 4 else f"{year % 100:02d}")
+    return old.removesuffix(digits) + (str(year) if len(digits) == 4 else f"{year % 100:02d}")
 
 
 def _name(old: str, number: int, full: Sequence[str], short: Sequence[str]) -> str:

@@ -4,7 +4,8 @@
     form.roles      (("smith", "last"), ("john", "first"), ("m", "initial"))
     form.words      ("smith", "john")
 
-Roles: first, last, initial, initials, title (kept), particle (dropped), connector (kept), gap (kept).
+Roles: first, last, initial, initials, title (kept), particle (dropped with the gap after
+it), connector (kept), gap (kept).
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ from phistack.features.letters import WORD, fold, is_latin
 _GAP = re.compile(r"[\s.,\-‐‑–'’()/&;:*]*")
 _GENITIVE = re.compile(r"['’][sS]$")
 _MOST_WORDS = 9
-_FIRST_CREDENTIAL = 3
 _NAMES = ("first", "last")
 
 
@@ -65,113 +65,84 @@ def parse_name(mention: str, language: str) -> ParsedName | None:
 
     :returns: None for what cannot be a name: digits, other signs, letters that are not Latin, too many words.
     """
-    pieces = _split(mention)
-    if pieces is None:
+    found = list(WORD.finditer(mention))
+    bounds = [0, *(at for match in found for at in match.span()), len(mention)]
+    gaps = [mention[start:end] for start, end in zip(bounds[::2], bounds[1::2], strict=True)]
+    latin = all(is_latin(match[0].replace("'", "").replace("’", "")) for match in found)
+    if not (1 <= len(found) <= _MOST_WORDS and latin and all(map(_GAP.fullmatch, gaps))):
         return None
-    _mark_words(pieces, language)
-    _mark_names(pieces, name_tables(language), language)
+    cuts = [_GENITIVE.search(match[0]) for match in found]
+    words = [
+        NamePart(match[0][: cut and cut.start()], "name", cut[0] if cut else "")
+        for match, cut in zip(found, cuts, strict=True)
+    ]
+    words = [replace(word, role=role) for word, role in zip(words, _roles(words, gaps, language), strict=True)]
+    names = [place for place, word in enumerate(words) if word.role in _NAMES]
+    if names and language in ("sv", "de", "nl", "en"):
+        words[names[-1]] = _without_genitive(words[names[-1]], name_tables(language))
+    pieces = [NamePart(gaps[0], "gap")]
+    for word, gap in zip(words, gaps[1:], strict=True):
+        pieces += (word, NamePart(gap, "particle" if word.role == "particle" else "gap"))
     return ParsedName(tuple(pieces))
 
 
-def _split(mention: str) -> list[NamePart] | None:
-    """Gaps at even places, words at odd ones."""
-    pieces: list[NamePart] = []
-    position = 0
-    for match in WORD.finditer(mention):
-        if not is_latin(match[0].replace("'", "").replace("’", "")):
-            return None
-        ending = _GENITIVE.search(match[0])
-        cut = ending.start() if ending else len(match[0])
-        pieces += (NamePart(mention[position : match.start()], "gap"), NamePart(match[0][:cut], "name", match[0][cut:]))
-        position = match.end()
-    if not pieces or len(pieces) > 2 * _MOST_WORDS:
-        return None
-    pieces.append(NamePart(mention[position:], "gap"))
-    return pieces if all(_GAP.fullmatch(gap.text) for gap in pieces[::2]) else None
-
-
-def _mark_words(pieces: list[NamePart], language: str) -> None:
-    """Mark titles at the beginning, credentials at the end, connectors, particles and initials."""
+def _roles(words: Sequence[NamePart], gaps: Sequence[str], language: str) -> list[str]:
+    """The role of each word: titles first, credentials last, names by a comma or by their order."""
     titles, credentials, connectors, particles = (
         known_words(language, "names", name) for name in ("titles", "credentials", "connectors", "particles")
     )
-    last = len(pieces) - 2
-    leading = True
-    for place in range(1, len(pieces), 2):
-        word, after = pieces[place], pieces[place + 1].text
-        leading = leading and place < last and word.folded in titles and "," not in after
-        if leading or (
-            place > _FIRST_CREDENTIAL
-            and all(following.folded in credentials for following in pieces[place : last + 1 : 2])
-        ):
-            role = "title"
-        elif 1 < place < last and word.folded in connectors and word.text.islower():
-            role = "connector"
-        elif (
-            # A particle is written small, or in capitals or with a capital inside a longer name.
-            place < last
-            and word.folded in particles
-            and after
-            and "." not in after
-            and (word.text.islower() or place > 1)
-        ):
-            role = "particle"
+    last, roles = len(words) - 1, list[str]()
+    for place, (word, after) in enumerate(zip(words, gaps[1:], strict=True)):
+        is_small, follows = word.text.islower(), place < last
+        is_title = {*roles} <= {"title"} and follows and word.folded in titles and "," not in after
+        if is_title or (place > 1 and all(following.folded in credentials for following in words[place:])):
+            roles.append("title")
+        elif follows and place and is_small and word.folded in connectors:
+            roles.append("connector")
+        elif follows and word.folded in particles and after and "." not in after and (is_small or place):
+            roles.append("particle")
         else:
-            role = "initial" if len(word.folded) == 1 else "name"
-        pieces[place] = replace(word, role=role)
-
-
-def _mark_names(pieces: list[NamePart], tables: NameTables, language: str) -> None:
-    """Mark first and last names, or a word of initials."""
-    places = [place for place, piece in enumerate(pieces) if piece.role == "name"]
-    if not places:
-        return
-    units: list[list[int]] = []  # Words joined by a hyphen are one name.
-    for place in places:
-        if units and place - 2 == units[-1][-1] and pieces[place - 1].text in ("-", "‐", "‑"):
-            units[-1].append(place)
-        else:
-            units.append([place])
-    commas = [place for place in range(0, len(pieces), 2) if place > places[0] and "," in pieces[place].text]
-    if len(places) == 1 and _are_initials(pieces, places[0], tables):
-        roles = ["initials"]
-    elif commas and commas[0] < places[-1]:
-        roles = ["last" if unit[0] < commas[0] else "first" for unit in units]
+            roles.append("initial" if len(word.folded) == 1 else "name")
+    names = [place for place, role in enumerate(roles) if role == "name"]
+    firsts = [place for place in names if not (place - 1 in names and gaps[place] in ("-", "‐", "‑"))]
+    comma = next((place for place in names and range(names[0], names[-1]) if "," in gaps[place + 1]), None)
+    tables = name_tables(language)
+    if len(words) == 1 and names and _is_initials(words[0], tables):
+        return ["initials"]
+    if comma is None:
+        of_names = _roles_by_order(
+            [words[place] for place in firsts], {*roles[: min(names, default=0)]}, tables, language
+        )
     else:
-        before = {piece.role for piece in pieces[: places[0]]}
-        roles = _roles_by_order([pieces[unit[0]] for unit in units], before, tables, language)
-    for unit, role in zip(units, roles, strict=True):
-        for place in unit:
-            pieces[place] = replace(pieces[place], role=role)
-    if roles != ["initials"] and language in ("sv", "de", "nl", "en"):
-        pieces[places[-1]] = _without_genitive(pieces[places[-1]], tables)
+        of_names = ["last" if place <= comma else "first" for place in firsts]
+    for place in names:  # Words joined by a hyphen are one name.
+        roles[place] = of_names[sum(first <= place for first in firsts) - 1]
+    return roles
 
 
-def _are_initials(pieces: list[NamePart], place: int, tables: NameTables) -> bool:
-    word = pieces[place]
-    alone = all(piece.role == "gap" for number, piece in enumerate(pieces) if number != place)
-    return alone and word.text.isupper() and len(word.folded) <= 3 and not tables.has(word.folded)
+def _is_initials(word: NamePart, tables: NameTables) -> bool:
+    return word.text.isupper() and len(word.folded) <= 3 and not tables.has(word.folded)
 
 
-def _roles_by_order(units: Sequence[NamePart], before: set[str], tables: NameTables, language: str) -> list[str]:
+def _roles_by_order(names: Sequence[NamePart], before: set[str], tables: NameTables, language: str) -> list[str]:
     """The roles of names that no comma divides, by the tables, or else the last name last.
 
     :param before: the roles of what is before the names.
     """
-    firsts = [tables.gender(unit.folded) is not None for unit in units]
-    lasts = [tables.is_last(unit.folded) for unit in units]
-    if len(units) == 1:
-        either = language == "es" and not units[0].text.isupper()
+    firsts = [tables.gender(name.folded) is not None for name in names]
+    lasts = [tables.is_last(name.folded) for name in names]
+    if len(names) == 1:
+        either = language == "es" and not names[0].text.isupper()
         only_first = firsts[0] and (either or not lasts[0]) and not before & {"title", "particle", "initial"}
         return ["first" if only_first else "last"]
-    if len(units) == 2 and lasts[0] and not firsts[0]:
+    if len(names) == 2 and lasts[0] and not firsts[0]:
         return ["last", "first" if firsts[1] and not lasts[1] else "last"]
     if "initial" in before and not any(firsts):
-        return ["last"] * len(units)
-    n_first = len(units) - 1
-    if language == "es" and len(units) > 2:
-        n_first = 2 if len(units) > 3 or (firsts[1] and not lasts[1]) else 1
-    return ["first"] * n_first + ["last"] * (len(units) - n_first)
+        return ["last"] * len(names)
+    n_first = len(names) - 1
+    if language == "es" and len(names) > 2:
+        n_first = 2 if len(names) > 3 or (firsts[1] and not lasts[1]) else 1
+    return ["first"] * n_first + ["last"] * (len(names) - n_first)
 
 
 def _without_genitive(word: NamePart, tables: NameTables) -> NamePart:

@@ -41,14 +41,9 @@ def surrogate_name(mention: str, context: Context) -> str | None:
     if form is None or not form.roles:
         return None
     titled = _gender_of_titles(form, context.language)
-    pieces: list[str] = []
-    for before, piece in zip((None, *form.pieces), form.pieces, strict=False):
-        # The gap after a particle goes with it.
-        new = "" if before and before.role == "particle" else _piece(piece, form, titled, context)
-        if new is None:
-            return None
-        pieces.append(new)
-    return "".join(pieces)
+    pieces = [_piece(piece, form, titled, context) for piece in form.pieces]
+    made = [piece for piece in pieces if piece is not None]
+    return "".join(made) if len(made) == len(pieces) else None
 
 
 def _piece(piece: NamePart, form: ParsedName, titled: str | None, context: Context) -> str | None:

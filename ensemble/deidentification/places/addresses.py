@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from phistack.ensemble.deidentification.codes.patterns import same_pattern
+from phistack.ensemble.deidentification.codes.identifiers import same_pattern
 from phistack.ensemble.deidentification.context import Context
 from phistack.ensemble.deidentification.places.cities import (
     surrogate_city,

@@ -1,8 +1,8 @@
 """Surrogates of hospitals, departments, rooms and organisations, from lists.
 
-    surrogate_hospital("Mercy General Hospital", context)    "Glenhaven Clinic"
-    surrogate_hospital("MGH", context)                       "QTK"
-    surrogate_room("room 12B", context)                      "room 47F"
+    surrogate_institution("Mercy General Hospital", context, "hospital")    "Glenhaven Clinic"
+    surrogate_institution("MGH", context, "hospital")                       "QTK"
+    surrogate_room("room 12B", context)                                     "room 47F"
 
 The names are in `words/LANGUAGE.toml`; none is that of a real place as far as we know. An abbreviation gets other
 letters, which are not those of the surrogate of the full name.
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from phistack.ensemble.deidentification.codes.patterns import same_pattern
+from phistack.ensemble.deidentification.codes.identifiers import same_pattern
 from phistack.ensemble.deidentification.context import Context
 from phistack.ensemble.deidentification.splicing import spliced
 from phistack.ensemble.deidentification.word_lists import known_words, words
@@ -23,14 +23,25 @@ _LONGEST_NAME = 150
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 
 
-def surrogate_hospital(mention: str, context: Context) -> str | None:
-    """Another hospital; a founder alone for one word, letters for an abbreviation."""
-    return _institution(mention, words(context.language)["hospitals"]["patterns"], "hospital", context)
+def surrogate_institution(mention: str, context: Context, kind: str) -> str | None:
+    """Another hospital or organisation; a founder alone for one word, letters for an abbreviation.
 
-
-def surrogate_organisation(mention: str, context: Context) -> str | None:
-    """Another organisation, likewise."""
-    return _institution(mention, words(context.language)["organisations"]["patterns"], "organisation", context)
+    :param kind: `hospital` or `organisation`.
+    """
+    if _is_abbreviation(mention):
+        return same_pattern(mention, context, kind)
+    taken = parts(mention)
+    founders = [name for name in words(context.language)["hospitals"]["founders"] if not parts(name) & taken]
+    if not founders or not _is_name(mention):
+        return None
+    founder = context.pick(founders, kind, fold(mention))
+    if len(_WORD.findall(mention)) == 1:
+        return in_case_of(founder, mention)
+    # A clinic for a clinic: the patterns that share the most words with the original.
+    patterns = words(context.language)[f"{kind}s"]["patterns"]
+    shared = [len(parts(pattern) & taken) for pattern in patterns]
+    alike = [pattern for pattern, n in zip(patterns, shared, strict=True) if n == max(shared)]
+    return in_case_of(context.pick(alike, kind, "pattern", fold(mention)).format(founder=founder), mention)
 
 
 def surrogate_care_unit(mention: str, context: Context) -> str | None:
@@ -62,22 +73,6 @@ def surrogate_room(mention: str, context: Context) -> str | None:
 
     has_number = any(c.isdigit() for c in mention)
     return spliced(mention, ((*word.span(), new(word[0])) for word in found)) if has_number else None
-
-
-def _institution(mention: str, patterns: list[str], purpose: str, context: Context) -> str | None:
-    if _is_abbreviation(mention):
-        return same_pattern(mention, context, purpose)
-    taken = parts(mention)
-    founders = [name for name in words(context.language)["hospitals"]["founders"] if not parts(name) & taken]
-    if not founders or not _is_name(mention):
-        return None
-    founder = context.pick(founders, purpose, fold(mention))
-    if len(_WORD.findall(mention)) == 1:
-        return in_case_of(founder, mention)
-    # A clinic for a clinic: the patterns that share the most words with the original.
-    shared = [len(parts(pattern) & taken) for pattern in patterns]
-    kinds = [pattern for pattern, n in zip(patterns, shared, strict=True) if n == max(shared)]
-    return in_case_of(context.pick(kinds, purpose, "pattern", fold(mention)).format(founder=founder), mention)
 
 
 def _is_abbreviation(mention: str) -> bool:
