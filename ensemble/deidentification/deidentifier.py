@@ -14,7 +14,7 @@ from copy import deepcopy
 
 from phistack.ensemble.deidentification import strategies
 from phistack.ensemble.deidentification.context import Context
-from phistack.ensemble.deidentification.dates.over_89 import unmarked
+from phistack.ensemble.deidentification.dates.over_89 import is_birth, unmarked
 from phistack.ensemble.deidentification.keyed_choices import KeyedChoices, usable_key
 from phistack.ensemble.deidentification.kinds import kind_of, name_role
 from phistack.ensemble.deidentification.memory import PatientMemory
@@ -94,7 +94,8 @@ class Deidentifier:
             kind = self._kind(stretch.label)
             if self._remembers or kind in ("DATE", "AGE"):
                 mention = plain_text(document.text[stretch.start : stretch.end])
-                memory.add(mention, kind, self.language, name_role(stretch.label), document.id)
+                born = kind == "DATE" and is_birth(document.text, stretch.start, stretch.end)
+                memory.add(mention, kind, self.language, name_role(stretch.label), document.id, is_birth=born)
 
     def apply(
         self, document: Document, spans: Iterable[Span], memory: PatientMemory | None = None, *, heading: str = ""

@@ -15,12 +15,14 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 
 from phistack.ensemble.deidentification.dates.ages import is_old
-from phistack.ensemble.deidentification.dates.parsing import four_digit_year, order_shown_by
+from phistack.ensemble.deidentification.dates.parsing import four_digit_year, order_shown_by, years_written
 from phistack.ensemble.deidentification.names.parsing import parse_name
 from phistack.ensemble.deidentification.names.tables import is_known_name, nearest_name
 from phistack.features.documents import Document
 from phistack.features.letters import edits, normalised
 
+_AHEAD = 10
+"""By how many years a date may lie beyond the present year, where that is set earlier than the notes."""
 _NAMED = ("PERSON", "INITIALS")
 _LONG_ENOUGH_FOR = ((8, 2), (5, 1))
 _MOST_ALIKE = 200
@@ -91,6 +93,7 @@ class PatientMemory:
 
     :ivar identifiers: every mention of PHI, normalised.
     :ivar years: the latest year written with four digits in the dates of each note, by its id.
+    :ivar short_years: the years written with two digits in the dates of each note, except dates of birth.
     :ivar is_old: whether an age over 89 is stated.
     :ivar day_first: how many dates show that the day is before the month, and how many the contrary.
     :ivar documents: ids and texts of the notes that were added; a table may have one id in several rows.
@@ -101,6 +104,7 @@ class PatientMemory:
 
     identifiers: set[str] = field(default_factory=set, repr=False)
     years: dict[str, int] = field(default_factory=dict, repr=False)
+    short_years: dict[str, set[int]] = field(default_factory=dict, repr=False)
     is_old: bool = field(default=False, repr=False)
     day_first: Counter[bool] = field(default_factory=Counter, repr=False)
     documents: set[tuple[str, str]] = field(default_factory=set, repr=False)
@@ -114,17 +118,23 @@ class PatientMemory:
         """Whether the identifiers of a note were added."""
         return (document.id, document.text) in self.documents
 
-    def add(self, mention: str, kind: str, language: str, role: str = "", note: str = "") -> None:
+    def add(
+        self, mention: str, kind: str, language: str, role: str = "", note: str = "", *, is_birth: bool = False
+    ) -> None:
         """Remember one mention.
 
         :param role: `first` or `last` where the label says that a name is one.
         :param note: its id, for dates.
+        :param is_birth: whether it is a date of birth.
         """
         self.identifiers.add(normalised(mention))
         if kind == "DATE":
             year = four_digit_year(mention)
             if year:
                 self.years[note] = max(self.years.get(note, 0), year)
+            elif not is_birth:
+                short = {int(year) for year in years_written(mention, language)}
+                self.short_years.setdefault(note, set()).update(short)
             self.day_first.update(order_shown_by(mention))
         if kind == "AGE":
             self.is_old = self.is_old or is_old(mention, language)
@@ -143,6 +153,18 @@ class PatientMemory:
     def latest_year(self) -> int | None:
         """The latest year written with four digits in a date of any note."""
         return max(self.years.values(), default=None)
+
+    def latest_by(self, present: int, note: str | None = None) -> int | None:
+        """The latest year in the dates of a note, or of all notes, two-digit years included.
+
+        :param present: two-digit years are the latest that are at most ten years after it, or after the latest year
+            written with four digits.
+        """
+        latest = max(present, self.latest_year or 0) + _AHEAD
+        notes = self.years.keys() | self.short_years.keys() if note is None else {note}
+        full = (self.years[one] for one in notes if one in self.years)
+        short = (latest - (latest - year) % 100 for one in notes for year in self.short_years.get(one, ()))
+        return max((*full, *short), default=None)
 
     @property
     def names(self) -> Set[str]:

@@ -108,15 +108,18 @@ def _year(note: Note, span: Span) -> str | None:
     """The year, unless it shows an age over 89 in the present year or in the latest one of the patient's dates."""
     memory, present = note.context.memory, note.policy.options.present_year
     born = is_birth(note.document.text, span.start, span.end) or is_birth(note.heading, len(note.heading))
-    years = {present, memory.latest_year or present}
+    years = {present, memory.latest_by(present) or present}
     return kept_year(note.text(span), note.context.language, years, is_birth=born, is_old=memory.is_old)
 
 
 def _age(note: Note, span: Span) -> str | None:
     """90 years and over as one; None for an age that is over 89 by the latest date of the patient's notes."""
     memory, options = note.context.memory, note.policy.options
-    latest, beside = memory.latest_year or 0, year_beside(note.document.text, span.start, span.end)
-    later = latest - (beside or memory.years.get(note.document.id, latest)) if options.over_89 else 0
+    later = 0
+    if options.over_89:
+        latest = memory.latest_by(options.present_year) or 0
+        at = year_beside(note.document.text, span.start, span.end)
+        later = latest - (at or memory.latest_by(options.present_year, note.document.id) or latest)
     return cap_age(note.text(span), note.context.language, options.oldest_age, later=later)
 
 

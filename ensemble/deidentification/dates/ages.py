@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _PARTS = re.compile(r"\d+\+?|[^\W\d_]+")
 _NINETY = f"{OLDEST_AGE + 1}+"
 _SEXES = frozenset(("f", "m", "w", "male", "female", "man", "woman", "lady", "gentleman", "yf", "ym", "yof", "yom"))
+_SEXES |= frozenset(f"{descent}{sex}" for descent in ("w", "b", "h", "aa") for sex in "mf")
 
 
 def cap_age(mention: str, language: str, oldest: str = _NINETY, *, later: int = 0) -> str | None:

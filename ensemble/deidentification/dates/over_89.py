@@ -50,7 +50,7 @@ def _is_stated(text: str, start: int, end: int) -> bool:
     sides, before = zip(_expressions()["before"], _expressions()["behind"], strict=True), max(0, start - 40)
     if any(left.search(text, before, start) and right.match(text, end) for left, right in sides):
         return True
-    is_short = text[start:end].isdecimal() and _pattern("shorthand").match(text, end)
+    is_short = text[start:end].strip("+").replace(" ", "").isdecimal() and _pattern("shorthand").match(text, end)
     return bool(
         is_short and not (_pattern("measured").search(text, before, start) or _pattern("measuring").match(text, end))
     )

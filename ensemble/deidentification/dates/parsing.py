@@ -71,6 +71,15 @@ def four_digit_year(mention: str) -> int | None:
     return max(map(int, _YEAR.findall(mention)), default=None)
 
 
+def years_written(mention: str, language: str) -> set[str]:
+    """The years of a mention as it writes them, with four digits or, where none has four, with two."""
+    written = set(_YEAR.findall(mention))
+    if written:
+        return written
+    points = parse_dates(mention, language, True) or ()
+    return {mention[start:end].strip("'’") for point in points for start, end, part in point.places if part == "y"}
+
+
 def order_shown_by(mention: str) -> list[bool]:
     """For each numeric date of which only one order is possible: whether the day comes first."""
     pairs = [(int(match[1]), int(match[3])) for match in _NUMERIC.finditer(mention)]
@@ -82,14 +91,10 @@ def year_of(mention: str, language: str) -> str | None:
 
     :returns: four digits; two digits after an apostrophe where the century is not written.
     """
-    written = set(_YEAR.findall(mention))
-    if len(written) == 1:
-        return str(written.pop())
-    points = parse_dates(mention, language, True) or ()
-    years = {mention[start:end] for point in points for start, end, part in point.places if part == "y"}
-    if len(written) > 1 or len(years) != 1:
+    written = years_written(mention, language)
+    if len(written) != 1:
         return None
-    year = years.pop().strip("'’")
+    year = written.pop()
     return year if len(year) == 4 else f"'{year}"
 
 
